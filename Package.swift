@@ -1,0 +1,104 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// What every target is compiled with. `strictlySafe` is added where no C library is touched: there, memory-unsafe code has to say `unsafe`.
+let everyTarget: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+let pureTargets: Set<String> = ["PushModel", "APNSProtocol", "PushEngine", "DeviceModel"]
+
+let nio: [Target.Dependency] = [
+    .product(name: "NIOCore", package: "swift-nio"),
+    .product(name: "NIOPosix", package: "swift-nio"),
+]
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
+let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
+let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let histogram: Target.Dependency = .product(name: "Histogram", package: "hdrhistogram-swift")
+let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
+let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
+
+let package = Package(
+    name: "mailboat",
+    products: [.executable(name: "mailboat", targets: ["mailboat"])],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.10.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["JSON", "YAML"]),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.3.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+    ],
+    targets: [
+        // The C libraries, by pkg-config. Only the wrapper named after each imports it.
+        .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CRDKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
+
+        // Pure: no socket, clock, lock, logger or global randomness.
+        .target(name: "PushModel"),
+        .target(name: "APNSProtocol", dependencies: ["PushModel"]),
+        .target(name: "PushEngine", dependencies: ["PushModel", "APNSProtocol", deque, heap]),
+        .target(name: "DeviceModel"),
+
+        // Wrappers around the C libraries.
+        .target(name: "HTTP2Session", dependencies: ["CNGHTTP2"]),
+        .target(name: "TLSSession", dependencies: ["COpenSSL"]),
+        .target(name: "KafkaLog", dependencies: ["CRDKafka"]),
+
+        // Runners: I/O that carries out what the pure targets decide.
+        .target(
+            name: "PushTransport",
+            dependencies: ["PushEngine", "APNSProtocol", "PushModel", "HTTP2Session", "TLSSession", logging] + nio),
+        .target(
+            name: "PushWorker",
+            dependencies: [
+                "PushTransport", "KafkaLog", "PushEngine", "APNSProtocol", "PushModel", "TLSSession", logging, metrics, coreMetrics,
+                lifecycle, configuration, hummingbird, histogram, .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ] + nio),
+        .target(
+            name: "APNSSimulator",
+            dependencies: ["DeviceModel", "PushModel", "APNSProtocol", "HTTP2Session", "TLSSession", logging, hummingbird, lifecycle]
+                + nio),
+        .executableTarget(
+            name: "mailboat",
+            dependencies: [
+                "PushWorker", "PushTransport", "APNSSimulator", "KafkaLog", "PushEngine", "APNSProtocol", "PushModel", "DeviceModel",
+                "TLSSession", logging, lifecycle, hummingbird, histogram,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ] + nio),
+
+        .testTarget(name: "PushModelTests", dependencies: ["PushModel"]),
+        .testTarget(name: "APNSProtocolTests", dependencies: ["APNSProtocol", "PushModel"]),
+        .testTarget(name: "PushEngineTests", dependencies: ["PushEngine", "APNSProtocol", "PushModel", "DeviceModel"]),
+        .testTarget(name: "DeviceModelTests", dependencies: ["DeviceModel"]),
+        .testTarget(name: "HTTP2SessionTests", dependencies: ["HTTP2Session"]),
+        .testTarget(name: "TLSSessionTests", dependencies: ["TLSSession"]),
+        .testTarget(name: "KafkaLogTests", dependencies: ["KafkaLog"]),
+        .testTarget(
+            name: "PushTransportTests",
+            dependencies: ["PushTransport", "PushEngine", "APNSSimulator", "HTTP2Session", "TLSSession"] + nio),
+        .testTarget(name: "PushWorkerTests", dependencies: ["PushWorker", "PushEngine", "PushModel"]),
+        .testTarget(name: "APNSSimulatorTests", dependencies: ["APNSSimulator", "DeviceModel", "HTTP2Session", "TLSSession"] + nio),
+        .testTarget(name: "SimulationTests", dependencies: ["PushEngine", "APNSProtocol", "PushModel", "DeviceModel"]),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: ["PushWorker", "PushTransport", "APNSSimulator", "KafkaLog", "PushModel", "DeviceModel", "TLSSession"] + nio),
+    ]
+)
+
+for target in package.targets where target.type != .system {
+    target.swiftSettings = everyTarget + (pureTargets.contains(target.name) ? [.strictMemorySafety()] : [])
+}

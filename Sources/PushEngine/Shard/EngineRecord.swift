@@ -1,0 +1,52 @@
+/// A record the engine wants written to Kafka. Bytes lie in `RecordBatch.bytes`.
+public struct EngineRecord: Sendable {
+    public enum Topic: UInt8, Sendable { case state, outcomes, deadLetters, routed }
+    public var topic: Topic
+    /// Explicit for `state` and `routed`; -1 leaves it to the partitioner.
+    public var partition: Int32
+    public var key: Range<Int>
+    /// Empty and `isTombstone`: a null value.
+    public var value: Range<Int>
+    public var isTombstone: Bool
+    /// Index range into `RecordBatch.headers`.
+    public var headers: Range<Int>
+    /// The record's time, milliseconds since 1970; 0: now.
+    public var timestampMillis: Int64
+    /// Given back with `ShardEngine.acknowledged`.
+    public var acknowledgement: UInt64
+}
+
+/// What the engine wants written, in order, since the runner last took it. The runner hands each to the producer and calls `removeAll`.
+public struct RecordBatch: Sendable {
+    public struct Header: Sendable {
+        public var name: Range<Int>
+        public var value: Range<Int>
+    }
+    public var bytes: [UInt8] = []
+    public var records: [EngineRecord] = []
+    public var headers: [Header] = []
+
+    public init() {}
+
+    @inlinable public var isEmpty: Bool { self.records.isEmpty }
+
+    public mutating func removeAll() {
+        self.bytes.removeAll(keepingCapacity: true)
+        self.records.removeAll(keepingCapacity: true)
+        self.headers.removeAll(keepingCapacity: true)
+    }
+}
+
+/// An offset that may be committed: the next one to read.
+public struct CommitPosition: Hashable, Sendable {
+    /// Index into `EngineConfiguration.inputTopics`.
+    public var topic: UInt16
+    public var partition: Int32
+    public var nextOffset: Int64
+
+    public init(topic: UInt16, partition: Int32, nextOffset: Int64) {
+        self.topic = topic
+        self.partition = partition
+        self.nextOffset = nextOffset
+    }
+}

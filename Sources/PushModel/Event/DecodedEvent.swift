@@ -1,0 +1,105 @@
+/// A run of bytes inside a buffer that somebody else owns.
+public struct ByteRange: Equatable, Sendable {
+    public var start: UInt32
+    public var count: UInt32
+
+    @inlinable public init(start: Int, count: Int) {
+        self.start = UInt32(truncatingIfNeeded: start)
+        self.count = UInt32(truncatingIfNeeded: count)
+    }
+
+    @inlinable public init() {
+        self.start = 0
+        self.count = 0
+    }
+
+    /// No bytes: how an absent optional field is written.
+    @inlinable public var isEmpty: Bool { self.count == 0 }
+    @inlinable public var range: Range<Int> { Int(self.start)..<(Int(self.start) + Int(self.count)) }
+}
+
+/// What an event asks for (contract: field `event`).
+public enum EventKind: UInt8, Sendable, CaseIterable {
+    case register, unregister, start, update, end
+}
+
+/// Which of Apple's two services a token belongs to.
+public enum PushEnvironment: UInt8, Sendable, CaseIterable {
+    case production, development
+}
+
+/// Where an event is addressed (contract: field `to`).
+public enum EventTarget: UInt8, Sendable {
+    /// The registered token of the activity named by the record's key.
+    case activity
+    /// The activity is the key; the update token comes with the event.
+    case token
+    /// The activity is the key; the push-to-start token comes with the event.
+    case startToken
+    case audience
+    case channel
+}
+
+/// `apns-priority` as this product uses it (Apple: "Sending notification requests to APNs").
+public enum PushPriority: UInt8, Sendable {
+    /// Sent when power allows; does not spend the device's budget.
+    case low = 5
+    /// Sent at once; spends the device's budget.
+    case high = 10
+}
+
+/// One decoded record of an input topic. Reused from record to record: `EventDecoder.decode` resets it.
+///
+/// Ranges named `…InValue` index the record's value and are valid while that is borrowed; they are the producer's own bytes and reach
+/// the payload as they came. Ranges named `…InText` index `text`, where short strings lie unescaped.
+public struct DecodedEvent: Sendable {
+    public var kind: EventKind = .update
+    public var target: EventTarget = .activity
+    public var environment: PushEnvironment = .production
+    /// Defaults already applied: see the contract's table.
+    public var priority: PushPriority = .low
+    /// Seconds since 1970 as given; `nil`: take the record's time.
+    public var timestampSeconds: Int64?
+    public var staleDateSeconds: Int64?
+    public var dismissalDateSeconds: Int64?
+    public var expiresSeconds: Int64?
+    public var frequentUpdates = false
+    /// `input-push-token` was given.
+    public var inputPushToken = false
+
+    /// A JSON object. Empty when absent (`end` may do without).
+    public var contentStateInValue = ByteRange()
+    /// The `alert` object. Empty when absent.
+    public var alertInValue = ByteRange()
+    /// The `attributes` object of a `start`.
+    public var attributesInValue = ByteRange()
+    /// The JSON string, quotes included, of `attributes-type`.
+    public var attributesTypeInValue = ByteRange()
+    /// The JSON number of `relevance-score`, spelling kept.
+    public var relevanceScoreInValue = ByteRange()
+    /// The JSON string, quotes included, of `input-push-channel`.
+    public var inputPushChannelInValue = ByteRange()
+
+    public var appInText = ByteRange()
+    /// The `id` echoed in outcomes.
+    public var eventIDInText = ByteRange()
+    /// Raw bytes (hex decoded) of the token of a registration, `to.token` or `to.start-token`.
+    public var tokenInText = ByteRange()
+    /// Audience of a registration, or the audience or channel id of `to`.
+    public var audienceInText = ByteRange()
+    public var text: [UInt8] = []
+
+    public init() {}
+}
+
+/// Why an event cannot be taken. The text names the field, the value (shortened, never a whole token) and what was expected;
+/// it goes into the dead letter's headers and is read by strangers.
+public struct EventRejection: Error, Equatable, Sendable {
+    public var field: String
+    public var reason: String
+
+    public init(field: String, reason: String) {
+        self.field = field
+        self.reason = reason
+    }
+}

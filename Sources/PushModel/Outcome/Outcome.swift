@@ -1,0 +1,52 @@
+/// What became of an event (contract §6). Every consumed event ends in exactly one of these.
+public enum Outcome: UInt8, Sendable, CaseIterable {
+    case applied, delivered, superseded, fannedOut, late, duplicate, expired, rejected, unregistered, unknown, deadLettered
+
+    /// The spelling in outcome records, metrics and summaries.
+    public var name: StaticString {
+        switch self {
+        case .applied: "applied"
+        case .delivered: "delivered"
+        case .superseded: "superseded"
+        case .fannedOut: "fanned-out"
+        case .late: "late"
+        case .duplicate: "duplicate"
+        case .expired: "expired"
+        case .rejected: "rejected"
+        case .unregistered: "unregistered"
+        case .unknown: "unknown"
+        case .deadLettered: "dead-lettered"
+        }
+    }
+}
+
+/// Which outcomes are written to the outcomes topic (`outcomes.publish`).
+public enum OutcomePublication: String, Sendable, CaseIterable {
+    case all, pushes, failures
+
+    /// `pushes` is everything but `superseded` and `applied`; `failures` what did not reach the device as meant.
+    public func includes(_ outcome: Outcome) -> Bool {
+        switch (self, outcome) {
+        case (.all, _): true
+        case (.pushes, .superseded), (.pushes, .applied): false
+        case (.pushes, _): true
+        case (.failures, .applied), (.failures, .delivered), (.failures, .superseded), (.failures, .fannedOut), (.failures, .duplicate):
+            false
+        case (.failures, _): true
+        }
+    }
+}
+
+/// An event's identity: where it first lay (contract §1). A forwarded record keeps its original one.
+public struct SourcePosition: Hashable, Sendable {
+    /// Index into the worker's list of input topics.
+    public var topic: UInt16
+    public var partition: Int32
+    public var offset: Int64
+
+    @inlinable public init(topic: UInt16, partition: Int32, offset: Int64) {
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+    }
+}
