@@ -85,7 +85,9 @@ public struct DecodedEvent: Sendable {
     public var eventIDInText = ByteRange()
     /// Raw bytes (hex decoded) of the token of a registration, `to.token` or `to.start-token`.
     public var tokenInText = ByteRange()
-    /// Audience of a registration, or the audience or channel id of `to`.
+    /// The id of `to.activity`. Empty when `to` is absent; given, it must equal the record's key, which the decoder does not know.
+    public var activityInText = ByteRange()
+    /// Audience of a registration, or the audience or channel id of `to`. An audience or channel of `to` must equal the record's key.
     public var audienceInText = ByteRange()
     public var text: [UInt8] = []
 

@@ -1,0 +1,60 @@
+import PushModel
+
+/// The provider token, a JWT signed with ES256 (Apple: "Establishing a token-based connection to APNs"). Signing is the caller's.
+public enum ProviderTokenClaims {
+    /// Apple refuses a token older than this, or this far ahead.
+    public static let ageSecondsMax: Int64 = 3_600
+    /// Apple allows one new token per connection in this time.
+    public static let renewalDistanceSecondsMin: Int64 = 1_200
+    /// Length of a key id and of a team id.
+    public static let identifierByteCount = 10
+
+    /// The bytes to sign: header and claims, each in base64url, with a dot between.
+    ///
+    /// - Parameters:
+    ///   - keyID: `kid`, the 10 characters of the key's name.
+    ///   - teamID: `iss`, the 10 characters of the developer team.
+    ///   - issuedAtSeconds: `iat`, seconds since 1970.
+    public static func signingInput(keyID: String, teamID: String, issuedAtSeconds: Int64) -> [UInt8] {
+        var header: [UInt8] = []
+        header.append(utf8: "{\"alg\":\"ES256\",\"kid\":")
+        JSONBytes.appendString(keyID, to: &header)
+        header.append(utf8: ",\"typ\":\"JWT\"}")
+
+        var claims: [UInt8] = []
+        claims.append(utf8: "{\"iss\":")
+        JSONBytes.appendString(teamID, to: &claims)
+        claims.append(utf8: ",\"iat\":")
+        JSONBytes.appendInteger(issuedAtSeconds, to: &claims)
+        claims.append(UInt8(ascii: "}"))
+
+        var input: [UInt8] = []
+        Base64URL.append(header.span, to: &input)
+        input.append(UInt8(ascii: "."))
+        Base64URL.append(claims.span, to: &input)
+        return input
+    }
+
+    /// The token: the signing input, a dot, and the signature (64 bytes, r then s) in base64url.
+    public static func token(signingInput: [UInt8], signature: [UInt8]) -> [UInt8] {
+        var token = signingInput
+        token.append(UInt8(ascii: "."))
+        Base64URL.append(signature.span, to: &token)
+        return token
+    }
+
+    /// The value of the `authorization` header: `bearer` and the token.
+    public static func authorizationValue(signingInput: [UInt8], signature: [UInt8]) -> [UInt8] {
+        var value: [UInt8] = []
+        value.append(utf8: "bearer ")
+        value += Self.token(signingInput: signingInput, signature: signature)
+        return value
+    }
+
+    /// Base64 with the URL-safe alphabet and no padding.
+    public static func base64URL(_ bytes: [UInt8]) -> [UInt8] {
+        var encoded: [UInt8] = []
+        Base64URL.append(bytes.span, to: &encoded)
+        return encoded
+    }
+}

@@ -1,0 +1,74 @@
+/// Apple's statuses and reasons for `/3/device` (Apple: "Handling notification responses from APNs"), each with its verdict.
+public enum ReasonTable {
+    /// The verdict on an answer that is the push's last word as far as connections go: `TopicDisallowed`, which a new connection may
+    /// cure, counts as refused credentials.
+    ///
+    /// - Parameters:
+    ///   - status: `:status`.
+    ///   - reason: `reason` of the body, empty when there was none.
+    ///   - timestampMillis: `timestamp` of the body, with 410.
+    public static func verdict(status: UInt16, reason: String, timestampMillis: Int64?) -> Verdict {
+        Self.verdict(status: status, reason: reason, timestampMillis: timestampMillis, mayTryAnotherConnection: false)
+    }
+
+    /// The same; `mayTryAnotherConnection` says that this push has not yet been sent again on a new connection for this reason.
+    public static func verdict(
+        status: UInt16, reason: String, timestampMillis: Int64?, mayTryAnotherConnection: Bool
+    ) -> Verdict {
+        if (200...299).contains(status) { return .accepted }
+        switch reason {
+        case "BadDeviceToken", "DeviceTokenNotForTopic":
+            return .tokenDead(invalidSinceMillis: nil, suspicious: true)
+        case "ExpiredToken", "Unregistered":
+            return .tokenDead(invalidSinceMillis: timestampMillis, suspicious: false)
+        case "TopicDisallowed":
+            return mayTryAnotherConnection ? .connectionUnusable : .credentialRefused
+        case "IdleTimeout", "UnrelatedKeyIdInToken", "Shutdown":
+            return .connectionUnusable
+        case "ExpiredProviderToken":
+            return .providerTokenExpired
+        case "TooManyProviderTokenUpdates":
+            return .providerTokenTooManyUpdates
+        case "TooManyRequests":
+            return .tokenThrottled
+        // The second spelling was seen live; Apple documents the first.
+        case "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken":
+            return .credentialRefused
+        case "BadTopic", "BadCertificate", "BadCertificateEnvironment", "Forbidden", "InvalidProviderToken", "MissingProviderToken":
+            return .credentialRefused
+        case "BadCollapseId", "BadExpirationDate", "BadMessageId", "BadPriority", "DuplicateHeaders", "InvalidPushType",
+            "MissingDeviceToken", "MissingTopic", "PayloadEmpty", "PayloadTooLarge", "BadPath", "MethodNotAllowed":
+            return .messageRefused
+        // Apple's channel pages print the second with a space.
+        case "InternalServerError", "ServiceUnavailable", "Service Unavailable":
+            return .serverBusy
+        default:
+            return Self.verdict(unknownReasonWithStatus: status, timestampMillis: timestampMillis)
+        }
+    }
+
+    /// Whether `reason` is in the table. One that is not is classified by its status and worth a warning.
+    public static func isKnown(_ reason: String) -> Bool { Self.knownReasons.contains(reason) }
+
+    /// Every reason the table names, Apple's spellings and the two seen beside them.
+    public static let knownReasons: Set<String> = [
+        "BadCollapseId", "BadDeviceToken", "BadExpirationDate", "BadMessageId", "BadPriority", "BadTopic", "DeviceTokenNotForTopic",
+        "DuplicateHeaders", "IdleTimeout", "InvalidPushType", "MissingDeviceToken", "MissingTopic", "PayloadEmpty", "TopicDisallowed",
+        "BadCertificate", "BadCertificateEnvironment", "ExpiredProviderToken", "Forbidden", "InvalidProviderToken",
+        "MissingProviderToken", "UnrelatedKeyIdInToken", "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken", "BadPath",
+        "MethodNotAllowed", "ExpiredToken", "Unregistered", "PayloadTooLarge", "TooManyProviderTokenUpdates", "TooManyRequests",
+        "InternalServerError", "ServiceUnavailable", "Service Unavailable", "Shutdown",
+    ]
+
+    private static func verdict(unknownReasonWithStatus status: UInt16, timestampMillis: Int64?) -> Verdict {
+        switch status {
+        case 401, 403, 407: .credentialRefused
+        case 410: .tokenDead(invalidSinceMillis: timestampMillis, suspicious: false)
+        case 421: .connectionUnusable  // Misdirected Request (RFC 9110 §15.5.20): another connection may do.
+        case 408, 425, 429: status == 429 ? .tokenThrottled : .serverBusy
+        case 400...499: .messageRefused
+        // 5xx, and whatever a thing between us and APNs makes up: nothing is wrong with the push.
+        default: .serverBusy
+        }
+    }
+}

@@ -1,0 +1,36 @@
+/// Well-formed UTF-8 as RFC 3629 §4 and the Unicode standard's table 3-7 define it: shortest form, no surrogates, up to U+10FFFF.
+public enum UTF8Validation {
+    /// The length in bytes, 1 to 4, of the well-formed sequence that begins at `index`; 0 when there is none.
+    @inlinable public static func sequenceByteCount(in bytes: Span<UInt8>, at index: Int) -> Int {
+        let lead = bytes[index]
+        let byteCount: Int
+        /// What the second byte may be; it carries all that overlong forms, surrogates and the upper end differ in.
+        let second: ClosedRange<UInt8>
+        switch lead {
+        case 0x00...0x7F: return 1
+        case 0xC2...0xDF: (byteCount, second) = (2, 0x80...0xBF)
+        case 0xE0: (byteCount, second) = (3, 0xA0...0xBF)
+        case 0xED: (byteCount, second) = (3, 0x80...0x9F)
+        case 0xE1...0xEF: (byteCount, second) = (3, 0x80...0xBF)
+        case 0xF0: (byteCount, second) = (4, 0x90...0xBF)
+        case 0xF1...0xF3: (byteCount, second) = (4, 0x80...0xBF)
+        case 0xF4: (byteCount, second) = (4, 0x80...0x8F)
+        default: return 0
+        }
+        guard bytes.count - index >= byteCount, second.contains(bytes[index + 1]) else { return 0 }
+        if byteCount >= 3, bytes[index + 2] & 0xC0 != 0x80 { return 0 }
+        if byteCount == 4, bytes[index + 3] & 0xC0 != 0x80 { return 0 }
+        return byteCount
+    }
+
+    /// The index of the first byte that belongs to no well-formed sequence; `nil` when all is well.
+    public static func firstFault(in bytes: Span<UInt8>) -> Int? {
+        var index = 0
+        while index < bytes.count {
+            let byteCount = Self.sequenceByteCount(in: bytes, at: index)
+            guard byteCount > 0 else { return index }
+            index += byteCount
+        }
+        return nil
+    }
+}

@@ -1,0 +1,48 @@
+/// The rules of contract §2 that need more than the value's own bytes: the record's key, the worker's clock, the finished payload.
+/// Each answers with the same kind of rejection as `EventDecoder`.
+public enum EventRules {
+    /// The longest key, in bytes.
+    public static let keyByteCountMax = 256
+    /// How far ahead of the worker's clock `timestamp` may lie: the phone ignores every update older than the newest it has, so one
+    /// wrong stamp would silence the activity.
+    public static let timestampAheadSecondsMax: Int64 = 300
+
+    /// Checks a record's key: 1 to 256 bytes of UTF-8.
+    public static func checkKey(_ key: Span<UInt8>) throws(EventRejection) {
+        if key.isEmpty { throw EventRejection(field: "key", reason: "is empty: expected the activity, audience or channel id") }
+        if key.count > Self.keyByteCountMax {
+            throw EventRejection(field: "key", reason: "has \(key.count) bytes: at most \(Self.keyByteCountMax) are allowed")
+        }
+        if let index = UTF8Validation.firstFault(in: key) {
+            throw EventRejection(field: "key", reason: "is not UTF-8: the fault is at byte \(index)")
+        }
+    }
+
+    /// Checks that `timestamp` is not more than five minutes ahead.
+    public static func checkTimestamp(_ timestampSeconds: Int64, nowSeconds: Int64) throws(EventRejection) {
+        let (aheadSeconds, overflow) = timestampSeconds.subtractingReportingOverflow(nowSeconds)
+        guard overflow || aheadSeconds > Self.timestampAheadSecondsMax else { return }
+        throw EventRejection(
+            field: "timestamp",
+            reason: "\(timestampSeconds) is \(aheadSeconds) s ahead of this worker's clock (\(nowSeconds)): at most "
+                + "\(Self.timestampAheadSecondsMax) s are allowed, because the phone would ignore everything after it")
+    }
+
+    /// The rejection of a payload over its limit, naming what is big in it.
+    ///
+    /// - Parameters:
+    ///   - byteCount: what `PayloadWriter.byteCount` gave.
+    ///   - limit: `PayloadWriter.payloadByteCountMax`, or `broadcastByteCountMax`.
+    public static func payloadTooLarge(
+        byteCount: Int, limit: Int, content: PayloadContent, alertByteCount: Int
+    ) -> EventRejection {
+        let parts = [
+            ("content-state", Int(content.contentState.count)), ("attributes", Int(content.attributes.count)),
+            ("alert", alertByteCount),
+        ]
+        let sizes = parts.filter { $0.1 > 0 }.sorted { $0.1 > $1.1 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+        return EventRejection(
+            field: "payload",
+            reason: "would have \(byteCount) bytes: APNs takes at most \(limit)" + (sizes.isEmpty ? "" : " (of these: \(sizes))"))
+    }
+}

@@ -1,0 +1,104 @@
+/// Writes the body of a Live Activity push: `{"aps":{…}}` (Apple: "Starting and updating Live Activities with ActivityKit push
+/// notifications"). The carried parts reach the body byte for byte; nothing is parsed or checked again.
+public enum PayloadWriter {
+    /// Apple's limit for the body of a push to a device, Live Activities included.
+    public static let payloadByteCountMax = 4_096
+    /// Apple's limit for the body of a broadcast to a channel.
+    public static let broadcastByteCountMax = 5_120
+
+    /// Appends the body to `body`. Nothing is allocated beyond `body`'s own growth.
+    ///
+    /// - Parameters:
+    ///   - kind: `start`, `update` or `end`.
+    ///   - stampSeconds: `aps.timestamp`, seconds since 1970.
+    ///   - content: what is carried; its ranges must lie inside `source`.
+    ///   - alert: the JSON object, or no bytes for none.
+    public static func append(
+        kind: EventKind, stampSeconds: Int64, content: PayloadContent, source: Span<UInt8>, alert: Span<UInt8>, to body: inout [UInt8]
+    ) {
+        Self.write(kind, stampSeconds, content, source, alert, into: &body)
+    }
+
+    /// How many bytes `append` would add for the same arguments.
+    public static func byteCount(
+        kind: EventKind, stampSeconds: Int64, content: PayloadContent, source: Span<UInt8>, alert: Span<UInt8>
+    ) -> Int {
+        var count = ByteCounter()
+        Self.write(kind, stampSeconds, content, source, alert, into: &count)
+        return count.byteCount
+    }
+
+    /// One text for writing and for counting, so that the two cannot disagree.
+    private static func write<Sink: PayloadSink>(
+        _ kind: EventKind, _ stampSeconds: Int64, _ content: PayloadContent, _ source: Span<UInt8>, _ alert: Span<UInt8>,
+        into sink: inout Sink
+    ) {
+        switch kind {
+        case .start: sink.put("{\"aps\":{\"event\":\"start\",\"timestamp\":")
+        case .update: sink.put("{\"aps\":{\"event\":\"update\",\"timestamp\":")
+        case .end: sink.put("{\"aps\":{\"event\":\"end\",\"timestamp\":")
+        case .register, .unregister: preconditionFailure("a \(kind) is not pushed")
+        }
+        sink.put(number: stampSeconds)
+        if !content.contentState.isEmpty {
+            sink.put(",\"content-state\":")
+            sink.put(source.extracting(content.contentState.range))
+        }
+        if kind == .start { Self.writeStart(content, source, into: &sink) }
+        if !alert.isEmpty {
+            sink.put(",\"alert\":")
+            sink.put(alert)
+        }
+        if let staleDateSeconds = content.staleDateSeconds {
+            sink.put(",\"stale-date\":")
+            sink.put(number: staleDateSeconds)
+        }
+        if kind == .end, let dismissalDateSeconds = content.dismissalDateSeconds {
+            sink.put(",\"dismissal-date\":")
+            sink.put(number: dismissalDateSeconds)
+        }
+        if !content.relevanceScore.isEmpty {
+            sink.put(",\"relevance-score\":")
+            sink.put(source.extracting(content.relevanceScore.range))
+        }
+        sink.put("}}")
+    }
+
+    private static func writeStart<Sink: PayloadSink>(
+        _ content: PayloadContent, _ source: Span<UInt8>, into sink: inout Sink
+    ) {
+        if !content.attributesType.isEmpty {
+            sink.put(",\"attributes-type\":")
+            sink.put(source.extracting(content.attributesType.range))
+        }
+        if !content.attributes.isEmpty {
+            sink.put(",\"attributes\":")
+            sink.put(source.extracting(content.attributes.range))
+        }
+        if content.inputPushToken { sink.put(",\"input-push-token\":1") }
+        if !content.inputPushChannel.isEmpty {
+            sink.put(",\"input-push-channel\":")
+            sink.put(source.extracting(content.inputPushChannel.range))
+        }
+    }
+}
+
+/// Where a payload goes: into bytes, or only into their count. Concrete at every use inside this module.
+private protocol PayloadSink {
+    mutating func put(_ text: StaticString)
+    mutating func put(_ bytes: Span<UInt8>)
+    mutating func put(number: Int64)
+}
+
+extension Array: PayloadSink where Element == UInt8 {
+    fileprivate mutating func put(_ text: StaticString) { self.append(utf8: text) }
+    fileprivate mutating func put(_ bytes: Span<UInt8>) { self.append(copying: bytes) }
+    fileprivate mutating func put(number: Int64) { DecimalDigits.append(number, to: &self) }
+}
+
+private struct ByteCounter: PayloadSink {
+    var byteCount = 0
+    mutating func put(_ text: StaticString) { self.byteCount += text.utf8CodeUnitCount }
+    mutating func put(_ bytes: Span<UInt8>) { self.byteCount += bytes.count }
+    mutating func put(number: Int64) { self.byteCount += DecimalDigits.count(number) }
+}

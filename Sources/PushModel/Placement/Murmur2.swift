@@ -1,0 +1,33 @@
+/// The hash by which Java's default partitioner (and librdkafka's `murmur2_random` for keyed records) places a record: MurmurHash2,
+/// 32 bits, seed 0x9747b28c (Kafka's `Utils.murmur2`).
+public enum Murmur2 {
+    /// The partition, 0..<`count`, that a record with this key belongs to. `count` must be positive.
+    public static func partition(key: Span<UInt8>, count: Int32) -> Int32 {
+        precondition(count > 0, "a topic has at least one partition, not \(count)")
+        // Kafka's `toPositive` clears the sign bit; it does not negate.
+        return Int32(truncatingIfNeeded: Self.hash(key) & 0x7fff_ffff) % count
+    }
+
+    /// The hash's 32 bits; Java shows them as a signed number.
+    public static func hash(_ key: Span<UInt8>) -> UInt32 {
+        let multiplier: UInt32 = 0x5bd1_e995
+        var hash: UInt32 = 0x9747_b28c ^ UInt32(truncatingIfNeeded: key.count)
+        var index = 0
+        while key.count - index >= 4 {
+            var word =
+                UInt32(key[index]) | UInt32(key[index + 1]) << 8 | UInt32(key[index + 2]) << 16 | UInt32(key[index + 3]) << 24
+            word &*= multiplier
+            word ^= word >> 24
+            word &*= multiplier
+            hash = hash &* multiplier ^ word
+            index += 4
+        }
+        let rest = key.count - index
+        if rest == 3 { hash ^= UInt32(key[index + 2]) << 16 }
+        if rest >= 2 { hash ^= UInt32(key[index + 1]) << 8 }
+        if rest >= 1 { hash = (hash ^ UInt32(key[index])) &* multiplier }
+        hash ^= hash >> 13
+        hash &*= multiplier
+        return hash ^ hash >> 15
+    }
+}
