@@ -1,0 +1,52 @@
+/// What happened on a server connection. Plain bits; ranges refer to the arrays of `HTTP2ServerEvents`.
+public enum HTTP2ServerEvent: Equatable, Sendable {
+    /// The header block of a request is complete (only with `HTTP2ServerSettings.announcesHeaders`). `fields`: range of `fields`.
+    case requestHeaders(streamID: Int32, fields: Range<Int>)
+    /// A whole request: header fields in their order, duplicates kept, pseudo-header fields first; trailers at the end, if any.
+    case request(HTTP2ServerRequest)
+    /// The stream is over, for whatever reason; `NO_ERROR` after an answer that was sent wholly. Nothing more may be answered on it.
+    case streamClosed(streamID: Int32, errorCode: HTTP2ErrorCode)
+    /// The client took over our last SETTINGS.
+    case settingsAcknowledged
+    /// The client sent GOAWAY.
+    case goAwayReceived(lastStreamID: Int32, errorCode: HTTP2ErrorCode, debugData: Range<Int>)
+    /// The client answered our PING with this payload.
+    case pingAcknowledged(payload: UInt64)
+    /// GOAWAY was put into our output: by `goAway`/`terminate`, or because the peer broke the protocol, which `debugData` says in words.
+    case goAwaySent(lastStreamID: Int32, errorCode: HTTP2ErrorCode, debugData: Range<Int>)
+}
+
+/// One whole request as the server got it.
+public struct HTTP2ServerRequest: Equatable, Sendable {
+    public var streamID: Int32
+    /// Range of `HTTP2ServerEvents.fields`.
+    public var fields: Range<Int>
+    /// Fields were dropped because they exceeded `requestFieldsByteCountMax`.
+    public var fieldsTruncated: Bool
+    /// Range of `HTTP2ServerEvents.bytes`: what was kept of the body.
+    public var body: Range<Int>
+    /// Bytes the client sent; more than `body.count` when the body was over the limit.
+    public var bodyByteCount: Int
+}
+
+/// Where one header field lies in `HTTP2ServerEvents.bytes`.
+public struct HTTP2FieldRange: Equatable, Sendable {
+    public var name: Range<Int>
+    public var value: Range<Int>
+}
+
+/// Events in the order they happened, with the bytes they refer to. Given to `takeEvents` again and again: it keeps its memory.
+public struct HTTP2ServerEvents: Sendable {
+    public internal(set) var events: [HTTP2ServerEvent] = []
+    public internal(set) var fields: [HTTP2FieldRange] = []
+    public internal(set) var bytes: [UInt8] = []
+
+    public init() {}
+
+    /// Forgets the events; the memory is kept.
+    public mutating func removeAll() {
+        self.events.removeAll(keepingCapacity: true)
+        self.fields.removeAll(keepingCapacity: true)
+        self.bytes.removeAll(keepingCapacity: true)
+    }
+}
