@@ -1,0 +1,56 @@
+/// What a push asks the device to do (`aps.event`).
+public enum PushEvent: UInt8, Sendable, CaseIterable {
+    case start, update, end
+}
+
+/// What the body of one Live Activity push says, as ranges into that body. Read by `PayloadReader`.
+///
+/// An empty range means that the key is absent: each of these values has at least two bytes when present.
+public struct PushContent: Equatable, Sendable {
+    public var event: PushEvent = .update
+    /// `aps.timestamp`, seconds since 1970.
+    public var stampSeconds: Int64 = 0
+    /// The object `aps.content-state`, braces included.
+    public var contentState: Range<Int> = 0..<0
+    /// The object `aps.alert`, braces included.
+    public var alert: Range<Int> = 0..<0
+    /// The string `aps.attributes-type`, quotes included.
+    public var attributesType: Range<Int> = 0..<0
+    /// The object `aps.attributes`, braces included.
+    public var attributes: Range<Int> = 0..<0
+    /// The string `aps.input-push-channel`, quotes included.
+    public var inputPushChannel: Range<Int> = 0..<0
+    /// `aps.input-push-token` was 1.
+    public var inputPushToken = false
+    /// `aps.stale-date`, seconds since 1970.
+    public var staleDateSeconds: Int64?
+    /// `aps.dismissal-date`, seconds since 1970.
+    public var dismissalDateSeconds: Int64?
+    /// `aps.relevance-score`; any finite number.
+    public var relevanceScore: Double?
+
+    public init() {}
+}
+
+/// Why a body is not a Live Activity push, in words for whoever built it.
+public struct PayloadFault: Error, Equatable, Sendable, CustomStringConvertible {
+    public enum Kind: UInt8, Sendable {
+        /// Not one JSON object in UTF-8 with an object `aps` in it: APNs itself can make nothing of it.
+        case unreadable
+        /// JSON, but not what ActivityKit asks for: APNs takes such a push, the phone drops it.
+        case meaning
+    }
+    public var kind: Kind
+    /// The key concerned, such as `aps.stale-date`; empty when the body as a whole is meant.
+    public var key: String
+    /// What was found and what was expected.
+    public var problem: String
+
+    public init(kind: Kind, key: String, problem: String) {
+        self.kind = kind
+        self.key = key
+        self.problem = problem
+    }
+
+    public var description: String { self.key.isEmpty ? self.problem : "\(self.key): \(self.problem)" }
+}

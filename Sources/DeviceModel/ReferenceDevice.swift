@@ -1,0 +1,36 @@
+/// What the phone would show had every event been pushed in the order it came: the other side of device equivalence.
+///
+/// Events carry the producer's timestamps, where equal seconds are ordered by arrival; a device wants strictly increasing stamps. So: an event
+/// older than the newest one taken is ignored with its alert; any other is pushed with the stamp max(its timestamp, last stamp + 1).
+/// `end` is taken whatever its timestamp. Events that expired or were rejected are not given to it.
+public struct ReferenceDevice: Sendable {
+    public private(set) var device = Device()
+    private var newestTimestamp: Int64 = .min
+
+    public init() {}
+
+    /// Takes one event.
+    /// - Parameters:
+    ///   - content: ranges into `source`; its `stampSeconds` is the *event's* timestamp, seconds since 1970.
+    ///   - source: the buffer that holds the bytes, such as the event's JSON.
+    ///   - nowMillis: milliseconds since 1970.
+    @discardableResult
+    public mutating func take(_ content: PushContent, source: Span<UInt8>, nowMillis: Int64 = 0) -> Device.Reaction {
+        switch content.event {
+        case .start, .end: break
+        case .update: if content.stampSeconds < self.newestTimestamp { return .ignoredOlder }
+        }
+        var pushed = content
+        if self.device.stampSeconds != .min { pushed.stampSeconds = max(content.stampSeconds, self.device.stampSeconds + 1) }
+        let reaction = self.device.apply(pushed, body: source, priority: 5, nowMillis: nowMillis)
+        if reaction == .shown || reaction == .shownAsSecondCard { self.newestTimestamp = max(self.newestTimestamp, content.stampSeconds) }
+        return reaction
+    }
+
+    /// Takes one event written as the payload it would become on its own (`{"aps": …}`), its timestamp as the stamp.
+    @discardableResult
+    public mutating func take(payload: [UInt8], nowMillis: Int64 = 0) throws(PayloadFault) -> Device.Reaction {
+        let content = try PayloadReader.read(payload.span)
+        return self.take(content, source: payload.span, nowMillis: nowMillis)
+    }
+}

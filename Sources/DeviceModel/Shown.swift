@@ -1,0 +1,47 @@
+/// What the phone shows at one moment.
+public struct Shown: Equatable, Sendable {
+    public enum Card: String, Sendable, CaseIterable {
+        /// No push has been shown on it yet.
+        case untouched
+        case active
+        /// Active, and past its stale date: the system marks it as outdated.
+        case stale
+        /// Ended and still on the Lock Screen.
+        case ended
+        /// Ended and gone.
+        case dismissed
+    }
+    public var card: Card
+    /// Bytes of the `content-state`.
+    public var contentState: [UInt8]
+    public var relevanceScore: Double?
+    /// Seconds since 1970.
+    public var staleDateSeconds: Int64?
+    /// When an ended card leaves or left, seconds since 1970; `nil` while it lives.
+    public var dismissedAtSeconds: Int64?
+    /// Bytes of the newest alert object; empty when there was none.
+    public var newestAlert: [UInt8]
+    public var alertCount: Int
+}
+
+extension Device {
+    /// What the phone shows at `nowSeconds`, seconds since 1970.
+    public func shown(atSeconds nowSeconds: Int64, rules: DeviceRules = DeviceRules()) -> Shown {
+        let ended = self.ending(atSeconds: nowSeconds, rules: rules)
+        let card: Shown.Card
+        switch self.phase {
+        case .untouched: card = .untouched
+        case .active, .ended, .endedBySystem:
+            if let ended {
+                card = nowSeconds >= ended ? .dismissed : .ended
+            } else if let stale = self.staleDateSeconds, nowSeconds >= stale {
+                card = .stale
+            } else {
+                card = .active
+            }
+        }
+        return Shown(
+            card: card, contentState: self.contentState, relevanceScore: self.relevanceScore, staleDateSeconds: self.staleDateSeconds,
+            dismissedAtSeconds: ended, newestAlert: self.alerts.last ?? [], alertCount: Int(self.alertCount))
+    }
+}
