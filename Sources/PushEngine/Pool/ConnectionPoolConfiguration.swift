@@ -1,0 +1,43 @@
+/// Limits and delays of the connections of one route (environment × credential) of one shard. Times in milliseconds of the steady clock.
+public struct ConnectionPoolConfiguration: Equatable, Sendable {
+    /// Connections that take requests at the same time. 1...64. Draining ones come on top, at most as many again.
+    public var connectionsMax = 4
+    /// Connections opened before there is load and never closed for idleness. 0...connectionsMax.
+    public var connectionsWarm = 0
+    /// Streams per connection, however many the peer allows. 1...1_000_000.
+    public var streamsPerConnectionMax = 1_000
+    /// Requests of one connection's life; HTTP/2 has 2^30 stream ids (RFC 9113 §5.1.1). Replaced in time.
+    public var requestsPerConnectionMax = 1 << 30
+    /// A further connection is opened when requests had to wait this long with every stream taken.
+    public var growthPauseMillis: Int64 = 100
+
+    /// From the start of the name lookup to the end of the TLS handshake and the peer's first SETTINGS.
+    public var connectTimeoutMillis: Int64 = 10_000
+    /// From a request's leaving to its answer.
+    public var requestTimeoutMillis: Int64 = 20_000
+    /// Time given to a draining connection on top of what its requests have left.
+    public var drainTimeoutMillis: Int64 = 5_000
+    /// A PING is sent when nothing came for this long while requests are in flight.
+    public var pingAfterSilenceMillis: Int64 = 5_000
+    /// A PING is sent when nothing came for this long while no request is in flight.
+    public var pingAfterIdleMillis: Int64 = 60_000
+    /// An unanswered PING closes the connection after this long.
+    public var pingTimeoutMillis: Int64 = 5_000
+    /// A connection without a request for this long is closed (Apple: keep them for hours to days).
+    public var idleCloseMillis: Int64 = 6 * 3_600_000
+
+    /// First and longest delay between attempts to connect, and between probes of a paused or broken route. Doubled each time, jittered.
+    public var backoffMinMillis: Int64 = 500
+    public var backoffMaxMillis: Int64 = 60_000
+    /// A connection that ends sooner than this counts as a failed attempt.
+    public var lifeMillisMin: Int64 = 1_000
+    /// Answers "server busy" in a row, no other between, that open the breaker.
+    public var busyStreakMax = 10
+    /// Answers "credentials refused" in a row, no push accepted between, that pause the route.
+    public var refusedStreakMax = 3
+    /// First and longest delay between probes of a route whose credentials were refused.
+    public var refusedProbeMinMillis: Int64 = 30_000
+    public var refusedProbeMaxMillis: Int64 = 300_000
+
+    public init() {}
+}

@@ -1,0 +1,13 @@
+/// Why a transport or its provider keys cannot be set up. One line for an operator: setting, value, what was expected. Never a secret.
+public struct TransportError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The setting at fault, such as `route production: provider key`.
+    public var setting: String
+    public var detail: String
+
+    public init(setting: String, detail: String) {
+        self.setting = setting
+        self.detail = detail
+    }
+
+    public var description: String { "\(self.setting): \(self.detail)" }
+}
