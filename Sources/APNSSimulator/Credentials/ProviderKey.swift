@@ -1,0 +1,24 @@
+public import TLSSession
+
+/// A provider's signing key as APNs knows it: the public half of a `.p8`, with what it may be used for.
+public struct ProviderKey: Sendable {
+    /// 10 characters, `kid` of the provider token.
+    public var keyID: String
+    /// 10 characters, `iss` of the provider token.
+    public var teamID: String
+    public var publicKey: ES256PublicKey
+    /// `nil`: both environments.
+    public var environment: SimulatorConfiguration.Environment?
+    /// Bundle ids the key is good for; empty: all of its team.
+    public var apps: [String]
+
+    public init(
+        keyID: String, teamID: String, publicKey: ES256PublicKey, environment: SimulatorConfiguration.Environment? = nil, apps: [String] = []
+    ) {
+        self.keyID = keyID
+        self.teamID = teamID
+        self.publicKey = publicKey
+        self.environment = environment
+        self.apps = apps
+    }
+}

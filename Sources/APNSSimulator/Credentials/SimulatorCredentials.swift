@@ -1,0 +1,27 @@
+public import TLSSession
+
+/// What a simulator shows to its clients: a certificate for TLS, signed by an authority of its own.
+public struct SimulatorCredentials: Sendable {
+    /// For the client's trust roots.
+    public var authorityPEM: [UInt8]
+    public var certificate: CertificateAndKey
+
+    public init(authorityPEM: [UInt8], certificate: CertificateAndKey) {
+        self.authorityPEM = authorityPEM
+        self.certificate = certificate
+    }
+
+    /// How long a generated certificate is good for.
+    public static let validSeconds: Int64 = 30 * 86_400
+
+    /// Makes an authority and a certificate for `names`, valid from an hour before `nowSeconds` (seconds since 1970) for 30 days.
+    public static func generate(
+        names: [String] = ["localhost", "127.0.0.1", "::1"], nowSeconds: Int64
+    ) throws(TLSError) -> SimulatorCredentials {
+        let (from, until) = (nowSeconds - 3_600, nowSeconds + Self.validSeconds)
+        let authority = try CertificateAuthority(
+            commonName: "Mailboat simulator authority", notBeforeSeconds: from, notAfterSeconds: until)
+        let certificate = try authority.issue(names: names, notBeforeSeconds: from, notAfterSeconds: until)
+        return SimulatorCredentials(authorityPEM: authority.certificatePEM, certificate: certificate)
+    }
+}

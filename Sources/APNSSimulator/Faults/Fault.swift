@@ -1,0 +1,108 @@
+public import HTTP2Session
+
+/// Something that goes wrong with requests, on demand. Held until it is used up or cleared; the first of the list that matches a request fires.
+public struct Fault: Sendable, Equatable {
+    /// What happens to a request it fires for.
+    public enum Effect: Sendable, Equatable {
+        /// Answered so, without touching the device. `reason` goes into the body as it is; empty: an empty body.
+        /// `timestampMillis` is that of a 410. `retryAfterSeconds` is sent as `retry-after`, which APNs does not document.
+        case answer(status: Int, reason: String, timestampMillis: Int64? = nil, retryAfterSeconds: Int? = nil)
+        /// Answered with this body, which need not be JSON.
+        case answerRaw(status: Int, body: [UInt8])
+        /// Never answered; the stream stays open. `applied`: the device gets the push all the same.
+        case stall(applied: Bool)
+        /// RST_STREAM. `applied` makes it a lie for REFUSED_STREAM.
+        case reset(HTTP2ErrorCode, applied: Bool)
+        /// The TCP connection is cut, without close_notify: every request on it is left without an answer.
+        case cut(applied: Bool)
+        /// GOAWAY is sent after this request was judged; its answer still comes when its stream is not above `lastStream`.
+        case goAway(GoAway)
+    }
+
+    public var effect: Effect
+    /// Chance that a matching request is hit, 0...1.
+    public var rate: Double
+    /// Fires at most so often; `nil`: until cleared.
+    public var count: Int?
+    /// Matching requests left alone first.
+    public var skip: Int
+    /// Only requests to tokens beginning so, lower-case hex; empty: all.
+    public var tokenPrefix: String
+    /// Only requests on this connection, counted from 1; `nil`: all.
+    public var connection: Int?
+
+    public init(
+        _ effect: Effect, rate: Double = 1, count: Int? = nil, skip: Int = 0, tokenPrefix: String = "", connection: Int? = nil
+    ) {
+        self.effect = effect
+        self.rate = rate
+        self.count = count
+        self.skip = skip
+        self.tokenPrefix = tokenPrefix
+        self.connection = connection
+    }
+}
+
+/// A GOAWAY as the simulator sends it.
+public struct GoAway: Sendable, Equatable {
+    public enum LastStream: Sendable, Equatable {
+        /// The highest the client opened.
+        case highest
+        /// This many streams the client opened last are above it, hence not processed.
+        case below(highestBy: Int)
+        case id(Int32)
+    }
+    public var errorCode: HTTP2ErrorCode
+    /// Sent as it is; APNs sends `{"reason":"Shutdown"}` and the like, or nothing.
+    public var debugData: [UInt8]
+    public var lastStream: LastStream
+    /// The connection is closed once the streams at or below the last one are answered; `false`: it stays open and ignores new streams.
+    public var closes: Bool
+
+    public init(
+        errorCode: HTTP2ErrorCode = .noError, reason: String? = nil, lastStream: LastStream = .highest, closes: Bool = true
+    ) {
+        self.errorCode = errorCode
+        self.debugData = reason.map { Array("{\"reason\":\"\($0)\"}".utf8) } ?? []
+        self.lastStream = lastStream
+        self.closes = closes
+    }
+}
+
+/// A fault of the simulator's list, until it is cleared or used up.
+public struct FaultID: Hashable, Sendable {
+    public var rawValue: Int
+    public init(rawValue: Int) { self.rawValue = rawValue }
+}
+
+/// How slow the simulated APNs is.
+public struct Latency: Sendable, Equatable {
+    /// Every answer waits this long, milliseconds.
+    public var fixedMillis: Int64
+    /// And up to this much longer, evenly spread.
+    public var jitterMillis: Int64
+
+    public init(fixedMillis: Int64 = 0, jitterMillis: Int64 = 0) {
+        self.fixedMillis = fixedMillis
+        self.jitterMillis = jitterMillis
+    }
+
+    /// An hour: longer than any timeout.
+    public static let millisMax: Int64 = 3_600_000
+}
+
+/// Something done to connections at once.
+public enum ConnectionAction: Sendable, Equatable {
+    case goAway(GoAway)
+    /// TCP reset or end without close_notify.
+    case cut
+    /// close_notify and end, as a server that restarts in good order, unanswered requests notwithstanding.
+    case close
+    /// Half a TLS record, then the end.
+    case cutMidRecord
+    case settings(HTTP2SettingsChange)
+    /// Half-dead: nothing is read or written any more, not even an answer to PING, and the connection stays open.
+    case silence
+    /// PING from the server.
+    case ping
+}

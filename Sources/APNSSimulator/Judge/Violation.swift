@@ -1,0 +1,46 @@
+/// Something a well-behaved provider does not do, seen by the simulator. A test asserts that there is none, or exactly the one it provoked.
+public struct Violation: Equatable, Sendable, Codable {
+    public enum Kind: String, Sendable, Codable, CaseIterable {
+        /// A request refused because of how it was built; `detail` has the reason.
+        case request
+        /// The body is not what ActivityKit takes.
+        case payload
+        /// A second new provider token within 20 minutes on one connection.
+        case providerTokenUpdatedTooOften
+        /// Streams above the limit, broken frames and the like; `detail` has the words of the GOAWAY.
+        case http2
+        /// TLS failed or was cut.
+        case tls
+        /// An update with the stamp of the one before and other content: the phone dropped it.
+        case stampNotIncreasing
+        /// An update older than what the phone shows.
+        case stampOlder
+        /// A push after the activity's end.
+        case afterEnd
+        /// A `start` for an activity that was started and lives.
+        case startedTwice
+        /// A token was used again after it had been answered 410 or `BadDeviceToken`.
+        case deadTokenUsedAgain
+        /// More than `watchedBudgetPerHour`.
+        case budgetExceeded
+        /// Closer than `watchedSpacingMillis`.
+        case pushedTooSoon
+    }
+    public var kind: Kind
+    /// What happened, in words.
+    public var detail: String
+    /// Number of the connection, counted from 1.
+    public var connection: Int
+    /// First characters of the device token, in hex; empty when no token is concerned.
+    public var token: String
+    /// Milliseconds since 1970.
+    public var atMillis: Int64
+
+    public init(kind: Kind, detail: String, connection: Int, token: String, atMillis: Int64) {
+        self.kind = kind
+        self.detail = detail
+        self.connection = connection
+        self.token = token
+        self.atMillis = atMillis
+    }
+}

@@ -1,0 +1,16 @@
+public import DeviceModel
+
+/// What the simulator knows behind one token. A copy.
+public struct SimulatedDevice: Sendable {
+    /// Lower-case hex.
+    public var token: String
+    public var standing: TokenStanding
+    /// `apns-topic` it belongs to; empty before its first push.
+    public var topic: String
+    /// The activity on the phone. A rotated token and its successor have the same.
+    public var device: Device
+    /// Requests to this token that were answered 200.
+    public var accepted: Int
+    /// Requests to this token that were refused.
+    public var refused: Int
+}

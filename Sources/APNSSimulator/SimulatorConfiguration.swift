@@ -1,0 +1,67 @@
+public import DeviceModel
+
+/// How the simulated APNs behaves. The defaults are what APNs was seen to do, as far as it is known.
+public struct SimulatorConfiguration: Sendable {
+    public enum Environment: String, Sendable, CaseIterable { case production, development }
+    public enum UnknownTokens: String, Sendable, CaseIterable {
+        /// A well-formed token never seen before gets a device.
+        case accept
+        /// It is answered 400 `BadDeviceToken`.
+        case reject
+    }
+    public enum Mode: String, Sendable, CaseIterable {
+        /// Everything is checked, devices are kept.
+        case full
+        /// Answers 200 to every request that has a header block and a body; nothing else is looked at. For benchmarks of a sender.
+        case sink
+    }
+
+    /// Where to listen.
+    public var host = "127.0.0.1"
+    /// 0: any free port.
+    public var port = 0
+    public var environment = Environment.production
+    public var mode = Mode.full
+    /// Event loops. One is the same on every run; more serve more connections.
+    public var threadCount = 1
+    /// Bundle ids that exist. Empty: every topic of the right form.
+    public var apps: [String] = []
+    public var unknownTokens = UnknownTokens.accept
+    /// Devices kept at most; further tokens are answered 503 `ServiceUnavailable` and counted.
+    public var devicesMax = 2_000_000
+    /// What the phones do with time, stamps and budget.
+    public var deviceRules = DeviceRules.phone
+    /// More pushes at priority 10 to one device in a rolling hour are recorded as a violation. `nil`: not watched.
+    public var watchedBudgetPerHour: Int?
+    /// Two pushes to one device closer than this are recorded as a violation, milliseconds. `nil`: not watched.
+    public var watchedSpacingMillis: Int64?
+    /// Pushes to one device per minute before 429 `TooManyRequests`, with as much burst. `nil`: no limit; Apple publishes none.
+    public var devicePushesPerMinuteMax: Int?
+    /// A push whose `aps` the phone could not decode: `true` refuses it (400 `InvalidPushType`), `false` takes it as APNs does, and the phone
+    /// shows nothing. It is recorded as a violation either way.
+    public var refusesMeaninglessPayloads = false
+
+    /// SETTINGS_MAX_CONCURRENT_STREAMS once a provider token was accepted.
+    public var concurrentStreamsMax: UInt32 = 1_000
+    /// One stream until then, as Apple documents.
+    public var opensWithOneStream = true
+    /// A 4xx (but 410) lowers the limit to 1 until the next 200, as was seen in 2016.
+    public var collapsesOnRejection = false
+    public var initialWindowByteCount: UInt32 = 65_535
+    public var frameByteCountMax: UInt32 = 16_384
+    public var headerTableByteCount: UInt32 = 4_096
+    public var headerListByteCountMax: UInt32 = 8_000
+    /// Connections served at once; more are closed at once and counted.
+    public var connectionsMax = 10_000
+    /// Violations kept; more are only counted.
+    public var violationsMax = 1_000
+
+    /// `false`: a provider token's signature is not checked and its key need not be registered. For other people's load generators.
+    public var checksSignatures = true
+    /// All randomness: jitter, rates of faults, ids. The same seed and the same requests give the same answers.
+    public var randomSeed: UInt64 = 1
+    /// The server's and the phones' wall clock, milliseconds since 1970. `nil`: the system's.
+    public var clock: (@Sendable () -> Int64)?
+
+    public init() {}
+}

@@ -1,0 +1,49 @@
+/// What the simulator counted since its start. A copy; taken whole between two batches.
+public struct SimulatorStatistics: Equatable, Sendable, Codable {
+    public struct Connection: Equatable, Sendable, Codable {
+        /// Counted from 1 in the order of their coming.
+        public var number = 0
+        public var isOpen = true
+        public var requests = 0
+        public var accepted = 0
+        /// Provider tokens accepted, the first included.
+        public var providerTokens = 0
+        /// Most requests that were unanswered at once.
+        public var inFlightPeak = 0
+
+        public init() {}
+    }
+
+    public var connectionsAccepted = 0
+    public var connectionsOpen = 0
+    /// Closed at once: by the fault `refuse`, or over `connectionsMax`.
+    public var connectionsRefused = 0
+    /// Requests that came in whole.
+    public var requests = 0
+    /// Answered 200.
+    public var accepted = 0
+    /// Answers with another status, by reason; a status given by a fault under its reason or number.
+    public var refused: [String: Int] = [:]
+    /// Requests reset, never answered or lost with a connection cut by a fault.
+    public var unanswered = 0
+    /// Of these (and of refusals by a fault): pushes the device got all the same.
+    public var unansweredApplied = 0
+    /// What devices did with the pushes they got, by `Device.Reaction`.
+    public var reactions: [String: Int] = [:]
+    /// Pushes at priority 10 that reached a device.
+    public var highPriority = 0
+    public var tokens = 0
+    public var devices = 0
+    public var faultsFired = 0
+    public var violations = 0
+    /// Violations by kind, those no longer kept included.
+    public var violationsByKind: [String: Int] = [:]
+    /// Connections that are open, and the newest that are closed, up to `closedConnectionsKeptMax`.
+    public var connections: [Connection] = []
+    /// Unanswered at this moment because of latency.
+    public var delayed = 0
+
+    public static let closedConnectionsKeptMax = 64
+
+    public init() {}
+}
