@@ -1,9 +1,50 @@
+import PushModel
+
 /// The body of an answer other than 200, and the debug data of a GOAWAY: `{"reason": "…", "timestamp": …}`.
 public enum ErrorBody {
-    /// Takes what can be had. An empty, cut off or foreign body gives an empty reason; nothing is an error.
+    /// A longer reason is cut; Apple's longest has 27 bytes.
+    public static let reasonByteCountMax = 64
+    /// What is looked at; the rest of a longer body is not read.
+    public static let byteCountMax = 1_024
+
+    /// Takes what can be had: an empty, cut off or foreign body gives an empty reason, and a field before the cut counts.
     ///
-    /// - Returns: `reason`, at most `reasonByteCountMax` bytes of it; `timestamp` in milliseconds since 1970.
+    /// - Returns: `reason`, without control characters; `timestamp` in milliseconds since 1970, when it is a whole number.
     public static func parse(_ body: Span<UInt8>) -> (reason: String, timestampMillis: Int64?) {
-        ("", nil)
+        var (reason, timestampMillis) = ("", Int64?.none)
+        let body = body.extracting(first: Self.byteCountMax)
+        do throws(JSONFault) {
+            var cursor = JSONCursor()
+            var isFirst = true
+            try cursor.openObject(body)
+            while let name = try cursor.nextName(body, isFirst: isFirst) {
+                isFirst = false
+                let field = JSONEscape.text(of: name, in: body)
+                let kind = try cursor.peekKind(body)
+                if kind == .string, field.elementsEqual("reason".utf8) {
+                    reason = Self.printable(JSONEscape.text(of: try cursor.string(body), in: body))
+                } else if kind == .number, field.elementsEqual("timestamp".utf8) {
+                    timestampMillis = Self.integer(body, try cursor.number(body))
+                } else {
+                    _ = try cursor.skipValue(body)
+                }
+            }
+        } catch {
+            // Whatever stood before the fault is worth having.
+        }
+        return (reason, timestampMillis)
+    }
+
+    /// It goes into logs and outcome records, and a peer wrote it.
+    private static func printable(_ text: [UInt8]) -> String {
+        let shown = text.prefix(Self.reasonByteCountMax).map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }
+        return String(decoding: shown, as: UTF8.self)
+    }
+
+    private static func integer(_ body: Span<UInt8>, _ number: JSONNumber) -> Int64? {
+        guard number.isWhole else { return nil }
+        var digits: [UInt8] = []
+        digits.append(copying: body.extracting(number.spelling.range))
+        return Int64(String(decoding: digits, as: UTF8.self))
     }
 }

@@ -92,6 +92,15 @@ public struct DecodedEvent: Sendable {
     public var text: [UInt8] = []
 
     public init() {}
+
+    /// Makes it as new, but for the storage of `text`.
+    mutating func reset() {
+        var text: [UInt8] = []
+        swap(&text, &self.text)
+        self = Self()
+        text.removeAll(keepingCapacity: true)
+        swap(&text, &self.text)
+    }
 }
 
 /// Why an event cannot be taken. The text names the field, the value (shortened, never a whole token) and what was expected;

@@ -1,12 +1,147 @@
-/// Reads one record's value (contract §2 and §3).
+/// Reads one record's value (contract §2 and §3): one pass over the bytes, no tree. The whole value is checked against RFC 8259, every
+/// field against the rules that need neither key, clock nor configuration; `EventRules` has those that do.
 public enum EventDecoder {
     /// The largest value of an event: 16 KiB.
     public static let valueByteCountMax = 16_384
     /// How deep objects and arrays may nest, the event's own object included.
-    public static let depthMax = 64
+    public static let depthMax = JSONCursor.depthMax
+    /// The longest `app`, in bytes. Bundle ids are shorter.
+    public static let appByteCountMax = 255
+    /// The longest `id`, audience, channel and activity id, in bytes: as a key.
+    public static let idByteCountMax = EventRules.keyByteCountMax
+    /// The longest device token, in bytes; half as many as it has digits. Apple names no length; those seen have 32 to 100 bytes.
+    public static let tokenByteCountMax = 256
+    /// The earliest `stale-date` and `expires`, in September 2001: what lies below is a duration, or a date as Swift encodes it by default.
+    public static let expirySecondsMin: Int64 = 1_000_000_000
 
-    /// Decodes `value` into `event`, which is reset first. When this throws, `event` holds nothing of use.
+    /// Decodes `value` into `event`, which is reset first; its `text` keeps its storage, so that an event like those before it allocates
+    /// nothing. Of a registration for an audience, `target` is `.audience`. When this throws, `event` holds nothing of use.
     public static func decode(_ value: Span<UInt8>, into event: inout DecodedEvent) throws(EventRejection) {
-        throw EventRejection(field: "event", reason: "cannot be decoded yet")
+        event.reset()
+        var reader = EventReader()
+        guard value.count <= Self.valueByteCountMax else {
+            throw reader.reject("has \(value.count) bytes: at most \(Self.valueByteCountMax) are allowed")
+        }
+        guard try reader.kind(value) == .object else {
+            throw reader.wrongValue(value, expected: "one JSON object")
+        }
+        try reader.openObject(value)
+        var seen = EventFieldSet(rawValue: 0)
+        var isFirst = true
+        var priority: PushPriority?
+        while let name = try reader.nextName(value, isFirst: isFirst) {
+            isFirst = false
+            if let field = Self.field(name, in: value) {
+                reader.field = field.name
+                guard !seen.contains(field) else { throw reader.reject("is given twice") }
+                seen.insert(field)
+                if field == .priority {
+                    priority = try reader.priority(value)
+                } else {
+                    try reader.read(field, value, into: &event)
+                }
+            } else {
+                try reader.passForeignField(value, name)
+            }
+            reader.field = "value"
+        }
+        try reader.expectEnd(value)
+        try EventShape.check(&event, seen: seen)
+        event.priority = priority ?? (event.kind == .update && event.alertInValue.isEmpty ? .low : .high)
+    }
+
+    private static func field(_ name: JSONString, in bytes: Span<UInt8>) -> EventField? {
+        guard name.hasEscapes else { return EventField.named(name.content, in: bytes) }
+        let plain = JSONEscape.text(of: name, in: bytes)
+        return EventField.named(ByteRange(start: 0, count: plain.count), in: plain.span)
+    }
+}
+
+extension EventReader {
+    /// Reads the value of any field but `priority`, whose default waits for the others.
+    fileprivate mutating func read(
+        _ field: EventField, _ bytes: Span<UInt8>, into event: inout DecodedEvent
+    ) throws(EventRejection) {
+        switch field {
+        case .event: event.kind = try self.eventKind(bytes)
+        case .app:
+            event.appInText = try self.text(
+                bytes, byteCountMax: EventDecoder.appByteCountMax, expected: "an app's bundle id", into: &event.text)
+        case .id:
+            event.eventIDInText = try self.text(
+                bytes, byteCountMax: EventDecoder.idByteCountMax, expected: "a string", into: &event.text)
+        case .to: try self.target(bytes, into: &event)
+        case .priority: break
+        case .timestamp: event.timestampSeconds = try self.seconds(bytes, least: 0)
+        case .contentState: event.contentStateInValue = try self.object(bytes)
+        case .alert: event.alertInValue = try self.alert(bytes)
+        case .staleDate: event.staleDateSeconds = try self.seconds(bytes, least: EventDecoder.expirySecondsMin)
+        case .relevanceScore: event.relevanceScoreInValue = try self.finiteNumber(bytes)
+        case .dismissalDate: event.dismissalDateSeconds = try self.seconds(bytes, least: 0)
+        case .expires: event.expiresSeconds = try self.seconds(bytes, least: EventDecoder.expirySecondsMin)
+        case .attributesType:
+            let name = try self.string(bytes, expected: "the name of the attributes' Swift type")
+            guard !name.content.isEmpty else { throw self.reject("is empty: expected the name of the attributes' Swift type") }
+            event.attributesTypeInValue = name.withQuotes
+        case .attributes: event.attributesInValue = try self.object(bytes)
+        case .inputPushToken: event.inputPushToken = try self.inputPushToken(bytes)
+        case .inputPushChannel: event.inputPushChannelInValue = try self.channel(bytes).withQuotes
+        case .token: event.tokenInText = try self.token(bytes, into: &event.text)
+        case .environment: event.environment = try self.environment(bytes)
+        case .frequentUpdates: event.frequentUpdates = try self.bool(bytes)
+        case .audience:
+            event.audienceInText = try self.text(
+                bytes, byteCountMax: EventDecoder.idByteCountMax, expected: "an audience id", into: &event.text)
+        }
+    }
+
+    fileprivate mutating func eventKind(_ bytes: Span<UInt8>) throws(EventRejection) -> EventKind {
+        let word = try self.string(bytes, expected: "the kind of the event")
+        if self.spells(bytes, word, EventKind.update.name) { return .update }
+        if self.spells(bytes, word, EventKind.end.name) { return .end }
+        if self.spells(bytes, word, EventKind.start.name) { return .start }
+        if self.spells(bytes, word, EventKind.register.name) { return .register }
+        if self.spells(bytes, word, EventKind.unregister.name) { return .unregister }
+        let names = EventKind.allCases.map(\.name)
+        let near = FieldSuggestion.nearest(to: JSONEscape.text(of: word, in: bytes), among: names)
+        throw self.wrongValue(
+            bytes, word.withQuotes,
+            expected: RejectionText.list(names) + (near.map { ". Did you mean “\($0)”?" } ?? ""))
+    }
+
+    fileprivate mutating func priority(_ bytes: Span<UInt8>) throws(EventRejection) -> PushPriority {
+        switch try self.kind(bytes) {
+        case .number:
+            let number = try self.number(bytes, expected: "a number").spelling
+            if bytes.spells("10", in: number) { return .high }
+            if bytes.spells("5", in: number) { return .low }
+            throw self.wrongValue(bytes, number, expected: "10, 5, “high” or “low”")
+        case .string:
+            let word = try self.string(bytes, expected: "a string")
+            if self.spells(bytes, word, "high") { return .high }
+            if self.spells(bytes, word, "low") { return .low }
+            throw self.wrongValue(bytes, word.withQuotes, expected: "10, 5, “high” or “low”")
+        case .object, .array, .bool, .null:
+            throw self.wrongValue(bytes, expected: "10, 5, “high” or “low”")
+        }
+    }
+
+    /// Apple has the number 1 here and nothing else.
+    fileprivate mutating func inputPushToken(_ bytes: Span<UInt8>) throws(EventRejection) -> Bool {
+        guard try self.kind(bytes) == .number else { throw self.wrongValue(bytes, expected: "the number 1") }
+        let number = try self.number(bytes, expected: "a number").spelling
+        guard bytes.spells("1", in: number) else { throw self.wrongValue(bytes, number, expected: "the number 1") }
+        return true
+    }
+
+    /// A field that no event has: passed when it begins with `x-`.
+    fileprivate mutating func passForeignField(_ bytes: Span<UInt8>, _ name: JSONString) throws(EventRejection) {
+        let text = JSONEscape.text(of: name, in: bytes)
+        if text.starts(with: "x-".utf8) {
+            self.field = "x-…"
+            _ = try self.skipValue(bytes)
+            return
+        }
+        throw ForeignField.rejection(of: text)
     }
 }

@@ -1,0 +1,64 @@
+/// The rules that tie an event's fields to its kind and to each other (contract §2, the table's second column).
+enum EventShape {
+    /// Checks a decoded event whose fields were `seen`, and gives a registration for an audience its target.
+    static func check(_ event: inout DecodedEvent, seen: EventFieldSet) throws(EventRejection) {
+        guard seen.contains(.event) else {
+            throw EventRejection(
+                field: "event", reason: "is missing: expected \(RejectionText.list(EventKind.allCases.map(\.name)))")
+        }
+        let kind = event.kind
+        if let field = seen.without(kind.allowedFields).first { throw Self.misplaced(field, in: kind) }
+        if let field = kind.requiredFields.without(seen).first { throw Self.missing(field, in: kind) }
+        switch kind {
+        case .register:
+            guard seen.contains(.token) || seen.contains(.audience) else { throw Self.missing(.token, in: kind) }
+            if seen.contains(.audience) { event.target = .audience }
+        case .unregister:
+            if seen.contains(.audience) { event.target = .audience }
+        case .start: try Self.checkStart(event, seen: seen)
+        case .update, .end:
+            if event.target == .startToken {
+                throw EventRejection(
+                    field: "to.start-token", reason: "starts activities only: “\(kind.name)” goes to “activity” or “token”")
+            }
+        }
+    }
+
+    private static func checkStart(_ event: borrowing DecodedEvent, seen: EventFieldSet) throws(EventRejection) {
+        switch event.target {
+        case .startToken, .audience: break
+        case .token:
+            throw EventRejection(field: "to.token", reason: "cannot start an activity: expected “start-token”")
+        case .activity:
+            throw EventRejection(field: "to.activity", reason: "cannot start an activity: expected “start-token”; the key names it")
+        case .channel:
+            throw EventRejection(field: "to.channel", reason: "cannot start an activity: broadcasts only update and end")
+        }
+        if seen.contains(.inputPushToken), seen.contains(.inputPushChannel) {
+            throw EventRejection(field: "input-push-channel", reason: "comes with “input-push-token”: at most one is allowed")
+        }
+    }
+
+    private static func missing(_ field: EventField, in kind: EventKind) -> EventRejection {
+        let reason: String
+        switch field {
+        case .to: reason = "is missing: “start” needs {\"start-token\": …}, the push-to-start token"
+        case .token:
+            reason = "is missing: “register” needs the activity's token, or an “audience” (then the record's key is the token)"
+        default: reason = "is missing: “\(kind.name)” needs it"
+        }
+        return EventRejection(field: "\(field.name)", reason: reason)
+    }
+
+    private static func misplaced(_ field: EventField, in kind: EventKind) -> EventRejection {
+        let advice: String
+        switch field {
+        case .token: advice = "write {\"to\": {\"\(kind == .start ? "start-token" : "token")\": …}}"
+        case .audience: advice = "write {\"to\": {\"audience\": …}}"
+        case .environment: advice = "write it inside “to”, next to the token"
+        default:
+            advice = "only to " + RejectionText.list(EventKind.allCases.filter { $0.allowedFields.contains(field) }.map(\.name))
+        }
+        return EventRejection(field: "\(field.name)", reason: "does not apply to “\(kind.name)”: \(advice)")
+    }
+}

@@ -1,0 +1,49 @@
+/// Finds the name that a misspelt one probably meant. Only rejections pay for it.
+enum FieldSuggestion {
+    /// Names longer than this are not compared.
+    static let byteCountMax = 48
+
+    /// The one of `names` nearest to `name`, when it is near: spelt with capitals or underscores, or at most two slips away.
+    static func nearest(to name: [UInt8], among names: [StaticString]) -> StaticString? {
+        guard !name.isEmpty, name.count <= Self.byteCountMax else { return nil }
+        let folded = Self.folded(name)
+        var best: (name: StaticString, slips: Int)?
+        for candidate in names {
+            let slips = Self.slips(folded, Array("\(candidate)".utf8))
+            // Short names are near to anything; a third of the name must stand.
+            guard slips <= min(2, candidate.utf8CodeUnitCount / 3), slips < best?.slips ?? .max else { continue }
+            best = (candidate, slips)
+        }
+        return best?.name
+    }
+
+    /// `contentState` and `content_state` as `content-state`.
+    private static func folded(_ name: [UInt8]) -> [UInt8] {
+        var folded: [UInt8] = []
+        for byte in name {
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"):
+                if let last = folded.last, last != UInt8(ascii: "-") { folded.append(UInt8(ascii: "-")) }
+                folded.append(byte | 0x20)
+            case UInt8(ascii: "_"), UInt8(ascii: " "), UInt8(ascii: "."): folded.append(UInt8(ascii: "-"))
+            default: folded.append(byte)
+            }
+        }
+        return folded
+    }
+
+    /// Insertions, deletions, replacements and swaps of neighbours that make one out of the other (optimal string alignment).
+    private static func slips(_ left: [UInt8], _ right: [UInt8]) -> Int {
+        var (before, previous) = ([Int](), Array(0...right.count))
+        for (row, byte) in left.enumerated() {
+            var current = [row + 1]
+            for (column, other) in right.enumerated() {
+                var least = min(previous[column + 1] + 1, current[column] + 1, previous[column] + (byte == other ? 0 : 1))
+                if row > 0, column > 0, byte == right[column - 1], left[row - 1] == other { least = min(least, before[column - 1] + 1) }
+                current.append(least)
+            }
+            (before, previous) = (previous, current)
+        }
+        return previous[right.count]
+    }
+}

@@ -1,0 +1,172 @@
+/// `to`, and what it shares with registrations: tokens, environments, channels.
+extension EventReader {
+    private enum TargetField: UInt8, CaseIterable {
+        case activity, audience, channel, token, startToken, environment
+
+        var name: StaticString {
+            switch self {
+            case .activity: "activity"
+            case .audience: "audience"
+            case .channel: "channel"
+            case .token: "token"
+            case .startToken: "start-token"
+            case .environment: "environment"
+            }
+        }
+
+        var path: StaticString {
+            switch self {
+            case .activity: "to.activity"
+            case .audience: "to.audience"
+            case .channel: "to.channel"
+            case .token: "to.token"
+            case .startToken: "to.start-token"
+            case .environment: "to.environment"
+            }
+        }
+    }
+
+    /// The object `to`: one address, and with a token its environment.
+    mutating func target(_ bytes: Span<UInt8>, into event: inout DecodedEvent) throws(EventRejection) {
+        guard try self.kind(bytes) == .object else { throw self.wrongValue(bytes, expected: "an object such as {\"activity\": id}") }
+        try self.openObject(bytes)
+        var isFirst = true
+        var seen: UInt8 = 0
+        var address: TargetField?
+        while let name = try self.nextName(bytes, isFirst: isFirst) {
+            isFirst = false
+            guard let field = self.targetField(bytes, name) else {
+                let text = JSONEscape.text(of: name, in: bytes)
+                guard text.starts(with: "x-".utf8) else {
+                    throw ForeignField.rejection(of: text, in: "to", knows: TargetField.allCases.map(\.name))
+                }
+                _ = try self.skipValue(bytes)
+                continue
+            }
+            self.field = field.path
+            guard seen & (1 << field.rawValue) == 0 else { throw self.reject("is given twice") }
+            seen |= 1 << field.rawValue
+            if field != .environment {
+                if let address { throw self.reject("comes with “\(address.path)”: expected one address only") }
+                address = field
+            }
+            try self.read(field, bytes, into: &event)
+            self.field = "to"
+        }
+        guard let address else {
+            throw self.reject("names no address: expected “activity”, “audience”, “channel”, “token” or “start-token”")
+        }
+        if seen & (1 << TargetField.environment.rawValue) != 0, address != .token, address != .startToken {
+            self.field = TargetField.environment.path
+            throw self.reject("comes without a token: expected it next to “token” or “start-token” only")
+        }
+    }
+
+    private func targetField(_ bytes: Span<UInt8>, _ name: JSONString) -> TargetField? {
+        if self.spells(bytes, name, TargetField.token.name) { return .token }
+        if self.spells(bytes, name, TargetField.startToken.name) { return .startToken }
+        if self.spells(bytes, name, TargetField.environment.name) { return .environment }
+        if self.spells(bytes, name, TargetField.activity.name) { return .activity }
+        if self.spells(bytes, name, TargetField.audience.name) { return .audience }
+        if self.spells(bytes, name, TargetField.channel.name) { return .channel }
+        return nil
+    }
+
+    private mutating func read(
+        _ field: TargetField, _ bytes: Span<UInt8>, into event: inout DecodedEvent
+    ) throws(EventRejection) {
+        switch field {
+        case .activity:
+            event.target = .activity
+            event.activityInText = try self.text(
+                bytes, byteCountMax: EventDecoder.idByteCountMax, expected: "an activity id", into: &event.text)
+        case .audience:
+            event.target = .audience
+            event.audienceInText = try self.text(
+                bytes, byteCountMax: EventDecoder.idByteCountMax, expected: "an audience id", into: &event.text)
+        case .channel:
+            event.target = .channel
+            let channel = try self.channel(bytes)
+            let start = event.text.count
+            JSONEscape.appendText(of: channel, in: bytes, to: &event.text)
+            event.audienceInText = ByteRange(start: start, count: event.text.count - start)
+        case .token:
+            event.target = .token
+            event.tokenInText = try self.token(bytes, into: &event.text)
+        case .startToken:
+            event.target = .startToken
+            event.tokenInText = try self.token(bytes, into: &event.text)
+        case .environment: event.environment = try self.environment(bytes)
+        }
+    }
+
+    mutating func environment(_ bytes: Span<UInt8>) throws(EventRejection) -> PushEnvironment {
+        let word = try self.string(bytes, expected: "“production” or “development”")
+        if self.spells(bytes, word, "production") { return .production }
+        if self.spells(bytes, word, "development") { return .development }
+        let isSandbox = self.spells(bytes, word, "sandbox")
+        throw self.wrongValue(
+            bytes, word.withQuotes,
+            expected: "“production” or “development”" + (isSandbox ? " (which is Apple's name for its sandbox)" : ""))
+    }
+
+    /// A device token, appended to `text` as the bytes its digits spell. A rejection shows no part of it.
+    mutating func token(_ bytes: Span<UInt8>, into text: inout [UInt8]) throws(EventRejection) -> ByteRange {
+        guard try self.kind(bytes) == .string else {
+            let kind = try self.kind(bytes)
+            _ = try self.skipValue(bytes)
+            throw self.reject("is no string but \(kind): expected a token in hexadecimal digits")
+        }
+        let string = try self.string(bytes, expected: "a token")
+        let start = text.count
+        // Escapes are legal in any string; the digits are then decoded from the text after it.
+        let isDecoded: Bool
+        if string.hasEscapes {
+            let plain = JSONEscape.text(of: string, in: bytes)
+            isDecoded = Hex.decode(plain.span, to: &text)
+        } else {
+            isDecoded = Hex.decode(bytes.extracting(string.content.range), to: &text)
+        }
+        let byteCount = text.count - start
+        guard isDecoded, byteCount > 0, byteCount <= EventDecoder.tokenByteCountMax else {
+            throw self.tokenRejection(JSONEscape.text(of: string, in: bytes))
+        }
+        return ByteRange(start: start, count: byteCount)
+    }
+
+    private func tokenRejection(_ digits: [UInt8]) -> EventRejection {
+        if digits.isEmpty { return self.reject("is empty: expected hexadecimal digits") }
+        if let index = digits.firstIndex(where: { Hex.value(of: $0) > 15 }) {
+            return self.reject(
+                "is not hexadecimal at character \(index + 1) of \(digits.count): expected the digits 0-9 and a-f only, "
+                    + "not base64 and without spaces or brackets")
+        }
+        if !digits.count.isMultiple(of: 2) {
+            return self.reject("has \(digits.count) hexadecimal digits: expected an even number; it may have been cut off")
+        }
+        return self.reject("has \(digits.count) hexadecimal digits: at most \(2 * EventDecoder.tokenByteCountMax) are allowed")
+    }
+
+    /// A channel id as Apple gives it: base64, of a length nobody promises.
+    mutating func channel(_ bytes: Span<UInt8>) throws(EventRejection) -> JSONString {
+        let string = try self.string(bytes, expected: "a channel id in base64")
+        let text = JSONEscape.text(of: string, in: bytes)
+        let digits = text.prefix { $0 != UInt8(ascii: "=") }
+        let isBase64 = digits.allSatisfy {
+            switch $0 {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "+"), UInt8(ascii: "/"):
+                true
+            default: false
+            }
+        }
+        let padding = text[digits.endIndex...]
+        guard !digits.isEmpty, isBase64, padding.count <= 2, padding.allSatisfy({ $0 == UInt8(ascii: "=") }) else {
+            throw self.wrongValue(bytes, string.withQuotes, expected: "a channel id in base64, as APNs gave it")
+        }
+        guard text.count <= EventDecoder.idByteCountMax else {
+            throw self.reject("has \(text.count) bytes: at most \(EventDecoder.idByteCountMax) are allowed")
+        }
+        return string
+    }
+}

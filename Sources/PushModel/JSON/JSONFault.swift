@@ -1,0 +1,49 @@
+/// Where and why bytes are not JSON as RFC 8259 has it.
+public struct JSONFault: Error, Equatable, Sendable {
+    public enum Kind: Equatable, Sendable {
+        /// The bytes end inside a value.
+        case unexpectedEnd
+        case expectedValue, expectedObject, expectedString, expectedColon, expectedNameOrEnd, expectedCommaOrEnd
+        /// A number with a leading zero, a lone sign, a point without digits and the like.
+        case malformedNumber
+        case malformedEscape
+        /// A `\uD800`…`\uDFFF` that is no half of a pair.
+        case loneSurrogate
+        /// A byte below 0x20 inside a string.
+        case controlCharacter
+        case malformedUTF8
+        /// More than `JSONCursor.depthMax` objects and arrays inside each other.
+        case tooDeep
+        /// Something follows the value.
+        case trailingBytes
+    }
+
+    public var kind: Kind
+    /// The index of the byte at fault.
+    public var index: Int
+
+    @inlinable public init(_ kind: Kind, at index: Int) {
+        self.kind = kind
+        self.index = index
+    }
+
+    /// What was expected, for a person to read.
+    public var expectation: String {
+        switch self.kind {
+        case .unexpectedEnd: "it ends too early"
+        case .expectedValue: "a JSON value was expected"
+        case .expectedObject: "an object, {…}, was expected"
+        case .expectedString: "a string was expected"
+        case .expectedColon: "“:” was expected"
+        case .expectedNameOrEnd: "a field name or “}” was expected"
+        case .expectedCommaOrEnd: "“,” or the closing bracket was expected"
+        case .malformedNumber: "the number is not spelled as JSON allows"
+        case .malformedEscape: "the escape is none of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX"
+        case .loneSurrogate: "the \\u escape is half of a surrogate pair, without the other half"
+        case .controlCharacter: "control characters must be escaped in strings"
+        case .malformedUTF8: "the bytes are not UTF-8"
+        case .tooDeep: "objects and arrays are nested more than \(JSONCursor.depthMax) deep"
+        case .trailingBytes: "nothing may follow the value"
+        }
+    }
+}
