@@ -2,73 +2,265 @@ import CNGHTTP2
 
 /// The client's side of one HTTP/2 connection, over bytes: no socket, no clock, no lock. nghttp2 underneath.
 ///
-/// Confined to one thread or event loop. A turn of the connection is: `receive` what came, `takeEvents`, `submit` new requests, `drain`
-/// until it gives 0, write that out. `receive` and `drain` both may leave events, `submit` leaves none.
+/// Confined to one thread or event loop. A turn of the connection is: `receive` what came, `takeEvents`, `submit` new requests, then
+/// `takeOutput` (or `drain`) until it gives nothing, and write that out. Every call but the plain properties may leave events.
 ///
 /// A protocol error of the peer is not an error of `receive`: nghttp2 answers it with GOAWAY. After each feed collect the output, look
 /// for `.goAwaySent`, and close when `isFinished`.
 public final class HTTP2ClientSession {
+    /// Output is serialised in pieces of about this many bytes unless the caller says otherwise.
+    public static let outputByteCountDefault = 256 * 1024
+
+    private let state: UnsafeMutablePointer<ClientState>
+    private let session: OpaquePointer
+    private let allocator: UnsafeMutablePointer<SessionAllocator>
+
     /// Queues the connection preface and our SETTINGS; `drain` gives them.
     public init(settings: HTTP2ClientSettings = HTTP2ClientSettings()) {
-        preconditionFailure("to be filled in")
+        self.state = .allocate(capacity: 1)
+        self.state.initialize(to: ClientState(settings: settings))
+        self.allocator = SessionAllocator.make()
+
+        let callbacks = ClientCallbacks.make()
+        defer { nghttp2_session_callbacks_del(callbacks) }
+        var option: OpaquePointer?
+        precondition(nghttp2_option_new(&option) == 0, "no memory for HTTP/2 options")
+        defer { nghttp2_option_del(option) }
+        // nghttp2's checks of HTTP's own rules cost 9 % of a request. Of a response only `:status` and `retry-after` are read, each checked where
+        // it is read; framing, HPACK and flow control are checked regardless.
+        nghttp2_option_set_no_http_messaging(option, 1)
+        var memory = SessionAllocator.functions(self.allocator)
+        var made: OpaquePointer?
+        precondition(nghttp2_session_client_new3(&made, callbacks, self.state, option, &memory) == 0, "no memory for an HTTP/2 session")
+        self.session = made!
+        self.submitSettings(settings)
+        if settings.firstStreamID > 1 { nghttp2_session_set_next_stream_id(self.session, settings.firstStreamID) }
     }
 
+    deinit {
+        nghttp2_session_del(self.session)
+        SessionAllocator.destroy(self.allocator)
+        self.state.pointee.free()
+        self.state.deinitialize(count: 1)
+        self.state.deallocate()
+    }
+
+    private func submitSettings(_ settings: HTTP2ClientSettings) {
+        let entries = [
+            nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
+            nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_HEADER_TABLE_SIZE.rawValue), value: settings.headerTableByteCount),
+            nghttp2_settings_entry(
+                settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue), value: settings.initialWindowByteCount),
+            nghttp2_settings_entry(
+                settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), value: settings.headerListByteCountMax),
+        ]
+        nghttp2_submit_settings(self.session, 0, entries, entries.count)
+    }
+
+    // MARK: Bytes
+
     /// Feeds bytes that came from the peer, any number, cut anywhere. They are not kept.
-    public func receive(_ bytes: RawSpan) -> HTTP2SessionResult { preconditionFailure("to be filled in") }
+    @discardableResult
+    public func receive(_ bytes: RawSpan) -> HTTP2SessionResult {
+        if let detail = self.state.pointee.failure { return .failed(detail: detail) }
+        let result = bytes.withUnsafeBytes { bytes -> Int in
+            guard let base = bytes.baseAddress, bytes.count > 0 else { return 0 }
+            return nghttp2_session_mem_recv(self.session, base.assumingMemoryBound(to: UInt8.self), bytes.count)
+        }
+        return result < 0 ? self.fail(Int32(truncatingIfNeeded: result)) : .ok
+    }
+
+    /// Lends the bytes to be written to the peer, about `byteCountMax` of them at most, and forgets them when `body` returns: they count as
+    /// sent. `body` must not call this session. `nil`, and no call of `body`: there is nothing to write now.
+    public func takeOutput<Result>(
+        byteCountMax: Int = HTTP2ClientSession.outputByteCountDefault, _ body: (RawSpan) -> Result
+    ) -> Result? {
+        self.serialise(upTo: byteCountMax)
+        let output = self.state.pointee.output.bytes
+        guard output.count > 0 else { return nil }
+        let count = min(output.count, byteCountMax)
+        let result = body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: output[..<count])))
+        self.state.pointee.output.discard(count)
+        return result
+    }
 
     /// Fills `buffer` from the start with bytes to be written to the peer and returns how many; 0: nothing to write now.
-    /// Give it a large buffer (64 KiB and more): frames of many streams are packed into it.
-    public func drain(into buffer: UnsafeMutableRawBufferPointer) -> Int { preconditionFailure("to be filled in") }
+    public func drain(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        self.takeOutput(byteCountMax: buffer.count) { output in
+            output.withUnsafeBytes { buffer.copyMemory(from: $0) }
+            return output.byteCount
+        } ?? 0
+    }
 
-    /// Appends to `output` all that can be written now, at most about `byteCountMax`. For tests and quiet connections.
-    public func drain(appendingTo output: inout [UInt8], byteCountMax: Int = .max) { preconditionFailure("to be filled in") }
+    /// Appends to `output` all that can be written now, at most `byteCountMax`. For tests and quiet connections.
+    public func drain(appendingTo output: inout [UInt8], byteCountMax: Int = .max) {
+        var left = byteCountMax
+        while left > 0 {
+            let count = self.takeOutput(byteCountMax: min(left, Self.outputByteCountDefault)) { bytes in
+                bytes.withUnsafeBytes { output.append(contentsOf: $0) }
+                return bytes.byteCount
+            }
+            guard let count else { return }
+            left -= count
+        }
+    }
+
+    /// Has nghttp2 serialise frames until the output holds about `byteCount` bytes or there is nothing more to send.
+    private func serialise(upTo byteCount: Int) {
+        guard self.state.pointee.failure == nil else { return }
+        self.state.pointee.outputLimit = byteCount
+        while self.state.pointee.output.count < byteCount {
+            // The piece lives until the next `mem_send`. DATA frames are not given here: the send-data callback appends them itself.
+            var piece: UnsafePointer<UInt8>?
+            let count = nghttp2_session_mem_send(self.session, &piece)
+            if count < 0 { _ = self.fail(Int32(truncatingIfNeeded: count)) }
+            guard count > 0, let piece else { return }
+            self.state.pointee.output.append(piece, count)
+        }
+    }
+
+    private func fail(_ code: Int32) -> HTTP2SessionResult {
+        let detail = String(cString: nghttp2_strerror(code))
+        self.state.pointee.failure = detail
+        return .failed(detail: detail)
+    }
 
     /// Hands over the events since the last call: what is in `events` is dropped, its memory is used for the events to come.
-    public func takeEvents(into events: inout HTTP2ClientEvents) { preconditionFailure("to be filled in") }
+    public func takeEvents(into events: inout HTTP2ClientEvents) {
+        events.removeAll()
+        swap(&events, &self.state.pointee.inbox)
+    }
+
+    // MARK: Requests
 
     /// Queues one request. `values` and `body` are copied into memory of the stream that is reused; both may be refilled at once. An empty
     /// `body` is a request without DATA frames. `tag` comes back in the stream's one final event.
-    public func submit(_ template: HTTP2HeaderTemplate, values: borrowing HTTP2HeaderValues, body: Span<UInt8>, tag: UInt32) -> HTTP2SubmitResult {
-        preconditionFailure("to be filled in")
+    public func submit(
+        _ template: HTTP2HeaderTemplate, values: borrowing HTTP2HeaderValues, body: Span<UInt8>, tag: UInt32
+    ) -> HTTP2SubmitResult {
+        guard self.state.pointee.failure == nil, !self.state.pointee.isClosing, self.state.pointee.goAwayLastStreamID == nil else {
+            return .closing
+        }
+        guard values.count == template.variableCount else { return .valueCountMismatch(expected: template.variableCount) }
+        let bodyMax = self.state.pointee.settings.requestBodyByteCountMax
+        guard body.count <= bodyMax else { return .bodyTooLong(byteCountMax: bodyMax) }
+        guard self.streamIDsLeft > 0 else { return .streamIDsExhausted }
+        guard self.credit > 0 else { return .noCredit }
+
+        let index = self.state.pointee.streams.take()
+        let slot = self.state.pointee.streams[index]
+        slot.pointee.begin(tag: tag)
+        slot.pointee.request.fill(values: values, body: body)
+        self.state.pointee.templates.hold(template, nothingUnsent: self.state.pointee.unsentCount == 0)
+        let fields = self.state.pointee.templates.fields(of: template, message: slot.pointee.request, ends: values.ends)
+        self.state.pointee.unsentCount += 1
+
+        let streamID: Int32
+        if body.count == 0 {
+            streamID = nghttp2_submit_request(self.session, nil, fields, template.fields.count, nil, streamUserData(index))
+        } else {
+            var provider = nghttp2_data_provider(
+                source: nghttp2_data_source(fd: Int32(truncatingIfNeeded: index)), read_callback: ClientCallbacks.readBody)
+            streamID = nghttp2_submit_request(self.session, nil, fields, template.fields.count, &provider, streamUserData(index))
+        }
+        guard streamID > 0 else {
+            self.state.pointee.unsentCount -= 1
+            slot.pointee.isInUse = false
+            self.state.pointee.streams.giveBack(index)
+            return streamID == NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE.rawValue ? .streamIDsExhausted : .closing
+        }
+        slot.pointee.streamID = streamID
+        return .submitted(streamID: streamID)
     }
 
-    /// Resets a stream we opened, with CANCEL or another code. Its final event (`.resetLocally`, or `.requestIncomplete` when it had not
-    /// wholly left) comes with the next `drain`. An unknown or finished stream id is ignored.
-    public func reset(streamID: Int32, errorCode: HTTP2ErrorCode = .cancel) { preconditionFailure("to be filled in") }
+    /// Resets a stream we opened, with CANCEL or another code, and gives its final event at once: `.resetLocally`, or `.requestIncomplete`
+    /// when the request had not wholly left. Its credit is free when RST_STREAM has been serialised. An unknown or finished stream id is ignored.
+    public func reset(streamID: Int32, errorCode: HTTP2ErrorCode = .cancel) {
+        // A request still queued is not known to nghttp2 as a stream: look through the slots. Resets are rare.
+        for index in 0..<self.state.pointee.streams.count {
+            let slot = self.state.pointee.streams[index]
+            guard slot.pointee.isInUse, slot.pointee.streamID == streamID else { continue }
+            if self.state.pointee.resetLocally(slot, errorCode) {
+                nghttp2_submit_rst_stream(self.session, 0, streamID, errorCode.rawValue)
+            }
+            return
+        }
+    }
+
+    /// Takes back the requests of which something has not left yet, as after a drop of the peer's stream limit: each gets `.requestIncomplete`
+    /// at once and may go over another connection.
+    public func withdrawUnsent() {
+        for index in 0..<self.state.pointee.streams.count {
+            let slot = self.state.pointee.streams[index]
+            guard slot.pointee.isInUse, slot.pointee.requestEnd == nil else { continue }
+            let streamID = slot.pointee.streamID
+            if self.state.pointee.resetLocally(slot, .cancel) {
+                nghttp2_submit_rst_stream(self.session, 0, streamID, HTTP2ErrorCode.cancel.rawValue)
+            }
+        }
+    }
+
+    // MARK: Connection
 
     /// Queues a PING; its acknowledgement is `.pingAcknowledged` with the same payload.
-    public func ping(payload: UInt64) { preconditionFailure("to be filled in") }
+    public func ping(payload: UInt64) {
+        withUnsafeBytes(of: payload.bigEndian) { bytes in
+            _ = nghttp2_submit_ping(self.session, 0, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+        }
+    }
 
     /// Queues GOAWAY. Open streams still finish; nothing new is accepted. The session is finished once the last stream is.
-    public func goAway(errorCode: HTTP2ErrorCode = .noError, debugData: [UInt8] = []) { preconditionFailure("to be filled in") }
+    public func goAway(errorCode: HTTP2ErrorCode = .noError, debugData: [UInt8] = []) {
+        self.state.pointee.isClosing = true
+        nghttp2_submit_goaway(self.session, 0, 0, errorCode.rawValue, debugData, debugData.count)
+    }
 
     /// Queues GOAWAY and stops reading: after the next `drain` the session is finished. Call `connectionLost` for the streams left.
-    public func terminate(errorCode: HTTP2ErrorCode = .noError) { preconditionFailure("to be filled in") }
+    public func terminate(errorCode: HTTP2ErrorCode = .noError) {
+        self.state.pointee.isClosing = true
+        nghttp2_session_terminate_session(self.session, errorCode.rawValue)
+    }
 
     /// Says that the connection is gone: each open stream gets its final event, `.requestIncomplete` or `.connectionEnded`. Afterwards
-    /// `submit` answers `.closing` and `drain` 0.
-    public func connectionLost() { preconditionFailure("to be filled in") }
+    /// `submit` answers `.closing` and nothing is read or written. Further calls do nothing.
+    public func connectionLost() {
+        self.state.pointee.failAll()
+        if self.state.pointee.failure == nil { self.state.pointee.failure = "the connection has ended" }
+        self.state.pointee.output.discard(self.state.pointee.output.count)
+    }
+
+    // MARK: What holds now
 
     /// Streams opened and not finished.
-    public var openStreamCount: Int { preconditionFailure("to be filled in") }
+    public var openStreamCount: Int { self.state.pointee.streams.inUseCount }
 
-    /// The peer's SETTINGS_MAX_CONCURRENT_STREAMS, live; `UInt32.max` while it has set none.
-    public var remoteConcurrentStreamsMax: UInt32 { preconditionFailure("to be filled in") }
+    /// The peer's SETTINGS_MAX_CONCURRENT_STREAMS, live: 100 until its first SETTINGS came, `UInt32.max` if they set none.
+    public var remoteConcurrentStreamsMax: UInt32 {
+        nghttp2_session_get_remote_settings(self.session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
+    }
 
     /// `true` once the peer's first SETTINGS came.
-    public var remoteSettingsReceived: Bool { preconditionFailure("to be filled in") }
+    public var remoteSettingsReceived: Bool { self.state.pointee.remoteSettingsReceived }
 
     /// Requests that may be submitted now: the lower of both limits less the open streams; 0 after GOAWAY. Never negative.
-    public var credit: Int { preconditionFailure("to be filled in") }
+    public var credit: Int {
+        guard self.state.pointee.failure == nil, nghttp2_session_check_request_allowed(self.session) != 0, !self.state.pointee.isClosing else {
+            return 0
+        }
+        let limit = min(self.state.pointee.settings.concurrentStreamsMax, Int(self.remoteConcurrentStreamsMax))
+        return max(0, min(limit - self.openStreamCount, self.streamIDsLeft))
+    }
 
     /// Requests that stream ids are left for.
-    public var streamIDsLeft: Int { preconditionFailure("to be filled in") }
+    public var streamIDsLeft: Int { max(0, ((1 << 31) - Int(nghttp2_session_get_next_stream_id(self.session)) + 1) / 2) }
 
     /// nghttp2 expects input.
-    public var wantsRead: Bool { preconditionFailure("to be filled in") }
+    public var wantsRead: Bool { self.state.pointee.failure == nil && nghttp2_session_want_read(self.session) != 0 }
 
-    /// `drain` would give bytes.
-    public var wantsWrite: Bool { preconditionFailure("to be filled in") }
+    /// There are bytes to write.
+    public var wantsWrite: Bool {
+        self.state.pointee.failure == nil && (self.state.pointee.output.count > 0 || nghttp2_session_want_write(self.session) != 0)
+    }
 
     /// Neither reads nor writes any more: close the connection.
     public var isFinished: Bool { !self.wantsRead && !self.wantsWrite }

@@ -1,0 +1,124 @@
+import CNGHTTP2
+
+/// What nghttp2 calls. Each callback notes what happened in `ClientState` and returns; none calls nghttp2's receive or send functions, which
+/// the library forbids.
+enum ClientCallbacks {
+    @inline(__always)
+    private static func state(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<ClientState> {
+        context!.assumingMemoryBound(to: ClientState.self)
+    }
+
+    static func make() -> OpaquePointer {
+        var made: OpaquePointer?
+        precondition(nghttp2_session_callbacks_new(&made) == 0, "no memory for HTTP/2 callbacks")
+        let callbacks = made!
+
+        nghttp2_session_callbacks_set_on_header_callback(callbacks) { session, frame, name, nameCount, value, valueCount, _, context in
+            Self.state(context).pointee.headerReceived(
+                session!, frame!.pointee.hd.stream_id, name: UnsafeBufferPointer(start: name, count: nameCount),
+                value: UnsafeBufferPointer(start: value, count: valueCount))
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { session, _, streamID, bytes, byteCount, context in
+            Self.state(context).pointee.dataReceived(session!, streamID, bytes!, byteCount)
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { session, frame, context in
+            Self.frameReceived(session!, frame!, Self.state(context))
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { session, streamID, errorCode, context in
+            Self.state(context).pointee.streamClosed(session!, streamID, HTTP2ErrorCode(rawValue: errorCode))
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { session, frame, context in
+            Self.frameSent(session!, frame!, Self.state(context))
+            return 0
+        }
+        nghttp2_session_callbacks_set_send_data_callback(callbacks) { _, frame, header, byteCount, source, context in
+            let state = Self.state(context)
+            let slot = state.pointee.streams[Int(source!.pointee.fd)]
+            state.pointee.output.append(header!, 9)
+            if byteCount > 0, let bytes = slot.pointee.request.takeBody(byteCount) { state.pointee.output.append(bytes, byteCount) }
+            if slot.pointee.request.bodyLeft == 0 { state.pointee.requestSerialised(slot) }
+            return state.pointee.output.count >= state.pointee.outputLimit ? NGHTTP2_ERR_PAUSE.rawValue : 0
+        }
+        return callbacks
+    }
+
+    /// Says how much of a stream's body goes into the next DATA frame: no more than `length`, which the windows and the frame size allow.
+    /// The bytes themselves are written by the send-data callback (NO_COPY).
+    static let readBody: nghttp2_data_source_read_callback = { _, _, _, length, flags, source, context in
+        let slot = ClientCallbacks.state(context).pointee.streams[Int(source!.pointee.fd)]
+        let left = slot.pointee.request.bodyLeft
+        flags!.pointee |= NGHTTP2_DATA_FLAG_NO_COPY.rawValue
+        if left <= length { flags!.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+        return min(left, length)
+    }
+
+    private static func frameReceived(
+        _ session: OpaquePointer, _ frame: UnsafePointer<nghttp2_frame>, _ state: UnsafeMutablePointer<ClientState>
+    ) {
+        let header = frame.pointee.hd
+        switch UInt32(header.type) {
+        case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
+            guard header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 else { return }
+            if state.pointee.endReceived(session, header.stream_id) {
+                nghttp2_submit_rst_stream(session, 0, header.stream_id, HTTP2ErrorCode.cancel.rawValue)
+            }
+        case NGHTTP2_RST_STREAM.rawValue:
+            state.pointee.slot(session, header.stream_id)?.pointee.peerReset =
+                HTTP2ErrorCode(rawValue: frame.pointee.rst_stream.error_code)
+        case NGHTTP2_SETTINGS.rawValue:
+            guard header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0 else { return }
+            state.pointee.remoteSettingsReceived = true
+            state.pointee.inbox.events.append(
+                .settingsChanged(
+                    concurrentStreamsMax: nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)))
+        case NGHTTP2_PING.rawValue:
+            guard header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 else { return }
+            state.pointee.inbox.events.append(.pingAcknowledged(payload: pingPayload(frame.pointee.ping)))
+        case NGHTTP2_GOAWAY.rawValue:
+            let goAway = frame.pointee.goaway
+            state.pointee.goAwayLastStreamID = goAway.last_stream_id
+            state.pointee.inbox.events.append(
+                .goAwayReceived(
+                    lastStreamID: goAway.last_stream_id, errorCode: HTTP2ErrorCode(rawValue: goAway.error_code),
+                    debugData: state.pointee.inbox.bytes.appendRange(debugData(goAway))))
+        default: return
+        }
+    }
+
+    private static func frameSent(
+        _ session: OpaquePointer, _ frame: UnsafePointer<nghttp2_frame>, _ state: UnsafeMutablePointer<ClientState>
+    ) {
+        let header = frame.pointee.hd
+        switch UInt32(header.type) {
+        case NGHTTP2_HEADERS.rawValue:
+            // A request without a body; with one, the send-data callback notes the end.
+            guard header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0,
+                let index = slotIndex(nghttp2_session_get_stream_user_data(session, header.stream_id))
+            else { return }
+            // This callback runs before the frame is appended to the output.
+            state.pointee.requestSerialised(state.pointee.streams[index], unappendedByteCount: 9 + header.length)
+        case NGHTTP2_GOAWAY.rawValue:
+            let goAway = frame.pointee.goaway
+            state.pointee.isClosing = true
+            state.pointee.inbox.events.append(
+                .goAwaySent(
+                    errorCode: HTTP2ErrorCode(rawValue: goAway.error_code),
+                    debugData: state.pointee.inbox.bytes.appendRange(debugData(goAway))))
+        default: return
+        }
+    }
+}
+
+/// The eight bytes of a PING as a number, first byte highest.
+func pingPayload(_ ping: nghttp2_ping) -> UInt64 {
+    withUnsafeBytes(of: ping.opaque_data) { $0.reduce(0) { $0 << 8 | UInt64($1) } }
+}
+
+/// What a GOAWAY says beyond its code. Valid as long as the frame.
+func debugData(_ goAway: nghttp2_goaway) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: goAway.opaque_data, count: goAway.opaque_data_len)
+}

@@ -1,0 +1,185 @@
+import CNGHTTP2
+
+/// One request under way.
+struct ClientStream: StreamSlot {
+    static var unused: ClientStream { ClientStream() }
+
+    var isInUse = false
+    var streamID: Int32 = 0
+    var tag: UInt32 = 0
+    var request = OutgoingMessage()
+    /// END_STREAM of the request was serialised when the session's output stood at this count; `nil`: it was not.
+    var requestEnd: UInt64?
+    var status: UInt16 = 0
+    var retryAfterSeconds: Int64 = -1
+    /// The part of the response body that is kept.
+    var response = GrowingBytes()
+    var responseByteCount = 0
+    /// END_STREAM of the response came.
+    var responseEnded = false
+    /// The code of the peer's RST_STREAM.
+    var peerReset: HTTP2ErrorCode?
+    /// The final event has been given; the slot waits for nghttp2 to close the stream.
+    var isAnswered = false
+
+    mutating func begin(tag: UInt32) {
+        self.isInUse = true
+        self.streamID = 0
+        self.tag = tag
+        self.requestEnd = nil
+        self.status = 0
+        self.retryAfterSeconds = -1
+        self.response.removeAll()
+        self.responseByteCount = 0
+        self.responseEnded = false
+        self.peerReset = nil
+        self.isAnswered = false
+    }
+
+    mutating func free() {
+        self.request.free()
+        self.response.free()
+    }
+}
+
+/// Everything the C side sees of a client session. Lives behind a pointer, because nghttp2 calls back while the session is in a call to it:
+/// nothing may hold an access to the whole struct across a call into nghttp2.
+struct ClientState {
+    let settings: HTTP2ClientSettings
+    var streams = SlotTable<ClientStream>()
+    var inbox = HTTP2ClientEvents()
+    var output = OutputBuffer()
+    var templates = TemplatesInUse()
+    /// Requests whose END_STREAM is not serialised yet.
+    var unsentCount = 0
+    /// Serialising pauses when the output holds this much.
+    var outputLimit = 0
+    var remoteSettingsReceived = false
+    /// Last stream id of the peer's GOAWAY.
+    var goAwayLastStreamID: Int32?
+    /// We sent or queued GOAWAY.
+    var isClosing = false
+    /// Why nothing works any more.
+    var failure: String?
+    /// The stream of the header callback before: most come in runs.
+    private var recentStreamID: Int32 = 0
+    private var recentSlot = 0
+
+    init(settings: HTTP2ClientSettings) { self.settings = settings }
+
+    /// The open stream with this id.
+    @inline(__always)
+    mutating func slot(_ session: OpaquePointer, _ streamID: Int32) -> UnsafeMutablePointer<ClientStream>? {
+        if streamID == self.recentStreamID { return self.streams[self.recentSlot] }
+        guard let index = slotIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return nil }
+        self.recentStreamID = streamID
+        self.recentSlot = index
+        return self.streams[index]
+    }
+
+    mutating func headerReceived(_ session: OpaquePointer, _ streamID: Int32, name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
+        // ":status" is the only response field that begins with a colon and has seven bytes.
+        if name.count == 7, name[0] == UInt8(ascii: ":") {
+            guard let status = decimal(value), (200...999).contains(status) else { return }
+            self.slot(session, streamID)?.pointee.status = UInt16(truncatingIfNeeded: status)
+        } else if name.count == 11, name.elementsEqual("retry-after".utf8) {
+            guard let seconds = decimal(value) else { return }
+            self.slot(session, streamID)?.pointee.retryAfterSeconds = seconds
+        }
+    }
+
+    mutating func dataReceived(_ session: OpaquePointer, _ streamID: Int32, _ bytes: UnsafeRawPointer, _ byteCount: Int) {
+        guard let slot = self.slot(session, streamID) else { return }
+        let room = self.settings.responseBodyByteCountMax - slot.pointee.response.count
+        slot.pointee.response.append(bytes, max(0, min(room, byteCount)))
+        slot.pointee.responseByteCount += byteCount
+    }
+
+    /// `true`: the answer is complete although the request is not; the rest need not be sent (RFC 9113 §8.1).
+    mutating func endReceived(_ session: OpaquePointer, _ streamID: Int32) -> Bool {
+        guard let slot = self.slot(session, streamID) else { return false }
+        slot.pointee.responseEnded = true
+        return slot.pointee.requestEnd == nil
+    }
+
+    mutating func requestSerialised(_ slot: UnsafeMutablePointer<ClientStream>, unappendedByteCount: Int = 0) {
+        guard slot.pointee.requestEnd == nil else { return }
+        slot.pointee.requestEnd = self.output.appendedByteCount + UInt64(unappendedByteCount)
+        self.unsentCount -= 1
+    }
+
+    mutating func streamClosed(_ session: OpaquePointer, _ streamID: Int32, _ errorCode: HTTP2ErrorCode) {
+        guard let index = slotIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return }
+        let slot = self.streams[index]
+        if !slot.pointee.isAnswered { self.answer(slot, errorCode) }
+        if slot.pointee.requestEnd == nil { self.unsentCount -= 1 }
+        slot.pointee.isInUse = false
+        self.recentStreamID = 0
+        self.streams.giveBack(index)
+    }
+
+    /// Whether the request's last byte has left this session.
+    private func requestHasLeft(_ slot: UnsafeMutablePointer<ClientStream>) -> Bool {
+        guard let end = slot.pointee.requestEnd else { return false }
+        return self.output.takenByteCount >= end
+    }
+
+    /// Gives a closed stream's final event.
+    private mutating func answer(_ slot: UnsafeMutablePointer<ClientStream>, _ errorCode: HTTP2ErrorCode) {
+        let stream = slot.pointee
+        if stream.responseEnded, stream.status >= 200 {
+            let body = stream.response.count == 0 ? 0..<0 : self.inbox.bytes.appendRange(stream.response.bytes)
+            self.inbox.events.append(
+                .responseFinished(
+                    tag: stream.tag, streamID: stream.streamID, status: stream.status, body: body, bodyByteCount: stream.responseByteCount,
+                    retryAfterSeconds: stream.retryAfterSeconds))
+        } else if stream.responseEnded, stream.peerReset == nil {
+            self.fail(slot, .malformedResponse)
+        } else if let code = stream.peerReset {
+            self.fail(slot, .resetByPeer(code))
+        } else if let last = self.goAwayLastStreamID, stream.streamID > last, errorCode == .refusedStream {
+            self.fail(slot, .aboveGoAway)
+        } else {
+            self.fail(slot, self.requestHasLeft(slot) ? .resetLocally(errorCode) : .requestIncomplete)
+        }
+    }
+
+    private mutating func fail(_ slot: UnsafeMutablePointer<ClientStream>, _ failure: HTTP2StreamFailure) {
+        slot.pointee.isAnswered = true
+        self.inbox.events.append(.streamFailed(tag: slot.pointee.tag, streamID: slot.pointee.streamID, failure: failure))
+    }
+
+    /// Gives the final event of a stream we reset. `false`: it had one.
+    mutating func resetLocally(_ slot: UnsafeMutablePointer<ClientStream>, _ errorCode: HTTP2ErrorCode) -> Bool {
+        guard !slot.pointee.isAnswered else { return false }
+        self.fail(slot, self.requestHasLeft(slot) ? .resetLocally(errorCode) : .requestIncomplete)
+        return true
+    }
+
+    /// Gives each open stream its final event.
+    mutating func failAll() {
+        for index in 0..<self.streams.count {
+            let slot = self.streams[index]
+            guard slot.pointee.isInUse, !slot.pointee.isAnswered else { continue }
+            self.fail(slot, self.requestHasLeft(slot) ? .connectionEnded : .requestIncomplete)
+        }
+    }
+
+    mutating func free() {
+        self.streams.free()
+        self.output.free()
+        self.templates.free()
+    }
+}
+
+/// A number of 1 to 9 decimal digits and nothing else.
+@inline(__always)
+func decimal(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
+    guard (1...9).contains(text.count) else { return nil }
+    var number: Int64 = 0
+    for byte in text {
+        guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
+        number = number * 10 + Int64(byte - UInt8(ascii: "0"))
+    }
+    return number
+}

@@ -1,0 +1,49 @@
+/// Bytes in memory of their own that grows, keeps its capacity and does not move unless it grows. Whoever holds it calls `free`.
+///
+/// Used instead of an array where C code writes or reads by pointer and where the checks and reference counts of an array per push would show.
+struct GrowingBytes {
+    private(set) var base: UnsafeMutableRawPointer?
+    private(set) var count = 0
+    private(set) var capacity = 0
+
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: self.base, count: self.count) }
+
+    /// Makes room for `byteCount` bytes in all, keeping what is there.
+    mutating func reserve(_ byteCount: Int) {
+        guard byteCount > self.capacity else { return }
+        let capacity = max(byteCount, self.capacity * 2, 128)
+        let base = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
+        if let old = self.base {
+            base.copyMemory(from: old, byteCount: self.count)
+            old.deallocate()
+        }
+        self.base = base
+        self.capacity = capacity
+    }
+
+    mutating func append(_ source: UnsafeRawPointer, _ byteCount: Int) {
+        self.reserve(self.count + byteCount)
+        guard byteCount > 0, let base = self.base else { return }
+        (base + self.count).copyMemory(from: source, byteCount: byteCount)
+        self.count += byteCount
+    }
+
+    mutating func removeAll() { self.count = 0 }
+
+    /// Gives the memory back.
+    mutating func free() {
+        self.base?.deallocate()
+        self.base = nil
+        self.count = 0
+        self.capacity = 0
+    }
+}
+
+extension Array where Element == UInt8 {
+    /// Appends and says where.
+    mutating func appendRange(_ bytes: UnsafeRawBufferPointer) -> Range<Int> {
+        let start = self.count
+        self.append(contentsOf: bytes)
+        return start..<self.count
+    }
+}

@@ -1,0 +1,32 @@
+/// Frames serialised and not yet taken: the end of the line inside a session. Counts every byte that ever passed, so that a stream can tell
+/// whether its last one has left.
+struct OutputBuffer {
+    /// Capacity kept after a burst has been taken.
+    static let capacityKeptMax = 1 << 20
+
+    private var storage = GrowingBytes()
+    private var start = 0
+    /// Bytes ever appended.
+    private(set) var appendedByteCount: UInt64 = 0
+
+    var count: Int { self.storage.count - self.start }
+    /// Bytes ever taken.
+    var takenByteCount: UInt64 { self.appendedByteCount - UInt64(self.count) }
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self.storage.bytes[self.start...]) }
+
+    mutating func append(_ source: UnsafeRawPointer, _ byteCount: Int) {
+        self.storage.append(source, byteCount)
+        self.appendedByteCount += UInt64(byteCount)
+    }
+
+    /// Forgets the first `byteCount` bytes.
+    mutating func discard(_ byteCount: Int) {
+        self.start += byteCount
+        guard self.start == self.storage.count else { return }
+        self.start = 0
+        self.storage.removeAll()
+        if self.storage.capacity > Self.capacityKeptMax { self.storage.free() }
+    }
+
+    mutating func free() { self.storage.free() }
+}

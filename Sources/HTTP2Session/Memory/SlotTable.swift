@@ -1,0 +1,67 @@
+/// What a slot of a `SlotTable` must be able to do.
+protocol StreamSlot {
+    /// A slot not in use. Its buffers may hold memory to be reused.
+    static var unused: Self { get }
+    var isInUse: Bool { get }
+    /// Gives all memory back.
+    mutating func free()
+}
+
+/// The open streams of one session: slots by index, reused, with their buffers. The index travels through nghttp2 as the stream's user data.
+///
+/// A slot may move when the table grows; its buffers do not.
+struct SlotTable<Slot: StreamSlot> {
+    private(set) var slots: UnsafeMutablePointer<Slot>?
+    /// Slots that were ever used: those that lie behind have no memory.
+    private(set) var count = 0
+    private var capacity = 0
+    private var unused: [Int32] = []
+    private(set) var inUseCount = 0
+
+    @inline(__always)
+    subscript(index: Int) -> UnsafeMutablePointer<Slot> { self.slots! + index }
+
+    /// The index of a slot for the caller to fill.
+    mutating func take() -> Int {
+        self.inUseCount += 1
+        if let index = self.unused.popLast() { return Int(index) }
+        if self.count == self.capacity { self.grow() }
+        self.count += 1
+        return self.count - 1
+    }
+
+    /// Takes the slot back. Its buffers stay.
+    mutating func giveBack(_ index: Int) {
+        self.inUseCount -= 1
+        self.unused.append(Int32(truncatingIfNeeded: index))
+    }
+
+    private mutating func grow() {
+        let capacity = max(16, self.capacity * 2)
+        let slots = UnsafeMutablePointer<Slot>.allocate(capacity: capacity)
+        if let old = self.slots {
+            slots.moveInitialize(from: old, count: self.count)
+            old.deallocate()
+        }
+        (slots + self.count).initialize(repeating: .unused, count: capacity - self.count)
+        self.slots = slots
+        self.capacity = capacity
+        self.unused.reserveCapacity(capacity)
+    }
+
+    mutating func free() {
+        for index in 0..<self.count { self[index].pointee.free() }
+        self.slots?.deinitialize(count: self.capacity)
+        self.slots?.deallocate()
+        self.slots = nil
+        self.count = 0
+        self.capacity = 0
+    }
+}
+
+/// A slot's index as nghttp2 carries it: one more, so that 0 is "none".
+@inline(__always)
+func streamUserData(_ index: Int) -> UnsafeMutableRawPointer { UnsafeMutableRawPointer(bitPattern: index + 1)! }
+
+@inline(__always)
+func slotIndex(_ userData: UnsafeMutableRawPointer?) -> Int? { userData.map { Int(bitPattern: $0) - 1 } }

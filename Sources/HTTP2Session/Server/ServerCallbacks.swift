@@ -1,0 +1,109 @@
+import CNGHTTP2
+
+/// What nghttp2 calls on the server's side. See `ClientCallbacks`.
+enum ServerCallbacks {
+    @inline(__always)
+    private static func state(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<ServerState> {
+        context!.assumingMemoryBound(to: ServerState.self)
+    }
+
+    static func make() -> OpaquePointer {
+        var made: OpaquePointer?
+        precondition(nghttp2_session_callbacks_new(&made) == 0, "no memory for HTTP/2 callbacks")
+        let callbacks = made!
+
+        nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { session, frame, context in
+            guard frame!.pointee.headers.cat == NGHTTP2_HCAT_REQUEST else { return 0 }
+            Self.state(context).pointee.requestBegan(session!, frame!.pointee.hd.stream_id)
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_header_callback(callbacks) { session, frame, name, nameCount, value, valueCount, _, context in
+            Self.state(context).pointee.headerReceived(
+                session!, frame!.pointee.hd.stream_id, name: UnsafeRawBufferPointer(start: name, count: nameCount),
+                value: UnsafeRawBufferPointer(start: value, count: valueCount))
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { session, _, streamID, bytes, byteCount, context in
+            Self.state(context).pointee.dataReceived(session!, streamID, bytes!, byteCount)
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { session, frame, context in
+            Self.frameReceived(session!, frame!, Self.state(context))
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { session, streamID, errorCode, context in
+            Self.state(context).pointee.streamClosed(session!, streamID, HTTP2ErrorCode(rawValue: errorCode))
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { session, frame, context in
+            Self.frameSent(session!, frame!, Self.state(context))
+            return 0
+        }
+        nghttp2_session_callbacks_set_send_data_callback(callbacks) { _, frame, header, byteCount, source, context in
+            let state = Self.state(context)
+            let slot = state.pointee.streams[Int(source!.pointee.fd)]
+            state.pointee.output.append(header!, 9)
+            if byteCount > 0, let bytes = slot.pointee.response.takeBody(byteCount) { state.pointee.output.append(bytes, byteCount) }
+            if slot.pointee.response.bodyLeft == 0 { state.pointee.answerSerialised(slot) }
+            return state.pointee.output.count >= state.pointee.outputLimit ? NGHTTP2_ERR_PAUSE.rawValue : 0
+        }
+        return callbacks
+    }
+
+    /// See `ClientCallbacks.readBody`.
+    static let readBody: nghttp2_data_source_read_callback = { _, _, _, length, flags, source, context in
+        let slot = ServerCallbacks.state(context).pointee.streams[Int(source!.pointee.fd)]
+        let left = slot.pointee.response.bodyLeft
+        flags!.pointee |= NGHTTP2_DATA_FLAG_NO_COPY.rawValue
+        if left <= length { flags!.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+        return min(left, length)
+    }
+
+    private static func frameReceived(
+        _ session: OpaquePointer, _ frame: UnsafePointer<nghttp2_frame>, _ state: UnsafeMutablePointer<ServerState>
+    ) {
+        let header = frame.pointee.hd
+        switch UInt32(header.type) {
+        case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
+            if UInt32(header.type) == NGHTTP2_HEADERS.rawValue, frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST {
+                state.pointee.headersEnded(session, header.stream_id)
+            }
+            guard header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 else { return }
+            state.pointee.requestEnded(session, header.stream_id)
+        case NGHTTP2_SETTINGS.rawValue:
+            guard header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 else { return }
+            state.pointee.inbox.events.append(.settingsAcknowledged)
+        case NGHTTP2_PING.rawValue:
+            guard header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 else { return }
+            state.pointee.inbox.events.append(.pingAcknowledged(payload: pingPayload(frame.pointee.ping)))
+        case NGHTTP2_GOAWAY.rawValue:
+            let goAway = frame.pointee.goaway
+            state.pointee.inbox.events.append(
+                .goAwayReceived(
+                    lastStreamID: goAway.last_stream_id, errorCode: HTTP2ErrorCode(rawValue: goAway.error_code),
+                    debugData: state.pointee.inbox.bytes.appendRange(debugData(goAway))))
+        default: return
+        }
+    }
+
+    private static func frameSent(
+        _ session: OpaquePointer, _ frame: UnsafePointer<nghttp2_frame>, _ state: UnsafeMutablePointer<ServerState>
+    ) {
+        let header = frame.pointee.hd
+        switch UInt32(header.type) {
+        case NGHTTP2_HEADERS.rawValue:
+            // An answer without a body; with one, the send-data callback notes the end.
+            guard header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0,
+                let index = slotIndex(nghttp2_session_get_stream_user_data(session, header.stream_id))
+            else { return }
+            state.pointee.answerSerialised(state.pointee.streams[index])
+        case NGHTTP2_GOAWAY.rawValue:
+            let goAway = frame.pointee.goaway
+            state.pointee.inbox.events.append(
+                .goAwaySent(
+                    lastStreamID: goAway.last_stream_id, errorCode: HTTP2ErrorCode(rawValue: goAway.error_code),
+                    debugData: state.pointee.inbox.bytes.appendRange(debugData(goAway))))
+        default: return
+        }
+    }
+}

@@ -1,0 +1,158 @@
+import CNGHTTP2
+
+/// One request being received or answered.
+struct ServerStream: StreamSlot {
+    static var unused: ServerStream { ServerStream() }
+
+    /// Lengths of one field; its name and value follow the one before in `fieldBytes`.
+    struct FieldLengths {
+        var name: UInt32
+        var value: UInt32
+    }
+
+    var isInUse = false
+    var streamID: Int32 = 0
+    var fieldBytes = GrowingBytes()
+    var fieldLengths: [FieldLengths] = []
+    var fieldsTruncated = false
+    /// The part of the body that is kept.
+    var body = GrowingBytes()
+    var bodyByteCount = 0
+    /// Bytes received for which no window was given back (with `acknowledgesData` off).
+    var unacknowledgedByteCount = 0
+    var isAnswered = false
+    /// END_STREAM of the answer is not serialised yet.
+    var answerIsUnsent = false
+    var response = OutgoingMessage()
+
+    mutating func begin(streamID: Int32) {
+        self.isInUse = true
+        self.streamID = streamID
+        self.fieldBytes.removeAll()
+        self.fieldLengths.removeAll(keepingCapacity: true)
+        self.fieldsTruncated = false
+        self.body.removeAll()
+        self.bodyByteCount = 0
+        self.unacknowledgedByteCount = 0
+        self.isAnswered = false
+        self.answerIsUnsent = false
+    }
+
+    mutating func free() {
+        self.fieldBytes.free()
+        self.body.free()
+        self.response.free()
+    }
+}
+
+/// Everything the C side sees of a server session. See `ClientState` for why it lives behind a pointer.
+struct ServerState {
+    let settings: HTTP2ServerSettings
+    var streams = SlotTable<ServerStream>()
+    var inbox = HTTP2ServerEvents()
+    var output = OutputBuffer()
+    var templates = TemplatesInUse()
+    /// Answers whose END_STREAM is not serialised yet.
+    var unsentCount = 0
+    /// Serialising pauses when the output holds this much.
+    var outputLimit = 0
+    var lastStreamID: Int32 = 0
+    /// Bytes received on the connection for which no window was given back.
+    var unacknowledgedByteCount = 0
+    /// Why nothing works any more.
+    var failure: String?
+    private var recentStreamID: Int32 = 0
+    private var recentSlot = 0
+
+    init(settings: HTTP2ServerSettings) { self.settings = settings }
+
+    /// The open stream with this id.
+    @inline(__always)
+    mutating func slot(_ session: OpaquePointer, _ streamID: Int32) -> UnsafeMutablePointer<ServerStream>? {
+        if streamID == self.recentStreamID { return self.streams[self.recentSlot] }
+        guard let index = slotIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return nil }
+        self.recentStreamID = streamID
+        self.recentSlot = index
+        return self.streams[index]
+    }
+
+    /// A request's first header block begins.
+    mutating func requestBegan(_ session: OpaquePointer, _ streamID: Int32) {
+        let index = self.streams.take()
+        self.streams[index].pointee.begin(streamID: streamID)
+        nghttp2_session_set_stream_user_data(session, streamID, streamUserData(index))
+        self.lastStreamID = max(self.lastStreamID, streamID)
+        self.recentStreamID = streamID
+        self.recentSlot = index
+    }
+
+    mutating func headerReceived(_ session: OpaquePointer, _ streamID: Int32, name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+        guard let slot = self.slot(session, streamID) else { return }
+        guard slot.pointee.fieldBytes.count + name.count + value.count <= self.settings.requestFieldsByteCountMax else {
+            slot.pointee.fieldsTruncated = true
+            return
+        }
+        slot.pointee.fieldLengths.append(
+            ServerStream.FieldLengths(name: UInt32(truncatingIfNeeded: name.count), value: UInt32(truncatingIfNeeded: value.count)))
+        if let base = name.baseAddress { slot.pointee.fieldBytes.append(base, name.count) }
+        if let base = value.baseAddress { slot.pointee.fieldBytes.append(base, value.count) }
+    }
+
+    mutating func dataReceived(_ session: OpaquePointer, _ streamID: Int32, _ bytes: UnsafeRawPointer, _ byteCount: Int) {
+        if !self.settings.acknowledgesData { self.unacknowledgedByteCount += byteCount }
+        guard let slot = self.slot(session, streamID) else { return }
+        let room = self.settings.requestBodyByteCountMax - slot.pointee.body.count
+        slot.pointee.body.append(bytes, max(0, min(room, byteCount)))
+        slot.pointee.bodyByteCount += byteCount
+        slot.pointee.unacknowledgedByteCount += byteCount
+    }
+
+    mutating func headersEnded(_ session: OpaquePointer, _ streamID: Int32) {
+        guard self.settings.announcesHeaders, let slot = self.slot(session, streamID) else { return }
+        self.inbox.events.append(.requestHeaders(streamID: streamID, fields: self.publishFields(slot)))
+    }
+
+    mutating func requestEnded(_ session: OpaquePointer, _ streamID: Int32) {
+        guard let slot = self.slot(session, streamID) else { return }
+        let fields = self.publishFields(slot)
+        self.inbox.events.append(
+            .request(
+                HTTP2ServerRequest(
+                    streamID: streamID, fields: fields, fieldsTruncated: slot.pointee.fieldsTruncated,
+                    body: self.inbox.bytes.appendRange(slot.pointee.body.bytes), bodyByteCount: slot.pointee.bodyByteCount)))
+    }
+
+    private mutating func publishFields(_ slot: UnsafeMutablePointer<ServerStream>) -> Range<Int> {
+        var place = self.inbox.bytes.count
+        let first = self.inbox.fields.count
+        self.inbox.bytes.append(contentsOf: slot.pointee.fieldBytes.bytes)
+        for lengths in slot.pointee.fieldLengths {
+            let name = place..<place + Int(lengths.name)
+            place = name.upperBound + Int(lengths.value)
+            self.inbox.fields.append(HTTP2FieldRange(name: name, value: name.upperBound..<place))
+        }
+        return first..<self.inbox.fields.count
+    }
+
+    mutating func answerSerialised(_ slot: UnsafeMutablePointer<ServerStream>) {
+        guard slot.pointee.answerIsUnsent else { return }
+        slot.pointee.answerIsUnsent = false
+        self.unsentCount -= 1
+    }
+
+    mutating func streamClosed(_ session: OpaquePointer, _ streamID: Int32, _ errorCode: HTTP2ErrorCode) {
+        guard let index = slotIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return }
+        let slot = self.streams[index]
+        self.inbox.events.append(.streamClosed(streamID: streamID, errorCode: errorCode))
+        self.answerSerialised(slot)
+        slot.pointee.isInUse = false
+        self.recentStreamID = 0
+        self.streams.giveBack(index)
+    }
+
+    mutating func free() {
+        self.streams.free()
+        self.output.free()
+        self.templates.free()
+    }
+}
