@@ -5,6 +5,7 @@ public struct EngineRecord: Sendable {
     /// Explicit for `state` and `routed`; -1 leaves it to the partitioner.
     public var partition: Int32
     public var key: Range<Int>
+    public var hasKey: Bool
     /// Empty and `isTombstone`: a null value.
     public var value: Range<Int>
     public var isTombstone: Bool

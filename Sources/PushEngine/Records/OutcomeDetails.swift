@@ -1,0 +1,67 @@
+import PushModel
+
+/// What an outcome record says beside what became of which event (contract §7).
+struct OutcomeDetails {
+    /// Why, when APNs gave no reason of its own.
+    enum Cause {
+        case none
+        /// `state` knows the event as applied: a replay after a restart.
+        case replay
+        case afterEnd
+        case alreadyStarted
+        /// Older than what the device already shows.
+        case older
+        case noToken
+        case deadToken
+        case expires
+        case lifeOver
+        case startExpired
+
+        var text: StaticString? {
+            switch self {
+            case .none: nil
+            case .replay: "replayed: already applied"
+            case .afterEnd: "the activity has ended"
+            case .alreadyStarted: "the activity was already started and has not ended"
+            case .older: "older than an event that was already accepted"
+            case .noToken: "no token was registered in time"
+            case .deadToken: "the token is dead and no other was registered in time"
+            case .expires: "not sent by its expires or stale-date"
+            case .lifeOver: "the activity's life is over"
+            case .startExpired: "the start was not sent in time"
+            }
+        }
+    }
+    var cause = Cause.none
+    /// APNs' status; 0: no answer.
+    var status: UInt16 = 0
+    /// APNs' reason, or what became of the connection.
+    var reason = ""
+    var apnsMicros: Int64 = -1
+    // Of the push attempt, when there was one.
+    var hasPush = false
+    var apnsID: (UInt64, UInt64) = (0, 0)
+    var priority = PushPriority.low
+    var mergedCount: UInt32 = 0
+    var queuedMillis: Int64 = -1
+    // Of a superseded event.
+    var into: SourcePosition?
+    var keepsAlert = false
+    var keepsPriority = false
+
+    init(cause: Cause = .none) { self.cause = cause }
+
+    init(answer: PushAnswer, status: UInt16, reason: String) {
+        self.status = status
+        self.reason = reason
+        self.apnsMicros = answer.apnsMicros
+    }
+
+    mutating func fill(from update: borrowing Update) {
+        self.hasPush = true
+        self.apnsID = update.apnsID
+        self.priority = update.sentPriority
+        self.mergedCount = update.mergedCount
+        self.queuedMillis = update.sentMillis - update.top.takenMillis
+    }
+}

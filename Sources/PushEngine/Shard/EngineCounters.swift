@@ -1,0 +1,63 @@
+public import PushModel
+
+/// Plain counts of one shard since start; the runner publishes snapshots of them.
+///
+/// At every moment `consumed + restored == outcomes + pending + forwarded + handedOver` (contract §6, conservation).
+public struct EngineCounters: Sendable, Equatable {
+    public var consumed: UInt64 = 0
+    /// Events that came out of `state` as pending.
+    public var restored: UInt64 = 0
+    /// Misplaced records written to the routed topic.
+    public var forwarded: UInt64 = 0
+    /// Events that were still pending when their partition left.
+    public var handedOver: UInt64 = 0
+    /// By `Outcome.rawValue`.
+    public var outcomes = [UInt64](repeating: 0, count: Outcome.allCases.count)
+    /// Events without an outcome yet.
+    public var pending: UInt64 = 0
+
+    public var pushesSent: UInt64 = 0
+    public var pushesAccepted: UInt64 = 0
+    /// Sent with priority 10, and so counted against a budget.
+    public var pushesHighPriority: UInt64 = 0
+    /// High-priority updates sent with priority 5 because the budget was spent.
+    public var pushesDowngraded: UInt64 = 0
+    public var pushesRefused: UInt64 = 0
+    public var pushesNotProcessed: UInt64 = 0
+    public var pushesUnknown: UInt64 = 0
+    /// Events taken into a push that already had one: those replaced before they were sent.
+    public var eventsMerged: UInt64 = 0
+    public var tokensDead: UInt64 = 0
+    /// Verdicts that would have removed a token but for the guard.
+    public var tokenRemovalsStopped: UInt64 = 0
+    public var stateRecords: UInt64 = 0
+    public var deadLetters: UInt64 = 0
+    public var misplaced: UInt64 = 0
+
+    /// Slots in memory, and how many of them have something to send or in flight.
+    public var activities: Int = 0
+    public var activitiesPending: Int = 0
+    public var inFlight: Int = 0
+    public var unacknowledged: Int = 0
+
+    public init() {}
+
+    public var outcomeSum: UInt64 { self.outcomes.reduce(0, +) }
+
+    public func count(_ outcome: Outcome) -> UInt64 { self.outcomes[Int(outcome.rawValue)] }
+
+    /// Nothing appeared and nothing vanished.
+    public var isConserved: Bool {
+        self.consumed + self.restored == self.outcomeSum + self.pending + self.forwarded + self.handedOver
+    }
+}
+
+/// Times of one accepted push, for histograms.
+public struct AcceptedSample: Sendable, Equatable {
+    /// The newest event's record time, milliseconds since 1970.
+    public var recordMillis: Int64
+    /// From being taken out of Kafka to leaving for APNs.
+    public var queuedMillis: Int64
+    /// From leaving to the answer, microseconds.
+    public var apnsMicros: Int64
+}

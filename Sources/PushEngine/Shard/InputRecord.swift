@@ -1,0 +1,28 @@
+public import PushModel
+
+/// Where a record lies and when it was written; its bytes are passed beside it, borrowed.
+public struct InputRecord: Sendable {
+    /// Index into `EngineConfiguration.inputTopics`.
+    public var topic: UInt16
+    public var partition: Int32
+    public var offset: Int64
+    /// The record's own time, milliseconds since 1970; for a forwarded one, that of the original.
+    public var timestampMillis: Int64
+    public var hasKey: Bool
+    public var hasValue: Bool
+    /// For a forwarded record: where it first lay.
+    public var origin: SourcePosition?
+
+    public init(
+        topic: UInt16, partition: Int32, offset: Int64, timestampMillis: Int64, hasKey: Bool, hasValue: Bool,
+        origin: SourcePosition?
+    ) {
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+        self.timestampMillis = timestampMillis
+        self.hasKey = hasKey
+        self.hasValue = hasValue
+        self.origin = origin
+    }
+}

@@ -1,0 +1,85 @@
+/// One owned partition: where it is between assignment and leaving.
+struct PartitionState {
+    enum Phase {
+        /// The place is free.
+        case gone
+        /// The ownership marker has been handed to Kafka.
+        case awaitingMarker
+        /// `state` is being read up to the marker.
+        case restoring
+        case running
+        /// No new records and no new pushes; answers are awaited.
+        case releasing
+        /// What was left is written down.
+        case released
+    }
+    var number: Int32
+    var phase: Phase
+    /// Differs from assignment to assignment: late acknowledgements of an earlier one change nothing.
+    var generation: UInt32
+    /// Offset of this owner's marker in `state`: its epoch (contract §6).
+    var epoch: Int64 = -1
+    /// The newest marker met during the restore; slot records of an older epoch behind it are ignored.
+    var newestEpochRead: Int64 = -1
+    /// Ledger log by input topic index.
+    var logs: [Int32] = []
+    /// Log end by input topic index, as seen at assignment: what lies below may be a replay.
+    var replayEnds: [Int64] = []
+    var inFlightCount = 0
+    var unacknowledged = 0
+    var slotCount = 0
+
+    var sends: Bool { self.phase == .running }
+}
+
+/// What the engine waits for from Kafka: one element per record handed over.
+struct PendingAcknowledgement {
+    enum Kind { case marker, state, outcome, deadLetter, routed }
+    var kind: Kind
+    var sequence: UInt32
+    var isOpen: Bool
+    var partition: Int32
+    var partitionGeneration: UInt32
+    /// For `state` and `outcome`; -1: none.
+    var slot: Int32
+    var slotGeneration: UInt32
+    var stateVersion: UInt32
+    /// The outcome's event is guarded by the slot rather than by an entry.
+    var isUnguarded: Bool
+    /// Ledger entries: settled by a state record, acknowledged by the others.
+    var entry: OffsetLedger.EntryID
+    var routedEntry: OffsetLedger.EntryID
+}
+
+/// Acknowledgements by number. The number handed out carries a sequence, so that one given back twice is noticed.
+struct AcknowledgementStore {
+    private var elements: [PendingAcknowledgement] = []
+    private var free: [Int32] = []
+    private(set) var openCount = 0
+
+    mutating func open(_ element: PendingAcknowledgement) -> UInt64 {
+        var element = element
+        element.isOpen = true
+        self.openCount += 1
+        let id: Int
+        if let reused = self.free.popLast() {
+            id = Int(reused)
+            element.sequence = self.elements[id].sequence &+ 1
+            self.elements[id] = element
+        } else {
+            id = self.elements.count
+            self.elements.append(element)
+        }
+        return UInt64(id) | UInt64(element.sequence) << 32
+    }
+
+    /// The element, closed; `nil` when it is not open.
+    mutating func close(_ rawValue: UInt64) -> PendingAcknowledgement? {
+        let id = Int(rawValue & 0xffff_ffff)
+        guard id < self.elements.count, self.elements[id].isOpen, self.elements[id].sequence == UInt32(rawValue >> 32) else { return nil }
+        self.elements[id].isOpen = false
+        self.free.append(Int32(id))
+        self.openCount -= 1
+        return self.elements[id]
+    }
+}

@@ -1,0 +1,33 @@
+extension ShardEngine {
+    /// Kafka has the record. Once per record; an acknowledgement of a partition that has left since changes nothing.
+    public mutating func acknowledged(_ acknowledgement: UInt64, offset: Int64, now: EngineTime) {
+        guard let done = self.acknowledgements.close(acknowledgement) else { return }
+        let place = Int(done.partition)
+        guard self.partitions[place].phase != .gone, self.partitions[place].generation == done.partitionGeneration else { return }
+        self.partitions[place].unacknowledged -= 1
+        switch done.kind {
+        case .marker:
+            self.partitions[place].epoch = offset
+            if self.partitions[place].phase == .awaitingMarker { self.partitions[place].phase = .restoring }
+        case .state:
+            if done.entry >= 0 { self.ledger.settle(done.entry) }
+            if done.routedEntry >= 0 { self.ledger.settle(done.routedEntry) }
+            guard done.slot >= 0, self.slots[Int(done.slot)].generation == done.slotGeneration, self.slots[Int(done.slot)].isLive else {
+                return
+            }
+            if self.slots[Int(done.slot)].awaitsStateRecord, done.stateVersion >= self.slots[Int(done.slot)].requiredStateVersion {
+                self.slots[Int(done.slot)].awaitsStateRecord = false
+                self.reschedule(done.slot, now: now)
+            }
+        case .outcome, .deadLetter, .routed:
+            if done.entry >= 0 { self.ledger.acknowledged(done.entry) }
+            guard done.isUnguarded, self.slots[Int(done.slot)].generation == done.slotGeneration, self.slots[Int(done.slot)].isLive else {
+                return
+            }
+            self.slots[Int(done.slot)].unguardedRecords -= 1
+            if self.slots[Int(done.slot)].unguardedRecords == 0, self.slots[Int(done.slot)].isDirty {
+                self.stateFlushAtMillis = now.steadyMillis
+            }
+        }
+    }
+}

@@ -1,0 +1,251 @@
+import APNSProtocol
+import PushModel
+
+extension ShardEngine {
+    /// What became of a push. An answer to an attempt that is no longer in flight changes nothing.
+    public mutating func answered(_ answer: PushAnswer, now: EngineTime) {
+        guard let update = self.updates.id(of: answer.id) else { return }
+        let slot = self.updates[update].slot
+        guard self.slots[Int(slot)].inFlight == update else { return }
+        self.partitions[Int(self.slots[Int(slot)].partition)].inFlightCount -= 1
+        self.counters.inFlight -= 1
+        switch answer.result {
+        case .accepted:
+            self.accepted(slot, answer: answer, now: now)
+        case .response(let status, let reason, let timestampMillis, let retryAfterSeconds):
+            let verdict = ReasonTable.verdict(status: status, reason: reason, timestampMillis: timestampMillis)
+            if verdict == .accepted {
+                self.accepted(slot, answer: answer, now: now)
+            } else {
+                let details = OutcomeDetails(answer: answer, status: status, reason: reason)
+                self.refused(slot, verdict: verdict, details: details, retryAfterSeconds: retryAfterSeconds, now: now)
+            }
+        case .notProcessed:
+            self.counters.pushesNotProcessed += 1
+            self.refundBudget(update)
+            self.slots[Int(slot)].notBeforeMillis = self.updates[update].notBeforeOfPrevious
+            self.forgetStampOfStart(update)
+            self.requeueInFlight(slot, now: now)
+        case .unknown(let detail):
+            self.unknown(slot, details: OutcomeDetails(answer: answer, status: 0, reason: detail), now: now)
+        }
+        self.reschedule(slot, now: now)
+    }
+
+    // MARK: Accepted
+
+    private mutating func accepted(_ slot: Int32, answer: PushAnswer, now: EngineTime) {
+        let update = self.slots[Int(slot)].inFlight
+        let lane = self.lane(of: slot)
+        self.lanes[lane].tokenGuard.answered(isSuspicious: false, nowMillis: now.steadyMillis)
+        self.counters.pushesAccepted += 1
+        if self.samples.count < Self.samplesMax {
+            let top = self.updates[update].top
+            self.samples.append(
+                AcceptedSample(
+                    recordMillis: top.recordMillis, queuedMillis: self.updates[update].sentMillis - top.takenMillis,
+                    apnsMicros: answer.apnsMicros))
+        }
+        self.spendBudget(update, now: now)
+        self.slots[Int(slot)].attempt = 0
+        self.slots[Int(slot)].backoffUntilMillis = .min
+        let timestamp = self.updates[update].top.timestampSeconds
+        self.slots[Int(slot)].lastAcceptedSeconds = max(self.slots[Int(slot)].lastAcceptedSeconds, timestamp)
+        for layer in self.updates[update].under {
+            self.supersede(layer, of: slot, into: self.updates[update].top.source, keepsAlert: false, keepsPriority: false)
+        }
+        self.updates[update].under.removeAll()
+        var details = OutcomeDetails(answer: answer, status: 200, reason: "")
+        details.fill(from: self.updates[update])
+        self.finishLayer(self.updates[update].top, of: slot, outcome: .delivered, details: details, now: now)
+        if self.updates[update].isStart {
+            if self.slots[Int(slot)].life == .starting { self.slots[Int(slot)].life = self.slots[Int(slot)].hasToken ? .alive : .started }
+        } else if self.updates[update].isEnd {
+            self.slots[Int(slot)].life = .ended
+            self.slots[Int(slot)].lastTouchedWallMillis = now.wallMillis
+            self.slots[Int(slot)].lifeEndsMillis = now.steadyMillis + self.app(of: slot).retentionAfterEndMillis
+        }
+        self.changeWork(slot) { $0.inFlight = Slot.none }
+        self.updates.release(update)
+        self.dropOlderThanAccepted(slot, now: now)
+        self.requireStateRecord(slot, now: now)
+    }
+
+    /// What came while a newer event was in flight and is older than it: the device would ignore it.
+    private mutating func dropOlderThanAccepted(_ slot: Int32, now: EngineTime) {
+        let accepted = self.slots[Int(slot)].lastAcceptedSeconds
+        for update in [self.slots[Int(slot)].pending, self.slots[Int(slot)].behind] where update >= 0 {
+            guard !self.updates[update].isStart else { continue }
+            while let first = self.updates[update].under.first, first.timestampSeconds < accepted, !first.isEnd {
+                self.updates[update].under.removeFirst()
+                self.supersede(first, of: slot, into: nil, keepsAlert: false, keepsPriority: false)
+            }
+            guard !self.updates[update].top.isEnd, self.updates[update].top.timestampSeconds < accepted else { continue }
+            self.supersedeAll(of: update, into: nil)
+            self.dropUpdate(update, of: slot)
+        }
+    }
+
+    /// Takes an update whose events all have their outcome out of the slot.
+    mutating func dropUpdate(_ update: Int32, of slot: Int32) {
+        self.changeWork(slot) {
+            if $0.inFlight == update {
+                $0.inFlight = Slot.none
+            } else if $0.pending == update {
+                $0.pending = $0.behind
+                $0.behind = Slot.none
+            } else if $0.behind == update {
+                $0.behind = Slot.none
+            }
+        }
+        self.updates.release(update)
+    }
+
+    // MARK: Refused
+
+    private mutating func refused(
+        _ slot: Int32, verdict: Verdict, details: OutcomeDetails, retryAfterSeconds: Int64?, now: EngineTime
+    ) {
+        let update = self.slots[Int(slot)].inFlight
+        self.counters.pushesRefused += 1
+        self.refundBudget(update)
+        self.forgetStampOfStart(update)
+        let lane = self.lane(of: slot)
+        if case .tokenDead(_, let suspicious) = verdict {
+            self.lanes[lane].tokenGuard.answered(isSuspicious: suspicious, nowMillis: now.steadyMillis)
+        } else {
+            self.lanes[lane].tokenGuard.answered(isSuspicious: false, nowMillis: now.steadyMillis)
+        }
+        switch verdict {
+        case .accepted: return
+        case .tokenDead(let invalidSinceMillis, let suspicious):
+            self.tokenDied(
+                slot, invalidSinceMillis: invalidSinceMillis, isSuspicious: suspicious, details: details, now: now)
+        case .messageRefused:
+            self.messageRefused(slot, details: details, now: now)
+        case .connectionUnusable:
+            self.requeueInFlight(slot, now: now)
+        case .providerTokenExpired, .providerTokenTooManyUpdates, .tokenThrottled, .serverBusy, .credentialRefused:
+            self.requeueInFlight(slot, now: now)
+            self.backOff(slot, retryAfterSeconds: retryAfterSeconds, now: now)
+        }
+    }
+
+    private mutating func tokenDied(
+        _ slot: Int32, invalidSinceMillis: Int64?, isSuspicious: Bool, details: OutcomeDetails, now: EngineTime
+    ) {
+        let update = self.slots[Int(slot)].inFlight
+        if self.updates[update].isStart {
+            // The token came with the start: there is no other.
+            var details = details
+            details.fill(from: self.updates[update])
+            return self.startFailed(slot, outcome: .rejected, details: details, now: now)
+        }
+        guard self.updates[update].tokenGeneration == self.slots[Int(slot)].tokenGeneration else {
+            // The verdict is about a token that has been replaced: the push goes to the newer one.
+            return self.requeueInFlight(slot, now: now)
+        }
+        if let invalidSinceMillis, invalidSinceMillis < self.slots[Int(slot)].registeredWallMillis {
+            self.requeueInFlight(slot, now: now)
+            return self.backOff(slot, retryAfterSeconds: nil, now: now)
+        }
+        if isSuspicious, self.lanes[self.lane(of: slot)].tokenGuard.isStopped {
+            self.counters.tokenRemovalsStopped += 1
+            self.requeueInFlight(slot, now: now)
+            return self.backOff(slot, retryAfterSeconds: self.configuration.retryBackoffMaxMillis / 1_000, now: now)
+        }
+        self.counters.tokensDead += 1
+        self.slots[Int(slot)].tokenIsDead = true
+        self.slots[Int(slot)].tokenMissingSinceMillis = now.steadyMillis
+        self.requeueInFlight(slot, now: now)
+        self.markDirty(slot, now: now)
+    }
+
+    /// APNs will never take this request. The event is set aside; older ones that it had replaced stay replaced.
+    private mutating func messageRefused(_ slot: Int32, details: OutcomeDetails, now: EngineTime) {
+        let update = self.slots[Int(slot)].inFlight
+        var details = details
+        details.fill(from: self.updates[update])
+        if self.updates[update].isStart {
+            return self.startFailed(slot, outcome: .deadLettered, details: details, now: now)
+        }
+        let top = self.updates[update].top
+        if top.isEnd { self.reviveAfterFailedEnd(slot) }
+        self.finishLayer(top, of: slot, outcome: .deadLettered, details: details, now: now)
+        if let next = self.updates[update].under.popLast() {
+            self.updates[update].top = next
+            self.updates[update].stampSeconds = nil
+            self.requeueInFlight(slot, now: now)
+        } else {
+            self.dropUpdate(update, of: slot)
+        }
+        self.markDirty(slot, now: now)
+    }
+
+    /// The start did not happen and will not. Its newest content has the start's outcome: there is no card to show it on.
+    mutating func startFailed(_ slot: Int32, outcome: Outcome, details: OutcomeDetails, now: EngineTime) {
+        let update = self.slots[Int(slot)].inFlight
+        for layer in self.updates[update].under { self.finishLayer(layer, of: slot, outcome: outcome, details: details, now: now) }
+        self.finishLayer(self.updates[update].top, of: slot, outcome: outcome, details: details, now: now)
+        self.dropUpdate(update, of: slot)
+        if self.slots[Int(slot)].life == .starting {
+            self.slots[Int(slot)].life = outcome == .unknown ? .started : self.slots[Int(slot)].hasToken ? .alive : .awaiting
+        }
+        self.markDirty(slot, now: now)
+    }
+
+    /// An end that never reached the device: the card lives on.
+    mutating func reviveAfterFailedEnd(_ slot: Int32) {
+        guard self.slots[Int(slot)].life == .ending else { return }
+        self.slots[Int(slot)].life = self.slots[Int(slot)].hasToken ? .alive : .awaiting
+    }
+
+    // MARK: Nobody knows
+
+    private mutating func unknown(_ slot: Int32, details: OutcomeDetails, now: EngineTime) {
+        let update = self.slots[Int(slot)].inFlight
+        self.counters.pushesUnknown += 1
+        self.spendBudget(update, now: now)
+        let app = self.app(of: slot)
+        if self.updates[update].isStart, app.startOnUnknown == .drop {
+            var details = details
+            details.fill(from: self.updates[update])
+            self.startFailed(slot, outcome: .unknown, details: details, now: now)
+        } else {
+            if app.alertOnUnknown == .drop, !self.updates[update].isStart {
+                self.updates[update].top.alert = ByteRange()
+            }
+            self.requeueInFlight(slot, now: now)
+            self.backOff(slot, retryAfterSeconds: nil, now: now)
+        }
+        self.requireStateRecord(slot, now: now)
+    }
+
+    /// A start with a stamp is one that may have reached the phone; this one did not.
+    private mutating func forgetStampOfStart(_ update: Int32) {
+        if self.updates[update].isStart { self.updates[update].stampSeconds = nil }
+    }
+
+    // MARK: Budget and backoff
+
+    private mutating func spendBudget(_ update: Int32, now: EngineTime) {
+        guard self.updates[update].sentPriority == .high else { return }
+        self.slots[Int(self.updates[update].slot)].budget.answered(nowMillis: now.steadyMillis)
+    }
+
+    private mutating func refundBudget(_ update: Int32) {
+        guard self.updates[update].sentPriority == .high else { return }
+        self.slots[Int(self.updates[update].slot)].budget.refunded()
+    }
+
+    /// Doubles from attempt to attempt, with half of it drawn at random so that a fleet does not come back at once.
+    private mutating func backOff(_ slot: Int32, retryAfterSeconds: Int64?, now: EngineTime) {
+        let attempt = self.slots[Int(slot)].attempt
+        self.slots[Int(slot)].attempt = attempt < 20 ? attempt + 1 : attempt
+        let full = min(self.configuration.retryBackoffMaxMillis, self.configuration.retryBackoffMinMillis << Int64(attempt))
+        let drawn = full / 2 + Int64.random(in: 0...max(1, full / 2), using: &self.random)
+        // A server's wish is honoured up to an hour; more is taken as nonsense.
+        let asked = min(retryAfterSeconds ?? 0, 3_600) * 1_000
+        self.slots[Int(slot)].backoffUntilMillis = now.steadyMillis + max(drawn, asked)
+    }
+}

@@ -1,0 +1,342 @@
+import PushModel
+
+extension ShardEngine {
+    /// A `start` without `expires` is not sent later than this after its event.
+    static var startExpirySeconds: Int64 { 900 }
+
+    /// Takes one record of an input topic. Spans are borrowed for the call; what is needed of them is copied.
+    ///
+    /// The partition must be running (`restoreFinished`); a record of another is ignored and stays uncommitted.
+    /// - Parameters:
+    ///   - key: empty when `record.hasKey` is false; likewise `value`.
+    ///   - traceparent: the W3C header's value, empty when absent.
+    public mutating func consume(
+        _ record: InputRecord, key: Span<UInt8>, value: Span<UInt8>, traceparent: Span<UInt8>, now: EngineTime
+    ) {
+        guard let place = self.place(of: record.partition), self.partitions[place].phase == .running else { return }
+        let log = self.partitions[place].logs[Int(record.topic)]
+        self.ledger.consumed(log: log, offset: record.offset)
+        self.counters.consumed += 1
+        let context = RecordContext(record: record, place: Int32(place), log: log)
+
+        do throws(EventRejection) {
+            guard record.hasKey else {
+                throw EventRejection(field: "key", reason: "is missing: expected the activity id, UTF-8, 1 to 256 bytes")
+            }
+            try EventRules.checkKey(key)
+        } catch {
+            return self.deadLetter(context, key: key, value: value, refusal: error, now: now)
+        }
+        // A producer whose client hashes otherwise put it elsewhere: forwarded once, then taken wherever it lies.
+        if !self.configuration.trustPlacement, record.topic != self.configuration.routedTopicIndex {
+            let partition = Murmur2.partition(key: key, count: self.configuration.partitionCount)
+            if partition != record.partition {
+                return self.forward(context, to: partition, key: key, value: value, traceparent: traceparent, now: now)
+            }
+        }
+        guard record.hasValue else {
+            let refusal = EventRejection(field: "value", reason: "is null: expected one JSON object")
+            return self.deadLetter(context, key: key, value: value, refusal: refusal, now: now)
+        }
+        do throws(EventRejection) {
+            try EventDecoder.decode(value, into: &self.event)
+            let app = try self.resolveApp()
+            try self.checkEvent(app: app, key: key, value: value, record: record, now: now)
+            self.apply(context, app: app, key: key, value: value, traceparent: traceparent, now: now)
+        } catch {
+            self.deadLetter(context, key: key, value: value, refusal: error, now: now)
+        }
+    }
+
+    /// What is known of the record being taken.
+    struct RecordContext {
+        var record: InputRecord
+        var place: Int32
+        var log: Int32
+        var source: SourcePosition {
+            self.record.origin
+                ?? SourcePosition(topic: self.record.topic, partition: self.record.partition, offset: self.record.offset)
+        }
+    }
+
+    // MARK: Checks that need more than the value
+
+    private func resolveApp() throws(EventRejection) -> UInt16 {
+        let name = self.event.appInText
+        if name.isEmpty {
+            guard self.configuration.apps.count == 1 else {
+                throw EventRejection(
+                    field: "app",
+                    reason: "is missing: expected a bundle id, as \(self.configuration.apps.count) apps are configured")
+            }
+            return 0
+        }
+        for (index, app) in self.configuration.apps.enumerated()
+        where app.bundleID.utf8.elementsEqual(self.event.text[name.range]) {
+            return UInt16(index)
+        }
+        let given = String(decoding: self.event.text[name.range].prefix(80), as: UTF8.self)
+        throw EventRejection(field: "app", reason: "\"\(given)\" is not configured in this worker: expected a configured bundle id")
+    }
+
+    private func checkEvent(
+        app: UInt16, key: Span<UInt8>, value: Span<UInt8>, record: InputRecord, now: EngineTime
+    ) throws(EventRejection) {
+        switch self.event.target {
+        case .activity:
+            if !self.event.activityInText.isEmpty, !self.isText(self.event.activityInText, equalTo: key) {
+                throw EventRejection(field: "to.activity", reason: "differs from the record's key: expected the same activity id")
+            }
+        case .token, .startToken: break
+        case .audience:
+            throw Self.notYet("to.audience")
+        case .channel:
+            throw Self.notYet("to.channel")
+        }
+        if !self.event.audienceInText.isEmpty {
+            throw Self.notYet("audience")
+        }
+        if self.event.kind == .start, self.event.target != .startToken {
+            throw EventRejection(field: "to", reason: "has no start-token: a start needs {\"start-token\": hex}")
+        }
+        let bringsToken = self.event.kind == .register || self.event.target == .token || self.event.target == .startToken
+        if bringsToken, self.lanes[self.lane(app: app, environment: self.event.environment)].route == nil {
+            throw EventRejection(
+                field: "environment",
+                reason: "\"\(self.event.environment == .production ? "production" : "development")\" is not configured for this app")
+        }
+        guard self.event.kind != .register, self.event.kind != .unregister else { return }
+        if let given = self.event.timestampSeconds { try EventRules.checkTimestamp(given, nowSeconds: now.wallSeconds) }
+        let content = PayloadContent(of: self.event)
+        let size = PayloadWriter.byteCount(
+            kind: self.event.kind, stampSeconds: self.eventTimestamp(record, now: now), content: content, source: value,
+            alert: value.extracting(self.event.alertInValue.range))
+        if size > PayloadWriter.payloadByteCountMax {
+            throw EventRules.payloadTooLarge(
+                byteCount: size, limit: PayloadWriter.payloadByteCountMax, content: content,
+                alertByteCount: Int(self.event.alertInValue.count))
+        }
+    }
+
+    private static func notYet(_ field: String) -> EventRejection {
+        EventRejection(field: field, reason: "is not supported by this version: expected to.activity, to.token or to.start-token")
+    }
+
+    func isText(_ range: ByteRange, equalTo bytes: Span<UInt8>) -> Bool {
+        guard Int(range.count) == bytes.count else { return false }
+        for index in bytes.indices where self.event.text[Int(range.start) + index] != bytes[index] { return false }
+        return true
+    }
+
+    /// The event's own time, or the record's, not ahead of the worker's clock.
+    private func eventTimestamp(_ record: InputRecord, now: EngineTime) -> Int64 {
+        self.event.timestampSeconds ?? max(0, min(record.timestampMillis, now.wallMillis) / 1_000)
+    }
+
+    // MARK: Taking an event
+
+    private mutating func apply(
+        _ context: RecordContext, app: UInt16, key: Span<UInt8>, value: Span<UInt8>, traceparent: Span<UInt8>, now: EngineTime
+    ) {
+        let found = self.findSlot(app: app, id: key)
+        if let found, self.isApplied(context, slot: found) {
+            return self.finishEvent(context, slot: found, outcome: .duplicate, detail: .replay, key: key, now: now)
+        }
+        if found == nil, self.event.kind == .unregister {
+            return self.finishEvent(context, slot: nil, outcome: .applied, detail: .none, key: key, now: now)
+        }
+        let slot = found ?? self.makeSlot(app: app, id: key, partition: context.place, now: now)
+        self.openEntry(context, slot: slot, now: now)
+        self.noteApplied(context, slot: slot)
+        let tokenRange = self.event.tokenInText
+        switch self.event.kind {
+        case .register:
+            self.register(context, slot: slot, key: key, now: now)
+        case .unregister:
+            let isMeant = tokenRange.isEmpty || self.slots[Int(slot)].tokenEquals(self.event.text.span.extracting(tokenRange.range))
+            if isMeant, self.slots[Int(slot)].hasToken {
+                self.slots[Int(slot)].clearToken()
+                self.slots[Int(slot)].tokenMissingSinceMillis = now.steadyMillis
+                if self.slots[Int(slot)].life == .alive { self.slots[Int(slot)].life = .awaiting }
+            }
+            self.finishEvent(context, slot: slot, outcome: .applied, detail: .none, key: key, now: now)
+            self.markDirty(slot, now: now)
+        case .start, .update, .end:
+            self.takeContent(context, slot: slot, key: key, value: value, traceparent: traceparent, now: now)
+        }
+        self.reschedule(slot, now: now)
+    }
+
+    private mutating func register(_ context: RecordContext, slot: Int32, key: Span<UInt8>, now: EngineTime) {
+        let token = self.event.tokenInText
+        switch self.slots[Int(slot)].life {
+        case .ended:
+            guard !self.slots[Int(slot)].tokenEquals(self.event.text.span.extracting(token.range)) else {
+                return self.finishEvent(context, slot: slot, outcome: .late, detail: .afterEnd, key: key, now: now)
+            }
+            self.beginNewLife(slot)
+            self.slots[Int(slot)].life = .alive
+        case .awaiting, .started:
+            self.slots[Int(slot)].life = .alive
+        case .alive, .starting, .ending: break
+        }
+        self.takeToken(slot, now: now, registeredMillis: context.record.timestampMillis)
+        self.slots[Int(slot)].frequentUpdates = self.event.frequentUpdates
+        self.touch(slot, now: now)
+        self.finishEvent(context, slot: slot, outcome: .applied, detail: .none, key: key, now: now)
+        self.markDirty(slot, now: now)
+    }
+
+    /// The token in `event.text` is the newest one this activity has.
+    private mutating func takeToken(_ slot: Int32, now: EngineTime, registeredMillis: Int64) {
+        let token = self.event.tokenInText
+        self.setEnvironment(self.event.environment, of: slot)
+        if self.slots[Int(slot)].tokenEquals(self.event.text.span.extracting(token.range)) {
+            // The same token registered again: the app says that it lives.
+            self.slots[Int(slot)].tokenIsDead = false
+        } else {
+            let text = self.event.text
+            self.slots[Int(slot)].setToken(text.span.extracting(token.range))
+            self.slots[Int(slot)].backoffUntilMillis = .min
+            self.slots[Int(slot)].attempt = 0
+        }
+        self.slots[Int(slot)].registeredWallMillis = registeredMillis
+    }
+
+    /// A card of its own: nothing known of the one before holds for it but the budget, which is the device's.
+    private mutating func beginNewLife(_ slot: Int32) {
+        self.slots[Int(slot)].clearToken()
+        self.slots[Int(slot)].life = .awaiting
+        self.slots[Int(slot)].lastAcceptedSeconds = .min
+        self.slots[Int(slot)].lastStampSeconds = 0
+    }
+
+    private mutating func takeContent(
+        _ context: RecordContext, slot: Int32, key: Span<UInt8>, value: Span<UInt8>, traceparent: Span<UInt8>, now: EngineTime
+    ) {
+        let kind = self.event.kind
+        switch (kind, self.slots[Int(slot)].life) {
+        case (.update, .ending), (.update, .ended), (.end, .ending), (.end, .ended):
+            return self.finishEvent(context, slot: slot, outcome: .late, detail: .afterEnd, key: key, now: now)
+        case (.start, .alive), (.start, .starting), (.start, .started), (.start, .ending):
+            return self.finishEvent(context, slot: slot, outcome: .duplicate, detail: .alreadyStarted, key: key, now: now)
+        case (.start, .ended):
+            self.beginNewLife(slot)
+            self.slots[Int(slot)].life = .starting
+        case (.start, .awaiting):
+            self.slots[Int(slot)].life = .starting
+        case (.update, .awaiting), (.update, .alive), (.update, .starting), (.update, .started): break
+        case (.end, .awaiting), (.end, .alive), (.end, .starting), (.end, .started):
+            self.slots[Int(slot)].life = .ending
+        case (.register, _), (.unregister, _): return
+        }
+        if self.event.target == .token {
+            if !self.slots[Int(slot)].tokenEquals(self.event.text.span.extracting(self.event.tokenInText.range))
+                || self.slots[Int(slot)].tokenIsDead
+            {
+                self.takeToken(slot, now: now, registeredMillis: context.record.timestampMillis)
+            }
+            if self.slots[Int(slot)].life == .awaiting || self.slots[Int(slot)].life == .started { self.slots[Int(slot)].life = .alive }
+        }
+        self.touch(slot, now: now)
+        let timestamp = self.eventTimestamp(context.record, now: now)
+        if kind == .update, timestamp < self.slots[Int(slot)].lastAcceptedSeconds {
+            return self.finishEvent(context, slot: slot, outcome: .superseded, detail: .older, key: key, now: now)
+        }
+        self.fillLayer(context, timestamp: timestamp, value: value, traceparent: traceparent, now: now)
+        let isReplay = context.record.offset < self.partitions[Int(context.place)].replayEnds[Int(context.record.topic)]
+        let start = kind == .start ? self.makeStart(context, timestamp: timestamp, value: value) : nil
+        self.counters.pending += 1
+        self.merge(into: slot, start: start, priority: self.event.priority, isReplay: isReplay, now: now)
+    }
+
+    /// Copies what the payload and the outcome will need of the event into `scratchLayer`.
+    private mutating func fillLayer(
+        _ context: RecordContext, timestamp: Int64, value: Span<UInt8>, traceparent: Span<UInt8>, now: EngineTime
+    ) {
+        var layer = Layer()
+        swap(&layer, &self.scratchLayer)
+        layer.reset()
+        layer.source = context.source
+        layer.timestampSeconds = timestamp
+        layer.recordMillis = context.record.timestampMillis
+        layer.takenMillis = now.steadyMillis
+        layer.isEnd = self.event.kind == .end
+        layer.isStart = self.event.kind == .start
+        layer.expirationHeaderSeconds = self.event.expiresSeconds
+        let given = PayloadContent(of: self.event)
+        layer.content.staleDateSeconds = given.staleDateSeconds
+        layer.content.dismissalDateSeconds = given.dismissalDateSeconds
+        layer.content.contentState = layer.append(value.extracting(given.contentState.range))
+        layer.content.relevanceScore = layer.append(value.extracting(given.relevanceScore.range))
+        layer.alert = layer.append(value.extracting(self.event.alertInValue.range))
+        let eventID = self.event.eventIDInText.range
+        layer.eventID = layer.append(self.event.text.span.extracting(eventID))
+        layer.traceparent = layer.append(traceparent)
+        switch self.event.kind {
+        case .update:
+            // A stale update is worth no more than an expired one (contract §2, `expires`).
+            layer.expiresSeconds = self.event.expiresSeconds ?? self.event.staleDateSeconds ?? .max
+        case .end:
+            layer.expiresSeconds = self.event.expiresSeconds ?? .max
+        case .start, .register, .unregister:
+            // The start's own expiry stands in `StartPart`.
+            layer.expiresSeconds = .max
+        }
+        swap(&layer, &self.scratchLayer)
+    }
+
+    private func makeStart(_ context: RecordContext, timestamp: Int64, value: Span<UInt8>) -> StartPart {
+        var layer = Layer()
+        let given = PayloadContent(of: self.event)
+        var content = PayloadContent()
+        content.attributesType = layer.append(value.extracting(given.attributesType.range))
+        content.attributes = layer.append(value.extracting(given.attributes.range))
+        content.inputPushChannel = layer.append(value.extracting(given.inputPushChannel.range))
+        content.inputPushToken = given.inputPushToken
+        return StartPart(
+            token: Array(self.event.text[self.event.tokenInText.range]), environment: self.event.environment, blob: layer.blob,
+            content: content, expiresSeconds: self.event.expiresSeconds ?? context.record.timestampMillis / 1_000 + Self.startExpirySeconds)
+    }
+
+    // MARK: Positions
+
+    /// A replay of what `state` already covers (contract §6): only records below the log end seen at assignment can be one.
+    private func isApplied(_ context: RecordContext, slot: Int32) -> Bool {
+        let record = context.record
+        guard record.offset < self.partitions[Int(context.place)].replayEnds[Int(record.topic)] || record.origin != nil else { return false }
+        if let origin = record.origin {
+            let applied = self.slots[Int(slot)].appliedOrigin
+            if applied.topic == origin.topic, applied.partition == origin.partition, origin.offset <= applied.offset { return true }
+            return record.offset <= self.slots[Int(slot)].appliedRoutedOffset
+        }
+        let applied = self.slots[Int(slot)].applied
+        return applied.topic == Int32(record.topic) && record.offset <= applied.offset
+    }
+
+    private mutating func noteApplied(_ context: RecordContext, slot: Int32) {
+        let record = context.record
+        if record.topic == self.configuration.routedTopicIndex {
+            self.slots[Int(slot)].appliedRoutedOffset = record.offset
+            if let origin = record.origin { self.slots[Int(slot)].appliedOrigin = origin }
+        } else {
+            self.slots[Int(slot)].applied = AppliedPosition(topic: Int32(record.topic), offset: record.offset)
+        }
+    }
+
+    /// From here on the slot holds the watermark of this log until a state record covers the event.
+    private mutating func openEntry(_ context: RecordContext, slot: Int32, now: EngineTime) {
+        if context.record.topic == self.configuration.routedTopicIndex {
+            guard self.slots[Int(slot)].openRoutedEntry < 0 else { return }
+            self.slots[Int(slot)].openRoutedEntry = self.ledger.open(log: context.log, offset: context.record.offset)
+        } else {
+            let open = self.slots[Int(slot)].openEntry
+            if open >= 0 {
+                guard self.ledger.log(of: open) != context.log else { return }
+                // Another input topic holds the one place for an entry: a state record takes that one over first.
+                self.writeState(slot, now: now)
+            }
+            self.slots[Int(slot)].openEntry = self.ledger.open(log: context.log, offset: context.record.offset)
+        }
+    }
+}

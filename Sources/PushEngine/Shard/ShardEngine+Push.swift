@@ -1,0 +1,118 @@
+import PushModel
+
+extension ShardEngine {
+    /// `apns-expiration` when the event gives none: how long APNs keeps an update, and an end, for a phone that is off.
+    static var updateExpirationSeconds: Int64 { 900 }
+    static var endExpirationSeconds: Int64 { 8 * 3_600 }
+
+    /// Something may be sent on this route.
+    public func hasReady(route: UInt16) -> Bool {
+        guard Int(route) < self.routes.count, self.acknowledgements.openCount < self.configuration.unacknowledgedMax else { return false }
+        for lane in self.routes[Int(route)].lanes where self.lanes[lane].readyCount > 0 { return true }
+        return false
+    }
+
+    /// Takes the next push of a route: apps in turn, high before low, oldest first. Fills `request`; false: nothing is ready.
+    ///
+    /// From here until `answered` the push is in flight; a budget unit is taken if it leaves with high priority.
+    public mutating func nextPush(route: UInt16, into request: inout PushRequest, now: EngineTime) -> Bool {
+        guard self.hasReady(route: route) else { return false }
+        let count = self.routes[Int(route)].lanes.count
+        for _ in 0..<count {
+            let turn = self.routes[Int(route)].turn
+            self.routes[Int(route)].turn = turn + 1 == count ? 0 : turn + 1
+            let lane = self.routes[Int(route)].lanes[turn]
+            while self.lanes[lane].readyCount > 0 {
+                guard let entry = self.lanes[lane].ready.popFirst(agingMillis: self.configuration.agingMillis, slots: self.slots) else { break }
+                self.leaveReadyQueue(entry.slot)
+                self.expireContent(entry.slot, now: now)
+                guard self.readiness(entry.slot, now: now) == .ready else {
+                    self.reschedule(entry.slot, now: now)
+                    continue
+                }
+                self.send(entry.slot, request: &request, now: now)
+                return true
+            }
+        }
+        return false
+    }
+
+    private mutating func send(_ slot: Int32, request: inout PushRequest, now: EngineTime) {
+        let update = self.slots[Int(slot)].pending
+        let isStart = self.updates[update].isStart
+        let isEnd = self.updates[update].isEnd
+        var priority = self.updates[update].priority
+        if priority == .high {
+            let limit = self.budgetLimit(slot, update: update)
+            if self.slots[Int(slot)].budget.spent(nowMillis: now.steadyMillis) < limit {
+                self.slots[Int(slot)].budget.take()
+                self.counters.pushesHighPriority += 1
+            } else {
+                priority = .low
+                self.counters.pushesDowngraded += 1
+            }
+        }
+        if self.updates[update].stampSeconds == nil {
+            // The device drops what is not newer than what it has. A replay may follow one push that was never written down.
+            let step: Int64 = self.updates[update].containsReplay ? 2 : 1
+            let event = self.updates[update].top.timestampSeconds + (self.updates[update].containsReplay ? 1 : 0)
+            let stamp = max(event, self.slots[Int(slot)].lastStampSeconds + step)
+            self.updates[update].stampSeconds = stamp
+            self.slots[Int(slot)].lastStampSeconds = stamp
+        }
+        self.updates[update].sequence &+= 1
+        self.updates[update].sentMillis = now.steadyMillis
+        self.updates[update].sentPriority = priority
+        self.updates[update].tokenGeneration = self.slots[Int(slot)].tokenGeneration
+        self.updates[update].apnsID = self.makeUUID()
+        self.updates[update].notBeforeOfPrevious = self.slots[Int(slot)].notBeforeMillis
+        self.slots[Int(slot)].notBeforeMillis = now.steadyMillis + self.app(of: slot).minimumDistanceMillis
+        self.changeWork(slot) {
+            $0.inFlight = update
+            $0.pending = $0.behind
+            $0.behind = Slot.none
+        }
+        self.partitions[Int(self.slots[Int(slot)].partition)].inFlightCount += 1
+        self.counters.inFlight += 1
+        self.counters.pushesSent += 1
+        self.fill(&request, slot: slot, update: update, kind: isStart ? .start : isEnd ? .end : .update, now: now)
+        self.reschedule(slot, now: now)
+    }
+
+    private func fill(_ request: inout PushRequest, slot: Int32, update: Int32, kind: EventKind, now: EngineTime) {
+        request.id = self.updates.pushID(of: update)
+        request.app = self.slots[Int(slot)].app
+        request.priority = self.updates[update].sentPriority
+        request.apnsID = self.updates[update].apnsID
+        let fallback = kind == .end ? Self.endExpirationSeconds : Self.updateExpirationSeconds
+        request.expirationSeconds =
+            self.updates[update].start.first?.expiresSeconds ?? self.updates[update].top.expirationHeaderSeconds
+            ?? now.wallSeconds + fallback
+        request.tokenHex.removeAll(keepingCapacity: true)
+        request.body.removeAll(keepingCapacity: true)
+        let stamp = self.updates[update].stampSeconds ?? 0
+        if let start = self.updates[update].start.first {
+            Hex.append(start.token.span, to: &request.tokenHex)
+            let (blob, content) = Self.combine(self.updates[update].top, start)
+            PayloadWriter.append(
+                kind: .start, stampSeconds: stamp, content: content, source: blob.span,
+                alert: blob.span.extracting(self.updates[update].top.alert.range), to: &request.body)
+        } else {
+            let idByteCount = Int(self.slots[Int(slot)].idByteCount)
+            let identity = self.slots[Int(slot)].identity
+            Hex.append(identity.span.extracting(idByteCount..<identity.count), to: &request.tokenHex)
+            let content = self.updates[update].top.content
+            let alert = self.updates[update].top.alert.range
+            PayloadWriter.append(
+                kind: kind, stampSeconds: stamp, content: content, source: self.updates[update].top.blob.span,
+                alert: self.updates[update].top.blob.span.extracting(alert), to: &request.body)
+        }
+    }
+
+    /// A random UUID (RFC 9562 §5.4, version 4).
+    private mutating func makeUUID() -> (UInt64, UInt64) {
+        let high = (self.random.next() & 0xffff_ffff_ffff_0fff) | 0x0000_0000_0000_4000
+        let low = (self.random.next() & 0x3fff_ffff_ffff_ffff) | 0x8000_0000_0000_0000
+        return (high, low)
+    }
+}

@@ -1,0 +1,211 @@
+import PushModel
+
+/// Which kind of thing a slot is about; part of its identity. Audiences and channels get their own.
+enum SlotKind: UInt8 { case activity = 1 }
+
+extension ShardEngine {
+    // MARK: The table
+
+    func findSlot(app: UInt16, id: Span<UInt8>) -> Int32? {
+        let hash = self.index.hash(app: app, kind: SlotKind.activity.rawValue, id: id)
+        var place: Int32 = Slot.none
+        var candidate = self.index.first(hash: hash)
+        while let found = candidate {
+            let slot = self.index.slot(at: found)
+            if self.slots[Int(slot)].hash == hash, self.slots[Int(slot)].app == app, self.slots[Int(slot)].idEquals(id) {
+                place = slot
+                break
+            }
+            candidate = self.index.next(after: found)
+        }
+        return place >= 0 ? place : nil
+    }
+
+    mutating func makeSlot(app: UInt16, id: Span<UInt8>, partition: Int32, now: EngineTime) -> Int32 {
+        let hash = self.index.hash(app: app, kind: SlotKind.activity.rawValue, id: id)
+        let number: Int32
+        if let reused = self.freeSlots.popLast() {
+            number = reused
+        } else {
+            number = Int32(self.slots.count)
+            self.slots.append(Slot())
+        }
+        let generation = self.slots[Int(number)].generation
+        var slot = Slot()
+        slot.generation = generation &+ 1
+        slot.isLive = true
+        slot.app = app
+        slot.partition = partition
+        slot.hash = hash
+        slot.idByteCount = UInt16(id.count)
+        slot.identity.reserveCapacity(id.count)
+        for index in id.indices { slot.identity.append(id[index]) }
+        self.slots[Int(number)] = slot
+        self.index.insert(number, hash: hash, slots: self.slots)
+        self.partitions[Int(partition)].slotCount += 1
+        self.counters.activities += 1
+        self.touch(number, now: now)
+        return number
+    }
+
+    /// The slot and what it holds leave memory. The caller has settled events and records.
+    mutating func removeSlot(_ number: Int32) {
+        self.leaveReadyQueue(number)
+        self.deadlines.remove(number)
+        for update in [self.slots[Int(number)].pending, self.slots[Int(number)].behind, self.slots[Int(number)].inFlight]
+        where update >= 0 {
+            self.updates.release(update)
+        }
+        if self.slots[Int(number)].hasWork {
+            self.counters.activitiesPending -= 1
+            self.lanes[self.lane(of: number)].pendingSlots -= 1
+        }
+        self.index.remove(number, hash: self.slots[Int(number)].hash, slots: self.slots)
+        self.partitions[Int(self.slots[Int(number)].partition)].slotCount -= 1
+        self.counters.activities -= 1
+        let generation = self.slots[Int(number)].generation
+        self.slots[Int(number)] = Slot()
+        self.slots[Int(number)].generation = generation
+        self.freeSlots.append(number)
+    }
+
+    func lane(of slot: Int32) -> Int {
+        self.lane(app: self.slots[Int(slot)].app, environment: self.slots[Int(slot)].environment)
+    }
+
+    func app(of slot: Int32) -> AppConfiguration { self.configuration.apps[Int(self.slots[Int(slot)].app)] }
+
+    /// A start, update, end or registration came: the 12 hours begin again.
+    mutating func touch(_ slot: Int32, now: EngineTime) {
+        self.slots[Int(slot)].lastTouchedWallMillis = now.wallMillis
+        self.slots[Int(slot)].lifeEndsMillis = now.steadyMillis + self.configuration.lifetimeMillis
+    }
+
+    /// The environment is part of the lane; what the slot counts for moves with it.
+    mutating func setEnvironment(_ environment: PushEnvironment, of slot: Int32) {
+        guard self.slots[Int(slot)].environment != environment else { return }
+        self.leaveReadyQueue(slot)
+        let hasWork = self.slots[Int(slot)].hasWork
+        if hasWork { self.lanes[self.lane(of: slot)].pendingSlots -= 1 }
+        self.slots[Int(slot)].environment = environment
+        if hasWork { self.lanes[self.lane(of: slot)].pendingSlots += 1 }
+    }
+
+    // MARK: Work
+
+    /// Call around every change of `pending` and `inFlight`: keeps the counts of slots with work.
+    mutating func changeWork(_ slot: Int32, _ change: (inout Slot) -> Void) {
+        let had = self.slots[Int(slot)].hasWork
+        change(&self.slots[Int(slot)])
+        let has = self.slots[Int(slot)].hasWork
+        guard had != has else { return }
+        let step = has ? 1 : -1
+        self.counters.activitiesPending += step
+        self.lanes[self.lane(of: slot)].pendingSlots += step
+    }
+
+    mutating func leaveReadyQueue(_ slot: Int32) {
+        guard self.slots[Int(slot)].queuedTicket != 0 else { return }
+        self.slots[Int(slot)].queuedTicket = 0
+        self.lanes[self.lane(of: slot)].readyCount -= 1
+    }
+
+    mutating func enterReadyQueue(_ slot: Int32, priority: PushPriority, now: EngineTime) {
+        if self.slots[Int(slot)].queuedTicket != 0 {
+            guard self.slots[Int(slot)].queuedPriority != priority else { return }
+            self.leaveReadyQueue(slot)
+        }
+        let lane = self.lane(of: slot)
+        let ticket = self.nextTicket
+        self.nextTicket = ticket == .max ? 1 : ticket + 1
+        self.slots[Int(slot)].queuedTicket = ticket
+        self.slots[Int(slot)].queuedPriority = priority
+        self.lanes[lane].readyCount += 1
+        self.lanes[lane].ready.append(
+            ReadyQueue.Entry(slot: slot, ticket: ticket, readyMillis: now.steadyMillis), priority: priority)
+        let standing = self.lanes[lane].readyCount
+        self.lanes[lane].ready.compact(standing: standing, slots: self.slots)
+    }
+
+    // MARK: When
+
+    /// Whether the slot's pending update could leave now, and if not, when time alone might change that.
+    enum Readiness: Equatable {
+        case ready
+        case at(millis: Int64)
+        /// Only an event from outside helps: an answer, a token, an acknowledgement.
+        case blocked
+    }
+
+    mutating func readiness(_ number: Int32, now: EngineTime) -> Readiness {
+        let slot = self.slots[Int(number)]
+        guard slot.pending >= 0, slot.inFlight < 0, !slot.awaitsStateRecord, self.partitions[Int(slot.partition)].sends else {
+            return .blocked
+        }
+        let update = slot.pending
+        let isStart = self.updates[update].isStart
+        guard isStart || slot.hasUsableToken else { return .blocked }
+        guard self.lanes[self.lane(of: number)].route != nil else { return .blocked }
+        var at = max(slot.notBeforeMillis, slot.backoffUntilMillis)
+        let app = self.app(of: number)
+        if self.updates[update].priority == .low {
+            at = max(at, self.updates[update].firstUnsentMillis + app.lowPriorityWindowMillis)
+        } else if app.budgetPolicy == .defer, !isStart, !self.updates[update].isEnd {
+            let limit = self.budgetLimit(number, update: update)
+            if self.slots[Int(number)].budget.spent(nowMillis: now.steadyMillis) >= limit {
+                at = max(at, self.slots[Int(number)].budget.returnMillis(limit: limit) ?? .max)
+            }
+        }
+        return at <= now.steadyMillis ? .ready : .at(millis: at)
+    }
+
+    /// Units the pending update may use: the reserve is for pushes with an alert, for starts and for ends.
+    func budgetLimit(_ slot: Int32, update: Int32) -> Int {
+        let app = self.app(of: slot)
+        let limit = self.slots[Int(slot)].frequentUpdates ? app.budgetFrequentPerHour : app.budgetPerHour
+        let isReserved = self.updates[update].hasAlert || self.updates[update].isEnd || self.updates[update].isStart
+        return isReserved ? limit : max(0, limit - app.budgetReserve)
+    }
+
+    /// Puts the slot where it belongs after any change: into the ready queue, or under the earliest time at which something is due.
+    mutating func reschedule(_ number: Int32, now: EngineTime) {
+        var deadline = self.slots[Int(number)].lifeEndsMillis
+        switch self.readiness(number, now: now) {
+        case .ready:
+            self.enterReadyQueue(number, priority: self.updates[self.slots[Int(number)].pending].priority, now: now)
+        case .at(let millis):
+            self.leaveReadyQueue(number)
+            deadline = min(deadline, millis)
+        case .blocked:
+            self.leaveReadyQueue(number)
+        }
+        let slot = self.slots[Int(number)]
+        if slot.pending >= 0, self.partitions[Int(slot.partition)].sends {
+            let update = slot.pending
+            let expires = self.updates[update].firstExpirySeconds
+            if expires != .max { deadline = min(deadline, now.steadyMillis + max(0, expires * 1_000 - now.wallMillis)) }
+            if !self.updates[update].isStart, !slot.hasUsableToken { deadline = min(deadline, self.tokenWaitEndsMillis(number)) }
+            if slot.openEntry >= 0 || slot.openRoutedEntry >= 0, !slot.isDirty {
+                deadline = min(deadline, self.durableDueMillis(number))
+            }
+        }
+        self.deadlines.set(deadline, for: number)
+    }
+
+    /// When a pending update that found no usable token is given up.
+    func tokenWaitEndsMillis(_ number: Int32) -> Int64 {
+        let slot = self.slots[Int(number)]
+        // After an accepted start the token may come as long as the activity lives.
+        if slot.life == .started && !slot.hasToken { return slot.lifeEndsMillis }
+        let since = max(slot.tokenMissingSinceMillis, slot.hasToken ? 0 : self.updates[slot.pending].firstUnsentMillis)
+        return since + self.app(of: number).registrationWaitMillis
+    }
+
+    /// When a pending update has been held long enough to be written down, not more than once a second per slot.
+    func durableDueMillis(_ number: Int32) -> Int64 {
+        let slot = self.slots[Int(number)]
+        let held = self.updates[slot.pending].firstUnsentMillis + self.configuration.pendingDurableAfterMillis
+        guard slot.lastStateWriteMillis != .min else { return held }
+        return max(held, slot.lastStateWriteMillis + self.configuration.pendingDurableAfterMillis)
+    }
+}

@@ -1,0 +1,232 @@
+import PushModel
+
+/// Every decision of one shard: what an event does to its activity, what is sent when and at which priority, what an answer means, what
+/// is written down and which offsets are resolved. Told the time, seeded once, confined to one event loop; no I/O.
+///
+/// The runner feeds it (`consume`, `answered`, `acknowledged`, `advance`), takes pushes out while it has stream credit (`nextPush`), and
+/// hands `batch` to Kafka.
+public struct ShardEngine: ~Copyable {
+    public let configuration: EngineConfiguration
+    /// Records to be produced, in order. The runner empties it.
+    public var batch = RecordBatch()
+    public internal(set) var counters = EngineCounters()
+
+    var random: SplitMix64
+    var partitions: [PartitionState] = []
+    var slots: [Slot] = []
+    var freeSlots: [Int32] = []
+    var index: SlotIndex
+    var updates = UpdateStore()
+    var ledger = OffsetLedger()
+    var deadlines = DeadlineQueue()
+    /// By `lane(app:environment:)`.
+    var lanes: [Lane] = []
+    /// Lanes of each route, and where the turn stands.
+    var routes: [RouteLanes] = []
+    var acknowledgements = AcknowledgementStore()
+    /// Slots whose state record is to be written at `stateFlushMillis`.
+    var dirtySlots: [Int32] = []
+    var stateFlushAtMillis: Int64?
+    var samples: [AcceptedSample] = []
+    var nextTicket: UInt32 = 1
+    /// Hashes of the input topics' names, by topic index: how a position is written down.
+    let topicHashes: [UInt32]
+
+    // Reused from record to record.
+    var event = DecodedEvent()
+    var scratchLayer = Layer()
+    var scratchBytes: [UInt8] = []
+
+    /// How many latency samples are kept until the runner takes them; the rest is not sampled.
+    static let samplesMax = 4_096
+
+    public init(configuration: EngineConfiguration, randomSeed: UInt64) {
+        self.configuration = configuration
+        self.random = SplitMix64(seed: randomSeed)
+        self.index = SlotIndex(seed: self.random.next())
+        self.topicHashes = configuration.inputTopics.map { StateCodec.topicHash($0) }
+        for app in configuration.apps {
+            for environment in PushEnvironment.allCases {
+                let route = environment == .production ? app.productionRoute : app.developmentRoute
+                let lane = self.lanes.count
+                self.lanes.append(Lane(route: route))
+                guard let route else { continue }
+                while self.routes.count <= Int(route) { self.routes.append(RouteLanes()) }
+                self.routes[Int(route)].lanes.append(lane)
+            }
+        }
+    }
+
+    /// An app in one environment: its ready slots, its share of what is pending, and the guard over its tokens.
+    struct Lane {
+        var route: UInt16?
+        var ready = ReadyQueue()
+        var readyCount = 0
+        var pendingSlots = 0
+        var tokenGuard = TokenRemovalGuard()
+    }
+
+    struct RouteLanes {
+        var lanes: [Int] = []
+        var turn = 0
+    }
+
+    func lane(app: UInt16, environment: PushEnvironment) -> Int {
+        Int(app) * PushEnvironment.allCases.count + Int(environment.rawValue)
+    }
+
+    // MARK: Reading on
+
+    /// False: a limit is reached; leave the partitions' queues alone until it is true again (contract §6, overload).
+    public var wantsRecords: Bool {
+        if self.acknowledgements.openCount >= self.configuration.unacknowledgedMax { return false }
+        if self.counters.activities >= self.configuration.activitiesMax { return false }
+        if self.counters.activitiesPending >= self.configuration.pendingMax { return false }
+        for app in self.configuration.apps.indices where self.configuration.apps[app].pendingShare < 1 {
+            var pending = 0
+            for environment in PushEnvironment.allCases {
+                pending += self.lanes[self.lane(app: UInt16(app), environment: environment)].pendingSlots
+            }
+            if Double(pending) >= self.configuration.apps[app].pendingShare * Double(self.configuration.pendingMax) { return false }
+        }
+        return true
+    }
+
+    /// When `advance` should be called next, steady; `nil`: nothing is waiting for a time.
+    public var nextDeadlineMillis: Int64? {
+        switch (self.deadlines.earliestMillis, self.stateFlushAtMillis) {
+        case (nil, let flush): flush
+        case (let deadline, nil): deadline
+        case (.some(let deadline), .some(let flush)): min(deadline, flush)
+        }
+    }
+
+    /// Times of the pushes accepted since the last call, at most `samplesMax`.
+    public mutating func takeAcceptedSamples() -> [AcceptedSample] {
+        guard !self.samples.isEmpty else { return [] }
+        let taken = self.samples
+        self.samples.removeAll(keepingCapacity: true)
+        return taken
+    }
+
+    /// Commits that became possible since the last call.
+    public mutating func takeCommits() -> [CommitPosition] {
+        var commits: [CommitPosition] = []
+        self.ledger.takeAdvanced { commits.append($0) }
+        return commits
+    }
+
+    /// The watermark of each input log this engine owns: what a commit may reach at most.
+    public func watermark(topic: UInt16, partition: Int32) -> Int64? {
+        guard let place = self.place(of: partition), Int(topic) < self.partitions[place].logs.count else { return nil }
+        return self.ledger.watermark(log: self.partitions[place].logs[Int(topic)])
+    }
+
+    /// Counts the events without an outcome by walking every slot: what `counters.pending` must equal.
+    public func countPendingEvents() -> UInt64 {
+        var count = 0
+        for slot in self.slots where slot.isLive {
+            for update in [slot.pending, slot.behind, slot.inFlight] where update >= 0 { count += self.updates[update].eventCount }
+        }
+        return UInt64(count)
+    }
+
+    // MARK: Partitions
+
+    func place(of partition: Int32) -> Int? {
+        self.partitions.firstIndex { $0.number == partition && $0.phase != .gone }
+    }
+
+    /// Takes the partition over: the ownership marker goes into `batch`. Its acknowledgement ends the first step.
+    public mutating func partitionAssigned(_ partition: Int32, now: EngineTime) {
+        precondition(self.place(of: partition) == nil, "partition \(partition) assigned twice")
+        let state: PartitionState
+        let place: Int
+        if let free = self.partitions.firstIndex(where: { $0.phase == .gone }) {
+            place = free
+            state = PartitionState(number: partition, phase: .awaitingMarker, generation: self.partitions[free].generation &+ 1)
+            self.partitions[free] = state
+        } else {
+            place = self.partitions.count
+            state = PartitionState(number: partition, phase: .awaitingMarker, generation: 0)
+            self.partitions.append(state)
+        }
+        self.writeMarker(place: place, now: now)
+    }
+
+    /// The offset of this owner's marker in `state`, once Kafka has acknowledged it: the restore reads up to and including it.
+    public func markerOffset(partition: Int32) -> Int64? {
+        guard let place = self.place(of: partition), self.partitions[place].epoch >= 0 else { return nil }
+        return self.partitions[place].epoch
+    }
+
+    /// The restore has reached the marker; records may be consumed from `starts` on.
+    /// - Parameters:
+    ///   - logEnds: by input topic, the log end seen now. A record below it may be a replay.
+    ///   - starts: by input topic, the offset of the first record that will be consumed.
+    public mutating func restoreFinished(partition: Int32, logEnds: [CommitPosition], starts: [CommitPosition], now: EngineTime) {
+        guard let place = self.place(of: partition), self.partitions[place].phase == .restoring else { return }
+        let topics = self.configuration.inputTopics.indices
+        self.partitions[place].logs = topics.map { topic in
+            let start = starts.first { $0.topic == UInt16(topic) }?.nextOffset ?? 0
+            return self.ledger.openLog(topic: UInt16(topic), partition: partition, startOffset: start)
+        }
+        self.partitions[place].replayEnds = topics.map { topic in logEnds.first { $0.topic == UInt16(topic) }?.nextOffset ?? 0 }
+        self.partitions[place].phase = .running
+        for slot in self.slots.indices where self.slots[slot].isLive && self.slots[slot].partition == Int32(place) {
+            self.reschedule(Int32(slot), now: now)
+        }
+    }
+
+    // MARK: Leaving a partition
+
+    /// First step of leaving: nothing more is taken or sent for it; answers still count.
+    public mutating func beginRelease(partition: Int32, now: EngineTime) {
+        guard let place = self.place(of: partition) else { return }
+        self.partitions[place].phase = .releasing
+    }
+
+    /// No push of the partition is in flight.
+    public func isQuiet(partition: Int32) -> Bool {
+        guard let place = self.place(of: partition) else { return true }
+        return self.partitions[place].inFlightCount == 0
+    }
+
+    /// Second step: what is pending, and what is still unanswered, is written to `state` as pending.
+    public mutating func finishRelease(partition: Int32, now: EngineTime) {
+        guard let place = self.place(of: partition), self.partitions[place].phase == .releasing else { return }
+        self.partitions[place].phase = .released
+        for slot in self.slots.indices where self.slots[slot].isLive && self.slots[slot].partition == Int32(place) {
+            let number = Int32(slot)
+            let isOpen = self.slots[slot].openEntry >= 0 || self.slots[slot].openRoutedEntry >= 0
+            if self.slots[slot].hasWork || isOpen || self.slots[slot].isDirty { self.markDirty(number, now: now) }
+        }
+        self.flushStates(now: now)
+    }
+
+    /// Everything handed to Kafka for the partition is acknowledged; its last commit may be taken.
+    public func isReleased(partition: Int32) -> Bool {
+        guard let place = self.place(of: partition) else { return true }
+        guard self.partitions[place].phase == .released, self.partitions[place].unacknowledged == 0 else { return false }
+        return !self.dirtySlots.contains { self.slots[Int($0)].isLive && self.slots[Int($0)].partition == Int32(place) }
+    }
+
+    /// Last step, and the only one for a lost partition: everything about it leaves memory, uncommitted work included.
+    public mutating func forget(partition: Int32) {
+        guard let place = self.place(of: partition) else { return }
+        for slot in self.slots.indices where self.slots[slot].isLive && self.slots[slot].partition == Int32(place) {
+            let number = Int32(slot)
+            for update in [self.slots[slot].pending, self.slots[slot].behind, self.slots[slot].inFlight] where update >= 0 {
+                let events = UInt64(self.updates[update].eventCount)
+                self.counters.handedOver += events
+                self.counters.pending -= events
+            }
+            if self.slots[slot].inFlight >= 0 { self.counters.inFlight -= 1 }
+            self.removeSlot(number)
+        }
+        for log in self.partitions[place].logs { self.ledger.closeLog(log) }
+        self.partitions[place].logs = []
+        self.partitions[place].phase = .gone
+        self.partitions[place].number = -1
+    }
+}

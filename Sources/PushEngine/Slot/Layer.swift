@@ -1,0 +1,62 @@
+import PushModel
+
+/// One event's content while it waits to reach the device. Its bytes are copied once, out of the record, into `blob`.
+struct Layer {
+    /// Which record it came from; outcomes name it.
+    var source = SourcePosition(topic: 0, partition: 0, offset: 0)
+    /// Seconds; what "newest" is judged by, before arrival.
+    var timestampSeconds: Int64 = 0
+    /// The record's time, milliseconds since 1970.
+    var recordMillis: Int64 = 0
+    /// When it was taken, steady.
+    var takenMillis: Int64 = 0
+    /// Seconds since 1970 after which it must not be sent; `Int64.max`: never.
+    var expiresSeconds: Int64 = .max
+    /// As given with the event (`apns-expiration`); `nil`: the default for the kind.
+    var expirationHeaderSeconds: Int64?
+    var isEnd = false
+    /// The event is the `start` itself.
+    var isStart = false
+    /// A state record that holds it has been written: no ledger entry guards its outcome any more.
+    var isWritten = false
+    /// The alert in `blob` came with another event that this one replaced.
+    var alertIsInherited = false
+    var content = PayloadContent()
+    var alert = ByteRange()
+    var eventID = ByteRange()
+    var traceparent = ByteRange()
+    /// The bytes the ranges above lie in.
+    var blob: [UInt8] = []
+
+    /// Copies `bytes` behind what the blob holds.
+    mutating func append(_ bytes: Span<UInt8>) -> ByteRange {
+        guard !bytes.isEmpty else { return ByteRange() }
+        let start = self.blob.count
+        self.blob.append(copying: bytes)
+        return ByteRange(start: start, count: bytes.count)
+    }
+
+    /// Puts the layer back to nothing; the blob keeps its storage unless it is large.
+    mutating func reset() {
+        var blob = self.blob
+        blob.removeAll(keepingCapacity: blob.capacity <= Self.keptByteCountMax)
+        self = Layer()
+        self.blob = blob
+    }
+
+    /// A blob that has grown past this is given back rather than kept for the next event.
+    static let keptByteCountMax = 4_096
+}
+
+/// What a `start` brings that later updates do not replace. Present only while the start is unsent or in flight.
+struct StartPart {
+    /// Raw push-to-start token.
+    var token: [UInt8]
+    var environment: PushEnvironment
+    /// Bytes of `attributes-type`, `attributes` and `input-push-channel`.
+    var blob: [UInt8]
+    /// Only the start's own ranges, into `blob`, and `inputPushToken`.
+    var content: PayloadContent
+    /// Seconds since 1970: a start not sent by then is not sent.
+    var expiresSeconds: Int64
+}

@@ -1,0 +1,272 @@
+import PushModel
+
+/// Coalescing (contract §4). What is kept follows from device equivalence: an event older than what already stands would be ignored by
+/// the device, its alert with it; a newer one replaces content, and brings along the newest alert the device has not been shown.
+extension ShardEngine {
+    /// Takes the event in `scratchLayer` into what the slot will send next. It already counts as pending.
+    mutating func merge(into slot: Int32, start: StartPart?, priority: PushPriority, isReplay: Bool, now: EngineTime) {
+        let pending = self.slots[Int(slot)].pending
+        let behind = self.slots[Int(slot)].behind
+        guard pending >= 0 else {
+            let update = self.makeUpdate(slot: slot, start: start, priority: priority, isReplay: isReplay, now: now)
+            return self.changeWork(slot) { $0.pending = update }
+        }
+        if let start {
+            return self.mergeStart(start, into: slot, priority: priority, isReplay: isReplay, now: now)
+        }
+        if behind < 0, self.updates[pending].isStart, self.scratchLayer.isEnd {
+            // A start cannot also end: the card appears first, then the end follows.
+            self.slots[Int(slot)].behind = self.makeUpdate(slot: slot, start: nil, priority: priority, isReplay: isReplay, now: now)
+            return
+        }
+        let target = behind >= 0 ? behind : pending
+        if self.fold(into: target, mergedCount: 1, priority: priority, isReplay: isReplay, carries: true) { return }
+        // Too large together: the older content goes first with its alert, this one follows.
+        if behind < 0 {
+            self.slots[Int(slot)].behind = self.makeUpdate(slot: slot, start: nil, priority: priority, isReplay: isReplay, now: now)
+        } else if !self.updates[pending].isStart {
+            // `behind` has a newer alert than `pending`: nothing of `pending` lives on.
+            let into = self.updates[behind].top.source
+            self.supersedeAll(of: pending, into: into)
+            self.slots[Int(slot)].pending = behind
+            self.updates.release(pending)
+            self.slots[Int(slot)].behind = self.makeUpdate(slot: slot, start: nil, priority: priority, isReplay: isReplay, now: now)
+        } else {
+            // A start, an alert too large for it and a content too large for the alert: the alert gives way.
+            _ = self.fold(into: behind, mergedCount: 1, priority: priority, isReplay: isReplay, carries: false)
+        }
+    }
+
+    /// A start comes while updates wait for a token: one start with the newest content.
+    private mutating func mergeStart(
+        _ start: StartPart, into slot: Int32, priority: PushPriority, isReplay: Bool, now: EngineTime
+    ) {
+        if self.slots[Int(slot)].behind >= 0 {
+            // The start's alert is newer than the one that kept the two apart.
+            let first = self.slots[Int(slot)].pending
+            let second = self.slots[Int(slot)].behind
+            self.supersedeAll(of: first, into: self.updates[second].top.source)
+            self.slots[Int(slot)].pending = second
+            self.slots[Int(slot)].behind = Slot.none
+            self.updates.release(first)
+        }
+        let pending = self.slots[Int(slot)].pending
+        let isNewer = self.scratchLayer.timestampSeconds >= self.updates[pending].top.timestampSeconds
+        // Whichever content wins, the start must have an alert and fit.
+        var content = isNewer ? self.scratchLayer : self.updates[pending].top
+        if content.alert.isEmpty {
+            content.alert = content.append(self.scratchLayer.blob.span.extracting(self.scratchLayer.alert.range))
+            content.alertIsInherited = true
+        }
+        guard self.byteCount(of: content, start: start) <= PayloadWriter.payloadByteCountMax else {
+            let update = self.makeUpdate(slot: slot, start: start, priority: priority, isReplay: isReplay, now: now)
+            self.slots[Int(slot)].behind = pending
+            self.slots[Int(slot)].pending = update
+            return
+        }
+        self.updates[pending].start = [start]
+        if isNewer {
+            _ = self.fold(into: pending, mergedCount: 1, priority: priority, isReplay: isReplay, carries: true)
+        } else {
+            if content.expiresSeconds == .max {
+                self.supersede(
+                    self.scratchLayer, of: slot, into: content.source, keepsAlert: content.alertIsInherited, keepsPriority: false)
+            } else {
+                // Should the newer content expire unsent, the start still has its own.
+                self.updates[pending].under.append(self.scratchLayer)
+            }
+            self.updates[pending].top = content
+            self.updates[pending].mergedCount += 1
+            if priority == .high { self.updates[pending].priority = .high }
+            self.updates[pending].containsReplay = self.updates[pending].containsReplay || isReplay
+            self.updates[pending].stampSeconds = nil
+        }
+    }
+
+    /// A new update whose newest event is `scratchLayer`.
+    private mutating func makeUpdate(
+        slot: Int32, start: StartPart?, priority: PushPriority, isReplay: Bool, now: EngineTime
+    ) -> Int32 {
+        let update = self.updates.make(slot: slot)
+        swap(&self.updates[update].top, &self.scratchLayer)
+        self.updates[update].start = start.map { [$0] } ?? []
+        self.updates[update].priority = priority
+        self.updates[update].firstUnsentMillis = now.steadyMillis
+        self.updates[update].mergedCount = 1
+        self.updates[update].containsReplay = isReplay
+        return update
+    }
+
+    /// Merges the event in `scratchLayer`, which arrived later, into an update. False, and nothing changed: together with the alert, or
+    /// the content of an `end` that has none, that must be carried along it would be too large. Without `carries` an update always fits.
+    private mutating func fold(
+        into update: Int32, mergedCount: UInt32, priority: PushPriority, isReplay: Bool, carries: Bool
+    ) -> Bool {
+        let slot = self.updates[update].slot
+        if !self.scratchLayer.isEnd, self.scratchLayer.timestampSeconds < self.updates[update].top.timestampSeconds {
+            self.foldOlder(into: update, priority: priority)
+            self.updates[update].mergedCount += mergedCount
+            return true
+        }
+        let top = self.updates[update].top
+        let own = (content: self.scratchLayer.content, alert: self.scratchLayer.alert)
+        if carries, self.scratchLayer.isEnd, self.scratchLayer.content.contentState.isEmpty {
+            self.scratchLayer.content.contentState = self.scratchLayer.append(top.blob.span.extracting(top.content.contentState.range))
+            if self.scratchLayer.content.relevanceScore.isEmpty {
+                let score = top.content.relevanceScore.range
+                self.scratchLayer.content.relevanceScore = self.scratchLayer.append(top.blob.span.extracting(score))
+            }
+        }
+        let inherits = carries && self.scratchLayer.alert.isEmpty && !top.alert.isEmpty
+        if inherits { self.scratchLayer.alert = self.scratchLayer.append(top.blob.span.extracting(top.alert.range)) }
+        guard self.byteCount(of: self.scratchLayer, start: self.updates[update].start.first) <= PayloadWriter.payloadByteCountMax else {
+            (self.scratchLayer.content, self.scratchLayer.alert) = own
+            return false
+        }
+        if inherits { self.scratchLayer.alertIsInherited = true }
+        let expires = self.scratchLayer.expiresSeconds
+        let into = self.scratchLayer.source
+        self.dropUnder(of: update, notOutliving: expires, into: into)
+        if top.expiresSeconds > expires {
+            if self.updates[update].under.count == Update.underMax {
+                let oldest = self.updates[update].under.removeFirst()
+                self.supersede(oldest, of: slot, into: into, keepsAlert: false, keepsPriority: false)
+            }
+            self.updates[update].under.append(top)
+        } else {
+            self.supersede(
+                top, of: slot, into: into, keepsAlert: inherits,
+                keepsPriority: self.updates[update].priority == .high && priority == .low)
+        }
+        swap(&self.updates[update].top, &self.scratchLayer)
+        self.updates[update].mergedCount += mergedCount
+        if priority == .high { self.updates[update].priority = .high }
+        self.updates[update].containsReplay = self.updates[update].containsReplay || isReplay
+        self.updates[update].stampSeconds = nil
+        return true
+    }
+
+    /// An event older than the newest one of the update: the device would ignore it, unless everything newer expires unsent.
+    private mutating func foldOlder(into update: Int32, priority: PushPriority) {
+        let slot = self.updates[update].slot
+        let layer = self.scratchLayer
+        if priority == .high { self.updates[update].priority = .high }
+        var place = self.updates[update].under.count
+        while place > 0, self.updates[update].under[place - 1].timestampSeconds > layer.timestampSeconds { place -= 1 }
+        var outlives = layer.expiresSeconds > self.updates[update].top.expiresSeconds
+        for newer in place..<self.updates[update].under.count
+        where self.updates[update].under[newer].expiresSeconds >= layer.expiresSeconds {
+            outlives = false
+        }
+        guard outlives, self.updates[update].under.count < Update.underMax else {
+            let into = self.updates[update].top.source
+            return self.supersede(layer, of: slot, into: into, keepsAlert: false, keepsPriority: priority == .high)
+        }
+        self.updates[update].under.insert(layer, at: place)
+        // Older ones below it that do not outlive it can never be shown.
+        var below = place - 1
+        while below >= 0 {
+            if self.updates[update].under[below].expiresSeconds <= layer.expiresSeconds {
+                let dropped = self.updates[update].under.remove(at: below)
+                self.supersede(dropped, of: slot, into: layer.source, keepsAlert: false, keepsPriority: false)
+            }
+            below -= 1
+        }
+    }
+
+    private mutating func dropUnder(of update: Int32, notOutliving expires: Int64, into: SourcePosition) {
+        guard !self.updates[update].under.isEmpty else { return }
+        let slot = self.updates[update].slot
+        var place = 0
+        while place < self.updates[update].under.count {
+            if self.updates[update].under[place].expiresSeconds <= expires {
+                let dropped = self.updates[update].under.remove(at: place)
+                self.supersede(dropped, of: slot, into: into, keepsAlert: false, keepsPriority: false)
+            } else {
+                place += 1
+            }
+        }
+    }
+
+    /// Everything of an update gives way to `into`.
+    mutating func supersedeAll(of update: Int32, into: SourcePosition?) {
+        let slot = self.updates[update].slot
+        for layer in self.updates[update].under {
+            self.supersede(layer, of: slot, into: into, keepsAlert: false, keepsPriority: false)
+        }
+        self.supersede(self.updates[update].top, of: slot, into: into, keepsAlert: false, keepsPriority: false)
+    }
+
+    // MARK: After an attempt that did not reach the device
+
+    /// Puts what was in flight back, under what came meanwhile.
+    mutating func requeueInFlight(_ slot: Int32, now: EngineTime) {
+        let failed = self.slots[Int(slot)].inFlight
+        let pending = self.slots[Int(slot)].pending
+        self.changeWork(slot) { $0.inFlight = Slot.none }
+        guard pending >= 0 else {
+            return self.changeWork(slot) { $0.pending = failed }
+        }
+        self.changeWork(slot) { $0.pending = failed }
+        let startGoesFirst = self.updates[failed].isStart && self.updates[pending].isEnd
+        let wasBehind = self.slots[Int(slot)].behind
+        if startGoesFirst {
+            precondition(wasBehind < 0, "nothing follows an end")
+            self.slots[Int(slot)].behind = pending
+            return
+        }
+        // What came meanwhile arrived later: oldest first, each into what failed.
+        let priority = self.updates[pending].priority
+        let isReplay = self.updates[pending].containsReplay
+        let merged = self.updates[pending].mergedCount
+        while !self.updates[pending].under.isEmpty {
+            self.scratchLayer = self.updates[pending].under.removeFirst()
+            if !self.fold(into: failed, mergedCount: 0, priority: priority, isReplay: isReplay, carries: true) {
+                self.supersede(
+                    self.scratchLayer, of: slot, into: self.updates[pending].top.source, keepsAlert: false, keepsPriority: false)
+            }
+        }
+        swap(&self.scratchLayer, &self.updates[pending].top)
+        if self.fold(into: failed, mergedCount: merged, priority: priority, isReplay: isReplay, carries: true) {
+            self.updates.release(pending)
+        } else {
+            // Too large beside the alert, or the attributes, of what failed.
+            swap(&self.scratchLayer, &self.updates[pending].top)
+            if wasBehind >= 0 {
+                // A third one: its content is the newest, and there is no place for the alert that kept the two apart.
+                self.supersedeAll(of: pending, into: self.updates[wasBehind].top.source)
+                self.updates.release(pending)
+            } else {
+                self.slots[Int(slot)].behind = pending
+            }
+        }
+    }
+
+    // MARK: Size
+
+    func byteCount(of layer: Layer, start: StartPart?) -> Int {
+        guard let start else {
+            return PayloadWriter.byteCount(
+                kind: layer.isEnd ? .end : .update, stampSeconds: layer.timestampSeconds, content: layer.content,
+                source: layer.blob.span, alert: layer.blob.span.extracting(layer.alert.range))
+        }
+        let (blob, content) = Self.combine(layer, start)
+        return PayloadWriter.byteCount(
+            kind: .start, stampSeconds: layer.timestampSeconds, content: content, source: blob.span,
+            alert: blob.span.extracting(layer.alert.range))
+    }
+
+    /// The bytes of a start: the newest content in front, the start's own parts behind.
+    static func combine(_ layer: Layer, _ start: StartPart) -> (blob: [UInt8], content: PayloadContent) {
+        var content = layer.content
+        let base = layer.blob.count
+        func moved(_ range: ByteRange) -> ByteRange {
+            range.isEmpty ? range : ByteRange(start: Int(range.start) + base, count: Int(range.count))
+        }
+        content.attributesType = moved(start.content.attributesType)
+        content.attributes = moved(start.content.attributes)
+        content.inputPushChannel = moved(start.content.inputPushChannel)
+        content.inputPushToken = start.content.inputPushToken
+        return (layer.blob + start.blob, content)
+    }
+}

@@ -1,0 +1,101 @@
+import PushModel
+
+/// What one push will say: the newest content of a slot, and what it must still carry of the events it replaced (contract §4).
+///
+/// `top` is the newest event. `under` holds older events that outlive it: should `top` expire unsent, the device must show the
+/// newest of those. Almost always empty. Newest last.
+struct Update {
+    /// A newer event that expires sooner than `underMax` older ones drops the oldest of them.
+    static let underMax = 4
+
+    var slot: Int32 = -1
+    /// Differs from use to use of this place; half of the `PushID`.
+    var sequence: UInt32 = 0
+    var top = Layer()
+    var under: [Layer] = []
+    /// One element while this push is a `start`.
+    var start: [StartPart] = []
+    /// The highest of the unsent events.
+    var priority = PushPriority.low
+    /// Steady; a low-priority window counts from here.
+    var firstUnsentMillis: Int64 = 0
+    /// How many events went into it.
+    var mergedCount: UInt32 = 0
+    /// An event below the log end seen at assignment is part of it.
+    var containsReplay = false
+    /// `aps.timestamp`, once given; `nil` again when the content changes.
+    var stampSeconds: Int64?
+
+    // Of the attempt in flight.
+    var sentMillis: Int64 = 0
+    var sentPriority = PushPriority.low
+    var tokenGeneration: UInt32 = 0
+    var apnsID: (UInt64, UInt64) = (0, 0)
+    var notBeforeOfPrevious: Int64 = 0
+
+    var isStart: Bool { !self.start.isEmpty }
+    var isEnd: Bool { self.top.isEnd }
+    var hasAlert: Bool { !self.top.alert.isEmpty }
+    /// The earliest time, seconds since 1970, at which something of it expires; `Int64.max`: never.
+    var firstExpirySeconds: Int64 {
+        var first = self.top.expiresSeconds
+        for layer in self.under { first = min(first, layer.expiresSeconds) }
+        if let start = self.start.first { first = min(first, start.expiresSeconds) }
+        return first
+    }
+    /// Events whose outcome is still open.
+    var eventCount: Int { 1 + self.under.count }
+
+    /// Back to nothing; storage is kept for the next use.
+    mutating func reset() {
+        var top = self.top
+        top.reset()
+        let sequence = self.sequence &+ 1
+        self = Update()
+        self.sequence = sequence
+        self.top = top
+    }
+}
+
+/// A store of updates by number, so that a busy slot's content lives outside the slot and its buffers are reused.
+struct UpdateStore {
+    private(set) var updates: [Update] = []
+    private var free: [Int32] = []
+
+    var liveCount: Int { self.updates.count - self.free.count }
+
+    subscript(_ id: Int32) -> Update {
+        _read { yield self.updates[Int(id)] }
+        _modify { yield &self.updates[Int(id)] }
+    }
+
+    mutating func make(slot: Int32) -> Int32 {
+        let id: Int32
+        if let reused = self.free.popLast() {
+            id = reused
+        } else {
+            id = Int32(self.updates.count)
+            self.updates.append(Update())
+        }
+        self.updates[Int(id)].slot = slot
+        return id
+    }
+
+    mutating func release(_ id: Int32) {
+        self.updates[Int(id)].reset()
+        self.free.append(id)
+    }
+
+    /// The update a push attempt belongs to, if it is still the one meant.
+    func id(of push: PushID) -> Int32? {
+        let id = Int(truncatingIfNeeded: push.rawValue & 0xffff_ffff)
+        guard id < self.updates.count, self.updates[id].sequence == UInt32(truncatingIfNeeded: push.rawValue >> 32),
+            self.updates[id].slot >= 0
+        else { return nil }
+        return Int32(id)
+    }
+
+    func pushID(of id: Int32) -> PushID {
+        PushID(rawValue: UInt64(UInt32(bitPattern: id)) | UInt64(self.updates[Int(id)].sequence) << 32)
+    }
+}

@@ -1,0 +1,243 @@
+import PushModel
+
+/// How reading one record of `state` went.
+public enum RestoreResult: Equatable, Sendable {
+    case restored
+    /// A tombstone, a marker, a record of an older epoch behind a newer marker, or of an app that is configured no more.
+    case ignored
+    /// Written by a newer release: the partition must stop (contract §6).
+    case unknownVersion(UInt8)
+    case malformed(String)
+}
+
+extension ShardEngine {
+    // MARK: Writing
+
+    /// The slot's record is to be written within `stateFlushMillis`.
+    mutating func markDirty(_ slot: Int32, now: EngineTime) {
+        if !self.slots[Int(slot)].isDirty {
+            self.slots[Int(slot)].isDirty = true
+            self.dirtySlots.append(slot)
+        }
+        if self.stateFlushAtMillis == nil { self.stateFlushAtMillis = now.steadyMillis + self.configuration.stateFlushMillis }
+    }
+
+    /// Nothing may leave the slot until a record written from here on is acknowledged (contract §4).
+    mutating func requireStateRecord(_ slot: Int32, now: EngineTime) {
+        self.slots[Int(slot)].awaitsStateRecord = true
+        self.slots[Int(slot)].requiredStateVersion = self.slots[Int(slot)].stateVersion &+ 1
+        self.markDirty(slot, now: now)
+    }
+
+    /// Writes every dirty slot that is not waiting for an outcome to be acknowledged first.
+    mutating func flushStates(now: EngineTime) {
+        self.stateFlushAtMillis = nil
+        var kept = 0
+        for index in self.dirtySlots.indices {
+            let slot = self.dirtySlots[index]
+            guard self.slots[Int(slot)].isLive, self.slots[Int(slot)].isDirty else { continue }
+            if self.slots[Int(slot)].unguardedRecords > 0 {
+                self.dirtySlots[kept] = slot
+                kept += 1
+            } else {
+                self.writeState(slot, now: now)
+            }
+        }
+        self.dirtySlots.removeLast(self.dirtySlots.count - kept)
+    }
+
+    /// Everything that must move together about one slot, in one record. Its acknowledgement settles what the slot held open.
+    mutating func writeState(_ number: Int32, now: EngineTime) {
+        let place = self.slots[Int(number)].partition
+        var key: [UInt8] = []
+        swap(&key, &self.scratchBytes)
+        key.removeAll(keepingCapacity: true)
+        let idByteCount = Int(self.slots[Int(number)].idByteCount)
+        let bundleID = self.app(of: number).bundleID
+        let identity = self.slots[Int(number)].identity
+        StateCodec.appendKey(bundleID: bundleID, id: identity.span.extracting(0..<idByteCount), to: &key)
+        let keyRange = self.appendBytes(key.span)
+        swap(&key, &self.scratchBytes)
+
+        let isTombstone = self.slots[Int(number)].isLeaving && !self.slots[Int(number)].hasWork
+        var valueRange = self.batch.bytes.count..<self.batch.bytes.count
+        if !isTombstone {
+            var writer = StateWriter(reusing: self.scratchBytes)
+            self.scratchBytes = []
+            StateCodec.write(
+                self.slots[Int(number)], epoch: self.partitions[Int(place)].epoch, topicHashes: self.topicHashes, now: now, to: &writer)
+            let held = [self.slots[Int(number)].inFlight, self.slots[Int(number)].pending, self.slots[Int(number)].behind].filter { $0 >= 0 }
+            writer.unsigned(UInt64(held.count))
+            for update in held {
+                StateCodec.write(self.updates[update], topicHashes: self.topicHashes, now: now, to: &writer)
+                self.updates[update].top.isWritten = true
+                for layer in self.updates[update].under.indices { self.updates[update].under[layer].isWritten = true }
+            }
+            let record = writer.bytes
+            valueRange = self.appendBytes(record.span)
+            self.scratchBytes = record
+        }
+        self.slots[Int(number)].stateVersion &+= 1
+        self.slots[Int(number)].isDirty = false
+        self.slots[Int(number)].lastStateWriteMillis = now.steadyMillis
+        self.counters.stateRecords += 1
+        self.partitions[Int(place)].unacknowledged += 1
+        let acknowledgement = self.acknowledgements.open(
+            PendingAcknowledgement(
+                kind: .state, sequence: 0, isOpen: true, partition: place, partitionGeneration: self.partitions[Int(place)].generation,
+                slot: number, slotGeneration: self.slots[Int(number)].generation, stateVersion: self.slots[Int(number)].stateVersion,
+                isUnguarded: false, entry: self.slots[Int(number)].openEntry, routedEntry: self.slots[Int(number)].openRoutedEntry))
+        self.slots[Int(number)].openEntry = OffsetLedger.none
+        self.slots[Int(number)].openRoutedEntry = OffsetLedger.none
+        self.appendRecord(
+            .state, partition: self.partitions[Int(place)].number, key: keyRange, value: valueRange, hasNoValue: isTombstone,
+            acknowledgement: acknowledgement)
+        if isTombstone { self.removeSlot(number) }
+    }
+
+    /// The first record of an owner: its offset ends the restore and is the owner's epoch.
+    mutating func writeMarker(place: Int, now: EngineTime) {
+        let markerKey = StateCodec.markerKey
+        let key = self.appendBytes(markerKey.span)
+        var writer = StateWriter(reusing: [])
+        writer.byte(StateCodec.version)
+        writer.byte(StateCodec.Kind.marker.rawValue)
+        writer.signed(now.wallMillis)
+        let value = self.appendBytes(writer.bytes.span)
+        self.partitions[place].unacknowledged += 1
+        let acknowledgement = self.acknowledgements.open(
+            PendingAcknowledgement(
+                kind: .marker, sequence: 0, isOpen: true, partition: Int32(place),
+                partitionGeneration: self.partitions[place].generation, slot: Slot.none, slotGeneration: 0, stateVersion: 0,
+                isUnguarded: false, entry: OffsetLedger.none, routedEntry: OffsetLedger.none))
+        self.appendRecord(
+            .state, partition: self.partitions[place].number, key: key, value: value, acknowledgement: acknowledgement)
+    }
+
+    // MARK: Restoring
+
+    /// Reads one record of the partition's `state`, in the order of offsets, up to the own marker.
+    public mutating func restore(
+        partition: Int32, key: Span<UInt8>, value: Span<UInt8>, isTombstone: Bool, offset: Int64, now: EngineTime
+    ) -> RestoreResult {
+        guard let place = self.place(of: partition), self.partitions[place].phase == .restoring else { return .ignored }
+        if isTombstone {
+            guard let (app, idStart) = self.parseStateKey(key) else { return .ignored }
+            if let slot = self.findSlot(app: app, id: key.extracting(idStart..<key.count)) {
+                self.forgetRestored(slot)
+            }
+            return .ignored
+        }
+        var bytes: [UInt8] = []
+        bytes.append(copying: value)
+        var reader = StateReader(bytes)
+        do throws(StateError) {
+            switch try StateCodec.readKind(&reader) {
+            case .marker:
+                self.partitions[place].newestEpochRead = offset
+                return .ignored
+            case .slot:
+                guard let (app, idStart) = self.parseStateKey(key) else { return .ignored }
+                return try self.restoreSlot(place: place, app: app, id: key.extracting(idStart..<key.count), reader: &reader, now: now)
+            }
+        } catch {
+            switch error {
+            case .unknownVersion(let version): return .unknownVersion(version)
+            case .truncated: return .malformed("the record is cut short")
+            case .malformed(let text): return .malformed(text)
+            }
+        }
+    }
+
+    private mutating func restoreSlot(
+        place: Int, app: UInt16, id: Span<UInt8>, reader: inout StateReader, now: EngineTime
+    ) throws(StateError) -> RestoreResult {
+        var (slot, epoch) = try StateCodec.readSlot(&reader, id: id, topicHashes: self.topicHashes, now: now)
+        // A worker that had lost the partition wrote this after its successor's marker.
+        guard epoch >= self.partitions[place].newestEpochRead else { return .ignored }
+        let count = try reader.unsigned()
+        guard count <= 3 else { throw .malformed("\(count) updates") }
+        var held: [Update] = []
+        for _ in 0..<count { held.append(try StateCodec.readUpdate(&reader, topicHashes: self.topicHashes, now: now)) }
+        if let old = self.findSlot(app: app, id: id) { self.forgetRestored(old) }
+        let number = self.makeSlot(app: app, id: id, partition: Int32(place), now: now)
+        let made = self.slots[Int(number)]
+        slot.generation = made.generation
+        slot.isLive = true
+        slot.app = app
+        slot.partition = Int32(place)
+        slot.hash = made.hash
+        slot.tokenMissingSinceMillis = now.steadyMillis
+        let age = max(0, now.wallMillis - slot.lastTouchedWallMillis)
+        let life = slot.life == .ended ? self.configuration.apps[Int(app)].retentionAfterEndMillis : self.configuration.lifetimeMillis
+        slot.lifeEndsMillis = now.steadyMillis + max(0, life - age)
+        self.slots[Int(number)] = slot
+        self.restoreUpdates(held, of: number, now: now)
+        return .restored
+    }
+
+    /// The one that may have been in flight, then what followed it: folded as after an attempt that nobody knows the answer of.
+    private mutating func restoreUpdates(_ held: [Update], of slot: Int32, now: EngineTime) {
+        for update in held {
+            let events = UInt64(update.eventCount)
+            self.counters.restored += events
+            self.counters.pending += events
+        }
+        guard let first = held.first else { return }
+        if first.isStart, self.app(of: slot).startOnUnknown == .drop, first.stampSeconds != nil {
+            // The start had left, or was about to: a second card is worse than none (contract §4).
+            self.adopt(first, of: slot, as: .inFlight)
+            self.startFailed(slot, outcome: .unknown, details: OutcomeDetails(cause: .replay), now: now)
+            for (index, update) in held.dropFirst().enumerated() { self.adopt(update, of: slot, as: index == 0 ? .pending : .behind) }
+            return
+        }
+        guard held.count > 1 else { return self.adopt(first, of: slot, as: .pending) }
+        if held.count == 2 && first.stampSeconds == nil {
+            // Nothing was in flight: the second was written as following the first.
+            self.adopt(first, of: slot, as: .pending)
+            return self.adopt(held[1], of: slot, as: .behind)
+        }
+        self.adopt(first, of: slot, as: .inFlight)
+        self.adopt(held[1], of: slot, as: .pending)
+        if held.count > 2 { self.adopt(held[2], of: slot, as: .behind) }
+        self.requeueInFlight(slot, now: now)
+    }
+
+    private enum Place { case pending, behind, inFlight }
+
+    private mutating func adopt(_ update: Update, of slot: Int32, as place: Place) {
+        let id = self.updates.make(slot: slot)
+        let sequence = self.updates[id].sequence
+        self.updates[id] = update
+        self.updates[id].slot = slot
+        self.updates[id].sequence = sequence
+        self.changeWork(slot) {
+            switch place {
+            case .pending: $0.pending = id
+            case .behind: $0.behind = id
+            case .inFlight: $0.inFlight = id
+            }
+        }
+    }
+
+    /// A later record of the same key, or a tombstone, takes the place of what was restored from an earlier one.
+    private mutating func forgetRestored(_ slot: Int32) {
+        for update in [self.slots[Int(slot)].pending, self.slots[Int(slot)].behind, self.slots[Int(slot)].inFlight] where update >= 0 {
+            let events = UInt64(self.updates[update].eventCount)
+            self.counters.restored -= events
+            self.counters.pending -= events
+        }
+        self.removeSlot(slot)
+    }
+
+    private func parseStateKey(_ key: Span<UInt8>) -> (app: UInt16, idStart: Int)? {
+        guard key.count > 3, key[0] == UInt8(ascii: "a"), key[1] == UInt8(ascii: "/") else { return nil }
+        for (index, app) in self.configuration.apps.enumerated() {
+            let bundleID = Array(app.bundleID.utf8)
+            let idStart = 2 + bundleID.count + 1
+            guard key.count > idStart, key[idStart - 1] == UInt8(ascii: "/") else { continue }
+            if key.extracting(2..<(idStart - 1)).holdsSameBytes(as: bundleID.span) { return (UInt16(index), idStart) }
+        }
+        return nil
+    }
+}

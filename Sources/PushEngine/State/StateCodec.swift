@@ -1,0 +1,263 @@
+import PushModel
+
+/// The value of a record of the `state` topic, version 1. Integers LEB128 (signed: zigzag), byte runs behind their count.
+///
+/// ```
+/// 1   version
+/// 1   kind: 1 slot, 2 ownership marker
+/// slot:
+///     epoch                 offset of the owner's marker
+///     life, flags           flags: 1 frequent-updates, 2 token dead, 4 development
+///     token                 raw bytes
+///     registered            wall milliseconds
+///     last accepted         optional, event seconds
+///     last stamp            seconds
+///     last touched          wall milliseconds
+///     applied               topic hash, offset; 0, -1: none
+///     applied routed        offset; then topic hash, partition, offset of its origin
+///     budget                count, then answer times, wall milliseconds
+///     updates               count 0...3, then each: see `write(_:update:)`
+/// marker:
+///     taken over            wall milliseconds
+/// ```
+/// Positions name topics by a hash of their name, so that a changed order of `topics.events` does not move them.
+enum StateCodec {
+    static let version: UInt8 = 1
+    static let markerKey: [UInt8] = [UInt8(ascii: "m")]
+    /// No run in a record is longer; a payload is at most 4,096 bytes.
+    static let runByteCountMax = 65_536
+
+    enum Kind: UInt8 { case slot = 1, marker = 2 }
+
+    /// FNV-1a, 32 bits; 0 is kept for "none".
+    static func topicHash(_ name: String) -> UInt32 {
+        var hash: UInt32 = 0x811c_9dc5
+        for byte in name.utf8 { hash = (hash ^ UInt32(byte)) &* 0x0100_0193 }
+        return hash == 0 ? 1 : hash
+    }
+
+    /// `a/<bundle id>/<activity id>`.
+    static func appendKey(bundleID: String, id: Span<UInt8>, to bytes: inout [UInt8]) {
+        bytes.append(utf8: "a/")
+        bytes.append(contentsOf: bundleID.utf8)
+        bytes.append(UInt8(ascii: "/"))
+        bytes.append(copying: id)
+    }
+
+    // MARK: Writing
+
+    /// Everything of a slot but its updates, which follow.
+    static func write(_ slot: Slot, epoch: Int64, topicHashes: [UInt32], now: EngineTime, to writer: inout StateWriter) {
+        writer.byte(Self.version)
+        writer.byte(Kind.slot.rawValue)
+        writer.signed(epoch)
+        writer.byte(slot.life.rawValue)
+        writer.byte(
+            (slot.frequentUpdates ? 1 : 0) | (slot.tokenIsDead ? 2 : 0) | (slot.environment == .development ? 4 : 0))
+        writer.run(slot.identity.span.extracting(Int(slot.idByteCount)..<slot.identity.count))
+        writer.signed(slot.registeredWallMillis)
+        writer.optional(slot.lastAcceptedSeconds == .min ? nil : slot.lastAcceptedSeconds)
+        writer.signed(slot.lastStampSeconds)
+        writer.signed(slot.lastTouchedWallMillis)
+        writer.unsigned(slot.applied.topic < 0 ? 0 : UInt64(topicHashes[Int(slot.applied.topic)]))
+        writer.signed(slot.applied.offset)
+        writer.signed(slot.appliedRoutedOffset)
+        writer.unsigned(slot.appliedOrigin.offset < 0 ? 0 : UInt64(topicHashes[Int(slot.appliedOrigin.topic)]))
+        writer.signed(Int64(slot.appliedOrigin.partition))
+        writer.signed(slot.appliedOrigin.offset)
+        let isInFlight = slot.budget.inFlight
+        let returned = slot.budget.answers.filter { $0 + RollingBudget.windowMillis > now.steadyMillis }
+        writer.unsigned(UInt64(returned.count + (isInFlight ? 1 : 0)))
+        for answer in returned { writer.signed(now.wallMillis - (now.steadyMillis - answer)) }
+        // A unit in flight counts as spent now: who restores this cannot know the answer.
+        if isInFlight { writer.signed(now.wallMillis) }
+    }
+
+    static func write(_ update: Update, topicHashes: [UInt32], now: EngineTime, to writer: inout StateWriter) {
+        writer.byte((update.priority == .high ? 1 : 0) | (update.containsReplay ? 2 : 0) | (update.isStart ? 4 : 0))
+        writer.optional(update.stampSeconds)
+        writer.signed(now.wallMillis - (now.steadyMillis - update.firstUnsentMillis))
+        writer.unsigned(UInt64(update.mergedCount))
+        if let start = update.start.first {
+            writer.run(start.token.span)
+            writer.byte(start.environment.rawValue)
+            writer.signed(start.expiresSeconds)
+            writer.run(start.blob.span)
+            Self.write(start.content, to: &writer)
+        }
+        writer.unsigned(UInt64(update.under.count + 1))
+        for layer in update.under { Self.write(layer, topicHashes: topicHashes, to: &writer) }
+        Self.write(update.top, topicHashes: topicHashes, to: &writer)
+    }
+
+    private static func write(_ layer: Layer, topicHashes: [UInt32], to writer: inout StateWriter) {
+        writer.unsigned(UInt64(topicHashes[Int(layer.source.topic)]))
+        writer.signed(Int64(layer.source.partition))
+        writer.signed(layer.source.offset)
+        writer.signed(layer.timestampSeconds)
+        writer.signed(layer.recordMillis)
+        writer.signed(layer.expiresSeconds)
+        writer.optional(layer.expirationHeaderSeconds)
+        writer.byte((layer.isEnd ? 1 : 0) | (layer.isStart ? 2 : 0) | (layer.alertIsInherited ? 4 : 0))
+        Self.write(layer.content, to: &writer)
+        Self.write(layer.alert, to: &writer)
+        Self.write(layer.eventID, to: &writer)
+        Self.write(layer.traceparent, to: &writer)
+        writer.run(layer.blob.span)
+    }
+
+    private static func write(_ content: PayloadContent, to writer: inout StateWriter) {
+        Self.write(content.contentState, to: &writer)
+        Self.write(content.attributesType, to: &writer)
+        Self.write(content.attributes, to: &writer)
+        Self.write(content.relevanceScore, to: &writer)
+        Self.write(content.inputPushChannel, to: &writer)
+        writer.byte(content.inputPushToken ? 1 : 0)
+        writer.optional(content.staleDateSeconds)
+        writer.optional(content.dismissalDateSeconds)
+    }
+
+    private static func write(_ range: ByteRange, to writer: inout StateWriter) {
+        writer.unsigned(UInt64(range.start))
+        writer.unsigned(UInt64(range.count))
+    }
+
+    // MARK: Reading
+
+    /// Reads version and kind; what follows is read by the kind's own function.
+    static func readKind(_ reader: inout StateReader) throws(StateError) -> Kind {
+        let version = try reader.byte()
+        guard version == Self.version else { throw .unknownVersion(version) }
+        let kind = try reader.byte()
+        guard let kind = Kind(rawValue: kind) else { throw .malformed("a record of kind \(kind)") }
+        return kind
+    }
+
+    /// The parts of a slot that do not depend on the engine's tables.
+    static func readSlot(
+        _ reader: inout StateReader, id: Span<UInt8>, topicHashes: [UInt32], now: EngineTime
+    ) throws(StateError) -> (slot: Slot, epoch: Int64) {
+        var slot = Slot()
+        let epoch = try reader.signed()
+        let life = try reader.byte()
+        guard let life = SlotLife(rawValue: life) else { throw .malformed("life \(life)") }
+        slot.life = life
+        let flags = try reader.byte()
+        guard flags < 8 else { throw .malformed("flags \(flags)") }
+        slot.identity.append(copying: id)
+        slot.idByteCount = UInt16(id.count)
+        slot.identity += try reader.run(byteCountMax: 1_024)
+        slot.frequentUpdates = flags & 1 != 0
+        slot.tokenIsDead = flags & 2 != 0
+        slot.environment = flags & 4 != 0 ? .development : .production
+        slot.registeredWallMillis = try reader.signed()
+        slot.lastAcceptedSeconds = try reader.optional() ?? .min
+        slot.lastStampSeconds = try reader.signed()
+        slot.lastTouchedWallMillis = try reader.signed()
+        let appliedHash = try reader.unsigned()
+        let appliedOffset = try reader.signed()
+        if let topic = topicHashes.firstIndex(where: { UInt64($0) == appliedHash }) {
+            slot.applied = AppliedPosition(topic: Int32(topic), offset: appliedOffset)
+        }
+        slot.appliedRoutedOffset = try reader.signed()
+        let originHash = try reader.unsigned()
+        let originPartition = try reader.signed()
+        let originOffset = try reader.signed()
+        if let topic = topicHashes.firstIndex(where: { UInt64($0) == originHash }), let partition = Int32(exactly: originPartition) {
+            slot.appliedOrigin = SourcePosition(topic: UInt16(topic), partition: partition, offset: originOffset)
+        }
+        let spent = try reader.unsigned()
+        guard spent <= 4_096 else { throw .malformed("\(spent) budget units") }
+        for _ in 0..<spent {
+            let (age, overflow) = now.wallMillis.subtractingReportingOverflow(try reader.signed())
+            guard !overflow else { throw .malformed("a budget unit's time") }
+            slot.budget.restore(ageMillis: age, nowMillis: now.steadyMillis)
+        }
+        return (slot, epoch)
+    }
+
+    static func readUpdate(_ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime) throws(StateError) -> Update {
+        var update = Update()
+        let flags = try reader.byte()
+        guard flags < 8 else { throw .malformed("update flags \(flags)") }
+        update.priority = flags & 1 != 0 ? .high : .low
+        // Whoever wrote this may have sent it since.
+        update.containsReplay = true
+        update.stampSeconds = try reader.optional()
+        _ = try reader.signed()
+        update.firstUnsentMillis = now.steadyMillis
+        update.mergedCount = UInt32(truncatingIfNeeded: try reader.unsigned())
+        if flags & 4 != 0 {
+            let token = try reader.run(byteCountMax: 1_024)
+            let environment = try reader.byte()
+            guard let environment = PushEnvironment(rawValue: environment) else { throw .malformed("environment \(environment)") }
+            let expires = try reader.signed()
+            let blob = try reader.run(byteCountMax: Self.runByteCountMax)
+            let content = try Self.readContent(&reader, within: blob.count)
+            update.start = [StartPart(token: token, environment: environment, blob: blob, content: content, expiresSeconds: expires)]
+        }
+        let count = try reader.unsigned()
+        guard count >= 1, count <= UInt64(Update.underMax + 1) else { throw .malformed("\(count) layers") }
+        for index in 0..<count {
+            let layer = try Self.readLayer(&reader, topicHashes: topicHashes, now: now)
+            if index == count - 1 { update.top = layer } else { update.under.append(layer) }
+        }
+        return update
+    }
+
+    private static func readLayer(_ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime) throws(StateError) -> Layer {
+        var layer = Layer()
+        let topicHash = try reader.unsigned()
+        let topic = topicHashes.firstIndex { UInt64($0) == topicHash } ?? 0
+        guard let partition = Int32(exactly: try reader.signed()) else { throw .malformed("a partition number") }
+        layer.source = SourcePosition(topic: UInt16(topic), partition: partition, offset: try reader.signed())
+        layer.timestampSeconds = try reader.signed()
+        layer.recordMillis = try reader.signed()
+        layer.takenMillis = now.steadyMillis
+        layer.expiresSeconds = try reader.signed()
+        layer.expirationHeaderSeconds = try reader.optional()
+        let flags = try reader.byte()
+        guard flags < 8 else { throw .malformed("layer flags \(flags)") }
+        layer.isEnd = flags & 1 != 0
+        layer.isStart = flags & 2 != 0
+        layer.alertIsInherited = flags & 4 != 0
+        layer.isWritten = true
+        // The ranges come before the bytes they lie in.
+        let content = try Self.readContent(&reader, within: Self.runByteCountMax)
+        let alert = try Self.readRange(&reader, within: Self.runByteCountMax)
+        let eventID = try Self.readRange(&reader, within: Self.runByteCountMax)
+        let traceparent = try Self.readRange(&reader, within: Self.runByteCountMax)
+        layer.blob = try reader.run(byteCountMax: Self.runByteCountMax)
+        for range in [
+            content.contentState, content.attributesType, content.attributes, content.relevanceScore, content.inputPushChannel, alert,
+            eventID, traceparent,
+        ] where range.range.upperBound > layer.blob.count {
+            throw .malformed("a range past its \(layer.blob.count) bytes")
+        }
+        layer.content = content
+        layer.alert = alert
+        layer.eventID = eventID
+        layer.traceparent = traceparent
+        return layer
+    }
+
+    private static func readContent(_ reader: inout StateReader, within count: Int) throws(StateError) -> PayloadContent {
+        var content = PayloadContent()
+        content.contentState = try Self.readRange(&reader, within: count)
+        content.attributesType = try Self.readRange(&reader, within: count)
+        content.attributes = try Self.readRange(&reader, within: count)
+        content.relevanceScore = try Self.readRange(&reader, within: count)
+        content.inputPushChannel = try Self.readRange(&reader, within: count)
+        content.inputPushToken = try reader.byte() != 0
+        content.staleDateSeconds = try reader.optional()
+        content.dismissalDateSeconds = try reader.optional()
+        return content
+    }
+
+    private static func readRange(_ reader: inout StateReader, within limit: Int) throws(StateError) -> ByteRange {
+        let start = try reader.unsigned()
+        let count = try reader.unsigned()
+        guard start <= UInt64(limit), count <= UInt64(limit) - start else { throw .malformed("a range past \(limit) bytes") }
+        return ByteRange(start: Int(start), count: Int(count))
+    }
+}
