@@ -1,0 +1,265 @@
+/// One APNs connection as its pool sees it: what it may carry, and when it has to be asked, given up or closed. Decides; never touches a
+/// socket, a clock or a lock.
+public struct ConnectionLife: Sendable {
+    public enum Phase: Equatable, Sendable {
+        /// Name lookup and TCP. To `handshaking`, or to `closed`.
+        case connecting
+        /// TLS, then the peer's first SETTINGS. To `probing`, or to `closed`.
+        case handshaking
+        /// One request alone: APNs allows a single stream until a request with a valid provider token was posted. To `open` with the first
+        /// accepted push, to `draining` or `closed`.
+        case probing
+        /// As many requests as the peer's live SETTINGS allow. To `draining` or `closed`.
+        case open
+        /// Nothing new; what is in flight finishes. To `closed`.
+        case draining
+        case closed
+    }
+
+    public enum SettingsAction: Equatable, Sendable { case becameReady, limitChanged, ignore }
+    public enum DrainAction: Equatable, Sendable { case closeNow, waitForStreams(count: Int), alreadyDraining, alreadyClosed }
+    public enum StreamEndAction: Equatable, Sendable { case none, closeDrained }
+    public enum TimeoutAction: Equatable, Sendable { case keepConnection, retireStalled }
+    public enum DeadlineAction: Equatable, Sendable { case none, ping, closeIdle, close(ConnectionCloseReason) }
+
+    public private(set) var phase = Phase.connecting
+    public private(set) var inFlight = 0
+    /// The peer's SETTINGS_MAX_CONCURRENT_STREAMS as it last said.
+    public private(set) var peerStreamsMax = Int.max
+    /// Requests that this connection may still begin.
+    public private(set) var requestsLeft: Int
+    /// A push was accepted on it.
+    public private(set) var isProven = false
+    /// The peer does not take our bytes fast enough: nothing more is queued.
+    public private(set) var isBlocked = false
+    public let beganMillis: Int64
+
+    private let streamsMax: Int
+    private let connectDeadlineMillis: Int64
+    private var drainDeadlineMillis: Int64 = .max
+    private var lastReceivedMillis: Int64
+    private var lastRequestMillis: Int64
+    private var lastAnswerMicros: Int64 = .min
+    private var pingSentMillis: Int64?
+    private let configuration: ConnectionPoolConfiguration
+
+    public init(configuration: ConnectionPoolConfiguration, now: EngineTime) {
+        self.configuration = configuration
+        self.streamsMax = max(1, configuration.streamsPerConnectionMax)
+        self.requestsLeft = max(1, configuration.requestsPerConnectionMax)
+        self.beganMillis = now.steadyMillis
+        self.connectDeadlineMillis = now.steadyMillis + configuration.connectTimeoutMillis
+        self.lastReceivedMillis = now.steadyMillis
+        self.lastRequestMillis = now.steadyMillis
+    }
+
+    /// Requests that may begin now.
+    public var credit: Int {
+        switch self.phase {
+        case .connecting, .handshaking, .draining, .closed: 0
+        case .probing: self.isBlocked || self.inFlight > 0 || self.peerStreamsMax < 1 ? 0 : min(1, self.requestsLeft)
+        case .open: self.isBlocked ? 0 : min(max(0, min(self.peerStreamsMax, self.streamsMax) - self.inFlight), self.requestsLeft)
+        }
+    }
+
+    /// It carries requests, or will.
+    public var isUsable: Bool {
+        switch self.phase {
+        case .connecting, .handshaking, .probing, .open: true
+        case .draining, .closed: false
+        }
+    }
+
+    /// Its capacity is not known yet: wait for it before opening yet another.
+    public var isStarting: Bool {
+        switch self.phase {
+        case .connecting, .handshaking, .probing: true
+        case .open, .draining, .closed: false
+        }
+    }
+
+    // MARK: Beginning
+
+    /// TCP is up.
+    public mutating func transportConnected(now: EngineTime) {
+        switch self.phase {
+        case .connecting:
+            self.lastReceivedMillis = now.steadyMillis
+            self.phase = .handshaking
+        case .handshaking, .probing, .open, .draining, .closed:
+            break
+        }
+    }
+
+    /// The peer's SETTINGS came, the first or later ones. `streamsMax`: its limit, live from now on; below 0 counts as 0.
+    public mutating func settingsReceived(streamsMax: Int, now: EngineTime) -> SettingsAction {
+        switch self.phase {
+        case .connecting, .handshaking:
+            self.peerStreamsMax = max(0, streamsMax)
+            self.lastReceivedMillis = now.steadyMillis
+            self.phase = .probing
+            return .becameReady
+        case .probing, .open:
+            guard self.peerStreamsMax != max(0, streamsMax) else { return .ignore }
+            self.peerStreamsMax = max(0, streamsMax)
+            return .limitChanged
+        case .draining, .closed:
+            return .ignore
+        }
+    }
+
+    // MARK: Requests
+
+    /// A request was begun. Only with credit.
+    public mutating func streamBegan(now: EngineTime) {
+        self.inFlight += 1
+        self.requestsLeft -= 1
+        // Silence is measured from the moment something was asked.
+        if self.inFlight == 1 { self.lastReceivedMillis = max(self.lastReceivedMillis, now.steadyMillis) }
+        self.lastRequestMillis = now.steadyMillis
+    }
+
+    /// A request was begun and nothing was sent for it: as if it had not been.
+    public mutating func streamTakenBack() {
+        self.inFlight -= 1
+        self.requestsLeft += 1
+    }
+
+    /// A request ended, whatever its answer. `answeredMicros`: the steady time when a status came; `nil`: none came.
+    public mutating func streamEnded(accepted: Bool, answeredMicros: Int64?) -> StreamEndAction {
+        self.inFlight -= 1
+        if let answeredMicros { self.lastAnswerMicros = max(self.lastAnswerMicros, answeredMicros) }
+        switch self.phase {
+        case .connecting, .handshaking, .closed:
+            return .none
+        case .probing:
+            if accepted {
+                self.isProven = true
+                self.phase = .open
+            }
+            return .none
+        case .open:
+            return .none
+        case .draining:
+            return self.inFlight == 0 ? .closeDrained : .none
+        }
+    }
+
+    /// A request got no answer in time. `beganMicros`: when it left. If nothing at all was answered since, the connection carries requests
+    /// into nowhere, PINGs or not.
+    public func requestTimedOut(beganMicros: Int64) -> TimeoutAction {
+        switch self.phase {
+        case .probing, .open: self.lastAnswerMicros < beganMicros ? .retireStalled : .keepConnection
+        case .connecting, .handshaking, .draining, .closed: .keepConnection
+        }
+    }
+
+    /// The output buffer reached its bound, or fell below it again.
+    public mutating func outputBlocked(_ blocked: Bool) { self.isBlocked = blocked }
+
+    // MARK: Liveness
+
+    /// Bytes came: the peer lives.
+    public mutating func bytesReceived(now: EngineTime) {
+        self.lastReceivedMillis = now.steadyMillis
+        self.pingSentMillis = nil
+    }
+
+    // MARK: Ending
+
+    /// GOAWAY came, or we want no more of this connection: nothing new, what is in flight finishes within its own time.
+    public mutating func drain(now: EngineTime) -> DrainAction {
+        switch self.phase {
+        case .connecting, .handshaking:
+            self.phase = .closed
+            return .closeNow
+        case .probing, .open:
+            guard self.inFlight > 0 else {
+                self.phase = .closed
+                return .closeNow
+            }
+            self.drainDeadlineMillis =
+                now.steadyMillis + self.configuration.requestTimeoutMillis + self.configuration.drainTimeoutMillis
+            self.phase = .draining
+            return .waitForStreams(count: self.inFlight)
+        case .draining:
+            return .alreadyDraining
+        case .closed:
+            return .alreadyClosed
+        }
+    }
+
+    /// The connection is gone, or is being closed.
+    public mutating func ended() { self.phase = .closed }
+
+    // MARK: Time
+
+    /// When `deadlineReached` has something to say, steady milliseconds. `mayCloseIdle`: the pool can do without it when idle.
+    public func nextDeadlineMillis(mayCloseIdle: Bool) -> Int64? {
+        switch self.phase {
+        case .connecting, .handshaking: self.connectDeadlineMillis
+        case .probing, .open: min(self.pingDeadlineMillis, mayCloseIdle ? self.idleDeadlineMillis : .max)
+        case .draining: min(self.pingDeadlineMillis, self.drainDeadlineMillis)
+        case .closed: nil
+        }
+    }
+
+    public mutating func deadlineReached(now: EngineTime, mayCloseIdle: Bool) -> DeadlineAction {
+        switch self.phase {
+        case .connecting, .handshaking:
+            guard now.steadyMillis >= self.connectDeadlineMillis else { return .none }
+            self.phase = .closed
+            return .close(.connectTimeout)
+        case .probing, .open:
+            if mayCloseIdle, now.steadyMillis >= self.idleDeadlineMillis {
+                self.phase = .closed
+                return .closeIdle
+            }
+            return self.pingOrGiveUp(now: now)
+        case .draining:
+            guard now.steadyMillis < self.drainDeadlineMillis else {
+                self.phase = .closed
+                return .close(.drainTimeout)
+            }
+            return self.pingOrGiveUp(now: now)
+        case .closed:
+            return .none
+        }
+    }
+
+    private mutating func pingOrGiveUp(now: EngineTime) -> DeadlineAction {
+        guard now.steadyMillis >= self.pingDeadlineMillis else { return .none }
+        guard self.pingSentMillis == nil else {
+            self.phase = .closed
+            return .close(.pingTimeout)
+        }
+        self.pingSentMillis = now.steadyMillis
+        return .ping
+    }
+
+    private var pingDeadlineMillis: Int64 {
+        if let pingSentMillis = self.pingSentMillis { return pingSentMillis + self.configuration.pingTimeoutMillis }
+        return self.lastReceivedMillis
+            + (self.inFlight > 0 ? self.configuration.pingAfterSilenceMillis : self.configuration.pingAfterIdleMillis)
+    }
+
+    private var idleDeadlineMillis: Int64 {
+        self.inFlight > 0 ? .max : self.lastRequestMillis + self.configuration.idleCloseMillis
+    }
+}
+
+/// Why the pool closes a connection.
+public enum ConnectionCloseReason: Equatable, Sendable, CaseIterable {
+    /// No handshake and SETTINGS in time.
+    case connectTimeout
+    /// A PING was not answered.
+    case pingTimeout
+    /// What was in flight did not finish in time after GOAWAY.
+    case drainTimeout
+    /// The last request of a draining connection ended.
+    case drained
+    /// Long without a request.
+    case idle
+    /// The worker is shutting down.
+    case shutdown
+}

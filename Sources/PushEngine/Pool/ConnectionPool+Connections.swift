@@ -1,0 +1,197 @@
+/// What happens to connections, and to the number of them.
+extension ConnectionPool {
+    /// Opens the warm connections.
+    public mutating func start(now: EngineTime) {
+        self.isStarted = true
+        self.connectWhatIsDue(now: now)
+    }
+
+    /// Pushes are ready and there is no credit for them. Opens a connection when none is there, or, after `growthPauseMillis` of it, one more.
+    public mutating func wanted(now: EngineTime) {
+        if !self.hasDemand, now.steadyMillis > self.lastWantedMillis + Self.demandMemoryMillis {
+            self.waitingSinceMillis = now.steadyMillis
+        }
+        self.lastWantedMillis = now.steadyMillis
+        self.hasDemand = true
+        self.connectWhatIsDue(now: now)
+    }
+
+    // MARK: Events of a connection
+
+    public mutating func transportConnected(_ connection: Int, now: EngineTime) {
+        self.members[connection]?.life.transportConnected(now: now)
+    }
+
+    /// SETTINGS came: the first make the connection ready, later ones change its credit at once.
+    public mutating func settingsReceived(_ connection: Int, streamsMax: Int, now: EngineTime) {
+        guard let action = self.members[connection]?.life.settingsReceived(streamsMax: streamsMax, now: now) else { return }
+        switch action {
+        case .becameReady: self.members[connection]?.isReady = true
+        case .limitChanged, .ignore: break
+        }
+        self.refreshCredit(connection)
+    }
+
+    public mutating func bytesReceived(_ connection: Int, now: EngineTime) {
+        self.members[connection]?.life.bytesReceived(now: now)
+    }
+
+    public mutating func outputBlocked(_ connection: Int, _ blocked: Bool) {
+        self.members[connection]?.life.outputBlocked(blocked)
+        self.refreshCredit(connection)
+    }
+
+    /// GOAWAY came: nothing new here, what lies at or below its last stream finishes. `isError`: its code was not NO_ERROR.
+    public mutating func goAwayReceived(_ connection: Int, isError: Bool, now: EngineTime) {
+        guard let member = self.members[connection] else { return }
+        if isError { self.members[connection]!.endsBadly = true }
+        if member.life.isProven, member.life.isUsable, !self.isShutDown { self.replacementsDue += 1 }
+        self.retire(connection, now: now)
+        self.connectWhatIsDue(now: now)
+    }
+
+    /// The session takes no more requests on this connection, for a reason of its own.
+    public mutating func requestsRefused(_ connection: Int, now: EngineTime) {
+        self.retire(connection, now: now)
+    }
+
+    /// The connection could not be made, was lost, or is closed as told. Its slot is free again. What was still in flight comes back: nobody
+    /// knows what became of it.
+    public mutating func connectionEnded(_ connection: Int, now: EngineTime, micros: Int64) -> [PushEnd] {
+        guard let member = self.members[connection] else { return [] }
+        let left: [PushEnd] = self.streams.tags(connection: connection).compactMap { tag in
+            guard let stream = self.streams.stream(tag, connection: connection) else { return nil }
+            self.streams.release(tag)
+            guard stream.state == .inFlight else { return nil }
+            return PushEnd(push: stream.push, micros: max(0, micros - stream.beganMicros))
+        }
+        self.creditSum -= member.credit
+        self.members[connection] = nil
+        self.countEnd(of: member, now: now)
+        self.connectWhatIsDue(now: now)
+        return left
+    }
+
+    /// No more requests; connections without any are closed, the others drain.
+    public mutating func shutDown(now: EngineTime) {
+        self.isShutDown = true
+        self.retireAll(now: now, reason: .shutdown)
+    }
+
+    // MARK: Time
+
+    /// Does what is due: requests timed out (see `timedOut`), PINGs, deadlines of connections, ends of pauses, connection attempts.
+    public mutating func advance(now: EngineTime, micros: Int64) {
+        for connection in self.members.indices where self.members[connection] != nil {
+            self.timeOutRequests(connection, now: now, micros: micros)
+            let action = self.members[connection]!.life.deadlineReached(now: now, mayCloseIdle: self.mayCloseIdle)
+            self.refreshCredit(connection)
+            switch action {
+            case .none: break
+            case .ping: self.actions.append(.ping(connection: connection))
+            case .closeIdle: self.actions.append(.close(connection: connection, reason: .idle))
+            case .close(let reason):
+                self.members[connection]!.endsBadly = true
+                self.actions.append(.close(connection: connection, reason: reason))
+            }
+        }
+        _ = self.busyGate.advance(now: now)
+        _ = self.credentialGate.advance(now: now)
+        _ = self.tokenGate.advance(now: now)
+        self.connectWhatIsDue(now: now)
+    }
+
+    /// When `advance` has something to do, steady milliseconds; `nil`: only events matter.
+    public var nextDeadlineMillis: Int64? {
+        var next = Int64.max
+        let mayCloseIdle = self.mayCloseIdle
+        for connection in self.members.indices {
+            guard let member = self.members[connection] else { continue }
+            next = min(next, member.life.nextDeadlineMillis(mayCloseIdle: mayCloseIdle) ?? .max)
+            if let tag = self.streams.oldest(connection: connection) {
+                next = min(next, self.deadlineMillis(ofRequestBegunMicros: self.streams.streams[Int(tag)].beganMicros))
+            }
+        }
+        next = min(next, self.busyGate.nextDeadlineMillis ?? .max, self.credentialGate.nextDeadlineMillis ?? .max)
+        next = min(next, self.tokenGate.nextDeadlineMillis ?? .max, self.nextConnectMillis ?? .max)
+        return next == .max ? nil : next
+    }
+
+    // MARK: Internals
+
+    private func deadlineMillis(ofRequestBegunMicros micros: Int64) -> Int64 {
+        // Rounded up: a timer set for this moment finds the request overdue.
+        (micros + 999) / 1_000 + self.configuration.requestTimeoutMillis
+    }
+
+    private mutating func timeOutRequests(_ connection: Int, now: EngineTime, micros: Int64) {
+        while let tag = self.streams.oldest(connection: connection) {
+            let stream = self.streams.streams[Int(tag)]
+            guard now.steadyMillis >= self.deadlineMillis(ofRequestBegunMicros: stream.beganMicros) else { return }
+            self.streams.abandon(tag)
+            self.timedOut.append(PushEnd(push: stream.push, micros: max(0, micros - stream.beganMicros)))
+            self.actions.append(.reset(connection: connection, streamID: stream.streamID))
+            switch self.members[connection]!.life.requestTimedOut(beganMicros: stream.beganMicros) {
+            case .keepConnection: break
+            case .retireStalled:
+                self.members[connection]!.endsBadly = true
+                self.retire(connection, now: now)
+            }
+        }
+    }
+
+    /// Idle connections may go as long as the warm ones stay.
+    private var mayCloseIdle: Bool { self.usableCount > self.configuration.connectionsWarm }
+
+    private var usableCount: Int { self.members.count { $0?.life.isUsable == true } }
+
+    private mutating func countEnd(of member: Member, now: EngineTime) {
+        guard !self.isShutDown else { return }
+        let isYoung = now.steadyMillis - member.life.beganMillis < self.configuration.lifeMillisMin
+        let wasOfNoUse = !member.isReady || (!member.life.isProven && member.requestsBegan > 0)
+        if member.endsBadly || isYoung || wasOfNoUse {
+            self.connectNotBeforeMillis = max(
+                self.connectNotBeforeMillis, now.steadyMillis + self.connectBackoff.failed(using: &self.random))
+        } else {
+            self.connectBackoff.succeeded()
+        }
+    }
+
+    /// When the next connection is due; `nil`: none is.
+    private var nextConnectMillis: Int64? {
+        guard !self.isShutDown, let _ = self.members.firstIndex(where: { $0 == nil }) else { return nil }
+        let usable = self.usableCount
+        guard usable < max(1, self.configuration.connectionsMax) else { return nil }
+        guard !self.isResting else { return nil }
+        if self.isStarted, usable < self.configuration.connectionsWarm { return self.connectNotBeforeMillis }
+        if self.replacementsDue > 0 { return self.connectNotBeforeMillis }
+        guard self.hasDemand else { return nil }
+        if usable == 0 { return self.connectNotBeforeMillis }
+        let isAnyStarting = self.members.contains { $0?.life.isStarting == true }
+        // A probe under way says soon how much there is; a route that lets single probes through needs no more connections.
+        guard !isAnyStarting, self.isFlowing else { return nil }
+        return max(self.connectNotBeforeMillis, self.waitingSinceMillis + self.configuration.growthPauseMillis)
+    }
+
+    /// No gate holds anything back.
+    private var isFlowing: Bool {
+        self.busyGate.state == .flowing && self.credentialGate.state == .flowing && self.tokenGate.state == .flowing
+    }
+
+    /// A gate lets nothing through at all.
+    private var isResting: Bool {
+        self.busyGate.nextDeadlineMillis != nil || self.credentialGate.nextDeadlineMillis != nil
+            || self.tokenGate.nextDeadlineMillis != nil
+    }
+
+    private mutating func connectWhatIsDue(now: EngineTime) {
+        while let due = self.nextConnectMillis, due <= now.steadyMillis,
+            let connection = self.members.firstIndex(where: { $0 == nil })
+        {
+            self.members[connection] = Member(life: ConnectionLife(configuration: self.configuration, now: now))
+            self.replacementsDue = max(0, self.replacementsDue - 1)
+            self.waitingSinceMillis = now.steadyMillis
+            self.actions.append(.connect(connection: connection))
+        }
+    }
+}

@@ -1,0 +1,178 @@
+/// The connections of one route (environment × credential) of one shard: how many there are, which carries the next push, what an answer
+/// means for them. Decides; its runner owns the sockets and carries out `actions`.
+///
+/// Each push that began ends exactly once: by `accepted`, `answered`, `failed`, among `timedOut` or among what `connectionEnded` gives.
+public struct ConnectionPool: Sendable {
+    struct Member: Sendable {
+        var life: ConnectionLife
+        /// What this connection adds to `creditSum`.
+        var credit = 0
+        var requestsBegan = 0
+        var isReady = false
+        /// Its end counts as a failed attempt, however long it lived.
+        var endsBadly = false
+        /// Requests refused or unprocessed since the last answer.
+        var refusedInRow = 0
+    }
+
+    /// Requests given to one connection before the next is chosen: so many fit one TLS record, and a burst still spreads.
+    static let runLength = 32
+    /// Without a call of `wanted` for this long, the demand of before is forgotten.
+    static let demandMemoryMillis: Int64 = 1_000
+    /// Streams refused in a row, on top of twice the stream limit, after which a connection is given up.
+    static let refusedInRowMax = 8
+
+    public let configuration: ConnectionPoolConfiguration
+    /// Connections there can be at once: usable ones, and as many still draining or closing.
+    public let slotCount: Int
+    /// To be carried out after each call; `takeActions` hands them over.
+    public internal(set) var actions: [PoolAction] = []
+    /// Pushes that got no answer in time, filled by `advance`; what became of them is not known.
+    public internal(set) var timedOut: [PushEnd] = []
+
+    /// `nil`: the slot is free.
+    var members: [Member?]
+    var streams: StreamTable
+    var creditSum = 0
+    var busyGate: RouteGate
+    var credentialGate: RouteGate
+    var tokenGate: RouteGate
+    var random: PoolRandom
+    var connectBackoff: JitteredBackoff
+    var connectNotBeforeMillis: Int64 = .min
+    var isStarted = false
+    var isShutDown = false
+    var tokenGeneration: UInt32 = 0
+
+    // Demand: pushes wait although nothing more may begin.
+    var hasDemand = false
+    var waitingSinceMillis: Int64 = 0
+    var lastWantedMillis: Int64 = .min / 2
+    var replacementsDue = 0
+
+    // The connection that gets the next requests, and how many more.
+    private var current = 0
+    private var runLeft = 0
+
+    public init(configuration: ConnectionPoolConfiguration, randomSeed: UInt64) {
+        self.configuration = configuration
+        let connectionsMax = max(1, configuration.connectionsMax)
+        self.slotCount = 2 * connectionsMax
+        self.members = Array(repeating: nil, count: self.slotCount)
+        self.streams = StreamTable(
+            connectionCount: self.slotCount, streamsMax: self.slotCount * max(1, configuration.streamsPerConnectionMax))
+        self.busyGate = RouteGate(
+            streakMax: configuration.busyStreakMax, restMillisMin: configuration.backoffMinMillis,
+            restMillisMax: configuration.backoffMaxMillis)
+        self.credentialGate = RouteGate(
+            streakMax: configuration.refusedStreakMax, restMillisMin: configuration.refusedProbeMinMillis,
+            restMillisMax: configuration.refusedProbeMaxMillis)
+        self.tokenGate = RouteGate(
+            streakMax: 1, restMillisMin: configuration.backoffMinMillis, restMillisMax: configuration.backoffMaxMillis)
+        self.random = PoolRandom(seed: randomSeed)
+        self.connectBackoff = JitteredBackoff(
+            millisMin: configuration.backoffMinMillis, millisMax: configuration.backoffMaxMillis)
+    }
+
+    // MARK: Standing
+
+    /// Requests that may begin now.
+    public var credit: Int {
+        guard !self.isShutDown else { return 0 }
+        let inFlight = self.streams.inUse
+        let credit = self.busyGate.limited(self.creditSum, inFlight: inFlight)
+        return self.tokenGate.limited(self.credentialGate.limited(credit, inFlight: inFlight), inFlight: inFlight)
+    }
+
+    /// Requests not over yet, those answered as timed out included while their stream lives.
+    public var inFlight: Int { self.streams.inUse }
+
+    public func phase(connection: Int) -> ConnectionLife.Phase? { self.members[connection]?.life.phase }
+
+    public func count(_ phase: ConnectionLife.Phase) -> Int { self.members.count { $0?.life.phase == phase } }
+
+    public var isBreakerOpen: Bool { self.busyGate.state != .flowing }
+    public var isPausedByCredentials: Bool { self.credentialGate.state != .flowing }
+
+    /// Moves the actions into `target`, whose memory is used for the next ones.
+    public mutating func takeActions(into target: inout [PoolAction]) {
+        target.removeAll(keepingCapacity: true)
+        swap(&self.actions, &target)
+    }
+
+    /// Moves the pushes that timed out into `target`, whose memory is used for the next ones.
+    public mutating func takeTimedOut(into target: inout [PushEnd]) {
+        target.removeAll(keepingCapacity: true)
+        swap(&self.timedOut, &target)
+    }
+
+    // MARK: Pushes
+
+    /// Chooses a connection for the next request; `nil` without credit. Follow with `began` or `takeBack`.
+    public mutating func lease(now: EngineTime) -> StreamLease? {
+        guard self.credit > 0 else { return nil }
+        if self.runLeft == 0 || (self.members[self.current]?.credit ?? 0) == 0 { self.chooseConnection() }
+        guard let tag = self.streams.reserve(connection: self.current) else { return nil }
+        self.runLeft -= 1
+        self.hasDemand = false
+        self.members[self.current]?.life.streamBegan(now: now)
+        self.members[self.current]?.requestsBegan += 1
+        self.refreshCredit(self.current)
+        return StreamLease(connection: self.current, tag: tag)
+    }
+
+    /// Nothing was sent for this lease.
+    public mutating func takeBack(_ lease: StreamLease) {
+        self.streams.release(lease.tag)
+        self.members[lease.connection]?.life.streamTakenBack()
+        self.members[lease.connection]?.requestsBegan -= 1
+        self.refreshCredit(lease.connection)
+    }
+
+    /// The request of a lease was queued on its connection. `micros`: steady time.
+    public mutating func began(
+        _ lease: StreamLease, push: PushID, streamID: Int32, tokenGeneration: UInt32, now: EngineTime, micros: Int64
+    ) {
+        self.streams.began(lease.tag, push: push, streamID: streamID, tokenGeneration: tokenGeneration, micros: micros)
+        if self.members[lease.connection]?.life.requestsLeft == 0 {
+            // Stream ids run out: RFC 9113 §5.1.1 demands a new connection.
+            self.retire(lease.connection, now: now)
+        }
+    }
+
+    /// Least loaded first, but one that waits for its first request comes before all: only a request can open it up.
+    private mutating func chooseConnection() {
+        var best = -1
+        var bestLoad = Int.max
+        for offset in 1...self.slotCount {
+            let index = (self.current + offset) % self.slotCount
+            guard let member = self.members[index], member.credit > 0 else { continue }
+            let load = member.life.phase == .probing ? -1 : member.life.inFlight
+            if load < bestLoad { (best, bestLoad) = (index, load) }
+        }
+        if best >= 0 { self.current = best }
+        self.runLeft = Self.runLength
+    }
+
+    // MARK: Internals
+
+    mutating func refreshCredit(_ connection: Int) {
+        guard let credit = self.members[connection]?.life.credit else { return }
+        self.creditSum += credit - self.members[connection]!.credit
+        self.members[connection]!.credit = credit
+    }
+
+    /// No new requests on this connection; those in flight finish.
+    mutating func retire(_ connection: Int, now: EngineTime, reason: ConnectionCloseReason = .drained) {
+        guard let action = self.members[connection]?.life.drain(now: now) else { return }
+        self.refreshCredit(connection)
+        switch action {
+        case .closeNow: self.actions.append(.close(connection: connection, reason: reason))
+        case .waitForStreams, .alreadyDraining, .alreadyClosed: break
+        }
+    }
+
+    mutating func retireAll(now: EngineTime, reason: ConnectionCloseReason = .drained) {
+        for connection in self.members.indices { self.retire(connection, now: now, reason: reason) }
+    }
+}

@@ -1,0 +1,45 @@
+/// What the runner of a `ConnectionPool` has to carry out, in order. `connection` is a slot number below `ConnectionPool.slotCount`.
+public enum PoolAction: Equatable, Sendable {
+    /// Look the name up afresh and connect. Report `transportConnected`, `settingsReceived`, or `connectionEnded`.
+    case connect(connection: Int)
+    /// Send a PING.
+    case ping(connection: Int)
+    /// Reset a stream whose push was answered as timed out.
+    case reset(connection: Int, streamID: Int32)
+    /// Say GOAWAY if that is still possible, close, give each request left its final answer, then report `connectionEnded`.
+    case close(connection: Int, reason: ConnectionCloseReason)
+    /// APNs called the token of this generation expired: a new one is needed.
+    case renewToken(generation: UInt32)
+    /// APNs calls the token of this generation one too many: go back to the one before.
+    case revertToken(generation: UInt32)
+    /// For the operator; `alarmCleared` follows when it is over.
+    case alarmRaised(RouteAlarm)
+    case alarmCleared(RouteAlarm)
+}
+
+/// A state of a route that an operator should know of.
+public enum RouteAlarm: Equatable, Sendable, CaseIterable {
+    /// Key, topic or environment are wrong: the route stands still but for a probe now and then.
+    case credentialsRefused
+    /// APNs answers with server errors: the breaker is open.
+    case serverBusy
+    /// The provider token is refused as too old or too new: the clock may be wrong.
+    case providerTokenRefused
+}
+
+/// One request about to begin: which connection carries it, and the tag that names it there.
+public struct StreamLease: Equatable, Sendable {
+    public var connection: Int
+    public var tag: UInt32
+}
+
+/// The end of one push attempt: which, and how long it took from its leaving, in microseconds.
+public struct PushEnd: Equatable, Sendable {
+    public var push: PushID
+    public var micros: Int64
+
+    public init(push: PushID, micros: Int64) {
+        self.push = push
+        self.micros = micros
+    }
+}

@@ -1,0 +1,139 @@
+/// When the provider token of one key is signed anew, and which issue time it gets. One per key and process.
+///
+/// Apple's rules: a token is good for 60 minutes from its issue time and may change at most once in 20 minutes. The choices on top: tokens are
+/// renewed at 45 minutes; issue times lie on a grid of 45 minutes that all workers share, so that a fleet behind one address presents
+/// one issue time at a time. A process that starts late in a period takes a finer point and joins the grid 20 minutes later.
+///
+/// Age is counted on the steady clock, so a wall clock that steps neither ages nor rejuvenates a token; APNs' answer decides then.
+public struct ProviderTokenSchedule: Equatable, Sendable {
+    public enum Decision: Equatable, Sendable {
+        /// The current token stays.
+        case keep
+        /// Sign with this issue time (`iat`), then call `signed`.
+        case sign(issuedAtSeconds: Int64)
+        /// Hand out the token before the current one again, which becomes the one before; then call `exchanged`.
+        case usePrevious
+    }
+
+    /// Age at which a token is renewed, and the grid of issue times.
+    public static let renewalAgeSeconds: Int64 = 2_700
+    /// Apple's least time between two new tokens.
+    public static let renewalDistanceSeconds: Int64 = 1_200
+    /// The finer grid for a process that starts late in a period.
+    public static let fineGridSeconds: Int64 = 300
+    /// Apple's oldest token is 3,600 s; past this one it is not gone back to.
+    public static let ageSecondsMax: Int64 = 3_300
+    /// A wall clock that moved by more than this against the steady one since signing was set.
+    public static let clockStepSecondsMin: Int64 = 120
+
+    private struct Issue: Equatable, Sendable {
+        var issuedAtSeconds: Int64
+        /// Steady time at which a token with this issue time has age 0, by the wall clock of its signing.
+        var bornMillis: Int64
+        /// Wall less steady time at signing.
+        var clockOffsetMillis: Int64
+        var renewAtMillis: Int64
+    }
+    private var current: Issue?
+    private var previous: Issue?
+    /// No new token before this moment, whatever happens but a new key or a stepped clock.
+    private var notBeforeMillis: Int64 = .min
+    /// A stepped clock allows one token out of turn; not another until this moment.
+    private var noExceptionBeforeMillis: Int64 = .min
+    private var wantsNewToken = false
+    /// The older of two tokens is in use, because APNs said that the newer one came too soon.
+    private var isReverted = false
+
+    public init() {}
+
+    /// What is due now. Ask at start and once a second or so.
+    public func due(now: EngineTime) -> Decision {
+        guard let current = self.current else { return .sign(issuedAtSeconds: Self.issueTime(wallSeconds: now.wallSeconds)) }
+        if self.isReverted, now.steadyMillis >= current.renewAtMillis, let newer = self.previous,
+            self.ageSeconds(of: newer, now: now) < Self.renewalAgeSeconds
+        {
+            return .usePrevious
+        }
+        guard self.wantsNewToken || now.steadyMillis >= current.renewAtMillis, now.steadyMillis >= self.notBeforeMillis else {
+            return .keep
+        }
+        return .sign(issuedAtSeconds: Self.issueTime(wallSeconds: now.wallSeconds))
+    }
+
+    /// A token with this issue time was signed and is handed out from now on.
+    public mutating func signed(issuedAtSeconds: Int64, now: EngineTime) {
+        let bornMillis = now.steadyMillis - (now.wallMillis - issuedAtSeconds * 1_000)
+        let distanceMillis = Self.renewalDistanceSeconds * 1_000
+        let isOnGrid = issuedAtSeconds.isMultiple(of: Self.renewalAgeSeconds)
+        self.previous = self.current
+        self.current = Issue(
+            issuedAtSeconds: issuedAtSeconds, bornMillis: bornMillis,
+            clockOffsetMillis: now.wallMillis - now.steadyMillis,
+            renewAtMillis: isOnGrid ? bornMillis + Self.renewalAgeSeconds * 1_000 : now.steadyMillis + distanceMillis)
+        self.notBeforeMillis = now.steadyMillis + distanceMillis
+        self.wantsNewToken = false
+        self.isReverted = false
+    }
+
+    /// APNs called the current token expired. Asks for a new one, at once if Apple's 20 minutes allow it or the wall clock was set since
+    /// signing (the token's issue time is wrong then, and waiting would not mend it); otherwise as soon as they allow it.
+    public mutating func expiredReported(now: EngineTime) -> Decision {
+        guard let current = self.current else { return self.due(now: now) }
+        self.wantsNewToken = true
+        let stepMillis = (now.wallMillis - now.steadyMillis) - current.clockOffsetMillis
+        let wasSet = stepMillis.magnitude > UInt64(Self.clockStepSecondsMin * 1_000)
+        if wasSet, now.steadyMillis >= self.noExceptionBeforeMillis {
+            self.noExceptionBeforeMillis = now.steadyMillis + Self.renewalDistanceSeconds * 1_000
+            self.notBeforeMillis = now.steadyMillis
+        }
+        return self.due(now: now)
+    }
+
+    /// APNs said that the token was changed too often. The one before is used again while it is young enough; the newer one returns after
+    /// 20 minutes, or when the older one's age demands it. Nothing is signed for 20 minutes.
+    public mutating func tooManyUpdatesReported(now: EngineTime) -> Decision {
+        self.notBeforeMillis = max(self.notBeforeMillis, now.steadyMillis + Self.renewalDistanceSeconds * 1_000)
+        self.wantsNewToken = false
+        guard !self.isReverted, let previous = self.previous, self.ageSeconds(of: previous, now: now) < Self.ageSecondsMax else {
+            return .keep
+        }
+        return .usePrevious
+    }
+
+    /// Current token and the one before changed places, as `usePrevious` asked.
+    public mutating func exchanged(now: EngineTime) {
+        swap(&self.current, &self.previous)
+        self.isReverted.toggle()
+        guard self.isReverted, let older = self.current else { return }
+        self.current?.renewAtMillis = min(
+            now.steadyMillis + Self.renewalDistanceSeconds * 1_000, older.bornMillis + Self.ageSecondsMax * 1_000)
+    }
+
+    /// The private key is another one: sign at once. Its token goes to new connections only, so the 20 minutes begin anew.
+    public mutating func keyReplaced() {
+        self.current = nil
+        self.previous = nil
+        self.notBeforeMillis = .min
+        self.noExceptionBeforeMillis = .min
+        self.wantsNewToken = false
+        self.isReverted = false
+    }
+
+    /// How old the current token is for APNs, if the wall clock was right at signing.
+    public func ageSeconds(now: EngineTime) -> Int64? { self.current.map { self.ageSeconds(of: $0, now: now) } }
+
+    private func ageSeconds(of issue: Issue, now: EngineTime) -> Int64 { (now.steadyMillis - issue.bornMillis) / 1_000 }
+
+    /// The newest grid point when it leaves the token 20 minutes until it is renewed; else the newest fine one.
+    static func issueTime(wallSeconds: Int64) -> Int64 {
+        let onGrid = wallSeconds - Self.remainder(wallSeconds, Self.renewalAgeSeconds)
+        if wallSeconds - onGrid <= Self.renewalAgeSeconds - Self.renewalDistanceSeconds { return onGrid }
+        return wallSeconds - Self.remainder(wallSeconds, Self.fineGridSeconds)
+    }
+
+    /// Never negative, also before 1970.
+    private static func remainder(_ value: Int64, _ divisor: Int64) -> Int64 {
+        let remainder = value % divisor
+        return remainder < 0 ? remainder + divisor : remainder
+    }
+}
