@@ -20,8 +20,10 @@ public enum EventRules {
 
     /// Checks that `timestamp` is not more than five minutes ahead.
     public static func checkTimestamp(_ timestampSeconds: Int64, nowSeconds: Int64) throws(EventRejection) {
-        let (aheadSeconds, overflow) = timestampSeconds.subtractingReportingOverflow(nowSeconds)
-        guard overflow || aheadSeconds > Self.timestampAheadSecondsMax else { return }
+        guard timestampSeconds > nowSeconds else { return }
+        let (difference, overflow) = timestampSeconds.subtractingReportingOverflow(nowSeconds)
+        let aheadSeconds = overflow ? .max : difference
+        guard aheadSeconds > Self.timestampAheadSecondsMax else { return }
         throw EventRejection(
             field: "timestamp",
             reason: "\(timestampSeconds) is \(aheadSeconds) s ahead of this worker's clock (\(nowSeconds)): at most "

@@ -1,0 +1,84 @@
+import Foundation
+import PushModel
+import Testing
+
+@Suite struct HexTests {
+    @Test func thereAndBack() {
+        let bytes = Array(UInt8.min...UInt8.max)
+        var digits: [UInt8] = [0x21]
+        Hex.append(bytes.span, to: &digits)
+        #expect(String(decoding: digits.prefix(9), as: UTF8.self) == "!00010203")
+        #expect(digits.count == 513)
+        var decoded: [UInt8] = [7]
+        let isDecoded = Hex.decode(Array(digits.dropFirst()).span, to: &decoded)
+        #expect(isDecoded)
+        #expect(decoded == [7] + bytes)
+    }
+
+    @Test(arguments: ["a", "abc", "0g", "g0", " 0", "é", "0x"])
+    func whatIsNoHexLeavesTheTargetAlone(_ text: String) {
+        var target: [UInt8] = [1, 2]
+        let isDecoded = Hex.decode(Array("ffAB\(text)".utf8).span, to: &target)
+        #expect(!isDecoded)
+        #expect(target == [1, 2])
+    }
+
+    @Test func eitherCaseIsRead() {
+        var target: [UInt8] = []
+        let isDecoded = Hex.decode(Array("aBfF09".utf8).span, to: &target)
+        #expect(isDecoded)
+        #expect(target == [0xAB, 0xFF, 0x09])
+    }
+}
+
+@Suite struct DecimalDigitsTests {
+    @Test(arguments: [0, 1, 9, 10, 99, 100, 1_685_952_000, 9_999_999_999, -1, -10, .max, .min] as [Int64])
+    func integers(_ value: Int64) {
+        var digits: [UInt8] = [0x21]
+        DecimalDigits.append(value, to: &digits)
+        #expect(String(decoding: digits, as: UTF8.self) == "!\(value)")
+        #expect(DecimalDigits.count(value) == digits.count - 1)
+    }
+
+    @Test func theLargestUnsigned() {
+        var digits: [UInt8] = []
+        DecimalDigits.append(UInt64.max, to: &digits)
+        #expect(String(decoding: digits, as: UTF8.self) == "18446744073709551615")
+    }
+}
+
+@Suite struct JSONBytesTests {
+    @Test(arguments: ["", "plain", "a\"b\\c/d", "\u{0}\u{1}\u{8}\t\n\u{B}\u{C}\r\u{1F} \u{7F}", "é€🍕\u{10FFFF}", "\u{2028}"])
+    func anyTextComesBack(_ text: String) throws {
+        var json: [UInt8] = []
+        JSONBytes.appendString(text, to: &json)
+        #expect(try JSONSerialization.jsonObject(with: Data(json), options: .fragmentsAllowed) as? String == text)
+    }
+
+    @Test func bytesThatAreNoUTF8AreReplacedOneByOne() {
+        var json: [UInt8] = []
+        JSONBytes.appendString(([0x61, 0xFF, 0xC2, 0x22, 0xED, 0xA0, 0x80, 0x62] as [UInt8]).span, to: &json)
+        #expect(String(decoding: json, as: UTF8.self) == "\"a\u{FFFD}\u{FFFD}\\\"\u{FFFD}\u{FFFD}\u{FFFD}b\"")
+    }
+
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func anyBytesGiveValidJSON(seed: UInt64) throws {
+        var random = SplitMix64(seed: seed)
+        for _ in 0..<200 {
+            let bytes = (0..<Int.random(in: 0..<30, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+            var json: [UInt8] = []
+            JSONBytes.appendString(bytes.span, to: &json)
+            let text = try JSONSerialization.jsonObject(with: Data(json), options: .fragmentsAllowed) as? String
+            if let original = String(validating: bytes, as: UTF8.self) { #expect(text == original) } else { #expect(text != nil) }
+        }
+    }
+
+    @Test func numbersWordsAndLiterals() {
+        var json: [UInt8] = []
+        JSONBytes.appendString(literal: "name", to: &json)
+        JSONBytes.appendInteger(-7, to: &json)
+        JSONBytes.appendBool(true, to: &json)
+        JSONBytes.appendBool(false, to: &json)
+        #expect(String(decoding: json, as: UTF8.self) == "\"name\"-7truefalse")
+    }
+}

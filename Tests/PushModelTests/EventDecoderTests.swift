@@ -1,0 +1,188 @@
+import PushModel
+import Testing
+
+@Suite struct EventDecoderTests {
+    static let contractExample = """
+        {
+          "event": "update",
+          "app": "com.example.pizza",
+          "priority": 10,
+          "timestamp": 1685952000,
+          "content-state": {"driverName": "Anne", "estimatedDeliveryTime": 1659416400},
+          "alert": {"title": {"loc-key": "%@ is knocked down!", "loc-args": ["Power Panda"]}, "body": "Use a potion!", "sound": "HeroDown.mp4"},
+          "stale-date": 1685959200,
+          "relevance-score": 100
+        }
+        """
+
+    @Test func theContractsExample() throws {
+        let (event, value) = try decode(Self.contractExample)
+        #expect(event.kind == .update)
+        #expect(event.target == .activity)
+        #expect(event.priority == .high)
+        #expect(event.timestampSeconds == 1_685_952_000)
+        #expect(event.staleDateSeconds == 1_685_959_200)
+        #expect(event.dismissalDateSeconds == nil)
+        #expect(event.expiresSeconds == nil)
+        #expect(event.text.text(event.appInText) == "com.example.pizza")
+        #expect(value.text(event.contentStateInValue) == #"{"driverName": "Anne", "estimatedDeliveryTime": 1659416400}"#)
+        #expect(
+            value.text(event.alertInValue)
+                == #"{"title": {"loc-key": "%@ is knocked down!", "loc-args": ["Power Panda"]}, "body": "Use a potion!", "sound": "HeroDown.mp4"}"#
+        )
+        #expect(value.text(event.relevanceScoreInValue) == "100")
+        #expect(event.attributesInValue.isEmpty && event.attributesTypeInValue.isEmpty && event.inputPushChannelInValue.isEmpty)
+        #expect(event.activityInText.isEmpty && event.audienceInText.isEmpty && event.tokenInText.isEmpty && event.eventIDInText.isEmpty)
+    }
+
+    @Test func aStart() throws {
+        let (event, value) = try decode(
+            #"""
+            {"event":"start","to":{"environment":"development","start-token":"00FFab"},"attributes-type":"Adventure\u0041",
+             "attributes":{"hero":"Panda"},"content-state":{},"alert":{"title":"a","body":"b"},"input-push-channel":"dHN0\/LXNyY2g=",
+             "expires":1800000000,"id":"e-1","relevance-score":-7.5e+1}
+            """#)
+        #expect(event.kind == .start)
+        #expect(event.target == .startToken)
+        #expect(event.environment == .development)
+        #expect(event.priority == .high)
+        #expect(event.timestampSeconds == nil)
+        #expect(Array(event.text[event.tokenInText.range]) == [0x00, 0xFF, 0xAB])
+        #expect(event.text.text(event.eventIDInText) == "e-1")
+        #expect(value.text(event.attributesTypeInValue) == #""Adventure\u0041""#)
+        #expect(value.text(event.attributesInValue) == #"{"hero":"Panda"}"#)
+        #expect(value.text(event.contentStateInValue) == "{}")
+        #expect(value.text(event.inputPushChannelInValue) == #""dHN0\/LXNyY2g=""#)
+        #expect(value.text(event.relevanceScoreInValue) == "-7.5e+1")
+        #expect(event.expiresSeconds == 1_800_000_000)
+        #expect(!event.inputPushToken)
+    }
+
+    @Test func aRegistration() throws {
+        let (event, _) = try decode(
+            #"{"event":"register","token":"80E0","app":"com.example.pizza","environment":"production","frequent-updates":true}"#)
+        #expect(event.kind == .register)
+        #expect(event.target == .activity)
+        #expect(event.environment == .production)
+        #expect(event.frequentUpdates)
+        #expect(Array(event.text[event.tokenInText.range]) == [0x80, 0xE0])
+    }
+
+    @Test func aRegistrationForAnAudienceNeedsNoToken() throws {
+        for kind in ["register", "unregister"] {
+            let (event, _) = try decode(#"{"event":"\#(kind)","audience":"match-7"}"#)
+            #expect(event.target == .audience)
+            #expect(event.text.text(event.audienceInText) == "match-7")
+            #expect(event.tokenInText.isEmpty)
+        }
+    }
+
+    @Test func anUnregistrationNeedsNothing() throws {
+        let (event, _) = try decode(#"{"event":"unregister"}"#)
+        #expect(event.kind == .unregister)
+        #expect(event.target == .activity)
+    }
+
+    @Test func anEndNeedsNothing() throws {
+        let (event, _) = try decode(#"{"event":"end","dismissal-date":0}"#)
+        #expect(event.kind == .end)
+        #expect(event.priority == .high)
+        #expect(event.contentStateInValue.isEmpty)
+        #expect(event.dismissalDateSeconds == 0)
+    }
+
+    @Test(arguments: [
+        (#""activity":"a/1""#, EventTarget.activity), (#""audience":"match-7""#, .audience), (#""channel":"dHN0+/8=""#, .channel),
+        (#""token":"ab""#, .token), (#""x-note":[1],"token":"ab","environment":"development""#, .token),
+    ])
+    func targets(to: String, target: EventTarget) throws {
+        let (event, _) = try decode(#"{"event":"update","content-state":{},"to":{\#(to)}}"#)
+        #expect(event.target == target)
+        switch target {
+        case .activity: #expect(event.text.text(event.activityInText) == "a/1")
+        case .audience: #expect(event.text.text(event.audienceInText) == "match-7")
+        case .channel: #expect(event.text.text(event.audienceInText) == "dHN0+/8=")
+        case .token, .startToken: #expect(Array(event.text[event.tokenInText.range]) == [0xAB])
+        }
+    }
+
+    @Test(arguments: [
+        (#""event":"update","content-state":{}"#, PushPriority.low),
+        (#""event":"update","content-state":{},"alert":{"title":"","body":""}"#, .high),
+        (#""event":"update","content-state":{},"alert":{"title":"","body":""},"priority":5"#, .low),
+        (#""priority":"low","event":"update","content-state":{},"alert":{"title":"","body":""}"#, .low),
+        (#""event":"update","content-state":{},"priority":"high""#, .high),
+        (#""event":"update","content-state":{},"priority":10"#, .high),
+        (#""event":"end""#, .high), (#""event":"end","priority":5"#, .low),
+    ])
+    func priorities(fields: String, priority: PushPriority) throws {
+        #expect(try decode("{\(fields)}").event.priority == priority)
+    }
+
+    @Test func fieldsOfOnesOwnAreIgnored() throws {
+        let (event, _) = try decode(#"{"x-":null,"x-trace":{"a":[1,{"b":"\u00e9"}]},"event":"end","x-trace":1}"#)
+        #expect(event.kind == .end)
+    }
+
+    @Test func namesAndWordsMayBeSpeltWithEscapes() throws {
+        let (event, value) = try decode(
+            #"{"\u0065vent":"upd\u0061te","content\u002Dstate":{"a":1},"alert":{"titl\u0065":"","body":{"loc\u002dkey":"k"}},"to":{"tok\u0065n":"\u0061b"},"app":"\ud83c\udf55","x\u002da":0}"#
+        )
+        #expect(event.kind == .update)
+        #expect(value.text(event.contentStateInValue) == #"{"a":1}"#)
+        #expect(event.text.text(event.appInText) == "🍕")
+        #expect(Array(event.text[event.tokenInText.range]) == [0xAB])
+    }
+
+    @Test func carriedPartsKeepEveryByte() throws {
+        let state = #"{ "b" : 1.0E+02 , "a":"\u00e9é\/🍕" ,"b":[ -0 ,1e-7,{ } ,[]],"n":null }"#
+        let alert = #"{ "body" :"\u0021" , "title":{"loc-args":[],"loc-key":"k"} }"#
+        let attributes = "{\t\"z\":\r\n[true,false]}"
+        let (event, value) = try decode(
+            """
+            {"event":"start","content-state": \(state) ,"alert": \(alert)\t,"attributes":\(attributes),"attributes-type" : "T" ,
+             "to":{"start-token":"ab"}}
+            """)
+        #expect(value.text(event.contentStateInValue) == state)
+        #expect(value.text(event.alertInValue) == alert)
+        #expect(value.text(event.attributesInValue) == attributes)
+        #expect(value.text(event.attributesTypeInValue) == "\"T\"")
+    }
+
+    @Test func theNextEventKnowsNothingOfTheLast() throws {
+        var event = DecodedEvent()
+        let first = Array(Self.contractExample.utf8)
+        let second = Array(#"{"event":"register","token":"ab","app":"b"}"#.utf8)
+        try EventDecoder.decode(first.span, into: &event)
+        try EventDecoder.decode(second.span, into: &event)
+        #expect(event.kind == .register)
+        #expect(event.timestampSeconds == nil && event.staleDateSeconds == nil)
+        #expect(event.contentStateInValue.isEmpty && event.alertInValue.isEmpty && event.relevanceScoreInValue.isEmpty)
+        #expect(event.text.count == 2)
+    }
+
+    @Test func theLargestValueIsTaken() throws {
+        func padded(_ byteCount: Int) -> String {
+            let (head, tail) = (#"{"event":"update","content-state":{"a":""#, #""}}"#)
+            return head + String(repeating: "a", count: byteCount - head.utf8.count - tail.utf8.count) + tail
+        }
+        #expect(rejection(padded(EventDecoder.valueByteCountMax)) == nil)
+        #expect(
+            rejection(padded(EventDecoder.valueByteCountMax + 1))
+                == EventRejection(field: "value", reason: "has 16385 bytes: at most 16384 are allowed"))
+    }
+
+    @Test func nestingIsBounded() throws {
+        // The event's object is the first level.
+        func nested(_ depth: Int) -> String {
+            #"{"event":"update","content-state":{"a":"# + String(repeating: "[", count: depth - 2)
+                + String(repeating: "]", count: depth - 2) + "}}"
+        }
+        #expect(rejection(nested(64)) == nil)
+        #expect(
+            rejection(nested(65))
+                == EventRejection(
+                    field: "content-state",
+                    reason: "is not valid JSON: at byte 101 of the record's value, objects and arrays are nested more than 64 deep"))
+    }
+}
