@@ -1,18 +1,19 @@
 import ArgumentParser
-import Configuration
-import CoreMetrics
-import DequeModule
-import HeapModule
-import Histogram
-import Hummingbird
-import Logging
-import Metrics
-import NIOCore
-import NIOPosix
-import ServiceLifecycle
-import Tracing
 
+/// The command line. Each command has a file of its own in `Commands/` (the demo a folder) and is listed here.
 @main
 struct Mailboat: AsyncParsableCommand {
-    func run() async throws {}
+    static let configuration = CommandConfiguration(
+        commandName: "mailboat",
+        abstract: "Carries update events from Kafka to Live Activities through Apple's push service (APNs).",
+        discussion: """
+            Try it: 'mailboat demo' plays a story from Kafka to simulated phones, in one process, in half a minute.
+            Run it: 'mailboat run --config FILE' is the worker; start as many as you like, Kafka shares the partitions out.
+            """,
+        version: Mailboat.version,
+        subcommands: []
+    )
+
+    /// As in CHANGELOG.md; nothing is released yet.
+    static let version = "0.1.0-dev"
 }
