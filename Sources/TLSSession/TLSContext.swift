@@ -10,20 +10,125 @@ public enum TLSTrustRoots: Equatable, Sendable {
     case pem([UInt8])
 }
 
-/// What all TLS sessions of one kind share: trust roots or certificate, protocol versions, ALPN. TLS 1.2 or later, always verified.
+/// What all TLS sessions of one kind share: trust roots or certificate, protocol versions, ALPN. TLS 1.2 or later; a client always verifies.
 ///
 /// Immutable after `init`; may be used from any thread.
-public final class TLSContext: Sendable {
-    /// For connections we open: the peer's certificate chain and host name are verified.
+///
+/// `@unchecked`: the SSL_CTX is configured in `init` and only read afterwards, which OpenSSL allows from several threads.
+public final class TLSContext: @unchecked Sendable {
+    let handle: OpaquePointer
+    let isServer: Bool
+    /// What the peer must agree to, in the order we prefer.
+    let applicationProtocols: [String]
+    /// The same as ALPN writes it: each name after its length. The server's callback reads it, so it lives as long as the context.
+    private let protocolList: UnsafeMutableBufferPointer<UInt8>
+
+    private init(isServer: Bool, applicationProtocols: [String]) throws(TLSError) {
+        let list = applicationProtocols.flatMap { [UInt8(truncatingIfNeeded: $0.utf8.count)] + Array($0.utf8) }
+        guard applicationProtocols.allSatisfy({ (1...255).contains($0.utf8.count) }) else {
+            throw TLSError(kind: .library, detail: "an application protocol's name must have 1 to 255 bytes")
+        }
+        OpenSSLError.clear()
+        guard let handle = SSL_CTX_new(isServer ? TLS_server_method() : TLS_client_method()) else {
+            throw OpenSSLError.make(.library, "no TLS context can be made")
+        }
+        self.handle = handle
+        self.isServer = isServer
+        self.applicationProtocols = applicationProtocols
+        self.protocolList = .allocate(capacity: list.count)
+        _ = self.protocolList.initialize(from: list)
+
+        // AES-128 first: as safe for this use and cheaper than OpenSSL's first choice; the order h2load has, too.
+        let cipherSuites = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
+        guard mailboat_SSL_CTX_set_min_proto_version(handle, TLS1_2_VERSION) == 1, SSL_CTX_set_ciphersuites(handle, cipherSuites) == 1 else {
+            throw OpenSSLError.make(.library, "TLS 1.2 or later cannot be set")
+        }
+        mailboat_SSL_CTX_no_renegotiation_no_compression(handle)
+        // Connections live for hours and are opened by address: sessions are not resumed.
+        mailboat_SSL_CTX_set_session_cache_mode(handle, Int(SSL_SESS_CACHE_OFF))
+        // Takes in all there is at once instead of a record's header and then its body.
+        mailboat_SSL_CTX_set_read_ahead(handle, 1)
+    }
+
+    deinit {
+        SSL_CTX_free(self.handle)
+        self.protocolList.deallocate()
+    }
+
+    /// For connections we open: the peer's certificate chain and host name are verified. Without a common application protocol the
+    /// session fails. Throws `.badTrustRoots`.
     public static func client(roots: TLSTrustRoots = .system, applicationProtocols: [String] = ["h2"]) throws(TLSError) -> TLSContext {
-        preconditionFailure("to be filled in")
+        let context = try TLSContext(isServer: false, applicationProtocols: applicationProtocols)
+        SSL_CTX_set_verify(context.handle, SSL_VERIFY_PEER, nil)
+        try context.load(roots)
+        // 0 means success here, alone among OpenSSL's functions.
+        guard context.protocolList.isEmpty
+            || SSL_CTX_set_alpn_protos(context.handle, context.protocolList.baseAddress, UInt32(context.protocolList.count)) == 0
+        else { throw OpenSSLError.make(.library, "ALPN cannot be set") }
+        return context
+    }
+
+    private func load(_ roots: TLSTrustRoots) throws(TLSError) {
+        OpenSSLError.clear()
+        switch roots {
+        case .system:
+            guard SSL_CTX_set_default_verify_paths(self.handle) == 1 else {
+                throw OpenSSLError.make(.badTrustRoots, "the system's certificate authorities cannot be read")
+            }
+        case .file(let path):
+            guard SSL_CTX_load_verify_file(self.handle, path) == 1 else {
+                throw OpenSSLError.make(.badTrustRoots, "no certificate authority can be read from \(path) (expected: a PEM file)")
+            }
+        case .pem(let pem):
+            let certificates = PEM.readCertificates(pem)
+            defer { for certificate in certificates { X509_free(certificate) } }
+            guard !certificates.isEmpty else {
+                throw TLSError(kind: .badTrustRoots, detail: "the certificate authorities given hold no readable PEM certificate")
+            }
+            for certificate in certificates {
+                guard X509_STORE_add_cert(SSL_CTX_get_cert_store(self.handle), certificate) == 1 else {
+                    throw OpenSSLError.make(.badTrustRoots, "a certificate authority cannot be taken")
+                }
+            }
+        }
     }
 
     /// For connections we accept. `certificateChainPEM`: the leaf first, then intermediates. Without a common application protocol
-    /// the handshake fails; an empty list accepts whatever the client offers.
+    /// the handshake fails; an empty list accepts whatever the client offers. Throws `.badKeyMaterial`.
     public static func server(
         certificateChainPEM: [UInt8], privateKeyPEM: [UInt8], applicationProtocols: [String] = ["h2"]
     ) throws(TLSError) -> TLSContext {
-        preconditionFailure("to be filled in")
+        let context = try TLSContext(isServer: true, applicationProtocols: applicationProtocols)
+        let certificates = PEM.readCertificates(certificateChainPEM)
+        defer { for certificate in certificates { X509_free(certificate) } }
+        guard let leaf = certificates.first, SSL_CTX_use_certificate(context.handle, leaf) == 1 else {
+            throw OpenSSLError.make(.badKeyMaterial, "no server certificate can be read (expected: PEM, the leaf first)")
+        }
+        for certificate in certificates.dropFirst() {
+            guard mailboat_SSL_CTX_add1_chain_cert(context.handle, certificate) == 1 else {
+                throw OpenSSLError.make(.badKeyMaterial, "a certificate of the chain cannot be taken")
+            }
+        }
+        guard let key = PEM.readPrivateKey(privateKeyPEM) else {
+            throw OpenSSLError.make(.badKeyMaterial, "no unencrypted PEM private key can be read for the server certificate")
+        }
+        defer { EVP_PKEY_free(key) }
+        guard SSL_CTX_use_PrivateKey(context.handle, key) == 1, SSL_CTX_check_private_key(context.handle) == 1 else {
+            throw OpenSSLError.make(.badKeyMaterial, "the private key does not belong to the server certificate")
+        }
+        guard !context.protocolList.isEmpty else { return context }
+        // Unretained: the context outlives the sessions, each of which holds it.
+        SSL_CTX_set_alpn_select_cb(
+            context.handle,
+            { _, selected, selectedCount, offered, offeredCount, context in
+                let ours = Unmanaged<TLSContext>.fromOpaque(context!).takeUnretainedValue().protocolList
+                var choice: UnsafeMutablePointer<UInt8>?
+                guard SSL_select_next_proto(&choice, selectedCount, ours.baseAddress, UInt32(ours.count), offered, offeredCount)
+                    == OPENSSL_NPN_NEGOTIATED
+                else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+                selected!.pointee = UnsafePointer(choice)
+                return SSL_TLSEXT_ERR_OK
+            }, Unmanaged.passUnretained(context).toOpaque())
+        return context
     }
 }

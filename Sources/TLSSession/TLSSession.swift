@@ -1,9 +1,10 @@
 import COpenSSL
 
-/// TLS over bytes, one connection, client or server: no socket, no clock. OpenSSL underneath.
+/// TLS over bytes, one connection, client or server: no socket, no clock of its own (certificate dates are checked against the system's).
+/// OpenSSL underneath.
 ///
 /// Confined to one thread or event loop. Feed what came with `receive`, write with `write`, and after each call send off what
-/// `drain` gives. A client produces its first bytes with `start`.
+/// `takeCiphertext` gives. A client produces its first bytes with `start`.
 public final class TLSSession {
     public enum State: Equatable, Sendable {
         /// Nothing may be written yet.
@@ -11,51 +12,254 @@ public final class TLSSession {
         case established
         /// The peer said close_notify: nothing more will come.
         case peerClosed
-        /// Beyond use. What `drain` still gives (an alert) may be sent.
+        /// Beyond use. What `takeCiphertext` still gives (an alert) may be sent.
         case failed(TLSError)
     }
 
-    /// A client's session. `serverName` is sent as SNI and verified against the certificate; an IP address is verified as such, without SNI.
-    public init(client context: TLSContext, serverName: String) throws(TLSError) { preconditionFailure("to be filled in") }
-
-    /// A server's session.
-    public init(server context: TLSContext) throws(TLSError) { preconditionFailure("to be filled in") }
+    /// Plaintext is handed on in pieces of up to this many bytes: four records.
+    private static let plaintextByteCountMax = 64 * 1024
+    /// The most a record holds.
+    private static let recordByteCountMax = 16 * 1024
 
     /// Where the session is. Changes only within calls to this object.
-    public var state: State { preconditionFailure("to be filled in") }
+    public private(set) var state: State = .handshaking
 
-    /// Begins the handshake: a client's first flight lies ready for `drain`. A server does nothing.
+    /// Held so that it outlives the session: OpenSSL's callbacks point to it.
+    private let context: TLSContext
+    private let handle: OpaquePointer
+    private let bytes: UnsafeMutablePointer<TLSBytes>
+    private let plaintext: UnsafeMutableRawBufferPointer
+    private var closeSent = false
+
+    private init(_ context: TLSContext) throws(TLSError) {
+        OpenSSLError.clear()
+        guard let handle = SSL_new(context.handle), let bio = BIO_new(TLSBytes.method) else {
+            throw OpenSSLError.make(.library, "no TLS session can be made")
+        }
+        self.context = context
+        self.handle = handle
+        self.bytes = .allocate(capacity: 1)
+        self.bytes.initialize(to: TLSBytes())
+        self.plaintext = .allocate(byteCount: Self.plaintextByteCountMax, alignment: 16)
+        BIO_set_data(bio, self.bytes)
+        // The session owns the BIO from here on.
+        SSL_set_bio(handle, bio, bio)
+    }
+
+    deinit {
+        SSL_free(self.handle)
+        self.bytes.deinitialize(count: 1)
+        self.bytes.deallocate()
+        self.plaintext.deallocate()
+    }
+
+    /// A client's session. `serverName` is sent as SNI and verified against the certificate; an IP address is verified as such, without SNI.
+    /// Throws `.library` for an empty name or one with a NUL, which OpenSSL would not verify.
+    public convenience init(client context: TLSContext, serverName: String) throws(TLSError) {
+        precondition(!context.isServer, "a client's session needs a client's context")
+        let name = serverName.hasSuffix(".") ? String(serverName.dropLast()) : serverName
+        guard !name.isEmpty, !name.utf8.contains(0) else {
+            throw TLSError(kind: .library, detail: "the server name \"\(serverName)\" cannot be verified (expected: a host name or IP address)")
+        }
+        try self.init(context)
+        SSL_set_connect_state(self.handle)
+        SSL_set_hostflags(self.handle, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+        guard X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(self.handle), name) != 1 else { return }
+        OpenSSLError.clear()
+        guard SSL_set1_host(self.handle, name) == 1, mailboat_SSL_set_tlsext_host_name(self.handle, name) == 1 else {
+            throw OpenSSLError.make(.library, "the server name \"\(name)\" cannot be used")
+        }
+    }
+
+    /// A server's session.
+    public convenience init(server context: TLSContext) throws(TLSError) {
+        precondition(context.isServer, "a server's session needs a server's context")
+        try self.init(context)
+        SSL_set_accept_state(self.handle)
+    }
+
+    // MARK: From the peer
+
+    /// Begins the handshake: a client's first flight lies ready to be taken. A server does nothing.
     @discardableResult
-    public func start() -> State { preconditionFailure("to be filled in") }
+    public func start() -> State {
+        if self.state == .handshaking { self.shakeHands() }
+        return self.state
+    }
 
     /// Feeds bytes that came from the peer, any number, cut anywhere, and gives what they decrypt to, in large pieces. A piece lives for the
     /// duration of the call. `plaintext` must not call this object.
     @discardableResult
-    public func receive(_ ciphertext: RawSpan, plaintext: (RawSpan) -> Void) -> State { preconditionFailure("to be filled in") }
+    public func receive(_ ciphertext: RawSpan, plaintext: (RawSpan) -> Void) -> State {
+        ciphertext.withUnsafeBytes { input in
+            // OpenSSL reads to the end of the input before it asks for more, so nothing of it is left when the call ends well.
+            self.bytes.pointee.input = input
+            if self.state == .handshaking { self.shakeHands() }
+            while self.state == .established, self.read(plaintext) {}
+            self.bytes.pointee.input = nil
+        }
+        return self.state
+    }
+
+    private func shakeHands() {
+        OpenSSLError.clear()
+        let result = SSL_do_handshake(self.handle)
+        guard result == 1 else {
+            switch SSL_get_error(self.handle, result) {
+            case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return
+            default: return self.state = .failed(self.handshakeError())
+            }
+        }
+        guard self.context.applicationProtocols.isEmpty || self.applicationProtocol != nil else {
+            return self.state = .failed(self.noCommonProtocol())
+        }
+        self.state = .established
+    }
+
+    /// Fills the plaintext buffer and hands it on. `false`: there is no more to read now.
+    private func read(_ body: (RawSpan) -> Void) -> Bool {
+        var count = 0
+        var result: Int32 = 1
+        OpenSSLError.clear()
+        while result == 1, self.plaintext.count - count >= Self.recordByteCountMax {
+            var read = 0
+            result = SSL_read_ex(self.handle, self.plaintext.baseAddress! + count, self.plaintext.count - count, &read)
+            count += result == 1 ? read : 0
+        }
+        // The reason first: `body` may use OpenSSL on this thread.
+        let reason = result == 1 ? SSL_ERROR_NONE : SSL_get_error(self.handle, result)
+        let failure = reason == SSL_ERROR_SSL || reason == SSL_ERROR_SYSCALL ? self.readError() : nil
+        if count > 0 { body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: self.plaintext[..<count]))) }
+        switch reason {
+        case SSL_ERROR_NONE: return true
+        case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return false
+        case SSL_ERROR_ZERO_RETURN: self.state = .peerClosed
+        default: self.state = .failed(failure ?? TLSError(kind: .library, detail: "TLS read failed with code \(reason)"))
+        }
+        return false
+    }
 
     /// Says that the peer closed the transport. Without close_notify before, the session fails as `.truncated`.
     @discardableResult
-    public func transportClosed() -> State { preconditionFailure("to be filled in") }
+    public func transportClosed() -> State {
+        switch self.state {
+        case .handshaking:
+            self.state = .failed(TLSError(kind: .truncated, detail: "the connection was closed during the TLS handshake"))
+        case .established:
+            self.state = .failed(TLSError(kind: .truncated, detail: "the connection was closed without TLS close_notify"))
+        case .peerClosed, .failed: break
+        }
+        return self.state
+    }
 
-    /// Encrypts all of `plaintext`, in records as large as TLS allows: give it much at once. `false` when not established.
+    // MARK: To the peer
+
+    /// Encrypts all of `plaintext`, in records as large as TLS allows: give it much at once. `false` when not established, or after `shutdown`.
     @discardableResult
-    public func write(_ plaintext: RawSpan) -> Bool { preconditionFailure("to be filled in") }
+    public func write(_ plaintext: RawSpan) -> Bool {
+        guard self.state == .established, !self.closeSent else { return false }
+        guard plaintext.byteCount > 0 else { return true }
+        OpenSSLError.clear()
+        var written = 0
+        let result = plaintext.withUnsafeBytes { SSL_write_ex(self.handle, $0.baseAddress, $0.count, &written) }
+        // The BIO takes everything and renegotiation is off, so a write never waits.
+        guard result == 1, written == plaintext.byteCount else {
+            self.state = .failed(OpenSSLError.make(.library, "TLS write failed"))
+            return false
+        }
+        return true
+    }
 
-    /// Queues close_notify.
-    public func shutdown() { preconditionFailure("to be filled in") }
+    /// Queues close_notify, once. Reading goes on.
+    public func shutdown() {
+        guard !self.closeSent else { return }
+        switch self.state {
+        case .established, .peerClosed:
+            self.closeSent = true
+            OpenSSLError.clear()
+            SSL_shutdown(self.handle)
+            OpenSSLError.clear()
+        case .handshaking, .failed: break
+        }
+    }
 
     /// Bytes waiting to be sent to the peer.
-    public var ciphertextByteCount: Int { preconditionFailure("to be filled in") }
+    public var ciphertextByteCount: Int { self.bytes.pointee.outputByteCount }
 
     /// Moves waiting bytes into `buffer`, from its start, and returns how many.
-    public func drain(into buffer: UnsafeMutableRawBufferPointer) -> Int { preconditionFailure("to be filled in") }
+    public func drain(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let start = self.bytes.pointee.outputTaken
+        let count = min(buffer.count, self.bytes.pointee.outputByteCount)
+        guard count > 0 else { return 0 }
+        self.bytes.pointee.output.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[start..<start + count])) }
+        self.bytes.pointee.outputTaken += count
+        if self.bytes.pointee.outputByteCount == 0 { self.bytes.pointee.forgetOutput() }
+        return count
+    }
 
-    /// Lends all waiting bytes to `body` and then forgets them: one copy less than a `drain` that is copied on.
-    public func takeCiphertext<Result>(_ body: (RawSpan) -> Result) -> Result { preconditionFailure("to be filled in") }
+    /// Lends all waiting bytes to `body` and then forgets them: one copy less than a `drain` that is copied on. `body` must not call this object.
+    public func takeCiphertext<Result>(_ body: (RawSpan) -> Result) -> Result {
+        let start = self.bytes.pointee.outputTaken
+        let result = self.bytes.pointee.output.withUnsafeBytes { body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: $0[start...]))) }
+        self.bytes.pointee.forgetOutput()
+        return result
+    }
+
+    // MARK: What was agreed on
 
     /// The protocol agreed on by ALPN, such as "h2"; `nil` before the handshake's end or without one.
-    public var applicationProtocol: String? { preconditionFailure("to be filled in") }
+    public var applicationProtocol: String? {
+        var name: UnsafePointer<UInt8>?
+        var count: UInt32 = 0
+        SSL_get0_alpn_selected(self.handle, &name, &count)
+        guard let name, count > 0 else { return nil }
+        return String(decoding: UnsafeBufferPointer(start: name, count: Int(count)), as: UTF8.self)
+    }
 
     /// Such as "TLSv1.3"; `nil` before the handshake's end.
-    public var protocolVersion: String? { preconditionFailure("to be filled in") }
+    public var protocolVersion: String? {
+        guard SSL_is_init_finished(self.handle) == 1 else { return nil }
+        return String(cString: SSL_get_version(self.handle))
+    }
+
+    // MARK: Errors
+
+    /// Reasons from here on are alerts of the peer: this plus the alert's number.
+    private static let alertReasonBase: Int32 = 1_000
+
+    private func noCommonProtocol() -> TLSError {
+        TLSError(
+            kind: .noApplicationProtocol,
+            detail: "the peer does not speak \(self.context.applicationProtocols.joined(separator: " or ")) (nothing agreed on by ALPN)")
+    }
+
+    private func handshakeError() -> TLSError {
+        let verifyCode = SSL_get_verify_result(self.handle)
+        let (reason, text) = OpenSSLError.take()
+        if reason == SSL_R_CERTIFICATE_VERIFY_FAILED {
+            return TLSError(
+                kind: .certificateRejected(verifyCode: verifyCode),
+                detail: "the server's certificate is not accepted: " + String(cString: X509_verify_cert_error_string(verifyCode)))
+        }
+        if reason == SSL_R_NO_APPLICATION_PROTOCOL || reason == Self.alertReasonBase + SSL_AD_NO_APPLICATION_PROTOCOL {
+            return self.noCommonProtocol()
+        }
+        if let alert = Self.alert(reason) {
+            return TLSError(kind: .alertReceived(alert), detail: "the peer ended the TLS handshake with alert \(alert): \(text)")
+        }
+        return TLSError(kind: .handshakeFailed, detail: "the TLS handshake failed: " + text)
+    }
+
+    private func readError() -> TLSError {
+        let (reason, text) = OpenSSLError.take()
+        if let alert = Self.alert(reason) {
+            return TLSError(kind: .alertReceived(alert), detail: "the peer ended the TLS connection with alert \(alert): \(text)")
+        }
+        return TLSError(kind: .badRecord, detail: "the peer sent bytes that are no valid TLS record: " + text)
+    }
+
+    private static func alert(_ reason: Int32) -> UInt8? {
+        guard reason >= Self.alertReasonBase else { return nil }
+        return UInt8(exactly: reason - Self.alertReasonBase)
+    }
 }

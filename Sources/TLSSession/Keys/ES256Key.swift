@@ -1,0 +1,109 @@
+import COpenSSL
+import Glibc
+
+/// The curve of ES256 by OpenSSL's name.
+let p256 = "prime256v1"
+
+/// Throws unless `key` is an elliptic-curve key on P-256.
+private func requireP256(_ key: OpaquePointer) throws(TLSError) {
+    guard EVP_PKEY_get_base_id(key) == EVP_PKEY_EC else {
+        throw TLSError(kind: .badKeyMaterial, detail: "the key is not an elliptic-curve key; ES256 needs one on P-256")
+    }
+    var name = [CChar](repeating: 0, count: 64)
+    var count = 0
+    guard EVP_PKEY_get_group_name(key, &name, name.count, &count) == 1 else {
+        throw OpenSSLError.make(.badKeyMaterial, "the key names no curve")
+    }
+    let curve = String(decoding: name[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    guard curve == p256 else { throw TLSError(kind: .badKeyMaterial, detail: "the key is on curve \(curve); ES256 needs P-256") }
+}
+
+/// A P-256 private key that signs as JWT's ES256 demands (RFC 7518 §3.4). May be used from any thread.
+///
+/// `@unchecked`: the key is never changed, and OpenSSL 3 lets threads use one key at the same time, each with a context of its own.
+public final class ES256PrivateKey: @unchecked Sendable {
+    let handle: OpaquePointer
+
+    /// Takes ownership.
+    init(handle: OpaquePointer) { self.handle = handle }
+
+    deinit { EVP_PKEY_free(self.handle) }
+
+    /// Reads a PEM private key: PKCS#8 (`.p8`, as Apple gives it) or SEC 1. Throws `.badKeyMaterial` when it is none, is encrypted, or not on P-256.
+    public convenience init(pem: [UInt8]) throws(TLSError) {
+        guard let handle = PEM.readPrivateKey(pem) else {
+            throw OpenSSLError.make(.badKeyMaterial, "no unencrypted PEM private key can be read (expected: -----BEGIN PRIVATE KEY-----)")
+        }
+        self.init(handle: handle)
+        try requireP256(handle)
+    }
+
+    /// A new key.
+    public static func generate() throws(TLSError) -> ES256PrivateKey {
+        OpenSSLError.clear()
+        guard let handle = mailboat_EVP_EC_gen(p256) else { throw OpenSSLError.make(.library, "no key can be generated") }
+        return ES256PrivateKey(handle: handle)
+    }
+
+    /// SHA-256 and ECDSA over `message`: r and s, 32 bytes each, big-endian. Some 20 µs: off the hot path.
+    public func sign(_ message: [UInt8]) throws(TLSError) -> [UInt8] {
+        OpenSSLError.clear()
+        guard let context = EVP_MD_CTX_new() else { throw OpenSSLError.make(.library, "no memory to sign") }
+        defer { EVP_MD_CTX_free(context) }
+        var byteCount = 0
+        guard EVP_DigestSignInit(context, nil, EVP_sha256(), nil, self.handle) == 1,
+            EVP_DigestSign(context, nil, &byteCount, message, message.count) == 1
+        else { throw OpenSSLError.make(.library, "signing failed") }
+        var der = [UInt8](repeating: 0, count: byteCount)
+        guard EVP_DigestSign(context, &der, &byteCount, message, message.count) == 1,
+            let raw = ES256Signature.raw(der: Array(der[..<byteCount]))
+        else { throw OpenSSLError.make(.library, "signing failed") }
+        return raw
+    }
+
+    /// The key as unencrypted PKCS#8 PEM.
+    public func pem() throws(TLSError) -> [UInt8] {
+        guard let pem = PEM.writePrivateKey(self.handle) else { throw OpenSSLError.make(.library, "the key cannot be written") }
+        return pem
+    }
+
+    /// The public half.
+    public func publicKey() throws(TLSError) -> ES256PublicKey {
+        guard let pem = PEM.writePublicKey(self.handle) else { throw OpenSSLError.make(.library, "the public key cannot be written") }
+        return try ES256PublicKey(pem: pem)
+    }
+}
+
+/// A P-256 public key that verifies ES256 signatures. May be used from any thread.
+///
+/// `@unchecked`: as for `ES256PrivateKey`.
+public final class ES256PublicKey: @unchecked Sendable {
+    private let handle: OpaquePointer
+
+    /// Reads a PEM public key (SubjectPublicKeyInfo). Throws `.badKeyMaterial` when it is none, or not on P-256.
+    public init(pem: [UInt8]) throws(TLSError) {
+        guard let handle = PEM.readPublicKey(pem) else {
+            throw OpenSSLError.make(.badKeyMaterial, "no PEM public key can be read (expected: -----BEGIN PUBLIC KEY-----)")
+        }
+        self.handle = handle
+        try requireP256(handle)
+    }
+
+    deinit { EVP_PKEY_free(self.handle) }
+
+    /// `true` when `signature` (r and s, 64 bytes) is the key's over `message`. Anything malformed is `false`.
+    public func verify(_ signature: [UInt8], of message: [UInt8]) -> Bool {
+        guard let der = ES256Signature.der(raw: signature), let context = EVP_MD_CTX_new() else { return false }
+        defer { EVP_MD_CTX_free(context) }
+        // A wrong signature may leave entries behind that the next call on this thread would mistake for its own.
+        defer { OpenSSLError.clear() }
+        return EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, self.handle) == 1
+            && EVP_DigestVerify(context, der, der.count, message, message.count) == 1
+    }
+
+    /// The key as PEM.
+    public func pem() throws(TLSError) -> [UInt8] {
+        guard let pem = PEM.writePublicKey(self.handle) else { throw OpenSSLError.make(.library, "the public key cannot be written") }
+        return pem
+    }
+}

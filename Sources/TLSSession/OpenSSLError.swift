@@ -1,0 +1,21 @@
+import COpenSSL
+
+/// OpenSSL's error queue, which is one per thread and keeps what nobody read: cleared before each call whose result is looked at.
+enum OpenSSLError {
+    static func clear() { ERR_clear_error() }
+
+    /// Takes the newest entry and empties the queue. `reason` is 0 when there was none.
+    static func take() -> (reason: Int32, text: String) {
+        let code = ERR_peek_last_error()
+        defer { ERR_clear_error() }
+        guard code != 0 else { return (0, "no reason given") }
+        let reason = ERR_GET_REASON(code)
+        guard let text = ERR_reason_error_string(code) else { return (reason, "error \(code)") }
+        return (reason, String(cString: text))
+    }
+
+    /// An error with what the library says appended.
+    static func make(_ kind: TLSError.Kind, _ what: String) -> TLSError {
+        TLSError(kind: kind, detail: what + ": " + Self.take().text)
+    }
+}
