@@ -1,0 +1,94 @@
+import Testing
+
+@testable import TLSSession
+
+/// 2026-01-01, and a day around it: test certificates are valid for a century, so that no test depends on the day it runs.
+let longAgo: Int64 = 946_684_800
+let farAhead: Int64 = 4_102_444_800
+
+/// Deterministic random numbers: a failure is replayed by its seed.
+struct SplitMix64: RandomNumberGenerator {
+    var state: UInt64
+    init(seed: UInt64) { self.state = seed }
+    mutating func next() -> UInt64 {
+        self.state &+= 0x9e37_79b9_7f4a_7c15
+        var z = self.state
+        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+        return z ^ (z >> 31)
+    }
+}
+
+/// A client and a server session joined by two byte pipes that cut the bytes at random places.
+final class TLSPipe {
+    let client: TLSSession
+    let server: TLSSession
+    var clientGot: [UInt8] = []
+    var serverGot: [UInt8] = []
+    private var toServer: [UInt8] = []
+    private var toClient: [UInt8] = []
+    private var random: SplitMix64
+
+    init(client: TLSContext, server: TLSContext, serverName: String = "localhost", seed: UInt64 = 1) throws {
+        self.client = try TLSSession(client: client, serverName: serverName)
+        self.server = try TLSSession(server: server)
+        self.random = SplitMix64(seed: seed)
+        self.client.start()
+    }
+
+    /// Moves bytes until both pipes are empty.
+    func run(chunkMax: Int = 5_000) {
+        while true {
+            self.toServer += self.client.takeCiphertext { $0.withUnsafeBytes { Array($0) } }
+            self.toClient += self.server.takeCiphertext { $0.withUnsafeBytes { Array($0) } }
+            if self.toServer.isEmpty, self.toClient.isEmpty { return }
+            self.deliver(&self.toServer, to: self.server, chunkMax) { self.serverGot += $0 }
+            self.deliver(&self.toClient, to: self.client, chunkMax) { self.clientGot += $0 }
+        }
+    }
+
+    private func deliver(_ pipe: inout [UInt8], to session: TLSSession, _ chunkMax: Int, _ keep: ([UInt8]) -> Void) {
+        var rest = pipe[...]
+        while !rest.isEmpty {
+            let chunk = Array(rest.prefix(Int.random(in: 1...chunkMax, using: &self.random)))
+            rest = rest.dropFirst(chunk.count)
+            session.receive(chunk.span.bytes) { $0.withUnsafeBytes { keep(Array($0)) } }
+        }
+        pipe = []
+    }
+}
+
+/// One authority and server certificate for all tests that need nothing special.
+struct TestCertificates {
+    static let shared = try! TestCertificates()  // A test cannot go on without; OpenSSL failing here is a broken machine.
+
+    let authority: CertificateAuthority
+    let leaf: CertificateAndKey
+
+    init() throws {
+        self.authority = try CertificateAuthority(notBeforeSeconds: longAgo, notAfterSeconds: farAhead)
+        self.leaf = try self.authority.issue(notBeforeSeconds: longAgo, notAfterSeconds: farAhead)
+    }
+
+    func client(_ protocols: [String] = ["h2"]) throws -> TLSContext {
+        try TLSContext.client(roots: .pem(self.authority.certificatePEM), applicationProtocols: protocols)
+    }
+
+    func server(_ protocols: [String] = ["h2"]) throws -> TLSContext {
+        try TLSContext.server(
+            certificateChainPEM: self.leaf.chainPEM, privateKeyPEM: self.leaf.privateKeyPEM, applicationProtocols: protocols)
+    }
+}
+
+extension TLSSession.State {
+    var error: TLSError? {
+        if case .failed(let error) = self { error } else { nil }
+    }
+}
+
+/// `#expect` takes no span apart: the same calls with arrays.
+extension TLSSession {
+    func write(_ plaintext: [UInt8]) -> Bool { self.write(plaintext.span.bytes) }
+
+    func receive(_ ciphertext: [UInt8]) -> State { self.receive(ciphertext.span.bytes) { _ in } }
+}
