@@ -23,6 +23,37 @@ import Testing
         #expect(target == [1, 2])
     }
 
+    /// Every character at every place of a run long enough for the eight-digit steps and their rest.
+    @Test func everyCharacterIsJudgedAlikeAtEveryPlace() {
+        for character in UInt8.min...UInt8.max {
+            let value = Hex.value(of: character)
+            for place in 0..<22 {
+                var digits = [UInt8](repeating: UInt8(ascii: "7"), count: 22)
+                digits[place] = character
+                var expected = [UInt8](repeating: 0x77, count: 11)
+                expected[place / 2] = place.isMultiple(of: 2) ? value << 4 | 7 : 0x70 | value
+                var target: [UInt8] = []
+                let isDecoded = Hex.decode(digits.span, to: &target)
+                guard isDecoded != (value < 16) || isDecoded && target != expected else { continue }
+                Issue.record("character \(character) at \(place)")
+            }
+        }
+    }
+
+    @Test(arguments: 1...10 as ClosedRange<UInt64>)
+    func anyBytesComeBack(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        for count in 0..<100 {
+            let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+            var digits: [UInt8] = []
+            Hex.append(bytes.span, to: &digits)
+            #expect(String(decoding: digits, as: UTF8.self) == bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+            var decoded: [UInt8] = []
+            let isDecoded = Hex.decode(Array(String(decoding: digits, as: UTF8.self).uppercased().utf8).span, to: &decoded)
+            #expect(isDecoded && decoded == bytes)
+        }
+    }
+
     @Test func eitherCaseIsRead() {
         var target: [UInt8] = []
         let isDecoded = Hex.decode(Array("aBfF09".utf8).span, to: &target)

@@ -9,13 +9,15 @@ public enum DecimalDigits {
     /// Appends `value` in decimal.
     public static func append(_ value: UInt64, to target: inout [UInt8]) {
         // Room is made first, then filled from the last digit, so that no digits have to be turned round.
-        let digitCount = Self.count(value)
-        let end = target.count + digitCount
-        target.append(contentsOf: repeatElement(0, count: digitCount))
+        let start = target.count
+        target.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: Self.count(value)))
+        var digits = target.mutableSpan
+        var index = digits.count
         var rest = value
-        for index in stride(from: end - 1, through: end - digitCount, by: -1) {
-            let (quotient, remainder) = rest.quotientAndRemainder(dividingBy: 10)
-            target[index] = UInt8(ascii: "0") + UInt8(remainder)
+        while index > start, rest > 0 {
+            index -= 1
+            let quotient = rest / 10
+            digits[index] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest &- quotient &* 10)
             rest = quotient
         }
     }
@@ -27,10 +29,12 @@ public enum DecimalDigits {
 
     /// How many digits `value` has.
     public static func count(_ value: UInt64) -> Int {
-        var (count, rest) = (1, value)
-        while rest >= 10 {
-            rest /= 10
+        var count = 1
+        var bound: UInt64 = 10
+        while value >= bound {
             count += 1
+            if count == 20 { break }  // The next bound would not fit.
+            bound &*= 10
         }
         return count
     }

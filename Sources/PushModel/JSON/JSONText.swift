@@ -3,8 +3,20 @@ extension Span where Element == UInt8 {
     @inlinable func spells(_ text: StaticString, at index: Int) -> Bool {
         let byteCount = text.utf8CodeUnitCount
         guard self.count - index >= byteCount else { return false }
-        // A literal lives as long as the program, and `offset` stays below its length.
-        for offset in 0..<byteCount where self[index + offset] != (unsafe text.utf8Start[offset]) { return false }
+        // A literal lives as long as the program; every word loaded ends at or before `byteCount` on both sides.
+        let literal = unsafe UnsafeRawPointer(text.utf8Start)
+        let bytes = unsafe self.bytes
+        var offset = 0
+        while byteCount - offset >= 8 {
+            let left = unsafe bytes.unsafeLoadUnaligned(fromByteOffset: index + offset, as: UInt64.self)
+            let right = unsafe literal.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            if left != right { return false }
+            offset += 8
+        }
+        while offset < byteCount {
+            if unsafe self[index + offset] != literal.load(fromByteOffset: offset, as: UInt8.self) { return false }
+            offset += 1
+        }
         return true
     }
 
