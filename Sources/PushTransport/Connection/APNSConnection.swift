@@ -1,0 +1,172 @@
+import HTTP2Session
+import NIOCore
+import TLSSession
+
+/// One connection to APNs on its loop: a channel, TLS and an HTTP/2 session in one handler. Moves bytes and hands events to its route; decides
+/// nothing. It is added to a channel that is already connected.
+final class APNSConnection: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// Number of the pool's slot.
+    let slot: Int
+    let session: HTTP2ClientSession
+    /// It is among the shard's connections to be flushed.
+    var isDirty = false
+    /// The peer's SETTINGS came.
+    var isReady = false
+    private(set) var isEnded = false
+
+    private let route: RouteRunner
+    private let tls: TLSSession
+    private var events = HTTP2ClientEvents()
+    private var context: ChannelHandlerContext?
+    private var outgoing = ByteBuffer()
+    private var isEstablished = false
+    private var isFlushing = false
+
+    init(slot: Int, route: RouteRunner, tls: TLSSession, session: HTTP2ClientSession) {
+        self.slot = slot
+        self.route = route
+        self.tls = tls
+        self.session = session
+    }
+
+    // MARK: Beginning
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        self.route.transportConnected(self, remote: context.channel.remoteAddress)
+        self.tls.start()
+        self.writeCiphertext(context)
+        context.flush()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    // MARK: Bytes in
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !self.isEnded else { return }
+        let buffer = self.unwrapInboundIn(data)
+        self.route.counters.bytesInTotal += buffer.readableBytes
+        // Whatever is wrong with the bytes shows in the states read when the batch is complete.
+        let session = self.session
+        self.tls.receive(buffer.readableBytesSpan) { plaintext in _ = session.receive(plaintext) }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        guard !self.isEnded else { return }
+        self.route.bytesReceived(self)
+        switch self.tls.state {
+        case .handshaking:
+            self.writeCiphertext(context)
+            context.flush()
+        case .established:
+            self.handshakeFinished()
+            self.collectEvents()
+            self.route.shard.markDirty(self)
+            if self.session.isFinished { self.end("the HTTP/2 session has ended") }
+        case .peerClosed:
+            self.collectEvents()
+            self.end("the peer closed the TLS session")
+        case .failed(let error):
+            self.collectEvents()
+            // An alert that says why may lie ready.
+            self.writeCiphertext(context)
+            context.flush()
+            self.end("TLS: \(error)")
+        }
+        self.route.shard.finishTurn()
+    }
+
+    private func handshakeFinished() {
+        guard !self.isEstablished else { return }
+        guard self.tls.applicationProtocol == "h2" else {
+            self.end("TLS: the peer does not speak HTTP/2 (ALPN \(self.tls.applicationProtocol ?? "missing"))")
+            return
+        }
+        self.isEstablished = true
+    }
+
+    private func collectEvents() {
+        self.session.takeEvents(into: &self.events)
+        guard !self.events.events.isEmpty else { return }
+        // Moved out, so that nothing is held exclusively while the route reads them.
+        var events = HTTP2ClientEvents()
+        swap(&events, &self.events)
+        self.route.handle(events, of: self)
+        swap(&events, &self.events)
+    }
+
+    // MARK: Bytes out
+
+    /// Writes out what the session holds, as far as the channel's bounded buffer takes it, with one flush.
+    func flush() {
+        guard let context = self.context, self.isEstablished, !self.isEnded, !self.isFlushing else { return }
+        self.isFlushing = true
+        while context.channel.isWritable {
+            let tls = self.tls
+            guard self.session.takeOutput({ plaintext in tls.write(plaintext) }) == true else { break }
+            self.writeCiphertext(context)
+        }
+        context.flush()
+        self.isFlushing = false
+        self.collectEvents()
+    }
+
+    /// Hands what TLS has ready to the channel, unflushed.
+    private func writeCiphertext(_ context: ChannelHandlerContext) {
+        guard self.tls.ciphertextByteCount > 0 else { return }
+        // Its memory is used again unless the channel still holds it.
+        self.outgoing.clear()
+        self.tls.takeCiphertext { ciphertext in _ = self.outgoing.writeBytes(ciphertext) }
+        self.route.counters.bytesOutTotal += self.outgoing.readableBytes
+        context.write(self.wrapOutboundOut(self.outgoing), promise: nil)
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        guard !self.isEnded else { return }
+        self.route.outputBlocked(self, !context.channel.isWritable)
+        guard context.channel.isWritable, !self.isFlushing else { return }
+        self.flush()
+        self.route.shard.finishTurn()
+    }
+
+    // MARK: Ending
+
+    /// Says goodbye as far as the protocol allows, then ends.
+    func close(_ reason: String) {
+        if self.isEstablished, !self.isEnded, let context = self.context {
+            self.session.goAway()
+            self.flush()
+            self.tls.shutdown()
+            self.writeCiphertext(context)
+            context.flush()
+        }
+        self.end(reason)
+    }
+
+    /// The connection is gone or given up: each request left gets its final answer, the slot becomes free, the channel is closed.
+    func end(_ cause: String) {
+        guard !self.isEnded else { return }
+        self.isEnded = true
+        self.session.connectionLost()
+        self.collectEvents()
+        self.route.ended(self, cause: cause)
+        self.context?.close(promise: nil)
+        self.context = nil
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        guard !self.isEnded else { return }
+        self.tls.transportClosed()
+        self.end("the connection was closed by the peer")
+        self.route.shard.finishTurn()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        self.end("\(error)")
+        self.route.shard.finishTurn()
+    }
+}

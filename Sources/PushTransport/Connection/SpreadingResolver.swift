@@ -1,0 +1,84 @@
+import Glibc
+import NIOCore
+import NIOPosix
+
+/// One name lookup for one connection: asks the system anew (Apple wants an uncached lookup per connection) and shuffles the addresses, so
+/// that connections spread over APNs' hosts instead of all taking the one that `getaddrinfo` sorts first.
+///
+/// Made for one `connect`; runs on NIO's thread pool, as `getaddrinfo` blocks.
+final class SpreadingResolver: Resolver, Sendable {
+    private let v4: EventLoopPromise<[SocketAddress]>
+    private let v6: EventLoopPromise<[SocketAddress]>
+    private let seed: UInt64
+
+    init(eventLoop: any EventLoop, seed: UInt64) {
+        self.v4 = eventLoop.makePromise()
+        self.v6 = eventLoop.makePromise()
+        self.seed = seed
+    }
+
+    /// Begins the lookup of both families: NIO asks for AAAA first.
+    func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
+        NIOThreadPool.singleton.submit { _ in self.lookUp(host: host, port: port) }
+        return self.v6.futureResult
+    }
+
+    func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> { self.v4.futureResult }
+
+    /// `getaddrinfo` cannot be interrupted; its late answer is ignored.
+    func cancelQueries() {}
+
+    private func lookUp(host: String, port: Int) {
+        var hints = addrinfo()
+        hints.ai_family = AF_UNSPEC
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_protocol = CInt(IPPROTO_TCP)
+        var first: UnsafeMutablePointer<addrinfo>?
+        let status = getaddrinfo(host, String(port), &hints, &first)
+        guard status == 0 else {
+            let error = LookupFailure(host: host, detail: String(cString: gai_strerror(status)))
+            self.v6.fail(error)
+            self.v4.fail(error)
+            return
+        }
+        defer { freeaddrinfo(first) }
+        var (v4, v6): ([SocketAddress], [SocketAddress]) = ([], [])
+        var entry = first
+        while let info = entry?.pointee {
+            // The family says which of the two structures lies behind the pointer.
+            if info.ai_family == AF_INET, let address = info.ai_addr {
+                v4.append(address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { SocketAddress($0.pointee, host: host) })
+            } else if info.ai_family == AF_INET6, let address = info.ai_addr {
+                v6.append(address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { SocketAddress($0.pointee, host: host) })
+            }
+            entry = info.ai_next
+        }
+        var random = SeededRandom(seed: self.seed)
+        v4.shuffle(using: &random)
+        v6.shuffle(using: &random)
+        self.v6.succeed(v6)
+        self.v4.succeed(v4)
+    }
+}
+
+/// The name did not resolve.
+struct LookupFailure: Error, CustomStringConvertible {
+    var host: String
+    var detail: String
+    var description: String { "looking up \(self.host): \(self.detail)" }
+}
+
+/// SplitMix64: the same seed gives the same order of addresses.
+struct SeededRandom: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { self.state = seed }
+
+    mutating func next() -> UInt64 {
+        self.state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = self.state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
