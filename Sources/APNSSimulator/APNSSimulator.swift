@@ -1,88 +1,203 @@
 public import DeviceModel
 public import Logging
 public import NIOCore
+import HTTP2Session
+import NIOPosix
+import TLSSession
 
 /// A server that behaves like APNs for Live Activities, with a device behind every token and faults on demand. Speaks TLS and HTTP/2 on a
 /// real socket. For tests in the same process, for the demo, and as `mailboat apns-simulator`.
 ///
 /// May be used from any thread or task. All answers are copies taken between two batches of requests.
 public final class APNSSimulator: Sendable {
+    private let shared: SharedSimulator
+    private let listener: any Channel
+    /// Stopped with the simulator when it is its own.
+    private let ownGroup: MultiThreadedEventLoopGroup?
+    /// Where it listens.
+    public let port: Int
+
+    private init(shared: SharedSimulator, listener: any Channel, ownGroup: MultiThreadedEventLoopGroup?) {
+        self.shared = shared
+        self.listener = listener
+        self.ownGroup = ownGroup
+        self.port = listener.localAddress?.port ?? 0
+    }
+
     /// Starts listening. Returns once connections are taken.
     /// - Parameter group: `nil`: threads of its own, stopped with it.
+    /// - Throws: `TLSError` when the credentials are no certificate and key, `IOError` when the address is taken.
     public static func start(
-        _ configuration: SimulatorConfiguration = SimulatorConfiguration(), credentials: SimulatorCredentials, keys: [ProviderKey] = [],
+        _ configuration: SimulatorConfiguration = SimulatorConfiguration(), credentials: SimulatorCredentials, keys: [RegisteredKey] = [],
         group: (any EventLoopGroup)? = nil, logger: Logger? = nil
-    ) async throws -> APNSSimulator { preconditionFailure("to be filled in") }
+    ) async throws -> APNSSimulator {
+        let tls = try TLSContext.server(
+            certificateChainPEM: credentials.certificate.chainPEM, privateKeyPEM: credentials.certificate.privateKeyPEM)
+        let shared = SharedSimulator(configuration: configuration, keys: keys, tls: tls)
+        let ownGroup = group == nil ? MultiThreadedEventLoopGroup(numberOfThreads: max(1, configuration.threadCount)) : nil
+        do {
+            let listener = try await Self.listen(shared, on: group ?? ownGroup ?? MultiThreadedEventLoopGroup.singleton)
+            logger?.info("simulated APNs listens", metadata: ["address": "\(listener.localAddress.map { "\($0)" } ?? "")"])
+            return APNSSimulator(shared: shared, listener: listener, ownGroup: ownGroup)
+        } catch {
+            try? await ownGroup?.shutdownGracefully()
+            throw error
+        }
+    }
 
-    /// Where it listens.
-    public var port: Int { preconditionFailure("to be filled in") }
+    private static func listen(_ shared: SharedSimulator, on group: any EventLoopGroup) async throws -> any Channel {
+        try await ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 1_024)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    guard let number = shared.admit() else { throw ChannelError.eof }
+                    let handler = try ConnectionHandler(shared: shared, number: number)
+                    try channel.pipeline.syncOperations.addHandler(handler)
+                    guard shared.opened(ConnectionReference(handler, channel: channel), number: number) else { throw ChannelError.eof }
+                }
+            }
+            .bind(host: shared.configuration.host, port: shared.configuration.port)
+            .get()
+    }
 
     /// Closes every connection and the port.
-    public func stop() async { preconditionFailure("to be filled in") }
+    public func stop() async {
+        // Closing what is closed already is not an error here.
+        try? await self.listener.close().get()
+        for connection in self.shared.stop() {
+            connection.perform(.cut)
+            try? await connection.closeFuture.get()
+        }
+        try? await self.ownGroup?.shutdownGracefully()
+    }
 
     // Devices
 
     /// What the phone behind a token shows. `token` in hex. `nil`: never seen.
-    public func device(token: String) -> SimulatedDevice? { preconditionFailure("to be filled in") }
+    public func device(token: String) -> SimulatedDevice? {
+        guard let bytes = TokenText.decode(token) else { return nil }
+        return self.shared.withState { state in
+            state.store.tokens.find(bytes.span, hash: TokenTable.hash(bytes.span)).map { state.store.simulatedDevice($0) }
+        }
+    }
 
     /// Tokens beginning with `prefix` (hex), in the order they were first seen.
-    public func devices(prefix: String = "", limit: Int = .max) -> [SimulatedDevice] { preconditionFailure("to be filled in") }
+    public func devices(prefix: String = "", limit: Int = .max) -> [SimulatedDevice] {
+        let prefix = prefix.lowercased()
+        return self.shared.withState { state in
+            var found: [SimulatedDevice] = []
+            for index in 0..<state.store.tokens.count where found.count < limit {
+                guard prefix.isEmpty || TokenText.encode(state.store.tokens.token(index)).hasPrefix(prefix) else { continue }
+                found.append(state.store.simulatedDevice(index))
+            }
+            return found
+        }
+    }
+
+    /// The device as the control API shows it.
+    func appendJSON(_ device: SimulatedDevice, to json: inout [UInt8]) {
+        DeviceJSON.append(device, nowMillis: self.shared.nowMillis(), rules: self.shared.configuration.deviceRules, to: &json)
+    }
 
     /// Says what a token is from now on; one never seen is made known. `sinceMillis`: the timestamp of its 410, `nil`: now.
     /// - Returns: `false`: not the hex of a token.
     @discardableResult
-    public func setToken(_ token: String, _ state: TokenState, sinceMillis: Int64? = nil) -> Bool { preconditionFailure("to be filled in") }
+    public func setToken(_ token: String, _ state: TokenState, sinceMillis: Int64? = nil) -> Bool {
+        guard let bytes = TokenText.decode(token) else { return false }
+        let standing = TokenStanding(state: state, sinceMillis: sinceMillis ?? self.shared.nowMillis())
+        self.shared.withState { $0.store.setToken(bytes, standing) }
+        return true
+    }
 
     /// The app got a new token for the same activity: `old` is answered 410 `Unregistered` (`keepsOld`: stays alive, as a push-to-start token
     /// does), and `new` leads to the same device.
     /// - Returns: `false`: one is not the hex of a token.
     @discardableResult
     public func rotateToken(from old: String, to new: String, keepsOld: Bool = false, sinceMillis: Int64? = nil) -> Bool {
-        preconditionFailure("to be filled in")
+        guard let oldBytes = TokenText.decode(old), let newBytes = TokenText.decode(new) else { return false }
+        let standing = TokenStanding(state: keepsOld ? .alive : .rotated, sinceMillis: sinceMillis ?? self.shared.nowMillis())
+        self.shared.withState { $0.store.rotate(from: oldBytes, to: newBytes, oldStanding: standing) }
+        return true
     }
 
     // Keys
 
     /// Makes a key known, or replaces the one with its id.
-    public func register(_ key: ProviderKey) { preconditionFailure("to be filled in") }
+    public func register(_ key: RegisteredKey) { self.shared.withState { $0.providerTokens.register(key) } }
 
     /// The key is revoked: its provider tokens are answered 403 `InvalidProviderToken`.
-    public func revokeKey(id: String) { preconditionFailure("to be filled in") }
+    public func revokeKey(id: String) { self.shared.withState { $0.providerTokens.revoke(id: id) } }
+
+    /// Ids of the keys that are registered.
+    public var keyIDs: [String] { self.shared.withState { $0.providerTokens.keyIDs } }
 
     // Faults
 
     /// Adds to the end of the list.
     @discardableResult
-    public func add(_ fault: Fault) -> FaultID { preconditionFailure("to be filled in") }
+    public func add(_ fault: Fault) -> FaultID { self.shared.withState { $0.faults.add(fault) } }
 
-    /// How often a fault fired; `nil`: not in the list (any more).
-    public func fired(_ id: FaultID) -> Int? { preconditionFailure("to be filled in") }
+    /// Takes one fault away. `false`: not in the list.
+    @discardableResult
+    public func remove(_ id: FaultID) -> Bool { self.shared.withState { $0.faults.remove(id) } }
 
-    public func setLatency(_ latency: Latency) { preconditionFailure("to be filled in") }
+    /// How often a fault fired, also after it was used up; `nil`: never in the list, or long ago.
+    public func fired(_ id: FaultID) -> Int? { self.shared.withState { $0.faults.fired(id) } }
+
+    /// The faults in force, in order, with how often each fired.
+    public func faults() -> [(id: FaultID, fault: Fault, fired: Int)] {
+        self.shared.withState { $0.faults.entries.map { ($0.id, $0.fault, $0.fired) } }
+    }
+
+    /// Answers wait from now on. Values are clamped to 0...`Latency.millisMax`.
+    public func setLatency(_ latency: Latency) {
+        let clamped = Latency(
+            fixedMillis: min(max(0, latency.fixedMillis), Latency.millisMax),
+            jitterMillis: min(max(0, latency.jitterMillis), Latency.millisMax))
+        self.shared.withState { $0.latency = clamped }
+    }
 
     /// `true`: new connections are closed at once.
-    public func setRefusesConnections(_ refuses: Bool) { preconditionFailure("to be filled in") }
+    public func setRefusesConnections(_ refuses: Bool) { self.shared.withState { $0.refusesConnections = refuses } }
 
-    /// The limit announced from now on, to connections open and new. For more than this use `perform(.settings(…))`.
-    public func setConcurrentStreamsMax(_ streams: UInt32) { preconditionFailure("to be filled in") }
+    /// The limit announced from now on, to connections open and new. For other settings use `perform(.settings(…))`.
+    public func setConcurrentStreamsMax(_ streams: UInt32) {
+        self.shared.withState { $0.concurrentStreamsMax = streams }
+        _ = self.shared.perform(.settings(HTTP2SettingsChange(concurrentStreamsMax: streams)), connection: nil)
+    }
 
-    /// Takes every fault away: the list, latency, refusal. Connections already harmed stay so.
-    public func clearFaults() { preconditionFailure("to be filled in") }
+    /// Takes every fault away: the list, latency, refusal, the stream limit. Connections already harmed stay so.
+    public func clearFaults() {
+        let configured = self.shared.configuration.concurrentStreamsMax
+        let restoresStreams = self.shared.withState { state in
+            state.faults.removeAll()
+            state.latency = Latency()
+            state.refusesConnections = false
+            defer { state.concurrentStreamsMax = configured }
+            return state.concurrentStreamsMax != configured
+        }
+        if restoresStreams { self.setConcurrentStreamsMax(configured) }
+    }
 
-    /// Does something to all open connections, or to one (counted from 1). Returns to how many it was handed; it happens soon after, each on its loop.
+    /// Does something to all open connections, or to one (counted from 1). Returns to how many it was handed; it happens soon after, each on
+    /// its loop.
     @discardableResult
-    public func perform(_ action: ConnectionAction, connection: Int? = nil) -> Int { preconditionFailure("to be filled in") }
+    public func perform(_ action: ConnectionAction, connection: Int? = nil) -> Int {
+        self.shared.perform(action, connection: connection)
+    }
 
     // What was seen
 
-    public func statistics() -> SimulatorStatistics { preconditionFailure("to be filled in") }
+    public func statistics() -> SimulatorStatistics { self.shared.statistics() }
 
     /// The first ones, at most `violationsMax`.
-    public func violations() -> [Violation] { preconditionFailure("to be filled in") }
+    public func violations() -> [Violation] { self.shared.withState { $0.violations } }
 
     /// Waits until the statistics satisfy `condition`, looked at after each batch of requests and each connection opened or closed.
-    /// Returns what satisfied it; throws `CancellationError` when the task is cancelled.
+    /// Returns what satisfied it; throws `CancellationError` when the task is cancelled or the simulator stopped.
     public func wait(until condition: @escaping @Sendable (SimulatorStatistics) -> Bool) async throws -> SimulatorStatistics {
-        preconditionFailure("to be filled in")
+        try await self.shared.wait(until: condition)
     }
 }

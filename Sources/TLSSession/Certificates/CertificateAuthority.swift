@@ -6,6 +6,11 @@ public struct CertificateAndKey: Sendable {
     /// The leaf, followed by the authority that signed it.
     public var chainPEM: [UInt8]
     public var privateKeyPEM: [UInt8]
+
+    public init(chainPEM: [UInt8], privateKeyPEM: [UInt8]) {
+        self.chainPEM = chainPEM
+        self.privateKeyPEM = privateKeyPEM
+    }
 }
 
 /// A throwaway certificate authority on P-256, for simulators and tests: nothing is kept but in memory. May be used from any thread.

@@ -1,0 +1,36 @@
+extension ControlServer {
+    /// What `GET /` answers. Each line was tried with curl.
+    static let help = """
+        Simulated APNs: control API
+
+        GET    /devices?prefix=HEX&limit=N   devices by the first digits of their token, oldest first (100 of them)
+        GET    /devices/TOKEN                what the phone behind a token shows
+        GET    /stats                        what was counted
+        GET    /violations                   what a well-behaved provider does not do, and was seen
+        POST   /tokens/TOKEN                 {"state": "alive" | "dead" | "rotated" | "unknown", "sinceMillis"?}
+                                             {"state": "rotated", "to": NEWTOKEN, "keepsOld"?: true}
+        GET    /keys                         ids of the provider's keys
+        POST   /keys                         {"keyId", "teamId", "pem", "environment"?, "app"?}
+        DELETE /keys/ID                      revoke
+        GET    /faults                       faults in force
+        POST   /faults                       one of those below
+        DELETE /faults, /faults/ID           take all, or one, away
+
+        Faults of requests; each may have "rate" 0...1, "count", "skip", "token" (first digits), "connection" (number):
+          {"kind": "answer", "status": 503, "reason": "ServiceUnavailable", "retryAfterSeconds"?, "timestampMillis"?}
+          {"kind": "answer", "status": 502, "body": "<html>"}
+          {"kind": "stall", "applied"?: true}          never answered; applied: the phone gets the push all the same
+          {"kind": "reset", "code": "REFUSED_STREAM", "applied"?}
+          {"kind": "cut", "applied"?}                  the connection ends without an answer
+          {"kind": "goaway", "reason"? | "debug"?, "code"?, "lastStream"? | "below"?, "closes"?: false}
+        Of the whole server:
+          {"kind": "latency", "millis": 50, "jitterMillis": 10}
+          {"kind": "refuse", "on": true}               new connections are closed at once
+          {"kind": "streams", "max": 1}                SETTINGS_MAX_CONCURRENT_STREAMS from now on
+        At once, to all connections or to one ("connection": number):
+          {"kind": "now", "action": "goaway" (and its keys) | "cut" | "cut-mid-record" | "close" | "silence" | "ping"}
+          {"kind": "now", "action": "settings", "maxConcurrentStreams"?, "initialWindowSize"?, "headerTableSize"?,
+           "maxFrameSize"?, "maxHeaderListSize"?}
+
+        """
+}

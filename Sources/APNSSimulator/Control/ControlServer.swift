@@ -1,0 +1,193 @@
+public import Logging
+public import ServiceLifecycle
+import FoundationEssentials
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// The HTTP control API of a simulator: shows devices and numbers, sets faults, tokens and keys. For curl and for tests in other languages.
+///
+/// It has no authentication: whoever reaches it rules the simulator. Bound to loopback unless told otherwise.
+public struct ControlServer: Service {
+    private let simulator: APNSSimulator
+    private let host: String
+    private let port: Int
+    private let logger: Logger
+    private let onListening: @Sendable (Int) -> Void
+
+    /// Largest body taken, bytes.
+    static let bodyByteCountMax = 65_536
+    /// Devices shown when `limit` is not given.
+    static let devicesShown = 100
+
+    /// - Parameters:
+    ///   - port: 0: any free one.
+    ///   - onListening: told the port, once it takes requests.
+    public init(
+        simulator: APNSSimulator, host: String = "127.0.0.1", port: Int, logger: Logger,
+        onListening: @escaping @Sendable (_ port: Int) -> Void = { _ in }
+    ) {
+        self.simulator = simulator
+        self.host = host
+        self.port = port
+        self.logger = logger
+        self.onListening = onListening
+    }
+
+    /// Serves until cancelled or shut down gracefully.
+    public func run() async throws {
+        let router = Router()
+        router.get("/") { _, _ in Self.plain(Self.help) }
+        router.get("/healthz") { _, _ in Self.plain("ok\n") }
+        self.addDevices(to: router)
+        self.addNumbers(to: router)
+        self.addFaults(to: router)
+        self.addKeys(to: router)
+        let onListening = self.onListening
+        let application = Application(
+            router: router, configuration: ApplicationConfiguration(address: .hostname(self.host, port: self.port), serverName: nil),
+            onServerRunning: { channel in onListening(channel.localAddress?.port ?? 0) }, logger: self.logger)
+        try await application.run()
+    }
+
+    private func addDevices(to router: Router<BasicRequestContext>) {
+        let simulator = self.simulator
+        router.get("/devices") { request, _ in
+            let prefix = request.uri.queryParameters.get("prefix") ?? ""
+            let limit = request.uri.queryParameters.get("limit").map { Int($0) ?? -1 } ?? Self.devicesShown
+            guard limit >= 0 else { return Self.refusal("'limit' must be a whole number, 0 or more") }
+            var json: [UInt8] = Array("{\"devices\":[".utf8)
+            for (index, device) in simulator.devices(prefix: prefix, limit: limit).enumerated() {
+                json += Array((index == 0 ? "\n" : ",\n").utf8)
+                simulator.appendJSON(device, to: &json)
+            }
+            json += Array("\n]}\n".utf8)
+            return Self.json(json)
+        }
+        router.get("/devices/:token") { _, context in
+            let token = try context.parameters.require("token")
+            guard let device = simulator.device(token: token) else { return Self.refusal("no push and no setting for this token yet", .notFound) }
+            var json: [UInt8] = []
+            simulator.appendJSON(device, to: &json)
+            json.append(UInt8(ascii: "\n"))
+            return Self.json(json)
+        }
+        router.post("/tokens/:token") { request, context in
+            let token = try context.parameters.require("token")
+            return try await Self.answering(request) { body throws(FlatDocument.Refusal) in
+                let isDone: Bool
+                switch try TokenDocument.read(body) {
+                case .state(let state, let sinceMillis): isDone = simulator.setToken(token, state, sinceMillis: sinceMillis)
+                case .rotate(let successor, let keepsOld, let sinceMillis):
+                    isDone = simulator.rotateToken(from: token, to: successor, keepsOld: keepsOld, sinceMillis: sinceMillis)
+                }
+                guard isDone else { throw FlatDocument.Refusal(text: "a token is an even number of hex digits, at most 512") }
+                return Self.json(Array("{\"ok\":true}\n".utf8))
+            }
+        }
+    }
+
+    private func addNumbers(to router: Router<BasicRequestContext>) {
+        let simulator = self.simulator
+        router.get("/stats") { _, _ in try Self.json(encoding: simulator.statistics()) }
+        router.get("/violations") { _, _ in try Self.json(encoding: ["violations": simulator.violations()]) }
+    }
+
+    private func addFaults(to router: Router<BasicRequestContext>) {
+        let simulator = self.simulator
+        router.get("/faults") { _, _ in
+            let faults = simulator.faults().map { entry in
+                FaultView(id: entry.id.rawValue, fired: entry.fired, effect: "\(entry.fault.effect)", rate: entry.fault.rate,
+                    left: entry.fault.count.map { $0 - entry.fired }, token: entry.fault.tokenPrefix)
+            }
+            return try Self.json(encoding: ["faults": faults])
+        }
+        router.post("/faults") { request, _ in
+            try await Self.answering(request) { body throws(FlatDocument.Refusal) in
+                switch try FaultDocument.read(body) {
+                case .fault(let fault): return Self.json(Array("{\"id\":\(simulator.add(fault).rawValue)}\n".utf8))
+                case .latency(let latency): simulator.setLatency(latency)
+                case .refuse(let on): simulator.setRefusesConnections(on)
+                case .streams(let streams): simulator.setConcurrentStreamsMax(streams)
+                case .action(let action, let connection):
+                    let count = simulator.perform(action, connection: connection)
+                    return Self.json(Array("{\"connections\":\(count)}\n".utf8))
+                }
+                return Self.json(Array("{\"ok\":true}\n".utf8))
+            }
+        }
+        router.delete("/faults") { _, _ in
+            simulator.clearFaults()
+            return Self.json(Array("{\"ok\":true}\n".utf8))
+        }
+        router.delete("/faults/:id") { _, context in
+            guard let id = Int(try context.parameters.require("id")), simulator.remove(FaultID(rawValue: id)) else {
+                return Self.refusal("no fault with this id", .notFound)
+            }
+            return Self.json(Array("{\"ok\":true}\n".utf8))
+        }
+    }
+
+    private func addKeys(to router: Router<BasicRequestContext>) {
+        let simulator = self.simulator
+        router.get("/keys") { _, _ in try Self.json(encoding: ["keys": simulator.keyIDs]) }
+        router.post("/keys") { request, _ in
+            try await Self.answering(request) { body throws(FlatDocument.Refusal) in
+                simulator.register(try KeyDocument.read(body))
+                return Self.json(Array("{\"ok\":true}\n".utf8))
+            }
+        }
+        router.delete("/keys/:id") { _, context in
+            simulator.revokeKey(id: try context.parameters.require("id"))
+            return Self.json(Array("{\"ok\":true}\n".utf8))
+        }
+    }
+
+    private struct FaultView: Encodable {
+        var id: Int
+        var fired: Int
+        var effect: String
+        var rate: Double
+        var left: Int?
+        var token: String
+    }
+
+    // Answers
+
+    private static func answering(
+        _ request: Request, _ body: ([UInt8]) throws(FlatDocument.Refusal) -> Response
+    ) async throws -> Response {
+        var request = request
+        let buffer = try await request.collectBody(upTo: Self.bodyByteCountMax)
+        do {
+            return try body(Array(buffer.readableBytesView))
+        } catch let refusal {
+            return Self.refusal(refusal.text)
+        }
+    }
+
+    private static func json(_ bytes: [UInt8]) -> Response {
+        Response(status: .ok, headers: [.contentType: "application/json"], body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+
+    private static func json(encoding value: some Encodable) throws -> Response {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+        return Self.json(Array(try encoder.encode(value)) + [UInt8(ascii: "\n")])
+    }
+
+    private static func plain(_ text: String) -> Response {
+        Response(status: .ok, headers: [.contentType: "text/plain; charset=utf-8"], body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+    }
+
+    private static func refusal(_ text: String, _ status: HTTPResponse.Status = .badRequest) -> Response {
+        var json: [UInt8] = []
+        var object = JSONObjectWriter(&json)
+        object.text("error", text, &json)
+        object.end(&json)
+        json.append(UInt8(ascii: "\n"))
+        var response = Self.json(json)
+        response.status = status
+        return response
+    }
+}

@@ -1,0 +1,73 @@
+import DeviceModel
+import PushModel
+
+/// A device as the control API shows it. Content, alerts and attributes are spliced in as the bytes the phone got, which are JSON.
+enum DeviceJSON {
+    static func append(_ device: SimulatedDevice, nowMillis: Int64, rules: DeviceRules, to json: inout [UInt8]) {
+        let shown = device.device.shown(atSeconds: nowMillis / 1_000, rules: rules)
+        var object = JSONObjectWriter(&json)
+        object.text("token", device.token, &json)
+        object.text("state", "\(device.standing.state)", &json)
+        if device.standing.state != .alive { object.integer("sinceMillis", device.standing.sinceMillis, &json) }
+        object.text("topic", device.topic, &json)
+        object.integer("accepted", Int64(device.accepted), &json)
+        object.integer("refused", Int64(device.refused), &json)
+        object.text("card", shown.card.rawValue, &json)
+        object.raw("content-state", shown.contentState, &json)
+        object.number("relevance-score", shown.relevanceScore, &json)
+        object.integer("stale-date", shown.staleDateSeconds, &json)
+        object.integer("dismissal-date", device.device.dismissalDateSeconds, &json)
+        object.integer("leaves", shown.dismissedAtSeconds, &json)
+        if device.device.stampSeconds != .min { object.integer("timestamp", device.device.stampSeconds, &json) }
+        object.raw("newestAlert", shown.newestAlert, &json)
+        object.integer("alerts", Int64(shown.alertCount), &json)
+        object.raw("attributes-type", device.device.attributesType, &json)
+        object.raw("attributes", device.device.attributes, &json)
+        object.integer("cardsStarted", Int64(device.device.cardCount), &json)
+        object.integer("shown", Int64(device.device.shownCount), &json)
+        object.integer("ignored", Int64(device.device.ignoredCount), &json)
+        object.integer("highPriorityLastHour", Int64(device.device.highPriorityCount(nowMillis: nowMillis)), &json)
+        object.integer("highPriorityPeak", Int64(device.device.highPriorityPeak), &json)
+        object.end(&json)
+    }
+}
+
+/// Writes the members of one JSON object, commas and all. Absent values are left out.
+struct JSONObjectWriter {
+    private var isFirst = true
+
+    init(_ json: inout [UInt8]) { json.append(UInt8(ascii: "{")) }
+
+    mutating func text(_ name: String, _ value: String, _ json: inout [UInt8]) {
+        self.name(name, &json)
+        JSONBytes.appendString(value, to: &json)
+    }
+
+    mutating func integer(_ name: String, _ value: Int64?, _ json: inout [UInt8]) {
+        guard let value else { return }
+        self.name(name, &json)
+        JSONBytes.appendInteger(value, to: &json)
+    }
+
+    mutating func number(_ name: String, _ value: Double?, _ json: inout [UInt8]) {
+        guard let value else { return }
+        self.name(name, &json)
+        json += Array("\(value)".utf8)
+    }
+
+    /// Bytes that are JSON; none: left out.
+    mutating func raw(_ name: String, _ value: [UInt8], _ json: inout [UInt8]) {
+        guard !value.isEmpty else { return }
+        self.name(name, &json)
+        json += value
+    }
+
+    func end(_ json: inout [UInt8]) { json.append(UInt8(ascii: "}")) }
+
+    private mutating func name(_ name: String, _ json: inout [UInt8]) {
+        if !self.isFirst { json.append(UInt8(ascii: ",")) }
+        self.isFirst = false
+        JSONBytes.appendString(name, to: &json)
+        json.append(UInt8(ascii: ":"))
+    }
+}

@@ -1,0 +1,146 @@
+import HTTP2Session
+
+/// What `POST /faults` asks for, read from its JSON. The same names stand in the help of the control API.
+enum FaultDocument {
+    case fault(Fault)
+    case latency(Latency)
+    case refuse(Bool)
+    case streams(UInt32)
+    case action(ConnectionAction, connection: Int?)
+
+    private static let numberMax = Int(Int32.max)
+
+    static func read(_ body: [UInt8]) throws(FlatDocument.Refusal) -> FaultDocument {
+        var document = try FlatDocument(body)
+        guard let kind = try document.text("kind") else { throw FlatDocument.Refusal(text: "'kind' is missing. \(Self.kinds)") }
+        let read: FaultDocument
+        switch kind {
+        case "answer", "stall", "reset", "cut", "goaway":
+            read = try Self.requestFault(kind, &document)
+        case "latency":
+            let most = Int(Latency.millisMax)
+            read = .latency(
+                Latency(
+                    fixedMillis: Int64(try document.integer("millis", in: 0...most) ?? 0),
+                    jitterMillis: Int64(try document.integer("jitterMillis", in: 0...most) ?? 0)))
+        case "refuse":
+            read = .refuse(try document.bool("on") ?? true)
+        case "streams":
+            guard let streams = try document.integer("max", in: 0...Self.numberMax) else {
+                throw FlatDocument.Refusal(text: "'max' is missing: the SETTINGS_MAX_CONCURRENT_STREAMS to announce")
+            }
+            read = .streams(UInt32(streams))
+        case "now":
+            let connection = try document.integer("connection", in: 1...Self.numberMax)
+            read = .action(try Self.action(&document), connection: connection)
+        default:
+            throw FlatDocument.Refusal(text: "'kind' is '\(kind)'. \(Self.kinds)")
+        }
+        try document.finish()
+        return read
+    }
+
+    private static let kinds = "Known: answer, stall, reset, cut, goaway, latency, refuse, streams, now"
+
+    private static func requestFault(_ kind: String, _ document: inout FlatDocument) throws(FlatDocument.Refusal) -> FaultDocument {
+        let effect: Fault.Effect
+        switch kind {
+        case "answer": effect = try Self.answer(&document)
+        case "stall": effect = .stall(applied: try document.bool("applied") ?? false)
+        case "reset":
+            effect = .reset(try Self.errorCode(&document) ?? .internalError, applied: try document.bool("applied") ?? false)
+        case "cut": effect = .cut(applied: try document.bool("applied") ?? false)
+        default: effect = .goAway(try Self.goAway(&document))
+        }
+        let prefix = try document.text("token") ?? ""
+        guard prefix.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
+            throw FlatDocument.Refusal(text: "'token' must be the first hex digits of a device token")
+        }
+        return .fault(
+            Fault(
+                effect, rate: try document.fraction("rate") ?? 1, count: try document.integer("count", in: 1...Self.numberMax),
+                skip: try document.integer("skip", in: 0...Self.numberMax) ?? 0, tokenPrefix: prefix,
+                connection: try document.integer("connection", in: 1...Self.numberMax)))
+    }
+
+    private static func answer(_ document: inout FlatDocument) throws(FlatDocument.Refusal) -> Fault.Effect {
+        let named = try document.text("reason")
+        let status = try document.integer("status", in: 200...599) ?? named.flatMap(Reason.init(rawValue:))?.status
+        guard let status else {
+            throw FlatDocument.Refusal(text: "'status' is missing (it may only be left out with one of Apple's reasons in 'reason')")
+        }
+        if let body = try document.text("body") {
+            guard named == nil else { throw FlatDocument.Refusal(text: "'body' and 'reason' exclude one another") }
+            return .answerRaw(status: status, body: Array(body.utf8))
+        }
+        guard named?.utf8.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) ?? true else {
+            throw FlatDocument.Refusal(text: "'reason' must be a word without quotes, backslashes and control characters")
+        }
+        // Far enough for any date in milliseconds.
+        let timestamp = try document.integer("timestampMillis", in: 0...(1 << 52))
+        let retryAfter = try document.integer("retryAfterSeconds", in: 0...86_400)
+        return .answer(
+            status: status, reason: named ?? "", timestampMillis: timestamp.map(Int64.init), retryAfterSeconds: retryAfter)
+    }
+
+    private static func action(_ document: inout FlatDocument) throws(FlatDocument.Refusal) -> ConnectionAction {
+        let names = "goaway, cut, cut-mid-record, close, settings, silence, ping"
+        switch try document.text("action") {
+        case "goaway": return .goAway(try Self.goAway(&document))
+        case "cut": return .cut
+        case "cut-mid-record": return .cutMidRecord
+        case "close": return .close
+        case "silence": return .silence
+        case "ping": return .ping
+        case "settings":
+            func setting(_ key: String) throws(FlatDocument.Refusal) -> UInt32? {
+                try document.integer(key, in: 0...Self.numberMax).map { UInt32($0) }
+            }
+            let change = HTTP2SettingsChange(
+                concurrentStreamsMax: try setting("maxConcurrentStreams"), initialWindowByteCount: try setting("initialWindowSize"),
+                headerTableByteCount: try setting("headerTableSize"),
+                frameByteCountMax: try document.integer("maxFrameSize", in: 16_384...16_777_215).map { UInt32($0) },
+                headerListByteCountMax: try setting("maxHeaderListSize"))
+            guard change != HTTP2SettingsChange() else {
+                throw FlatDocument.Refusal(
+                    text: "no setting given. Known: maxConcurrentStreams, initialWindowSize, headerTableSize, maxFrameSize, maxHeaderListSize")
+            }
+            return .settings(change)
+        case let other?: throw FlatDocument.Refusal(text: "'action' is '\(other)'. Known: \(names)")
+        case nil: throw FlatDocument.Refusal(text: "'action' is missing. Known: \(names)")
+        }
+    }
+
+    private static func goAway(_ document: inout FlatDocument) throws(FlatDocument.Refusal) -> GoAway {
+        var goAway = GoAway(errorCode: try Self.errorCode(&document) ?? .noError, closes: try document.bool("closes") ?? true)
+        let debug = try document.text("debug")
+        if let reason = try document.text("reason") {
+            guard debug == nil else { throw FlatDocument.Refusal(text: "'debug' and 'reason' exclude one another") }
+            goAway.debugData = GoAway(reason: reason).debugData
+        } else if let debug {
+            goAway.debugData = Array(debug.utf8)
+        }
+        let below = try document.integer("below", in: 0...Self.numberMax)
+        if let id = try document.integer("lastStream", in: 0...Self.numberMax) {
+            guard below == nil else { throw FlatDocument.Refusal(text: "'below' and 'lastStream' exclude one another") }
+            goAway.lastStream = .id(Int32(id))
+        } else if let below {
+            goAway.lastStream = .below(highestBy: below)
+        }
+        return goAway
+    }
+
+    private static let errorCodes: [HTTP2ErrorCode] = [
+        .noError, .protocolError, .internalError, .flowControlError, .settingsTimeout, .streamClosed, .frameSizeError, .refusedStream,
+        .cancel, .compressionError, .connectError, .enhanceYourCalm, .inadequateSecurity, .http11Required,
+    ]
+
+    private static func errorCode(_ document: inout FlatDocument) throws(FlatDocument.Refusal) -> HTTP2ErrorCode? {
+        guard let name = try document.text("code") else { return nil }
+        guard let code = Self.errorCodes.first(where: { $0.description == name }) else {
+            let names = Self.errorCodes.map(\.description).joined(separator: ", ")
+            throw FlatDocument.Refusal(text: "'code' is '\(name)'. Known: \(names)")
+        }
+        return code
+    }
+}

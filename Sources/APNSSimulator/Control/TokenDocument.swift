@@ -1,0 +1,29 @@
+import DeviceModel
+
+/// What `POST /tokens/{token}` asks for.
+enum TokenDocument {
+    case state(TokenState, sinceMillis: Int64?)
+    /// The app has a new token for the same activity.
+    case rotate(to: String, keepsOld: Bool, sinceMillis: Int64?)
+
+    static func read(_ body: [UInt8]) throws(FlatDocument.Refusal) -> TokenDocument {
+        var document = try FlatDocument(body)
+        let name = try document.text("state")
+        let since = try document.integer("sinceMillis", in: 0...(1 << 52)).map(Int64.init)
+        let successor = try document.text("to")
+        let keepsOld = try document.bool("keepsOld") ?? false
+        try document.finish()
+        if let successor {
+            guard name == nil || name == "rotated" else { throw FlatDocument.Refusal(text: "'to' belongs to the state 'rotated'") }
+            return .rotate(to: successor, keepsOld: keepsOld, sinceMillis: since)
+        }
+        switch name {
+        case "alive": return .state(.alive, sinceMillis: since)
+        case "rotated": return .state(.rotated, sinceMillis: since)
+        case "dead": return .state(.dead, sinceMillis: since)
+        case "unknown": return .state(.unknown, sinceMillis: since)
+        case let other?: throw FlatDocument.Refusal(text: "'state' is '\(other)'. Known: alive, rotated, dead, unknown")
+        case nil: throw FlatDocument.Refusal(text: "'state' is missing. Known: alive, rotated, dead, unknown")
+        }
+    }
+}

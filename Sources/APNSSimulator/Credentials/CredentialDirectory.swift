@@ -1,0 +1,88 @@
+import APNSProtocol
+import FoundationEssentials
+public import TLSSession
+
+/// A directory with everything a simulator and its clients need: made on the first use, used again on the next, so that a worker's
+/// configuration stays good over restarts of the simulator.
+///
+/// `ca.pem` is for the client's trust roots; `server.pem` and `server.key` are the simulator's own; `AuthKey_<id>.p8` is the provider's key,
+/// as Apple would give it. Keys are written with mode 0600.
+public struct CredentialDirectory: Sendable {
+    /// What went wrong, with the file's name.
+    public struct Failure: Error, CustomStringConvertible, Sendable {
+        public var description: String
+    }
+
+    public let credentials: SimulatorCredentials
+    public let providerKey: ES256PrivateKey
+    public let authorityPath: String
+    public let providerKeyPath: String
+
+    /// Opens `path`, making the directory and whatever is missing in it.
+    /// - Parameters:
+    ///   - names: DNS names and IP addresses the certificate is for, when it has to be made.
+    ///   - nowSeconds: seconds since 1970.
+    public init(path: String, keyID: String, names: [String], nowSeconds: Int64) throws {
+        self.authorityPath = path + "/ca.pem"
+        self.providerKeyPath = path + "/AuthKey_\(keyID).p8"
+        let (certificatePath, keyPath) = (path + "/server.pem", path + "/server.key")
+        try Self.naming(path) { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+
+        let tlsPaths = [self.authorityPath, certificatePath, keyPath]
+        if tlsPaths.allSatisfy({ FileManager.default.fileExists(atPath: $0) }) {
+            self.credentials = SimulatorCredentials(
+                authorityPEM: try Self.read(self.authorityPath),
+                certificate: CertificateAndKey(chainPEM: try Self.read(certificatePath), privateKeyPEM: try Self.read(keyPath)))
+        } else {
+            self.credentials = try SimulatorCredentials.generate(names: names, nowSeconds: nowSeconds)
+            try Self.write(self.credentials.certificate.privateKeyPEM, to: keyPath, mode: 0o600)
+            try Self.write(self.credentials.certificate.chainPEM, to: certificatePath, mode: 0o644)
+            try Self.write(self.credentials.authorityPEM, to: self.authorityPath, mode: 0o644)
+        }
+        if FileManager.default.fileExists(atPath: self.providerKeyPath) {
+            let pem = try Self.read(self.providerKeyPath)
+            let path = self.providerKeyPath
+            self.providerKey = try Self.naming(path) { try ES256PrivateKey(pem: pem) }
+        } else {
+            self.providerKey = try ES256PrivateKey.generate()
+            try Self.write(try self.providerKey.pem(), to: self.providerKeyPath, mode: 0o600)
+        }
+    }
+
+    private static func read(_ path: String) throws -> [UInt8] {
+        Array(try Self.naming(path) { try Data(contentsOf: URL(filePath: path)) })
+    }
+
+    /// The file gets its mode before it gets its bytes.
+    private static func write(_ bytes: [UInt8], to path: String, mode: Int) throws {
+        try? FileManager.default.removeItem(atPath: path)
+        guard FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: mode]) else {
+            throw Failure(description: "\(path): cannot be written")
+        }
+        try Self.naming(path) { try Data(bytes).write(to: URL(filePath: path)) }
+        try Self.naming(path) { try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path) }
+    }
+
+    private static func naming<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch { throw Failure(description: "\(path): \(error)") }
+    }
+}
+
+/// Provider tokens made with a key the simulator's owner holds: for a quick push with curl.
+public struct ProviderTokenMint: Sendable {
+    private let key: ES256PrivateKey
+    private let keyID: String
+    private let teamID: String
+
+    public init(key: ES256PrivateKey, keyID: String, teamID: String) {
+        self.key = key
+        self.keyID = keyID
+        self.teamID = teamID
+    }
+
+    /// A token issued at `nowSeconds` (seconds since 1970), good for an hour. A secret, of a throwaway key.
+    public func token(nowSeconds: Int64) throws(TLSError) -> [UInt8] {
+        let input = ProviderTokenClaims.signingInput(keyID: self.keyID, teamID: self.teamID, issuedAtSeconds: nowSeconds)
+        return ProviderTokenClaims.token(signingInput: input, signature: try self.key.sign(input))
+    }
+}

@@ -1,0 +1,85 @@
+/// The faults in force, in order. Decides which one, if any, hits a request.
+struct FaultList {
+    /// More are refused by the control API.
+    static let faultsMax = 1_000
+
+    struct Entry {
+        var id: FaultID
+        var fault: Fault
+        var prefix: [UInt8]
+        var prepared: PreparedAnswer?
+        /// Requests that matched.
+        var matched = 0
+        var fired = 0
+    }
+
+    private(set) var entries: [Entry] = []
+    /// Used up and cleared ones: how often each fired. The newest are kept.
+    private var finished: [FaultID: Int] = [:]
+    private var nextID = 1
+
+    var isEmpty: Bool { self.entries.isEmpty }
+
+    mutating func add(_ fault: Fault) -> FaultID {
+        let id = FaultID(rawValue: self.nextID)
+        self.nextID += 1
+        if self.entries.count == Self.faultsMax { self.retire(0) }
+        self.entries.append(
+            Entry(id: id, fault: fault, prefix: Array(fault.tokenPrefix.lowercased().utf8), prepared: Self.prepare(fault.effect)))
+        return id
+    }
+
+    mutating func removeAll() {
+        while !self.entries.isEmpty { self.retire(self.entries.count - 1) }
+    }
+
+    mutating func remove(_ id: FaultID) -> Bool {
+        guard let index = self.entries.firstIndex(where: { $0.id == id }) else { return false }
+        self.retire(index)
+        return true
+    }
+
+    func fired(_ id: FaultID) -> Int? { self.entries.first { $0.id == id }?.fired ?? self.finished[id] }
+
+    /// The fault that hits this request. Draws from `random` only for faults with a rate below 1.
+    /// - Parameter tokenText: the token as it stands in the path.
+    mutating func hit(
+        tokenText: Span<UInt8>, connection: Int, random: inout SeededGenerator
+    ) -> (effect: Fault.Effect, prepared: PreparedAnswer?)? {
+        for index in self.entries.indices {
+            let entry = self.entries[index]
+            if let only = entry.fault.connection, only != connection { continue }
+            guard entry.prefix.count <= tokenText.count, tokenText.extracting(0..<entry.prefix.count).equals(entry.prefix) else { continue }
+            self.entries[index].matched += 1
+            if entry.matched < entry.fault.skip { continue }
+            if entry.fault.rate < 1, random.unit() >= entry.fault.rate { continue }
+            self.entries[index].fired += 1
+            if let count = entry.fault.count, entry.fired + 1 >= count { self.retire(index) }
+            return (entry.fault.effect, entry.prepared)
+        }
+        return nil
+    }
+
+    private mutating func retire(_ index: Int) {
+        let entry = self.entries.remove(at: index)
+        if self.finished.count >= Self.faultsMax { self.finished.removeAll() }
+        self.finished[entry.id] = entry.fired
+    }
+
+    private static func prepare(_ effect: Fault.Effect) -> PreparedAnswer? {
+        switch effect {
+        case .answer(let status, let reason, let timestampMillis, let retryAfterSeconds):
+            var body = ""
+            if !reason.isEmpty {
+                body = "{\"reason\":\"\(reason)\"" + (timestampMillis.map { ",\"timestamp\":\($0)" } ?? "") + "}"
+            }
+            return PreparedAnswer(
+                status: status, name: reason.isEmpty ? String(status) : reason, body: Array(body.utf8),
+                retryAfterSeconds: retryAfterSeconds)
+        case .answerRaw(let status, let body):
+            return PreparedAnswer(status: status, name: String(status), body: body, retryAfterSeconds: nil)
+        case .stall, .reset, .cut, .goAway:
+            return nil
+        }
+    }
+}

@@ -1,0 +1,319 @@
+import HTTP2Session
+import NIOCore
+import TLSSession
+
+/// One client's connection: TLS and HTTP/2 over the channel's bytes, the judge's rulings carried out. Confined to its event loop.
+final class ConnectionHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// Plaintext taken from the HTTP/2 session at once.
+    private static let plaintextByteCount = 65_536
+
+    private let shared: SharedSimulator
+    private let tls: TLSSession
+    private let http: HTTP2ServerSession
+    private var record: ConnectionRecord
+    private var announcedStreamsMax: UInt32
+    private var context: ChannelHandlerContext?
+
+    // Reused from turn to turn.
+    private var events = HTTP2ServerEvents()
+    private var rulings = Rulings()
+    private var values = HTTP2HeaderValues()
+    private let plaintext: UnsafeMutableRawBufferPointer
+    private var ciphertext = ByteBuffer()
+
+    private var delayed = DelayedAnswers()
+    private var timer: (scheduled: Scheduled<Void>, dueNanos: UInt64)?
+    /// After GOAWAY: close once nothing is left to answer.
+    private var closesWhenIdle = false
+    /// Half-dead: nothing is read or written any more.
+    private var isSilent = false
+    private var isClosing = false
+
+    init(shared: SharedSimulator, number: Int) throws(TLSError) {
+        self.shared = shared
+        self.record = ConnectionRecord(number: number)
+        let record = self.record
+        self.announcedStreamsMax = shared.withState { $0.streamsMax(of: record) }
+        var settings = HTTP2ServerSettings()
+        settings.concurrentStreamsMax = self.announcedStreamsMax
+        settings.initialWindowByteCount = shared.configuration.initialWindowByteCount
+        settings.frameByteCountMax = shared.configuration.frameByteCountMax
+        settings.headerTableByteCount = shared.configuration.headerTableByteCount
+        settings.headerListByteCountMax = shared.configuration.headerListByteCountMax
+        // A repeated or odd field is for the judge to refuse, as APNs would.
+        settings.checksMessages = false
+        self.http = HTTP2ServerSession(settings: settings)
+        self.tls = try TLSSession(server: shared.tls)
+        self.plaintext = .allocate(byteCount: Self.plaintextByteCount, alignment: 16)
+    }
+
+    deinit { self.plaintext.deallocate() }
+
+    // The channel's events
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !self.isSilent, !self.isClosing else { return }
+        let buffer = self.unwrapInboundIn(data)
+        var failure: String?
+        let state = self.tls.receive(buffer.readableBytesSpan) { plaintext in
+            if case .failed(let detail) = self.http.receive(plaintext) { failure = detail }
+        }
+        if case .failed(let error) = state { self.recordViolation(.tls, error.detail) }
+        if let failure { self.recordViolation(.http2, failure) }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) { self.turn(context) }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable { self.turn(context) }
+        context.fireChannelWritabilityChanged()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.timer?.scheduled.cancel()
+        self.timer = nil
+        self.isClosing = true
+        self.record.statistics.isOpen = false
+        self.shared.closed(self.record.statistics)
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // The client reset the connection, or the like: what counts of it is in the statistics.
+        context.close(promise: nil)
+    }
+
+    // A turn: take what came, judge it under one lock, answer, write everything with one flush.
+
+    private func turn(_ context: ChannelHandlerContext) {
+        guard !self.isSilent, !self.isClosing else { return }
+        self.judge()
+        self.carryOut(context)
+        guard !self.isClosing else { return }
+        self.sendDue()
+        self.flush(context)
+        self.scheduleTimer(context)
+        self.closeIfDone(context)
+    }
+
+    private func judge() {
+        self.http.takeEvents(into: &self.events)
+        self.rulings.removeAll()
+        guard !self.events.events.isEmpty else { return }
+        let nowMillis = self.shared.nowMillis()
+        let openStreamCount = self.http.openStreamCount
+        var wasAsked = false
+        self.shared.judge { state in
+            for event in self.events.events {
+                switch event {
+                case .request(let request):
+                    wasAsked = true
+                    state.judge(request, in: self.events, on: &self.record, nowMillis: nowMillis, rulings: &self.rulings)
+                case .goAwaySent(_, let errorCode, let debugData):
+                    // Ours carries NO_ERROR unless a fault chose otherwise, and then `closesWhenIdle` or the fault's record tells.
+                    guard errorCode != .noError, !self.sentGoAway else { continue }
+                    let words = String(decoding: self.events.bytes[debugData], as: UTF8.self)
+                    state.record(
+                        .http2, "\(errorCode): \(words)", connection: self.record.statistics.number, nowMillis: nowMillis)
+                case .streamClosed, .requestHeaders, .settingsAcknowledged, .goAwayReceived, .pingAcknowledged:
+                    continue
+                }
+            }
+            if wasAsked {
+                self.record.statistics.inFlightPeak = max(self.record.statistics.inFlightPeak, openStreamCount)
+                state.counters.connections[self.record.statistics.number] = self.record.statistics
+            }
+            self.rulings.concurrentStreamsMax = state.streamsMax(of: self.record)
+        }
+        if self.rulings.concurrentStreamsMax != self.announcedStreamsMax { self.announce(self.rulings.concurrentStreamsMax) }
+        if wasAsked { self.shared.changed() }
+    }
+
+    private var sentGoAway = false
+
+    private func announce(_ streamsMax: UInt32) {
+        self.announcedStreamsMax = streamsMax
+        self.http.change(HTTP2SettingsChange(concurrentStreamsMax: streamsMax))
+    }
+
+    private func carryOut(_ context: ChannelHandlerContext) {
+        let now = NIODeadline.now().uptimeNanoseconds
+        for (answer, delayNanos) in self.rulings.answers {
+            if delayNanos == 0 {
+                self.respond(answer)
+            } else {
+                self.delayed.add(answer, dueNanos: now + UInt64(delayNanos))
+            }
+        }
+        for effect in self.rulings.effects {
+            switch effect {
+            case .reset(let streamID, let code): self.http.reset(streamID: streamID, errorCode: code)
+            case .goAway(let goAway): self.send(goAway)
+            case .cut: self.close(context)
+            }
+        }
+    }
+
+    private func respond(_ answer: Answer) {
+        self.values.removeAll()
+        self.values.append(uuid: answer.messageID)
+        if let prepared = answer.prepared {
+            let body = prepared.body
+            self.http.respond(streamID: answer.streamID, prepared.template, values: self.values, body: body.span)
+        } else if let reason = answer.reason {
+            let form = AnswerForms.refusal(reason, timestampMillis: answer.timestampMillis)
+            self.http.respond(streamID: answer.streamID, form.template, values: self.values, body: form.body.span)
+        } else {
+            self.http.respond(streamID: answer.streamID, AnswerForms.accepted, values: self.values, body: Span())
+        }
+    }
+
+    private func send(_ goAway: GoAway) {
+        let lastStreamID: Int32?
+        switch goAway.lastStream {
+        case .highest: lastStreamID = nil
+        // Client's ids are odd: one stream is a step of 2.
+        case .below(let count): lastStreamID = max(0, self.http.lastStreamID - Int32(clamping: count) * 2)
+        case .id(let id): lastStreamID = id
+        }
+        self.sentGoAway = true
+        self.http.goAway(lastStreamID: lastStreamID, errorCode: goAway.errorCode, debugData: goAway.debugData)
+        if goAway.closes { self.closesWhenIdle = true }
+    }
+
+    private func sendDue() {
+        guard self.delayed.count > 0 else { return }
+        let now = NIODeadline.now().uptimeNanoseconds
+        while let answer = self.delayed.take(nowNanos: now) { self.respond(answer) }
+    }
+
+    private func flush(_ context: ChannelHandlerContext) {
+        if case .established = self.tls.state {
+            // What the client does not read waits in the session, bounded by its streams, not in the channel.
+            while context.channel.isWritable {
+                let count = self.http.drain(into: self.plaintext)
+                guard count > 0 else { break }
+                self.tls.write(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(self.plaintext)[..<count]))
+                self.writeCiphertext(context)
+            }
+        }
+        self.writeCiphertext(context)
+        context.flush()
+    }
+
+    private func writeCiphertext(_ context: ChannelHandlerContext) {
+        guard self.tls.ciphertextByteCount > 0 else { return }
+        self.ciphertext.clear()
+        self.tls.takeCiphertext { _ = self.ciphertext.writeBytes($0) }
+        context.write(self.wrapOutboundOut(self.ciphertext), promise: nil)
+    }
+
+    private func scheduleTimer(_ context: ChannelHandlerContext) {
+        guard let due = self.delayed.nextDueNanos else { return }
+        if let timer = self.timer, timer.dueNanos <= due { return }
+        self.timer?.scheduled.cancel()
+        let scheduled = context.eventLoop.assumeIsolated().scheduleTask(deadline: .uptimeNanoseconds(due)) {
+            self.timer = nil
+            if let context = self.context { self.turn(context) }
+        }
+        self.timer = (scheduled, due)
+    }
+
+    private func closeIfDone(_ context: ChannelHandlerContext) {
+        switch self.tls.state {
+        case .handshaking:
+            return
+        case .failed, .peerClosed:
+            self.close(context)
+        case .established:
+            if self.http.isFinished || (self.closesWhenIdle && self.http.openStreamCount == 0 && !self.http.wantsWrite) {
+                self.shutDown(context)
+            }
+        }
+    }
+
+    /// Ends in good order: close_notify, then the end of the stream.
+    private func shutDown(_ context: ChannelHandlerContext) {
+        self.tls.shutdown()
+        self.writeCiphertext(context)
+        context.flush()
+        self.close(context)
+    }
+
+    private func close(_ context: ChannelHandlerContext) {
+        guard !self.isClosing else { return }
+        self.isClosing = true
+        context.close(promise: nil)
+    }
+
+    private func recordViolation(_ kind: Violation.Kind, _ detail: String) {
+        let (number, now) = (self.record.statistics.number, self.shared.nowMillis())
+        self.shared.withState { $0.record(kind, detail, connection: number, nowMillis: now) }
+    }
+
+    // On demand
+
+    fileprivate func perform(_ action: ConnectionAction) {
+        guard let context = self.context, !self.isClosing else { return }
+        switch action {
+        case .goAway(let goAway):
+            self.send(goAway)
+            self.turn(context)
+        case .cut:
+            self.close(context)
+        case .close:
+            self.shutDown(context)
+        case .cutMidRecord:
+            self.cutMidRecord(context)
+        case .settings(let change):
+            if let streamsMax = change.concurrentStreamsMax { self.announcedStreamsMax = streamsMax }
+            self.http.change(change)
+            self.turn(context)
+        case .silence:
+            self.isSilent = true
+            self.timer?.scheduled.cancel()
+            _ = context.channel.setOption(.autoRead, value: false)
+        case .ping:
+            self.http.ping(payload: UInt64(self.record.statistics.number))
+            self.turn(context)
+        }
+    }
+
+    /// The client sees a TLS record begin and the connection end within it.
+    private func cutMidRecord(_ context: ChannelHandlerContext) {
+        self.http.ping(payload: 0)
+        let count = self.http.drain(into: self.plaintext)
+        self.tls.write(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(self.plaintext)[..<count]))
+        self.ciphertext.clear()
+        self.tls.takeCiphertext { _ = self.ciphertext.writeBytes($0) }
+        if let half = self.ciphertext.readSlice(length: self.ciphertext.readableBytes / 2) {
+            context.writeAndFlush(self.wrapOutboundOut(half), promise: nil)
+        }
+        self.close(context)
+    }
+}
+
+/// A handler as other threads see it.
+struct ConnectionReference: SimulatedConnection {
+    private let handler: NIOLoopBound<ConnectionHandler>
+    private let channel: any Channel
+
+    init(_ handler: ConnectionHandler, channel: any Channel) {
+        self.handler = NIOLoopBound(handler, eventLoop: channel.eventLoop)
+        self.channel = channel
+    }
+
+    func perform(_ action: ConnectionAction) {
+        let handler = self.handler
+        self.channel.eventLoop.execute { handler.value.perform(action) }
+    }
+
+    var closeFuture: EventLoopFuture<Void> { self.channel.closeFuture }
+}

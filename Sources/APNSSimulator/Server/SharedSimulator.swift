@@ -1,0 +1,149 @@
+import DeviceModel
+import NIOCore
+import Synchronization
+import TLSSession
+
+/// What connections and callers share: the judge behind its lock, the open connections, and who waits for what.
+final class SharedSimulator: Sendable {
+    let configuration: SimulatorConfiguration
+    let tls: TLSContext
+    private let state: Mutex<SimulatorState>
+    private let registry = Mutex<Registry>(Registry())
+
+    private struct Registry {
+        var connections: [Int: any SimulatedConnection] = [:]
+        var nextNumber = 1
+        var waiters: [Int: Waiter] = [:]
+        var nextWaiter = 1
+        var isStopped = false
+    }
+
+    private struct Waiter {
+        var condition: @Sendable (SimulatorStatistics) -> Bool
+        var continuation: CheckedContinuation<SimulatorStatistics, any Error>
+    }
+
+    init(configuration: SimulatorConfiguration, keys: [RegisteredKey], tls: TLSContext) {
+        self.configuration = configuration
+        self.tls = tls
+        self.state = Mutex(SimulatorState(configuration: configuration, keys: keys))
+    }
+
+    /// Milliseconds since 1970.
+    func nowMillis() -> Int64 { self.configuration.clock?() ?? SystemClock.wallMillis() }
+
+    func withState<Result: Sendable>(_ body: (inout SimulatorState) -> Result) -> Result { self.state.withLock { body(&$0) } }
+
+    /// As `withState`, for the loop of a connection, whose own values `body` may change.
+    func judge(_ body: (inout SimulatorState) -> Void) { self.state.withLock { body(&$0) } }
+
+    func statistics() -> SimulatorStatistics {
+        self.withState { $0.counters.statistics(tokens: $0.store.tokens.count, devices: $0.store.devices.count) }
+    }
+
+    // Connections
+
+    /// A connection came. `nil`: it is to be closed at once.
+    func admit() -> Int? {
+        let number = self.registry.withLock { registry -> Int? in
+            guard !registry.isStopped, registry.connections.count < self.configuration.connectionsMax else { return nil }
+            defer { registry.nextNumber += 1 }
+            return registry.nextNumber
+        }
+        return self.withState { state -> Int? in
+            guard let number, !state.refusesConnections else {
+                state.counters.connectionsRefused += 1
+                return nil
+            }
+            state.counters.connectionsAccepted += 1
+            var connection = SimulatorStatistics.Connection()
+            connection.number = number
+            state.counters.connections[number] = connection
+            return number
+        }
+    }
+
+    /// `false`: the simulator was stopped meanwhile.
+    func opened(_ connection: any SimulatedConnection, number: Int) -> Bool {
+        let isServed = self.registry.withLock { registry -> Bool in
+            guard !registry.isStopped else { return false }
+            registry.connections[number] = connection
+            return true
+        }
+        self.changed()
+        return isServed
+    }
+
+    func closed(_ statistics: SimulatorStatistics.Connection) {
+        self.registry.withLock { $0.connections[statistics.number] = nil }
+        self.withState { $0.counters.connectionClosed(statistics) }
+        self.changed()
+    }
+
+    /// Hands an action to all connections or one; returns to how many.
+    func perform(_ action: ConnectionAction, connection: Int?) -> Int {
+        let targets = self.registry.withLock { registry in
+            registry.connections.compactMap { connection == nil || connection == $0.key ? $0.value : nil }
+        }
+        for target in targets { target.perform(action) }
+        return targets.count
+    }
+
+    /// No connection is admitted any more; gives those that are open.
+    func stop() -> [any SimulatedConnection] {
+        let (connections, waiters) = self.registry.withLock { registry in
+            registry.isStopped = true
+            defer { registry.waiters.removeAll() }
+            return (Array(registry.connections.values), Array(registry.waiters.values))
+        }
+        for waiter in waiters { waiter.continuation.resume(throwing: CancellationError()) }
+        return connections
+    }
+
+    // Waiting
+
+    /// Something changed: whoever waits has a look. Costs one lock when nobody does.
+    func changed() {
+        guard self.registry.withLock({ !$0.waiters.isEmpty }) else { return }
+        let statistics = self.statistics()
+        let satisfied = self.registry.withLock { registry -> [Waiter] in
+            let ids = registry.waiters.filter { $0.value.condition(statistics) }.map(\.key)
+            return ids.compactMap { registry.waiters.removeValue(forKey: $0) }
+        }
+        for waiter in satisfied { waiter.continuation.resume(returning: statistics) }
+    }
+
+    func wait(until condition: @escaping @Sendable (SimulatorStatistics) -> Bool) async throws -> SimulatorStatistics {
+        let id = self.registry.withLock { registry in
+            defer { registry.nextWaiter += 1 }
+            return registry.nextWaiter
+        }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let isStopped = self.registry.withLock { registry in
+                    if !registry.isStopped { registry.waiters[id] = Waiter(condition: condition, continuation: continuation) }
+                    return registry.isStopped
+                }
+                if isStopped || Task.isCancelled {
+                    // Registered or not, it is resumed once: by whoever removes it.
+                    if isStopped { continuation.resume(throwing: CancellationError()) } else { self.cancelWait(id) }
+                } else {
+                    self.changed()
+                }
+            }
+        } onCancel: {
+            self.cancelWait(id)
+        }
+    }
+
+    private func cancelWait(_ id: Int) {
+        self.registry.withLock { $0.waiters.removeValue(forKey: id) }?.continuation.resume(throwing: CancellationError())
+    }
+}
+
+/// An open connection as others see it. May be called from any thread.
+protocol SimulatedConnection: Sendable {
+    func perform(_ action: ConnectionAction)
+    /// Closed for good.
+    var closeFuture: EventLoopFuture<Void> { get }
+}

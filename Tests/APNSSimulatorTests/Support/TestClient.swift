@@ -1,0 +1,209 @@
+import HTTP2Session
+import NIOCore
+import NIOPosix
+import TLSSession
+
+/// What came of one request.
+struct TestResponse: Equatable, Sendable {
+    /// 0: none came.
+    var status = 0
+    var body = ""
+    var retryAfterSeconds: Int64 = -1
+    var failure: HTTP2StreamFailure?
+
+    /// Status and reason as they are compared in tables.
+    var summary: String { self.body.isEmpty ? "\(self.status)" : "\(self.status) \(self.body)" }
+}
+
+/// An HTTP/2 client over a real TLS socket, driven by the project's own client session.
+final class TestClient: Sendable {
+    private let handler: NIOLoopBound<TestClientHandler>
+    private let channel: any Channel
+
+    private init(handler: NIOLoopBound<TestClientHandler>, channel: any Channel) {
+        self.handler = handler
+        self.channel = channel
+    }
+
+    /// Connects and waits for the server's SETTINGS.
+    static func connect(port: Int, authorityPEM: [UInt8], settings: HTTP2ClientSettings = HTTP2ClientSettings()) async throws -> TestClient {
+        let context = try TLSContext.client(roots: .pem(authorityPEM))
+        let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).connectTimeout(.seconds(10))
+        let (client, ready) = try await bootstrap.connect(host: "127.0.0.1", port: port) { channel in
+            channel.eventLoop.makeCompletedFuture {
+                let handler = try TestClientHandler(context: context, settings: settings, eventLoop: channel.eventLoop)
+                try channel.pipeline.syncOperations.addHandler(handler)
+                let bound = NIOLoopBound(handler, eventLoop: channel.eventLoop)
+                return (TestClient(handler: bound, channel: channel), handler.ready.futureResult)
+            }
+        }
+        try await ready.get()
+        return client
+    }
+
+    /// Sends requests in one go; answers in the order of the requests.
+    func send(_ requests: [TestRequest]) async throws -> [TestResponse] {
+        let handler = self.handler
+        return try await self.channel.eventLoop.flatSubmit { () -> EventLoopFuture<[TestResponse]> in
+            let futures = requests.map { handler.value.submit($0) }
+            handler.value.flush()
+            return EventLoopFuture.whenAllSucceed(futures, on: handler.value.eventLoop)
+        }.get()
+    }
+
+    func send(_ request: TestRequest) async throws -> TestResponse { try await self.send([request])[0] }
+
+    /// Waits until the client has seen a connection event for which `body` gives a value.
+    func first<Value: Sendable>(_ body: @escaping @Sendable (TestClientSeen) -> Value?) async throws -> Value {
+        let handler = self.handler
+        return try await self.channel.eventLoop.flatSubmit { handler.value.wait(body) }.get()
+    }
+
+    func ping(_ payload: UInt64) async throws {
+        let handler = self.handler
+        try await self.channel.eventLoop.submit {
+            handler.value.session.ping(payload: payload)
+            handler.value.flush()
+        }.get()
+    }
+
+    /// Waits until the connection has ended.
+    func closed() async throws { try await self.channel.closeFuture.get() }
+
+    func close() async { try? await self.channel.close().get() }
+}
+
+/// What a client saw of its connection so far.
+struct TestClientSeen: Sendable {
+    var streamsMax: UInt32 = .max
+    var settingsCount = 0
+    var goAway: (lastStreamID: Int32, errorCode: HTTP2ErrorCode, debug: String)?
+    var pingAnswers: [UInt64] = []
+    var tlsFailure: TLSError?
+    var isClosed = false
+}
+
+struct TestRequest: Sendable {
+    var fields: [(String, String)]
+    var body: [UInt8]
+}
+
+final class TestClientHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    let session: HTTP2ClientSession
+    let eventLoop: any EventLoop
+    let ready: EventLoopPromise<Void>
+    private let tls: TLSSession
+    private var context: ChannelHandlerContext?
+    private var events = HTTP2ClientEvents()
+    private var pending: [UInt32: EventLoopPromise<TestResponse>] = [:]
+    private var nextTag: UInt32 = 1
+    private var seen = TestClientSeen()
+    private var waiters: [() -> Bool] = []
+    private var isReady = false
+
+    init(context: TLSContext, settings: HTTP2ClientSettings, eventLoop: any EventLoop) throws {
+        self.session = HTTP2ClientSession(settings: settings)
+        self.tls = try TLSSession(client: context, serverName: "localhost")
+        self.eventLoop = eventLoop
+        self.ready = eventLoop.makePromise()
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func channelActive(context: ChannelHandlerContext) {
+        self.tls.start()
+        self.flush()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let buffer = self.unwrapInboundIn(data)
+        let state = self.tls.receive(buffer.readableBytesSpan) { _ = self.session.receive($0) }
+        if case .failed(let error) = state { self.seen.tlsFailure = error }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        self.flush()
+        self.takeEvents()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.seen.isClosed = true
+        if case .failed(let error) = self.tls.transportClosed() { self.seen.tlsFailure = error }
+        self.session.connectionLost()
+        self.takeEvents()
+        if !self.isReady { self.ready.fail(ChannelError.eof) }
+        self.context = nil
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    func submit(_ request: TestRequest) -> EventLoopFuture<TestResponse> {
+        let promise = self.eventLoop.makePromise(of: TestResponse.self)
+        let template = HTTP2HeaderTemplate(request.fields.map { .fixed($0.0, $0.1) })
+        let tag = self.nextTag
+        self.nextTag += 1
+        switch self.session.submit(template, values: HTTP2HeaderValues(), body: request.body.span, tag: tag) {
+        case .submitted: self.pending[tag] = promise
+        case let other: promise.succeed(TestResponse(body: "not submitted: \(other)"))
+        }
+        return promise.futureResult
+    }
+
+    func wait<Value: Sendable>(_ body: @escaping (TestClientSeen) -> Value?) -> EventLoopFuture<Value> {
+        let promise = self.eventLoop.makePromise(of: Value.self)
+        self.waiters.append { [unowned self] in
+            guard let value = body(self.seen) else { return false }
+            promise.succeed(value)
+            return true
+        }
+        self.waiters.removeAll { $0() }
+        return promise.futureResult
+    }
+
+    func flush() {
+        guard let context = self.context else { return }
+        if case .established = self.tls.state {
+            var output: [UInt8] = []
+            self.session.drain(appendingTo: &output)
+            if !output.isEmpty { self.tls.write(output.span.bytes) }
+        }
+        var buffer = ByteBuffer()
+        self.tls.takeCiphertext { _ = buffer.writeBytes($0) }
+        if buffer.readableBytes > 0 { context.writeAndFlush(self.wrapOutboundOut(buffer), promise: nil) }
+    }
+
+    private func takeEvents() {
+        self.session.takeEvents(into: &self.events)
+        for event in self.events.events {
+            switch event {
+            case .responseFinished(let tag, _, let status, let body, _, let retryAfterSeconds):
+                self.finish(
+                    tag,
+                    TestResponse(
+                        status: Int(status), body: String(decoding: self.events.bytes[body], as: UTF8.self),
+                        retryAfterSeconds: retryAfterSeconds))
+            case .streamFailed(let tag, _, let failure):
+                self.finish(tag, TestResponse(failure: failure))
+            case .settingsChanged(let streamsMax):
+                self.seen.streamsMax = streamsMax
+                self.seen.settingsCount += 1
+                if !self.isReady {
+                    self.isReady = true
+                    self.ready.succeed(())
+                }
+            case .goAwayReceived(let lastStreamID, let errorCode, let debug):
+                self.seen.goAway = (lastStreamID, errorCode, String(decoding: self.events.bytes[debug], as: UTF8.self))
+            case .pingAcknowledged(let payload):
+                self.seen.pingAnswers.append(payload)
+            case .goAwaySent:
+                break
+            }
+        }
+        self.waiters.removeAll { $0() }
+    }
+
+    private func finish(_ tag: UInt32, _ response: TestResponse) { self.pending.removeValue(forKey: tag)?.succeed(response) }
+}
