@@ -95,7 +95,10 @@ let package = Package(
         .testTarget(name: "SimulationTests", dependencies: ["PushEngine", "APNSProtocol", "PushModel", "DeviceModel"]),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["PushWorker", "PushTransport", "APNSSimulator", "KafkaLog", "PushModel", "DeviceModel", "TLSSession"] + nio),
+            dependencies: [
+                "mailboat", "PushWorker", "PushTransport", "APNSSimulator", "KafkaLog", "PushModel", "DeviceModel", "TLSSession",
+            ] + nio),
+        .testTarget(name: "TidyTests"),
     ]
 )
 

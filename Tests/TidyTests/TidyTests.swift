@@ -1,0 +1,102 @@
+import Foundation
+import Testing
+
+/// Style that matters, as a test. Format is `make lint`'s.
+struct TidyTests {
+    /// Longer files, each with its reason. A file holds one concept; past a few hundred lines it seldom does.
+    static let longFiles: [String: String] = [:]
+    static let lineCountMax = 500
+
+    @Test func noFileIsTooLong() {
+        for file in ProjectFiles.swiftFiles() where file.lines.count - 1 > Self.lineCountMax {
+            #expect(Self.longFiles[file.path] != nil, "\(file.path) has \(file.lines.count - 1) lines, at most \(Self.lineCountMax)")
+        }
+    }
+
+    /// What can trap or step around the compiler says why, on its line or in the comment just above.
+    @Test(arguments: ["try!", "as!", "fatalError(", "@unchecked Sendable", "nonisolated(unsafe)"])
+    func whatBypassesTheCompilerSaysWhy(construct: String) {
+        for file in ProjectFiles.swiftFiles(in: ["Sources"]) {
+            for (index, line) in file.lines.enumerated() where Self.code(of: line).contains(construct) {
+                let isExplained = line.contains("//") || Self.hasCommentAbove(index, in: file.lines)
+                #expect(isExplained, "\(file.path):\(index + 1): \(construct) without a reason beside it")
+            }
+        }
+    }
+
+    @Test func nothingIsLeftUndone() {
+        let marks = ["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK", "to be filled " + "in"]
+        for file in ProjectFiles.allTextFiles() {
+            for (index, line) in file.lines.enumerated() {
+                let mark = marks.first { mark in line.ranges(of: mark).contains { Self.isWord($0, in: line) } }
+                #expect(mark == nil, "\(file.path):\(index + 1): \(mark ?? "")")
+            }
+        }
+    }
+
+    /// A path of somebody's machine works on nobody else's.
+    @Test func pathsBelongToNoMachine() throws {
+        let machinePath = try Regex(#"(?:^|[\s"'=(:])/(?:home|root|Users|work|farm)/"#)
+        for file in ProjectFiles.allTextFiles() {
+            for (index, line) in file.lines.enumerated() where line.contains(machinePath) {
+                Issue.record("\(file.path):\(index + 1): an absolute path of one machine: \(line.trimmingCharacters(in: .whitespaces))")
+            }
+        }
+    }
+
+    /// Only the wrapper named after a C library imports it.
+    @Test(arguments: [("CNGHTTP2", "HTTP2Session"), ("COpenSSL", "TLSSession"), ("CRDKafka", "KafkaLog")])
+    func onlyTheWrapperImportsTheLibrary(library: String, wrapper: String) {
+        for file in ProjectFiles.swiftFiles(in: ["Sources"]) where !file.path.hasPrefix("Sources/\(wrapper)/") {
+            let importsIt = file.lines.contains { $0.hasSuffix("import \(library)") }
+            #expect(!importsIt, "\(file.path) imports \(library); only \(wrapper) does")
+        }
+    }
+
+    /// What decides knows no socket, clock, lock, logger or file.
+    @Test(arguments: ["PushModel", "APNSProtocol", "PushEngine", "DeviceModel"])
+    func pureRoomsStayPure(room: String) {
+        let impure = ["Foundation", "FoundationEssentials", "NIOCore", "NIOPosix", "Logging", "Synchronization", "Dispatch", "Glibc"]
+        for file in ProjectFiles.swiftFiles(in: ["Sources/\(room)"]) {
+            for (index, line) in file.lines.enumerated() {
+                let module = impure.first { line.hasSuffix("import \($0)") }
+                #expect(module == nil, "\(file.path):\(index + 1): \(line)")
+                for call in ["ContinuousClock", "Date()", "SystemRandomNumberGenerator"] where Self.code(of: line).contains(call) {
+                    Issue.record("\(file.path):\(index + 1): \(call): time and randomness are arguments")
+                }
+            }
+        }
+    }
+
+    /// A test waits for events. Those that may not are named.
+    @Test func testsDoNotSleep() {
+        for file in ProjectFiles.swiftFiles(in: ["Tests"]) where !file.path.hasPrefix("Tests/TidyTests/") {
+            for (index, line) in file.lines.enumerated() where line.contains("sleep(") || line.contains("Task.sleep") {
+                let isExplained = line.contains("//") || Self.hasCommentAbove(index, in: file.lines)
+                #expect(isExplained, "\(file.path):\(index + 1): waits on the clock without saying why")
+            }
+        }
+    }
+
+    @Test(arguments: ["README.md", "CHANGELOG.md", "LICENSE", "Makefile", ".swift-format", "deploy/mailboat.example.yaml"])
+    func theProjectHas(path: String) {
+        #expect(ProjectFiles.textFile(path) != nil, "\(path) is missing")
+    }
+
+    /// The line without its comment and without what stands in quotes.
+    private static func code(of line: String) -> String {
+        let uncommented = line.components(separatedBy: "//")[0]
+        return uncommented.components(separatedBy: "\"").enumerated().filter { $0.offset % 2 == 0 }.map(\.element).joined(separator: " ")
+    }
+
+    /// A comment on the line above, or at the head of the statement or declaration that ends here (at most four lines up).
+    private static func hasCommentAbove(_ index: Int, in lines: [String]) -> Bool {
+        lines[max(0, index - 4)..<index].contains { $0.trimmingCharacters(in: .whitespaces).hasPrefix("//") }
+    }
+
+    private static func isWord(_ range: Range<String.Index>, in line: String) -> Bool {
+        let before = range.lowerBound == line.startIndex ? nil : line[line.index(before: range.lowerBound)]
+        let after = range.upperBound == line.endIndex ? nil : line[range.upperBound]
+        return !(before?.isLetter ?? false) && !(after?.isLetter ?? false)
+    }
+}
