@@ -6,17 +6,21 @@ import Testing
         ErrorBody.parse(Array(text.utf8).span)
     }
 
-    @Test(arguments: [
-        (#"{"reason":"BadDeviceToken"}"#, "BadDeviceToken", nil),
-        (#"{"reason":"Unregistered","timestamp":1700000000123}"#, "Unregistered", 1_700_000_000_123),
-        (#" { "timestamp" : 1 , "more" : {"reason":"x"} , "reason" : "ExpiredToken" } "#, "ExpiredToken", 1),
-        (#"{"re\u0061son":"Bad\u0054opic"}"#, "BadTopic", nil),
-        ("", "", nil), ("{}", "", nil), ("null", "", nil), ("[\"reason\"]", "", nil), ("<html>502 Bad Gateway</html>", "", nil),
-        (#"{"reason":"Shutdown","timestamp":17000"#, "Shutdown", 17_000),
-        (#"{"reason":"Shutdown","timest"#, "Shutdown", nil), (#"{"reason":"Shut"#, "", nil), (#"{"reason":"Shutdown"} trailing"#, "Shutdown", nil),
-        (#"{"reason":7,"timestamp":"1700000000123"}"#, "", nil), (#"{"reason":"A","timestamp":1.5}"#, "A", nil),
-        (#"{"reason":"A","timestamp":99999999999999999999}"#, "A", nil), (#"{"reason":"a\nb\u0000c"}"#, "a?b?c", nil),
-    ] as [(String, String, Int64?)])
+    @Test(
+        arguments: [
+            (#"{"reason":"BadDeviceToken"}"#, "BadDeviceToken", nil),
+            (#"{"reason":"Unregistered","timestamp":1700000000123}"#, "Unregistered", 1_700_000_000_123),
+            (#" { "timestamp" : 1 , "more" : {"reason":"x"} , "reason" : "ExpiredToken" } "#, "ExpiredToken", 1),
+            (#"{"re\u0061son":"Bad\u0054opic"}"#, "BadTopic", nil),
+            ("", "", nil), ("{}", "", nil), ("null", "", nil), ("[\"reason\"]", "", nil),
+            ("<html>502 Bad Gateway</html>", "", nil),
+            (#"{"reason":"Shutdown","timestamp":17000"#, "Shutdown", 17_000),
+            (#"{"reason":"Shutdown","timest"#, "Shutdown", nil), (#"{"reason":"Shut"#, "", nil),
+            (#"{"reason":"Shutdown"} trailing"#, "Shutdown", nil),
+            (#"{"reason":7,"timestamp":"1700000000123"}"#, "", nil), (#"{"reason":"A","timestamp":1.5}"#, "A", nil),
+            (#"{"reason":"A","timestamp":99999999999999999999}"#, "A", nil),
+            (#"{"reason":"a\nb\u0000c"}"#, "a?b?c", nil),
+        ] as [(String, String, Int64?)])
     func bodies(text: String, reason: String, timestampMillis: Int64?) {
         let answer = Self.parse(text)
         #expect(answer.reason == reason)
@@ -24,7 +28,9 @@ import Testing
     }
 
     @Test func lengthIsBounded() {
-        #expect(Self.parse(#"{"reason":"\#(String(repeating: "a", count: 500))"}"#).reason == String(repeating: "a", count: 64))
+        #expect(
+            Self.parse(#"{"reason":"\#(String(repeating: "a", count: 500))"}"#).reason
+                == String(repeating: "a", count: 64))
         #expect(Self.parse(#"{"x":"\#(String(repeating: "a", count: 2_000))","reason":"late"}"#).reason == "")
     }
 

@@ -5,7 +5,8 @@ import Testing
 @Suite struct ProviderTokenClaimsTests {
     /// The vectors of RFC 4648 §10, without padding, and the two characters that differ from ordinary Base64.
     @Test(arguments: [
-        ("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("fooba", "Zm9vYmE"), ("foobar", "Zm9vYmFy"),
+        ("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("fooba", "Zm9vYmE"),
+        ("foobar", "Zm9vYmFy"),
     ])
     func base64URL(text: String, encoded: String) {
         #expect(String(decoding: ProviderTokenClaims.base64URL(Array(text.utf8)), as: UTF8.self) == encoded)
@@ -15,7 +16,8 @@ import Testing
         var bytes: [UInt8] = []
         for number in 0..<600 {
             let expected = Data(bytes).base64EncodedString()
-                .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
+                .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_").replacingOccurrences(
+                    of: "=", with: "")
             #expect(String(decoding: ProviderTokenClaims.base64URL(bytes), as: UTF8.self) == expected)
             bytes.append(UInt8(truncatingIfNeeded: number &* 167))
         }
@@ -29,7 +31,8 @@ import Testing
     }
 
     @Test func headerAndClaims() throws {
-        let input = ProviderTokenClaims.signingInput(keyID: "ABC123DEFG", teamID: "DEF123GHIJ", issuedAtSeconds: 1_437_179_036)
+        let input = ProviderTokenClaims.signingInput(
+            keyID: "ABC123DEFG", teamID: "DEF123GHIJ", issuedAtSeconds: 1_437_179_036)
         let parts = String(decoding: input, as: UTF8.self).split(separator: ".")
         #expect(parts.count == 2)
         let header = try Self.decoded(parts[0])
@@ -41,7 +44,8 @@ import Testing
     }
 
     @Test func theAuthorizationValue() {
-        let value = ProviderTokenClaims.authorizationValue(signingInput: Array("a.b".utf8), signature: [0xFF, 0xFE, 0xFD])
+        let value = ProviderTokenClaims.authorizationValue(
+            signingInput: Array("a.b".utf8), signature: [0xFF, 0xFE, 0xFD])
         #expect(String(decoding: value, as: UTF8.self) == "bearer a.b.__79")
     }
 }

@@ -5,21 +5,32 @@ import Testing
 @Suite struct ReasonTableTests {
     static let token = Verdict.tokenDead(invalidSinceMillis: nil, suspicious: true)
 
-    @Test(arguments: [
-        (400, "BadCollapseId", Verdict.messageRefused), (400, "BadDeviceToken", Self.token), (400, "BadExpirationDate", .messageRefused),
-        (400, "BadMessageId", .messageRefused), (400, "BadPriority", .messageRefused), (400, "BadTopic", .credentialRefused),
-        (400, "DeviceTokenNotForTopic", Self.token), (400, "DuplicateHeaders", .messageRefused), (400, "IdleTimeout", .connectionUnusable),
-        (400, "InvalidPushType", .messageRefused), (400, "MissingDeviceToken", .messageRefused), (400, "MissingTopic", .messageRefused),
-        (400, "PayloadEmpty", .messageRefused), (400, "TopicDisallowed", .credentialRefused), (403, "BadCertificate", .credentialRefused),
-        (403, "BadCertificateEnvironment", .credentialRefused), (403, "ExpiredProviderToken", .providerTokenExpired),
-        (403, "Forbidden", .credentialRefused), (403, "InvalidProviderToken", .credentialRefused),
-        (403, "MissingProviderToken", .credentialRefused), (403, "UnrelatedKeyIdInToken", .connectionUnusable),
-        (403, "BadEnvironmentKeyIdInToken", .credentialRefused), (403, "BadEnvironmentKeyInToken", .credentialRefused),
-        (404, "BadPath", .messageRefused), (405, "MethodNotAllowed", .messageRefused), (413, "PayloadTooLarge", .messageRefused),
-        (429, "TooManyProviderTokenUpdates", .providerTokenTooManyUpdates), (429, "TooManyRequests", .tokenThrottled),
-        (500, "InternalServerError", .serverBusy), (503, "ServiceUnavailable", .serverBusy), (503, "Service Unavailable", .serverBusy),
-        (503, "Shutdown", .connectionUnusable),
-    ] as [(UInt16, String, Verdict)])
+    @Test(
+        arguments: [
+            (400, "BadCollapseId", Verdict.messageRefused), (400, "BadDeviceToken", Self.token),
+            (400, "BadExpirationDate", .messageRefused),
+            (400, "BadMessageId", .messageRefused), (400, "BadPriority", .messageRefused),
+            (400, "BadTopic", .credentialRefused),
+            (400, "DeviceTokenNotForTopic", Self.token), (400, "DuplicateHeaders", .messageRefused),
+            (400, "IdleTimeout", .connectionUnusable),
+            (400, "InvalidPushType", .messageRefused), (400, "MissingDeviceToken", .messageRefused),
+            (400, "MissingTopic", .messageRefused),
+            (400, "PayloadEmpty", .messageRefused), (400, "TopicDisallowed", .credentialRefused),
+            (403, "BadCertificate", .credentialRefused),
+            (403, "BadCertificateEnvironment", .credentialRefused),
+            (403, "ExpiredProviderToken", .providerTokenExpired),
+            (403, "Forbidden", .credentialRefused), (403, "InvalidProviderToken", .credentialRefused),
+            (403, "MissingProviderToken", .credentialRefused), (403, "UnrelatedKeyIdInToken", .connectionUnusable),
+            (403, "BadEnvironmentKeyIdInToken", .credentialRefused),
+            (403, "BadEnvironmentKeyInToken", .credentialRefused),
+            (404, "BadPath", .messageRefused), (405, "MethodNotAllowed", .messageRefused),
+            (413, "PayloadTooLarge", .messageRefused),
+            (429, "TooManyProviderTokenUpdates", .providerTokenTooManyUpdates),
+            (429, "TooManyRequests", .tokenThrottled),
+            (500, "InternalServerError", .serverBusy), (503, "ServiceUnavailable", .serverBusy),
+            (503, "Service Unavailable", .serverBusy),
+            (503, "Shutdown", .connectionUnusable),
+        ] as [(UInt16, String, Verdict)])
     func everyReason(status: UInt16, reason: String, verdict: Verdict) {
         #expect(ReasonTable.verdict(status: status, reason: reason, timestampMillis: nil) == verdict)
         #expect(ReasonTable.isKnown(reason))
@@ -42,20 +53,26 @@ import Testing
 
     @Test func aDisallowedTopicIsTriedOnceOnAnotherConnection() {
         #expect(
-            ReasonTable.verdict(status: 400, reason: "TopicDisallowed", timestampMillis: nil, mayTryAnotherConnection: true)
+            ReasonTable.verdict(
+                status: 400, reason: "TopicDisallowed", timestampMillis: nil, mayTryAnotherConnection: true)
                 == .connectionUnusable)
         #expect(
-            ReasonTable.verdict(status: 400, reason: "TopicDisallowed", timestampMillis: nil, mayTryAnotherConnection: false)
+            ReasonTable.verdict(
+                status: 400, reason: "TopicDisallowed", timestampMillis: nil, mayTryAnotherConnection: false)
                 == .credentialRefused)
     }
 
-    @Test(arguments: [
-        (200, .accepted), (201, .accepted), (400, .messageRefused), (404, .messageRefused), (405, .messageRefused), (413, .messageRefused),
-        (418, .messageRefused), (401, .credentialRefused), (403, .credentialRefused), (407, .credentialRefused),
-        (410, .tokenDead(invalidSinceMillis: 5, suspicious: false)), (429, .tokenThrottled), (408, .serverBusy), (425, .serverBusy),
-        (421, .connectionUnusable), (500, .serverBusy), (502, .serverBusy), (503, .serverBusy), (599, .serverBusy), (0, .serverBusy),
-        (302, .serverBusy), (.max, .serverBusy),
-    ] as [(UInt16, Verdict)])
+    @Test(
+        arguments: [
+            (200, .accepted), (201, .accepted), (400, .messageRefused), (404, .messageRefused), (405, .messageRefused),
+            (413, .messageRefused),
+            (418, .messageRefused), (401, .credentialRefused), (403, .credentialRefused), (407, .credentialRefused),
+            (410, .tokenDead(invalidSinceMillis: 5, suspicious: false)), (429, .tokenThrottled), (408, .serverBusy),
+            (425, .serverBusy),
+            (421, .connectionUnusable), (500, .serverBusy), (502, .serverBusy), (503, .serverBusy), (599, .serverBusy),
+            (0, .serverBusy),
+            (302, .serverBusy), (.max, .serverBusy),
+        ] as [(UInt16, Verdict)])
     func unknownReasonsGoByTheirStatus(status: UInt16, verdict: Verdict) {
         for reason in ["", "SomethingNew"] {
             #expect(ReasonTable.verdict(status: status, reason: reason, timestampMillis: 5) == verdict)

@@ -47,9 +47,12 @@ import Testing
             let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
             var digits: [UInt8] = []
             Hex.append(bytes.span, to: &digits)
-            #expect(String(decoding: digits, as: UTF8.self) == bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+            #expect(
+                String(decoding: digits, as: UTF8.self)
+                    == bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
             var decoded: [UInt8] = []
-            let isDecoded = Hex.decode(Array(String(decoding: digits, as: UTF8.self).uppercased().utf8).span, to: &decoded)
+            let isDecoded = Hex.decode(
+                Array(String(decoding: digits, as: UTF8.self).uppercased().utf8).span, to: &decoded)
             #expect(isDecoded && decoded == bytes)
         }
     }
@@ -79,7 +82,9 @@ import Testing
 }
 
 @Suite struct JSONBytesTests {
-    @Test(arguments: ["", "plain", "a\"b\\c/d", "\u{0}\u{1}\u{8}\t\n\u{B}\u{C}\r\u{1F} \u{7F}", "é€🍕\u{10FFFF}", "\u{2028}"])
+    @Test(arguments: [
+        "", "plain", "a\"b\\c/d", "\u{0}\u{1}\u{8}\t\n\u{B}\u{C}\r\u{1F} \u{7F}", "é€🍕\u{10FFFF}", "\u{2028}",
+    ])
     func anyTextComesBack(_ text: String) throws {
         var json: [UInt8] = []
         JSONBytes.appendString(text, to: &json)
@@ -96,11 +101,17 @@ import Testing
     func anyBytesGiveValidJSON(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         for _ in 0..<200 {
-            let bytes = (0..<Int.random(in: 0..<30, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+            let bytes = (0..<Int.random(in: 0..<30, using: &random)).map { _ in
+                UInt8.random(in: 0...255, using: &random)
+            }
             var json: [UInt8] = []
             JSONBytes.appendString(bytes.span, to: &json)
             let text = try JSONSerialization.jsonObject(with: Data(json), options: .fragmentsAllowed) as? String
-            if let original = String(validating: bytes, as: UTF8.self) { #expect(text == original) } else { #expect(text != nil) }
+            if let original = String(validating: bytes, as: UTF8.self) {
+                #expect(text == original)
+            } else {
+                #expect(text != nil)
+            }
         }
     }
 

@@ -14,8 +14,10 @@ import Testing
     ]
     /// What mutations put in: the words and signs on which the decoder turns.
     private static let pieces: [String] = [
-        "\"", "\\", "{", "}", "[", "]", ",", ":", "0", "-", ".", "e", "1e9", "null", "true", "\\u", "\\ud800", "\\udc00", "é", "\u{0}", " ",
-        "\"event\":\"end\"", "\"to\":{}", "\"alert\":{}", "\"x-a\":1", "\"token\":\"ab\"", "\"priority\":5", "{\"a\":", "[[[[[[[[", "\u{FEFF}",
+        "\"", "\\", "{", "}", "[", "]", ",", ":", "0", "-", ".", "e", "1e9", "null", "true", "\\u", "\\ud800",
+        "\\udc00", "é", "\u{0}", " ",
+        "\"event\":\"end\"", "\"to\":{}", "\"alert\":{}", "\"x-a\":1", "\"token\":\"ab\"", "\"priority\":5", "{\"a\":",
+        "[[[[[[[[", "\u{FEFF}",
     ]
 
     static func mutated(_ random: inout SplitMix64) -> [UInt8] {
@@ -65,7 +67,9 @@ import Testing
     func noise(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         for _ in 0..<500 {
-            var bytes = (0..<Int.random(in: 0..<60, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+            var bytes = (0..<Int.random(in: 0..<60, using: &random)).map { _ in
+                UInt8.random(in: 0...255, using: &random)
+            }
             if Bool.random(using: &random) { bytes.insert(UInt8(ascii: "{"), at: 0) }
             #expect(throws: EventRejection.self) { try decode(bytes: bytes) }
         }
@@ -86,7 +90,10 @@ import Testing
         var random = SplitMix64(seed: seed)
         for _ in 0..<50 {
             let state = RandomJSON.object(&random, depth: 5)
-            let fields = [#""event":"update""#, #""content-state"\#(RandomJSON.space(&random)):\#(state)"#, #""x-b":\#(RandomJSON.value(&random, depth: 3))"#]
+            let fields = [
+                #""event":"update""#, #""content-state"\#(RandomJSON.space(&random)):\#(state)"#,
+                #""x-b":\#(RandomJSON.value(&random, depth: 3))"#,
+            ]
             let json = "{" + fields.shuffled(using: &random).joined(separator: RandomJSON.space(&random) + ",") + "}"
             let (event, value) = try decode(json)
             #expect(value.text(event.contentStateInValue) == state.trimmingCharacters(in: .whitespacesAndNewlines))
@@ -98,7 +105,9 @@ import Testing
         let parsed: Any
         do {
             parsed = try JSONSerialization.jsonObject(with: Data(bytes))
-        } catch let error as NSError where (error.userInfo[NSDebugDescriptionErrorKey] as? String)?.contains("not representable") == true {
+        } catch let error as NSError
+            where (error.userInfo[NSDebugDescriptionErrorKey] as? String)?.contains("not representable") == true
+        {
             return  // Legal JSON (RFC 8259 §6 sets no range), but no Double.
         }
         let object = try #require(parsed as? [String: Any])
@@ -128,13 +137,17 @@ import Testing
         var digits: [UInt8] = []
         Hex.append(event.text.span.extracting(event.tokenInText.range), to: &digits)
         #expect(String(decoding: digits, as: UTF8.self) == token.lowercased())
-        #expect((object["audience"] ?? to["audience"] ?? to["channel"]) as? String ?? "" == event.text.text(event.audienceInText))
+        #expect(
+            (object["audience"] ?? to["audience"] ?? to["channel"]) as? String ?? ""
+                == event.text.text(event.audienceInText))
     }
 }
 
 /// Writes random JSON in all its spellings.
 enum RandomJSON {
-    static func space(_ random: inout SplitMix64) -> String { ["", "", "", " ", "\t", "\r\n", "  "].randomElement(using: &random)! }
+    static func space(_ random: inout SplitMix64) -> String {
+        ["", "", "", " ", "\t", "\r\n", "  "].randomElement(using: &random)!
+    }
 
     static func value(_ random: inout SplitMix64, depth: Int) -> String {
         let value =
@@ -144,7 +157,9 @@ enum RandomJSON {
             case 2, 3: Self.number(&random)
             case 4, 5: Self.string(&random)
             case 6:
-                "[" + (0..<Int.random(in: 0..<4, using: &random)).map { _ in Self.value(&random, depth: depth - 1) }.joined(separator: ",")
+                "["
+                    + (0..<Int.random(in: 0..<4, using: &random)).map { _ in Self.value(&random, depth: depth - 1) }
+                    .joined(separator: ",")
                     + Self.space(&random) + "]"
             default: Self.object(&random, depth: depth - 1)
             }
@@ -154,7 +169,8 @@ enum RandomJSON {
     static func object(_ random: inout SplitMix64, depth: Int) -> String {
         let members = (0..<Int.random(in: 0..<5, using: &random)).map { number in
             // Numbered names: what a parser makes of equal ones is its own business.
-            Self.space(&random) + "\"\(number)" + Self.string(&random).dropFirst() + Self.space(&random) + ":" + Self.value(&random, depth: depth - 1)
+            Self.space(&random) + "\"\(number)" + Self.string(&random).dropFirst() + Self.space(&random) + ":"
+                + Self.value(&random, depth: depth - 1)
         }
         return "{" + members.joined(separator: ",") + Self.space(&random) + "}"
     }
@@ -165,15 +181,20 @@ enum RandomJSON {
         let fraction = Bool.random(using: &random) ? "" : ".\(Int.random(in: 0..<100_000, using: &random))"
         let exponent =
             Bool.random(using: &random)
-            ? "" : ["e", "E"].randomElement(using: &random)! + ["", "+", "-"].randomElement(using: &random)! + "\(Int.random(in: 0..<20, using: &random))"
+            ? ""
+            : ["e", "E"].randomElement(using: &random)! + ["", "+", "-"].randomElement(using: &random)!
+                + "\(Int.random(in: 0..<20, using: &random))"
         return sign + whole + fraction + exponent
     }
 
     static func string(_ random: inout SplitMix64) -> String {
         let pieces = [
-            "a", "Z", "0", " ", "driver", "é", "€", "🍕", "\u{7F}", "\\\"", "\\\\", "\\/", "\\b", "\\f", "\\n", "\\r", "\\t", "\\u0041", "\\u00e9",
+            "a", "Z", "0", " ", "driver", "é", "€", "🍕", "\u{7F}", "\\\"", "\\\\", "\\/", "\\b", "\\f", "\\n", "\\r",
+            "\\t", "\\u0041", "\\u00e9",
             "\\ud83c\\udf55", "'", "{", "]", ":", ",",
         ]
-        return "\"" + (0..<Int.random(in: 0..<12, using: &random)).map { _ in pieces.randomElement(using: &random)! }.joined() + "\""
+        return "\""
+            + (0..<Int.random(in: 0..<12, using: &random)).map { _ in pieces.randomElement(using: &random)! }.joined()
+            + "\""
     }
 }

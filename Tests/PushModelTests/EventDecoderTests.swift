@@ -25,14 +25,19 @@ import Testing
         #expect(event.dismissalDateSeconds == nil)
         #expect(event.expiresSeconds == nil)
         #expect(event.text.text(event.appInText) == "com.example.pizza")
-        #expect(value.text(event.contentStateInValue) == #"{"driverName": "Anne", "estimatedDeliveryTime": 1659416400}"#)
+        #expect(
+            value.text(event.contentStateInValue) == #"{"driverName": "Anne", "estimatedDeliveryTime": 1659416400}"#)
         #expect(
             value.text(event.alertInValue)
                 == #"{"title": {"loc-key": "%@ is knocked down!", "loc-args": ["Power Panda"]}, "body": "Use a potion!", "sound": "HeroDown.mp4"}"#
         )
         #expect(value.text(event.relevanceScoreInValue) == "100")
-        #expect(event.attributesInValue.isEmpty && event.attributesTypeInValue.isEmpty && event.inputPushChannelInValue.isEmpty)
-        #expect(event.activityInText.isEmpty && event.audienceInText.isEmpty && event.tokenInText.isEmpty && event.eventIDInText.isEmpty)
+        #expect(
+            event.attributesInValue.isEmpty && event.attributesTypeInValue.isEmpty
+                && event.inputPushChannelInValue.isEmpty)
+        #expect(
+            event.activityInText.isEmpty && event.audienceInText.isEmpty && event.tokenInText.isEmpty
+                && event.eventIDInText.isEmpty)
     }
 
     @Test func aStart() throws {
@@ -60,7 +65,8 @@ import Testing
 
     @Test func aRegistration() throws {
         let (event, _) = try decode(
-            #"{"event":"register","token":"80E0","app":"com.example.pizza","environment":"production","frequent-updates":true}"#)
+            #"{"event":"register","token":"80E0","app":"com.example.pizza","environment":"production","frequent-updates":true}"#
+        )
         #expect(event.kind == .register)
         #expect(event.target == .activity)
         #expect(event.environment == .production)
@@ -92,7 +98,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (#""activity":"a/1""#, EventTarget.activity), (#""audience":"match-7""#, .audience), (#""channel":"dHN0+/8=""#, .channel),
+        (#""activity":"a/1""#, EventTarget.activity), (#""audience":"match-7""#, .audience),
+        (#""channel":"dHN0+/8=""#, .channel),
         (#""token":"ab""#, .token), (#""x-note":[1],"token":"ab","environment":"development""#, .token),
     ])
     func targets(to: String, target: EventTarget) throws {
@@ -183,6 +190,8 @@ import Testing
             rejection(nested(65))
                 == EventRejection(
                     field: "content-state",
-                    reason: "is not valid JSON: at byte 101 of the record's value, objects and arrays are nested more than 64 deep"))
+                    reason:
+                        "is not valid JSON: at byte 101 of the record's value, objects and arrays are nested more than 64 deep"
+                ))
     }
 }

@@ -7,7 +7,9 @@ import Testing
         var json: String
         var field: String
         var reason: String
-        init(_ json: String, _ field: String, _ reason: String) { (self.json, self.field, self.reason) = (json, field, reason) }
+        init(_ json: String, _ field: String, _ reason: String) {
+            (self.json, self.field, self.reason) = (json, field, reason)
+        }
         var testDescription: String { "\(self.field) in \(self.json.prefix(60))" }
     }
 
@@ -47,16 +49,21 @@ import Testing
         Case(
             #"{"event":"updates","content-state":{}}"#, "event",
             #"is "updates": expected “register”, “unregister”, “start”, “update” or “end”. Did you mean “update”?"#),
-        Case(#"{"event":"stop"}"#, "event", #"is "stop": expected “register”, “unregister”, “start”, “update” or “end”"#),
+        Case(
+            #"{"event":"stop"}"#, "event", #"is "stop": expected “register”, “unregister”, “start”, “update” or “end”"#),
         Case(#"{"event":3}"#, "event", "is 3: expected the kind of the event"),
         Case(Self.update(#""app":"""#), "app", "is empty: expected an app's bundle id"),
         Case(Self.update(#""app":7"#), "app", "is 7: expected an app's bundle id"),
         Case(
             Self.update(#""app":null"#), "app",
             "is null: expected an app's bundle id; leave the field out when there is none"),
-        Case(Self.update(#""app":"\#(String(repeating: "a", count: 256))""#), "app", "has 256 bytes: at most 255 are allowed"),
+        Case(
+            Self.update(#""app":"\#(String(repeating: "a", count: 256))""#), "app",
+            "has 256 bytes: at most 255 are allowed"),
         Case(Self.update(#""id":12"#), "id", "is 12: expected a string"),
-        Case(Self.update(#""id":"\#(String(repeating: "é", count: 129))""#), "id", "has 258 bytes: at most 256 are allowed"),
+        Case(
+            Self.update(#""id":"\#(String(repeating: "é", count: 129))""#), "id",
+            "has 258 bytes: at most 256 are allowed"),
         Case(Self.update(#""priority":1"#), "priority", "is 1: expected 10, 5, “high” or “low”"),
         Case(Self.update(#""priority":10.0"#), "priority", "is 10.0: expected 10, 5, “high” or “low”"),
         Case(Self.update(#""priority":"10""#), "priority", #"is "10": expected 10, 5, “high” or “low”"#),
@@ -81,21 +88,27 @@ import Testing
             "is 1685952000000: expected whole seconds since 1970; this looks like milliseconds, divide it by 1,000"),
         Case(
             Self.update(#""timestamp":1685952000000000"#), "timestamp",
-            "is 1685952000000000: expected whole seconds since 1970; this looks like microseconds, divide it by 1,000,000"),
+            "is 1685952000000000: expected whole seconds since 1970; this looks like microseconds, divide it by 1,000,000"
+        ),
         Case(
             Self.update(#""timestamp":1685952000000000000"#), "timestamp",
-            "is 1685952000000000000: expected whole seconds since 1970; this looks like nanoseconds, divide it by 1,000,000,000"),
+            "is 1685952000000000000: expected whole seconds since 1970; this looks like nanoseconds, divide it by 1,000,000,000"
+        ),
         Case(
             Self.update(#""timestamp":99999999999999999999999999"#), "timestamp",
-            "is 99999999999999999999999999: expected whole seconds since 1970; this looks like nanoseconds, divide it by 1,000,000,000"),
+            "is 99999999999999999999999999: expected whole seconds since 1970; this looks like nanoseconds, divide it by 1,000,000,000"
+        ),
         Case(
             Self.update(#""timestamp":10000000000"#), "timestamp",
             "is 10000000000: expected whole seconds since 1970; this is after the year 2286"),
-        Case(Self.update(#""timestamp":-1"#), "timestamp", "is -1: expected whole seconds since 1970; this is negative"),
+        Case(
+            Self.update(#""timestamp":-1"#), "timestamp", "is -1: expected whole seconds since 1970; this is negative"),
         Case(
             Self.update(#""timestamp":-99999999999999999999999999"#), "timestamp",
             "is -99999999999999999999999999: expected whole seconds since 1970; this is negative"),
-        Case(Self.update(#""timestamp":01685952000"#), "timestamp", Self.invalid(50, "the number is not spelled as JSON allows")),
+        Case(
+            Self.update(#""timestamp":01685952000"#), "timestamp",
+            Self.invalid(50, "the number is not spelled as JSON allows")),
         Case(
             Self.update(#""stale-date":900"#), "stale-date",
             "is 900: expected whole seconds since 1970; this looks like a duration, or a date counted from 2001"),
@@ -109,7 +122,9 @@ import Testing
             #"{"event":"end","dismissal-date":"now"}"#, "dismissal-date",
             #"is "now": expected whole seconds since 1970, a number without quotes"#),
         Case(Self.update(#""relevance-score":"high""#), "relevance-score", #"is "high": expected a number"#),
-        Case(Self.update(#""relevance-score":1e999"#), "relevance-score", "is 1e999: expected a number a double can hold"),
+        Case(
+            Self.update(#""relevance-score":1e999"#), "relevance-score", "is 1e999: expected a number a double can hold"
+        ),
         Case(
             Self.update(#""relevance-score":\#(String(repeating: "9", count: 310))"#), "relevance-score",
             "is \(String(repeating: "9", count: 40))…: expected a number a double can hold"),
@@ -123,22 +138,32 @@ import Testing
     ]
 
     static let foreignFields = [
-        Case(#"{"event":"update","content_state":{}}"#, "content_state", "is not a field of an event. Did you mean “content-state”?"),
-        Case(#"{"event":"update","contentState":{}}"#, "contentState", "is not a field of an event. Did you mean “content-state”?"),
-        Case(#"{"event":"update","content-sate":{}}"#, "content-sate", "is not a field of an event. Did you mean “content-state”?"),
+        Case(
+            #"{"event":"update","content_state":{}}"#, "content_state",
+            "is not a field of an event. Did you mean “content-state”?"),
+        Case(
+            #"{"event":"update","contentState":{}}"#, "contentState",
+            "is not a field of an event. Did you mean “content-state”?"),
+        Case(
+            #"{"event":"update","content-sate":{}}"#, "content-sate",
+            "is not a field of an event. Did you mean “content-state”?"),
         Case(Self.update(#""staleDate":1"#), "staleDate", "is not a field of an event. Did you mean “stale-date”?"),
         Case(Self.update(#""prioritiy":1"#), "prioritiy", "is not a field of an event. Did you mean “priority”?"),
         Case(Self.update(#""evnet":1"#), "evnet", "is not a field of an event. Did you mean “event”?"),
-        Case(Self.update(#""apns-priority":1"#), "apns-priority", "is not a field of an event. Did you mean “priority”?"),
+        Case(
+            Self.update(#""apns-priority":1"#), "apns-priority", "is not a field of an event. Did you mean “priority”?"),
         Case(Self.update(#""topic":1"#), "topic", "is not a field of an event. Did you mean “app”?"),
         Case(Self.update(#""start-token":"ab""#), "start-token", "is not a field of an event: it belongs inside “to”"),
         Case(Self.update(#""sound":"ab""#), "sound", "is not a field of an event: it belongs inside “alert”"),
-        Case(#"{"aps":{}}"#, "aps", "is not a field of an event: write what stands inside “aps” directly into the event"),
         Case(
-            Self.update(#""colour":"red""#), "colour", "is not a field of an event. Fields of your own may begin with “x-”"),
+            #"{"aps":{}}"#, "aps", "is not a field of an event: write what stands inside “aps” directly into the event"),
+        Case(
+            Self.update(#""colour":"red""#), "colour",
+            "is not a field of an event. Fields of your own may begin with “x-”"),
         Case(Self.update(#""":1"#), "", "is not a field of an event. Fields of your own may begin with “x-”"),
         Case(
-            Self.update(#""\u0000\n\#(String(repeating: "é", count: 30))":1"#), "  \(String(repeating: "é", count: 19))…",
+            Self.update(#""\u0000\n\#(String(repeating: "é", count: 30))":1"#),
+            "  \(String(repeating: "é", count: 19))…",
             "is not a field of an event. Fields of your own may begin with “x-”"),
         Case(Self.update(#""X-a":1"#), "X-a", "is not a field of an event. Fields of your own may begin with “x-”"),
     ]
@@ -155,7 +180,8 @@ import Testing
         Case(
             Self.update(#""environment":"production""#), "environment",
             "does not apply to “update”: write it inside “to”, next to the token"),
-        Case(Self.update(#""audience":"a""#), "audience", #"does not apply to “update”: write {"to": {"audience": …}}"#),
+        Case(
+            Self.update(#""audience":"a""#), "audience", #"does not apply to “update”: write {"to": {"audience": …}}"#),
         Case(
             Self.update(#""frequent-updates":true"#), "frequent-updates",
             "does not apply to “update”: only to “register” or “unregister”"),
@@ -169,7 +195,8 @@ import Testing
             #"{"event":"register"}"#, "token",
             "is missing: “register” needs the activity's token, or an “audience” (then the record's key is the token)"),
         Case(
-            #"{"event":"start","content-state":{},"attributes-type":"T","attributes":{},"alert":{"title":"","body":""}}"#, "to",
+            #"{"event":"start","content-state":{},"attributes-type":"T","attributes":{},"alert":{"title":"","body":""}}"#,
+            "to",
             #"is missing: “start” needs {"start-token": …}, the push-to-start token"#),
         Case(Self.start("", to: #"{"token":"ab"}"#), "to.token", "cannot start an activity: expected “start-token”"),
         Case(
@@ -187,7 +214,8 @@ import Testing
             Self.start(#","input-push-channel":"not base64""#), "input-push-channel",
             #"is "not base64": expected a channel id in base64, as APNs gave it"#),
         Case(
-            #"{"event":"start","to":{"start-token":"ab"},"content-state":{},"attributes-type":"T","attributes":{}}"#, "alert",
+            #"{"event":"start","to":{"start-token":"ab"},"content-state":{},"attributes-type":"T","attributes":{}}"#,
+            "alert",
             "is missing: “start” needs it"),
         Case(
             #"{"event":"start","to":{"start-token":"ab"},"content-state":{},"attributes-type":"T","alert":{"title":"","body":""}}"#,
@@ -198,7 +226,9 @@ import Testing
         Case(
             #"{"event":"start","to":{"start-token":"ab"},"attributes-type":"T","attributes":{},"alert":{"title":"","body":""}}"#,
             "content-state", "is missing: “start” needs it"),
-        Case(#"{"event":"start","attributes-type":""}"#, "attributes-type", "is empty: expected the name of the attributes' Swift type"),
+        Case(
+            #"{"event":"start","attributes-type":""}"#, "attributes-type",
+            "is empty: expected the name of the attributes' Swift type"),
         Case(#"{"event":"start","attributes":"{}"}"#, "attributes", #"is "{}": expected a JSON object"#),
         Case(
             Self.to(#"{"start-token":"ab"}"#), "to.start-token",
@@ -206,20 +236,25 @@ import Testing
         Case(
             #"{"event":"end","to":{"start-token":"ab"}}"#, "to.start-token",
             "starts activities only: “end” goes to “activity” or “token”"),
-        Case(#"{"event":"register","token":"ab","frequent-updates":1}"#, "frequent-updates", "is 1: expected true or false"),
         Case(
-            #"{"event":"register","token":"ab","frequent-updates":"true"}"#, "frequent-updates", #"is "true": expected true or false"#),
+            #"{"event":"register","token":"ab","frequent-updates":1}"#, "frequent-updates",
+            "is 1: expected true or false"),
+        Case(
+            #"{"event":"register","token":"ab","frequent-updates":"true"}"#, "frequent-updates",
+            #"is "true": expected true or false"#),
     ]
 
     static let targets = [
         Case(Self.to(#""a-1""#), "to", #"is "a-1": expected an object such as {"activity": id}"#),
         Case(
-            Self.to("{}"), "to", "names no address: expected “activity”, “audience”, “channel”, “token” or “start-token”"),
+            Self.to("{}"), "to",
+            "names no address: expected “activity”, “audience”, “channel”, “token” or “start-token”"),
         Case(
             Self.to(#"{"environment":"production"}"#), "to",
             "names no address: expected “activity”, “audience”, “channel”, “token” or “start-token”"),
         Case(
-            Self.to(#"{"activity":"a","token":"ab"}"#), "to.token", "comes with “to.activity”: expected one address only"),
+            Self.to(#"{"activity":"a","token":"ab"}"#), "to.token",
+            "comes with “to.activity”: expected one address only"),
         Case(Self.to(#"{"activity":"a","activity":"a"}"#), "to.activity", "is given twice"),
         Case(
             Self.to(#"{"activity":"a","environment":"production"}"#), "to.environment",
@@ -233,28 +268,38 @@ import Testing
         Case(Self.to(#"{"startToken":"ab"}"#), "to.startToken", "is not a field of “to”. Did you mean “start-token”?"),
         Case(
             Self.to(#"{"device":"ab"}"#), "to.device",
-            "is not a field of “to”: expected “activity”, “audience”, “channel”, “token”, “start-token” or “environment”"),
+            "is not a field of “to”: expected “activity”, “audience”, “channel”, “token”, “start-token” or “environment”"
+        ),
         Case(Self.to(#"{"activity":""}"#), "to.activity", "is empty: expected an activity id"),
         Case(Self.to(#"{"activity":7}"#), "to.activity", "is 7: expected an activity id"),
         Case(
             Self.to(#"{"activity":"\#(String(repeating: "a", count: 257))"}"#), "to.activity",
             "has 257 bytes: at most 256 are allowed"),
         Case(Self.to(#"{"audience":""}"#), "to.audience", "is empty: expected an audience id"),
-        Case(Self.to(#"{"channel":"===="}"#), "to.channel", #"is "====": expected a channel id in base64, as APNs gave it"#),
-        Case(Self.to(#"{"channel":"a=b"}"#), "to.channel", #"is "a=b": expected a channel id in base64, as APNs gave it"#),
+        Case(
+            Self.to(#"{"channel":"===="}"#), "to.channel",
+            #"is "====": expected a channel id in base64, as APNs gave it"#),
+        Case(
+            Self.to(#"{"channel":"a=b"}"#), "to.channel", #"is "a=b": expected a channel id in base64, as APNs gave it"#
+        ),
         Case(Self.to(#"{"channel":""}"#), "to.channel", #"is "": expected a channel id in base64, as APNs gave it"#),
         Case(
             Self.to(#"{"channel":"\#(String(repeating: "a", count: 257))"}"#), "to.channel",
             "has 257 bytes: at most 256 are allowed"),
-        Case(Self.to(#"{"token":"abc"}"#), "to.token", "has 3 hexadecimal digits: expected an even number; it may have been cut off"),
+        Case(
+            Self.to(#"{"token":"abc"}"#), "to.token",
+            "has 3 hexadecimal digits: expected an even number; it may have been cut off"),
         Case(Self.to(#"{"token":""}"#), "to.token", "is empty: expected hexadecimal digits"),
         Case(
             Self.to(#"{"token":"3q2+7w=="}"#), "to.token",
-            "is not hexadecimal at character 2 of 8: expected the digits 0-9 and a-f only, not base64 and without spaces or brackets"),
+            "is not hexadecimal at character 2 of 8: expected the digits 0-9 and a-f only, not base64 and without spaces or brackets"
+        ),
         Case(
             Self.to(#"{"token":"<ab cd>"}"#), "to.token",
-            "is not hexadecimal at character 1 of 7: expected the digits 0-9 and a-f only, not base64 and without spaces or brackets"),
-        Case(Self.to(#"{"token":[1,2]}"#), "to.token", "is no string but array: expected a token in hexadecimal digits"),
+            "is not hexadecimal at character 1 of 7: expected the digits 0-9 and a-f only, not base64 and without spaces or brackets"
+        ),
+        Case(
+            Self.to(#"{"token":[1,2]}"#), "to.token", "is no string but array: expected a token in hexadecimal digits"),
         Case(
             #"{"event":"register","token":"\#(String(repeating: "ab", count: 257))"}"#, "token",
             "has 514 hexadecimal digits: at most 512 are allowed"),
@@ -266,21 +311,30 @@ import Testing
         Case(Self.alert(#"{"title":"a"}"#), "alert.body", "is missing: an alert needs “title” and “body”"),
         Case(Self.alert(#"{"body":"a","sound":"s"}"#), "alert.title", "is missing: an alert needs “title” and “body”"),
         Case(Self.alert(#"{"title":"a","title":"a"}"#), "alert.title", "is given twice"),
-        Case(Self.alert(#"{"title":1}"#), "alert.title", #"is 1: expected a string or {"loc-key": …, "loc-args": […]}"#),
+        Case(
+            Self.alert(#"{"title":1}"#), "alert.title", #"is 1: expected a string or {"loc-key": …, "loc-args": […]}"#),
         Case(Self.alert(#"{"title":{}}"#), "alert.title.loc-key", "is missing: expected the name of a localized text"),
         Case(
-            Self.alert(#"{"title":{"loc-args":[]}}"#), "alert.title.loc-key", "is missing: expected the name of a localized text"),
-        Case(Self.alert(#"{"body":{"loc-key":""}}"#), "alert.body.loc-key", "is empty: expected the name of a localized text"),
+            Self.alert(#"{"title":{"loc-args":[]}}"#), "alert.title.loc-key",
+            "is missing: expected the name of a localized text"),
+        Case(
+            Self.alert(#"{"body":{"loc-key":""}}"#), "alert.body.loc-key",
+            "is empty: expected the name of a localized text"),
         Case(Self.alert(#"{"body":{"loc-key":"k","loc-key":"k"}}"#), "alert.body.loc-key", "is given twice"),
         Case(Self.alert(#"{"body":{"loc-args":[],"loc-args":[]}}"#), "alert.body.loc-args", "is given twice"),
-        Case(Self.alert(#"{"body":{"loc-args":["a",5]}}"#), "alert.body.loc-args", "is 5: expected an array of strings"),
-        Case(Self.alert(#"{"body":{"loc-args":"a"}}"#), "alert.body.loc-args", #"is "a": expected an array of strings"#),
         Case(
-            Self.alert(#"{"body":{"loc-args":["a",]}}"#), "alert.body.loc-args", Self.invalid(70, "a JSON value was expected")),
+            Self.alert(#"{"body":{"loc-args":["a",5]}}"#), "alert.body.loc-args", "is 5: expected an array of strings"),
+        Case(
+            Self.alert(#"{"body":{"loc-args":"a"}}"#), "alert.body.loc-args", #"is "a": expected an array of strings"#),
+        Case(
+            Self.alert(#"{"body":{"loc-args":["a",]}}"#), "alert.body.loc-args",
+            Self.invalid(70, "a JSON value was expected")),
         Case(
             Self.alert(#"{"body":{"loc-args":["a" "b"]}}"#), "alert.body.loc-args",
             Self.invalid(70, "“,” or the closing bracket was expected")),
-        Case(Self.alert(#"{"title":{"key":"k"}}"#), "alert.title.key", "is not a field of “alert.title”: expected “loc-key” or “loc-args”"),
+        Case(
+            Self.alert(#"{"title":{"key":"k"}}"#), "alert.title.key",
+            "is not a field of “alert.title”: expected “loc-key” or “loc-args”"),
         Case(
             Self.alert(#"{"title":{"locKey":"k"}}"#), "alert.title.locKey",
             "is not a field of “alert.title”. Did you mean “loc-key”?"),
@@ -291,7 +345,9 @@ import Testing
             Self.alert(#"{"loc-args":[]}"#), "alert.loc-args",
             #"belongs to ordinary notifications: a Live Activity takes {"body": {"loc-key": …, "loc-args": […]}}"#),
         Case(Self.alert(#"{"tilte":"k"}"#), "alert.tilte", "is not a field of “alert”. Did you mean “title”?"),
-        Case(Self.alert(#"{"subtitle":"k"}"#), "alert.subtitle", "is not a field of “alert”: expected “title”, “body” or “sound”"),
+        Case(
+            Self.alert(#"{"subtitle":"k"}"#), "alert.subtitle",
+            "is not a field of “alert”: expected “title”, “body” or “sound”"),
         Case(Self.alert(#"{"x-a":1}"#), "alert.x-a", "is not a field of “alert”: expected “title”, “body” or “sound”"),
         Case(Self.alert(#"{"sound":""}"#), "alert.sound", "is empty: expected a file's name or “default”"),
         Case(Self.alert(#"{"sound":1}"#), "alert.sound", "is 1: expected a file's name or “default”"),
@@ -307,7 +363,8 @@ import Testing
         let broken = [
             #"{"event":"register","token":"\#(token)a"}"#, #"{"event":"register","token":"\#(token)g0"}"#,
             #"{"event":"register","token":["\#(token)"]}"#, #"{"event":"register","token":{"hex":"\#(token)"}}"#,
-            Self.update(#""to":{"token":"\#(token)0"}"#), #"{"event":"register","token":"\#(token)","environment":"x"}"#,
+            Self.update(#""to":{"token":"\#(token)0"}"#),
+            #"{"event":"register","token":"\#(token)","environment":"x"}"#,
         ]
         for json in broken {
             let found = rejection(json)

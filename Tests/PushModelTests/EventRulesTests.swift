@@ -16,9 +16,12 @@ import Testing
         #expect(check(Array("a".utf8)) == nil)
         #expect(check([UInt8](repeating: 0x61, count: 256)) == nil)
         #expect(check(Array("🍕".utf8)) == nil)
-        #expect(check([]) == EventRejection(field: "key", reason: "is empty: expected the activity, audience or channel id"))
         #expect(
-            check([UInt8](repeating: 0x61, count: 257)) == EventRejection(field: "key", reason: "has 257 bytes: at most 256 are allowed"))
+            check([]) == EventRejection(field: "key", reason: "is empty: expected the activity, audience or channel id")
+        )
+        #expect(
+            check([UInt8](repeating: 0x61, count: 257))
+                == EventRejection(field: "key", reason: "has 257 bytes: at most 256 are allowed"))
         #expect(check([0x61, 0xFF]) == EventRejection(field: "key", reason: "is not UTF-8: the fault is at byte 1"))
     }
 
@@ -49,6 +52,8 @@ import Testing
             EventRules.payloadTooLarge(byteCount: 4_412, limit: 4_096, content: content, alertByteCount: 300)
                 == EventRejection(
                     field: "payload",
-                    reason: "would have 4412 bytes: APNs takes at most 4096 (of these: attributes 3000, content-state 900, alert 300)"))
+                    reason:
+                        "would have 4412 bytes: APNs takes at most 4096 (of these: attributes 3000, content-state 900, alert 300)"
+                ))
     }
 }

@@ -14,9 +14,12 @@ import Testing
     }
 
     @Test(arguments: [
-        "0", "-0", "10", "-1.5", "0.0", "0e0", "1E+2", "1e-07", "1.25e6", "123456789012345678901234567890", "true", "false", "null", "\"\"",
-        "[]", "{}", "[ ]", "{ }", " [ 1 , 2 ] ", "[[[]]]", "{\"a\":{\"a\":[]}}", "[1,\"a\",true,null,{},[]]", "{\"a\":1,\"a\":2}", "{\"\":0}",
-        #""\"\\\/\b\f\n\r\t\u0000\uFFFF\u20ac""#, #""\ud83c\udf55""#, #""\uDBFF\uDFFF""#, "\"é€🍕\u{7F}\u{80}\u{7FF}\u{800}\u{FFFF}\u{10FFFF}\"",
+        "0", "-0", "10", "-1.5", "0.0", "0e0", "1E+2", "1e-07", "1.25e6", "123456789012345678901234567890", "true",
+        "false", "null", "\"\"",
+        "[]", "{}", "[ ]", "{ }", " [ 1 , 2 ] ", "[[[]]]", "{\"a\":{\"a\":[]}}", "[1,\"a\",true,null,{},[]]",
+        "{\"a\":1,\"a\":2}", "{\"\":0}",
+        #""\"\\\/\b\f\n\r\t\u0000\uFFFF\u20ac""#, #""\ud83c\udf55""#, #""\uDBFF\uDFFF""#,
+        "\"é€🍕\u{7F}\u{80}\u{7FF}\u{800}\u{FFFF}\u{10FFFF}\"",
         "\t\r\n 1", "1\t\r\n ", "[\"12345678\",\"1234567\",\"123456789\"]",
     ])
     func validText(_ text: String) throws {
@@ -25,18 +28,30 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", JSONFault.Kind.unexpectedEnd, 0), ("-", .unexpectedEnd, 1), ("01", .malformedNumber, 1), ("-01", .malformedNumber, 2), ("+1", .expectedValue, 0),
-        (".5", .expectedValue, 0), ("1.", .unexpectedEnd, 2), ("1.e5", .malformedNumber, 2), ("1e", .unexpectedEnd, 2), ("1e+", .unexpectedEnd, 3),
-        ("1ee5", .malformedNumber, 2), ("0x10", .trailingBytes, 1), ("1 2", .trailingBytes, 2), ("-a", .malformedNumber, 1), ("NaN", .expectedValue, 0),
-        ("Infinity", .expectedValue, 0), ("tru", .expectedValue, 0), ("True", .expectedValue, 0), ("truex", .trailingBytes, 4), ("nul", .expectedValue, 0),
-        ("[", .unexpectedEnd, 1), ("[1", .unexpectedEnd, 2), ("[1,", .unexpectedEnd, 3), ("[1,]", .expectedValue, 3), ("[,1]", .expectedValue, 1),
-        ("[1 2]", .expectedCommaOrEnd, 3), ("[1}", .expectedCommaOrEnd, 2), ("]", .expectedValue, 0), ("{", .unexpectedEnd, 1),
-        ("{\"a\"", .unexpectedEnd, 4), ("{\"a\":", .unexpectedEnd, 5), ("{\"a\":1", .unexpectedEnd, 6), ("{\"a\":1,", .unexpectedEnd, 7),
-        ("{\"a\":1,}", .expectedString, 7), ("{1:1}", .expectedNameOrEnd, 1), ("{\"a\" 1}", .expectedColon, 5), ("{\"a\":1]", .expectedCommaOrEnd, 6),
-        ("{\"a\":}", .expectedValue, 5), ("'a'", .expectedValue, 0), ("// a", .expectedValue, 0), ("\"", .unexpectedEnd, 1), ("\"a", .unexpectedEnd, 2),
-        ("\"\\", .unexpectedEnd, 2), ("\"\\\"", .unexpectedEnd, 3), ("\"\\x\"", .malformedEscape, 1), ("\"\\u12\"", .malformedEscape, 1),
-        ("\"\\u12g4\"", .malformedEscape, 1), ("\"\\ud800\"", .loneSurrogate, 1), ("\"\\udc00\"", .loneSurrogate, 1), ("\"\\ud800\\u0041\"", .loneSurrogate, 1),
-        ("\"\\ud800x\"", .loneSurrogate, 1), ("\"\\ud83c\\ud83c\"", .loneSurrogate, 1), ("\"a\nb\"", .controlCharacter, 2), ("\"\u{0}\"", .controlCharacter, 1),
+        ("", JSONFault.Kind.unexpectedEnd, 0), ("-", .unexpectedEnd, 1), ("01", .malformedNumber, 1),
+        ("-01", .malformedNumber, 2), ("+1", .expectedValue, 0),
+        (".5", .expectedValue, 0), ("1.", .unexpectedEnd, 2), ("1.e5", .malformedNumber, 2), ("1e", .unexpectedEnd, 2),
+        ("1e+", .unexpectedEnd, 3),
+        ("1ee5", .malformedNumber, 2), ("0x10", .trailingBytes, 1), ("1 2", .trailingBytes, 2),
+        ("-a", .malformedNumber, 1), ("NaN", .expectedValue, 0),
+        ("Infinity", .expectedValue, 0), ("tru", .expectedValue, 0), ("True", .expectedValue, 0),
+        ("truex", .trailingBytes, 4), ("nul", .expectedValue, 0),
+        ("[", .unexpectedEnd, 1), ("[1", .unexpectedEnd, 2), ("[1,", .unexpectedEnd, 3), ("[1,]", .expectedValue, 3),
+        ("[,1]", .expectedValue, 1),
+        ("[1 2]", .expectedCommaOrEnd, 3), ("[1}", .expectedCommaOrEnd, 2), ("]", .expectedValue, 0),
+        ("{", .unexpectedEnd, 1),
+        ("{\"a\"", .unexpectedEnd, 4), ("{\"a\":", .unexpectedEnd, 5), ("{\"a\":1", .unexpectedEnd, 6),
+        ("{\"a\":1,", .unexpectedEnd, 7),
+        ("{\"a\":1,}", .expectedString, 7), ("{1:1}", .expectedNameOrEnd, 1), ("{\"a\" 1}", .expectedColon, 5),
+        ("{\"a\":1]", .expectedCommaOrEnd, 6),
+        ("{\"a\":}", .expectedValue, 5), ("'a'", .expectedValue, 0), ("// a", .expectedValue, 0),
+        ("\"", .unexpectedEnd, 1), ("\"a", .unexpectedEnd, 2),
+        ("\"\\", .unexpectedEnd, 2), ("\"\\\"", .unexpectedEnd, 3), ("\"\\x\"", .malformedEscape, 1),
+        ("\"\\u12\"", .malformedEscape, 1),
+        ("\"\\u12g4\"", .malformedEscape, 1), ("\"\\ud800\"", .loneSurrogate, 1), ("\"\\udc00\"", .loneSurrogate, 1),
+        ("\"\\ud800\\u0041\"", .loneSurrogate, 1),
+        ("\"\\ud800x\"", .loneSurrogate, 1), ("\"\\ud83c\\ud83c\"", .loneSurrogate, 1),
+        ("\"a\nb\"", .controlCharacter, 2), ("\"\u{0}\"", .controlCharacter, 1),
         ("\"1234567\u{1F}\"", .controlCharacter, 8), ("\u{B}1", .expectedValue, 0), ("\u{A0}1", .expectedValue, 0),
     ])
     func invalidText(_ text: String, kind: JSONFault.Kind, index: Int) {
@@ -44,11 +59,14 @@ import Testing
     }
 
     /// Overlong forms, surrogates, values past the last scalar, lone and missing continuation bytes (Unicode table 3-7, its edges).
-    @Test(arguments: [
-        [0x80], [0xBF], [0xC0, 0x80], [0xC1, 0xBF], [0xC2], [0xC2, 0x41], [0xE0, 0x80, 0x80], [0xE0, 0x9F, 0xBF], [0xED, 0xA0, 0x80],
-        [0xED, 0xBF, 0xBF], [0xE1, 0x80], [0xE1, 0x80, 0x41], [0xF0, 0x80, 0x80, 0x80], [0xF0, 0x8F, 0xBF, 0xBF], [0xF4, 0x90, 0x80, 0x80],
-        [0xF5, 0x80, 0x80, 0x80], [0xF1, 0x80, 0x80], [0xF1, 0x80, 0x80, 0xC0], [0xFE], [0xFF],
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [0x80], [0xBF], [0xC0, 0x80], [0xC1, 0xBF], [0xC2], [0xC2, 0x41], [0xE0, 0x80, 0x80], [0xE0, 0x9F, 0xBF],
+            [0xED, 0xA0, 0x80],
+            [0xED, 0xBF, 0xBF], [0xE1, 0x80], [0xE1, 0x80, 0x41], [0xF0, 0x80, 0x80, 0x80], [0xF0, 0x8F, 0xBF, 0xBF],
+            [0xF4, 0x90, 0x80, 0x80],
+            [0xF5, 0x80, 0x80, 0x80], [0xF1, 0x80, 0x80], [0xF1, 0x80, 0x80, 0xC0], [0xFE], [0xFF],
+        ] as [[UInt8]])
     func malformedUTF8(_ sequence: [UInt8]) {
         for prefix in 0..<10 {
             let bytes = [0x22] + [UInt8](repeating: 0x61, count: prefix) + sequence + [0x22]
@@ -115,8 +133,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (#""""#, ""), (#""plain""#, "plain"), (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{C}\n\r\t"), (#""\u0041\u00e9\u20AC""#, "Aé€"),
-        (#""a\ud83c\udf55b""#, "a🍕b"), (#""\u0000\u007f\u0080\u07ff\u0800\uffff""#, "\u{0}\u{7F}\u{80}\u{7FF}\u{800}\u{FFFF}"),
+        (#""""#, ""), (#""plain""#, "plain"), (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{C}\n\r\t"),
+        (#""\u0041\u00e9\u20AC""#, "Aé€"),
+        (#""a\ud83c\udf55b""#, "a🍕b"),
+        (#""\u0000\u007f\u0080\u07ff\u0800\uffff""#, "\u{0}\u{7F}\u{80}\u{7FF}\u{800}\u{FFFF}"),
         (#""\udbff\udfff""#, "\u{10FFFF}"), (#""é\\u0041""#, "é\\u0041"),
     ])
     func escapesAreResolved(json: String, text: String) throws {

@@ -5,9 +5,12 @@ import Testing
     /// The values of Apache Kafka's own tests (`UtilsTest.testMurmur2`), of its clients' tests with every length of rest, and of the
     /// empty key.
     @Test(arguments: [
-        ("21", -973_932_308), ("foobar", -790_332_482), ("a-little-bit-long-string", -985_981_536), ("a-little-bit-longer-string", -1_486_304_829),
-        ("lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58_897_971), ("abc", 479_470_107), ("", 275_646_681), ("1", -1_993_445_489),
-        ("12", 126_087_238), ("123", -267_702_483), ("1234", -1_614_185_708), ("12345", -1_188_365_604), ("rule", -1_673_595_344),
+        ("21", -973_932_308), ("foobar", -790_332_482), ("a-little-bit-long-string", -985_981_536),
+        ("a-little-bit-longer-string", -1_486_304_829),
+        ("lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58_897_971), ("abc", 479_470_107), ("", 275_646_681),
+        ("1", -1_993_445_489),
+        ("12", 126_087_238), ("123", -267_702_483), ("1234", -1_614_185_708), ("12345", -1_188_365_604),
+        ("rule", -1_673_595_344),
         ("monkey", 385_264_353), ("hover", -1_982_829_826),
     ])
     func knownHashes(key: String, hash: Int32) {
@@ -21,7 +24,9 @@ import Testing
 
     @Test func everyPartitionIsInRangeAndUsed() {
         var used = Set<Int32>()
-        for number in 0..<2_000 { used.insert(Murmur2.partition(key: Array("activity-\(number)".utf8).span, count: 64)) }
+        for number in 0..<2_000 {
+            used.insert(Murmur2.partition(key: Array("activity-\(number)".utf8).span, count: 64))
+        }
         #expect(used == Set(0..<64))
     }
 }

@@ -4,7 +4,9 @@ import Testing
 
 @Suite struct PayloadWriterTests {
     /// The payload of an event as it came, stamped.
-    private static func payload(_ json: String, stampSeconds: Int64 = 1_700_000_000) throws -> (text: String, object: [String: Any]) {
+    private static func payload(_ json: String, stampSeconds: Int64 = 1_700_000_000) throws -> (
+        text: String, object: [String: Any]
+    ) {
         let (event, value) = try decode(json)
         let content = PayloadContent(of: event)
         let alert = value.span.extracting(event.alertInValue.range)
@@ -34,7 +36,8 @@ import Testing
             #"{"event":"start","to":{"start-token":"ab"},"content-state":{"a":1},"attributes-type":"T","attributes":{"b":2},"alert":{"title":"t","body":"b"},"input-push-token":1}"#
         )
         #expect(
-            text == #"{"aps":{"event":"start","timestamp":1700000000,"content-state":{"a":1},"attributes-type":"T","attributes":{"b":2},"#
+            text
+                == #"{"aps":{"event":"start","timestamp":1700000000,"content-state":{"a":1},"attributes-type":"T","attributes":{"b":2},"#
                 + #""input-push-token":1,"alert":{"title":"t","body":"b"}}}"#)
         #expect(aps["input-push-token"] as? Int == 1)
     }
@@ -65,7 +68,8 @@ import Testing
         var body: [UInt8] = []
         PayloadWriter.append(
             kind: .update, stampSeconds: 1, content: content, source: source.span, alert: ([UInt8]()).span, to: &body)
-        #expect(String(decoding: body, as: UTF8.self) == #"{"aps":{"event":"update","timestamp":1,"content-state":{}}}"#)
+        #expect(
+            String(decoding: body, as: UTF8.self) == #"{"aps":{"event":"update","timestamp":1,"content-state":{}}}"#)
     }
 
     /// Whatever is carried: it stands in the body as it came, and an independent parser reads it there.
@@ -81,7 +85,10 @@ import Testing
             let (text, aps) = try Self.payload(
                 #"{"event":"start","to":{"start-token":"ab"},"content-state":\#(state),"attributes-type":"T","attributes":\#(attributes),"alert":\#(alert),"relevance-score":\#(score)}"#,
                 stampSeconds: Int64.random(in: 1...9_999_999_999, using: &random))
-            #expect(text.contains(#""content-state":\#(state),"attributes-type":"T","attributes":\#(attributes),"alert":\#(alert),"relevance-score":\#(score)}}"#))
+            #expect(
+                text.contains(
+                    #""content-state":\#(state),"attributes-type":"T","attributes":\#(attributes),"alert":\#(alert),"relevance-score":\#(score)}}"#
+                ))
             let expected = try JSONSerialization.jsonObject(with: Data(state.utf8)) as? NSObject
             #expect(aps["content-state"] as? NSObject == expected)
         }

@@ -6,7 +6,8 @@ public enum Base64URL {
         while index < bytes.count {
             let rest = bytes.count - index
             let word =
-                UInt32(bytes[index]) << 16 | (rest > 1 ? UInt32(bytes[index + 1]) << 8 : 0) | (rest > 2 ? UInt32(bytes[index + 2]) : 0)
+                UInt32(bytes[index]) << 16 | (rest > 1 ? UInt32(bytes[index + 1]) << 8 : 0)
+                | (rest > 2 ? UInt32(bytes[index + 2]) : 0)
             target.append(Self.digit(word >> 18))
             target.append(Self.digit(word >> 12))
             if rest > 1 { target.append(Self.digit(word >> 6)) }

@@ -12,7 +12,8 @@ public enum Hex {
         var index = 0
         while bytes.count - index >= 4 {
             let word =
-                UInt32(bytes[index]) | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2]) << 16 | UInt32(bytes[index + 3]) << 24
+                UInt32(bytes[index]) | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2]) << 16 | UInt32(
+                    bytes[index + 3]) << 24
             // Four bytes are eight digits, and `target` was made longer by two for each byte.
             var storage = unsafe digits.mutableBytes
             storage.storeBytes(of: Self.digits(of: word).littleEndian, toByteOffset: start + 2 * index, as: UInt64.self)
@@ -36,7 +37,8 @@ public enum Hex {
         var isDecoded = true
         while digits.count - index >= 8 {
             // Eight digits are there, and every bit pattern is a UInt64.
-            let word = unsafe UInt64(littleEndian: digits.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
+            let word = unsafe UInt64(
+                littleEndian: digits.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
             isDecoded = isDecoded && Self.areDigits(word)
             // Eight digits are four bytes, and `target` was made longer by one for each two digits.
             var storage = unsafe bytes.mutableBytes

@@ -39,7 +39,8 @@ extension EventReader {
             guard seen & (1 << field.rawValue) == 0 else { throw self.reject("is given twice") }
             seen |= 1 << field.rawValue
             switch field {
-            case .title: try self.alertText(bytes, keyPath: "alert.title.loc-key", argumentsPath: "alert.title.loc-args")
+            case .title:
+                try self.alertText(bytes, keyPath: "alert.title.loc-key", argumentsPath: "alert.title.loc-args")
             case .body: try self.alertText(bytes, keyPath: "alert.body.loc-key", argumentsPath: "alert.body.loc-args")
             case .sound:
                 let sound = try self.string(bytes, expected: "a file's name or “default”")
@@ -90,7 +91,8 @@ extension EventReader {
                 hasArguments = true
                 try self.arguments(bytes)
             } else {
-                throw ForeignField.rejection(of: JSONEscape.text(of: name, in: bytes), in: path, knows: ["loc-key", "loc-args"])
+                throw ForeignField.rejection(
+                    of: JSONEscape.text(of: name, in: bytes), in: path, knows: ["loc-key", "loc-args"])
             }
             self.field = path
         }
@@ -124,6 +126,8 @@ extension EventReader {
         }
         return EventRejection(
             field: "alert.\(text)",
-            reason: "belongs to ordinary notifications: a Live Activity takes {\"\(part)\": {\"loc-key\": …, \"loc-args\": […]}}")
+            reason:
+                "belongs to ordinary notifications: a Live Activity takes {\"\(part)\": {\"loc-key\": …, \"loc-args\": […]}}"
+        )
     }
 }

@@ -81,7 +81,9 @@ extension EventReader {
         case .expires: event.expiresSeconds = try self.seconds(bytes, least: EventDecoder.expirySecondsMin)
         case .attributesType:
             let name = try self.string(bytes, expected: "the name of the attributes' Swift type")
-            guard !name.content.isEmpty else { throw self.reject("is empty: expected the name of the attributes' Swift type") }
+            guard !name.content.isEmpty else {
+                throw self.reject("is empty: expected the name of the attributes' Swift type")
+            }
             event.attributesTypeInValue = name.withQuotes
         case .attributes: event.attributesInValue = try self.object(bytes)
         case .inputPushToken: event.inputPushToken = try self.inputPushToken(bytes)

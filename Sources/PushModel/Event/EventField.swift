@@ -92,7 +92,8 @@ extension EventKind {
         }
     }
 
-    private static let registrationFields = EventFieldSet.of(.event, .app, .id, .token, .environment, .frequentUpdates, .audience)
+    private static let registrationFields = EventFieldSet.of(
+        .event, .app, .id, .token, .environment, .frequentUpdates, .audience)
     private static let updateFields = EventFieldSet.of(
         .event, .app, .id, .to, .priority, .timestamp, .contentState, .alert, .staleDate, .relevanceScore, .expires)
     private static let endFields = Self.updateFields.union(.of(.dismissalDate))

@@ -77,7 +77,8 @@ struct EventReader {
         }
         let number = try self.number(bytes, expected: "a number")
         guard number.isWhole else {
-            throw self.wrongValue(bytes, number.spelling, expected: "whole seconds since 1970, without fraction or exponent")
+            throw self.wrongValue(
+                bytes, number.spelling, expected: "whole seconds since 1970, without fraction or exponent")
         }
         let seconds = Self.integer(bytes, number.spelling)
         guard seconds >= least, seconds <= Self.secondsMax else {
@@ -118,7 +119,8 @@ struct EventReader {
         do {
             let isNull = try self.cursor.peekKind(bytes) == .null
             let range = try self.cursor.skipValue(bytes)
-            return self.wrongValue(bytes, range, expected: isNull ? "\(expected); leave the field out when there is none" : expected)
+            return self.wrongValue(
+                bytes, range, expected: isNull ? "\(expected); leave the field out when there is none" : expected)
         } catch { return self.rejection(of: error) }
     }
 

@@ -9,9 +9,12 @@ public enum EventRules {
 
     /// Checks a record's key: 1 to 256 bytes of UTF-8.
     public static func checkKey(_ key: Span<UInt8>) throws(EventRejection) {
-        if key.isEmpty { throw EventRejection(field: "key", reason: "is empty: expected the activity, audience or channel id") }
+        if key.isEmpty {
+            throw EventRejection(field: "key", reason: "is empty: expected the activity, audience or channel id")
+        }
         if key.count > Self.keyByteCountMax {
-            throw EventRejection(field: "key", reason: "has \(key.count) bytes: at most \(Self.keyByteCountMax) are allowed")
+            throw EventRejection(
+                field: "key", reason: "has \(key.count) bytes: at most \(Self.keyByteCountMax) are allowed")
         }
         if let index = UTF8Validation.firstFault(in: key) {
             throw EventRejection(field: "key", reason: "is not UTF-8: the fault is at byte \(index)")
@@ -45,6 +48,7 @@ public enum EventRules {
         let sizes = parts.filter { $0.1 > 0 }.sorted { $0.1 > $1.1 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
         return EventRejection(
             field: "payload",
-            reason: "would have \(byteCount) bytes: APNs takes at most \(limit)" + (sizes.isEmpty ? "" : " (of these: \(sizes))"))
+            reason: "would have \(byteCount) bytes: APNs takes at most \(limit)"
+                + (sizes.isEmpty ? "" : " (of these: \(sizes))"))
     }
 }

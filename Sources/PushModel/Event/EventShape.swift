@@ -19,7 +19,8 @@ enum EventShape {
         case .update, .end:
             if event.target == .startToken {
                 throw EventRejection(
-                    field: "to.start-token", reason: "starts activities only: “\(kind.name)” goes to “activity” or “token”")
+                    field: "to.start-token",
+                    reason: "starts activities only: “\(kind.name)” goes to “activity” or “token”")
             }
         }
     }
@@ -30,12 +31,15 @@ enum EventShape {
         case .token:
             throw EventRejection(field: "to.token", reason: "cannot start an activity: expected “start-token”")
         case .activity:
-            throw EventRejection(field: "to.activity", reason: "cannot start an activity: expected “start-token”; the key names it")
+            throw EventRejection(
+                field: "to.activity", reason: "cannot start an activity: expected “start-token”; the key names it")
         case .channel:
-            throw EventRejection(field: "to.channel", reason: "cannot start an activity: broadcasts only update and end")
+            throw EventRejection(
+                field: "to.channel", reason: "cannot start an activity: broadcasts only update and end")
         }
         if seen.contains(.inputPushToken), seen.contains(.inputPushChannel) {
-            throw EventRejection(field: "input-push-channel", reason: "comes with “input-push-token”: at most one is allowed")
+            throw EventRejection(
+                field: "input-push-channel", reason: "comes with “input-push-token”: at most one is allowed")
         }
     }
 
@@ -44,7 +48,8 @@ enum EventShape {
         switch field {
         case .to: reason = "is missing: “start” needs {\"start-token\": …}, the push-to-start token"
         case .token:
-            reason = "is missing: “register” needs the activity's token, or an “audience” (then the record's key is the token)"
+            reason =
+                "is missing: “register” needs the activity's token, or an “audience” (then the record's key is the token)"
         default: reason = "is missing: “\(kind.name)” needs it"
         }
         return EventRejection(field: "\(field.name)", reason: reason)
@@ -57,7 +62,9 @@ enum EventShape {
         case .audience: advice = "write {\"to\": {\"audience\": …}}"
         case .environment: advice = "write it inside “to”, next to the token"
         default:
-            advice = "only to " + RejectionText.list(EventKind.allCases.filter { $0.allowedFields.contains(field) }.map(\.name))
+            advice =
+                "only to "
+                + RejectionText.list(EventKind.allCases.filter { $0.allowedFields.contains(field) }.map(\.name))
         }
         return EventRejection(field: "\(field.name)", reason: "does not apply to “\(kind.name)”: \(advice)")
     }

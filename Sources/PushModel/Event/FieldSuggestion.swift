@@ -38,8 +38,11 @@ enum FieldSuggestion {
         for (row, byte) in left.enumerated() {
             var current = [row + 1]
             for (column, other) in right.enumerated() {
-                var least = min(previous[column + 1] + 1, current[column] + 1, previous[column] + (byte == other ? 0 : 1))
-                if row > 0, column > 0, byte == right[column - 1], left[row - 1] == other { least = min(least, before[column - 1] + 1) }
+                var least = min(
+                    previous[column + 1] + 1, current[column] + 1, previous[column] + (byte == other ? 0 : 1))
+                if row > 0, column > 0, byte == right[column - 1], left[row - 1] == other {
+                    least = min(least, before[column - 1] + 1)
+                }
                 current.append(least)
             }
             (before, previous) = (previous, current)

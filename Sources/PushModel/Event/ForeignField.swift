@@ -3,7 +3,8 @@ enum ForeignField {
     static func rejection(of name: [UInt8]) -> EventRejection {
         EventRejection(
             field: RejectionText.quoted(name.span),
-            reason: "is not a field of an event" + (Self.advice(for: name) ?? ". Fields of your own may begin with “x-”"))
+            reason: "is not a field of an event"
+                + (Self.advice(for: name) ?? ". Fields of your own may begin with “x-”"))
     }
 
     /// The same inside an object of the event.
@@ -23,7 +24,9 @@ enum ForeignField {
         case "activity", "channel", "start-token": return ": it belongs inside “to”"
         case "title", "body", "sound": return ": it belongs inside “alert”"
         default:
-            return FieldSuggestion.nearest(to: name, among: EventField.allCases.map(\.name)).map { ". Did you mean “\($0)”?" }
+            return FieldSuggestion.nearest(to: name, among: EventField.allCases.map(\.name)).map {
+                ". Did you mean “\($0)”?"
+            }
         }
     }
 }

@@ -28,7 +28,9 @@ extension EventReader {
 
     /// The object `to`: one address, and with a token its environment.
     mutating func target(_ bytes: Span<UInt8>, into event: inout DecodedEvent) throws(EventRejection) {
-        guard try self.kind(bytes) == .object else { throw self.wrongValue(bytes, expected: "an object such as {\"activity\": id}") }
+        guard try self.kind(bytes) == .object else {
+            throw self.wrongValue(bytes, expected: "an object such as {\"activity\": id}")
+        }
         try self.openObject(bytes)
         var isFirst = true
         var seen: UInt8 = 0
@@ -142,9 +144,11 @@ extension EventReader {
                     + "not base64 and without spaces or brackets")
         }
         if !digits.count.isMultiple(of: 2) {
-            return self.reject("has \(digits.count) hexadecimal digits: expected an even number; it may have been cut off")
+            return self.reject(
+                "has \(digits.count) hexadecimal digits: expected an even number; it may have been cut off")
         }
-        return self.reject("has \(digits.count) hexadecimal digits: at most \(2 * EventDecoder.tokenByteCountMax) are allowed")
+        return self.reject(
+            "has \(digits.count) hexadecimal digits: at most \(2 * EventDecoder.tokenByteCountMax) are allowed")
     }
 
     /// A channel id as Apple gives it: base64, of a length nobody promises.
@@ -154,7 +158,8 @@ extension EventReader {
         let digits = text.prefix { $0 != UInt8(ascii: "=") }
         let isBase64 = digits.allSatisfy {
             switch $0 {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"),
                 UInt8(ascii: "+"), UInt8(ascii: "/"):
                 true
             default: false

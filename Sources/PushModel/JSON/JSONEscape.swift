@@ -23,7 +23,9 @@ public enum JSONEscape {
                 index += 6
                 if (0xD800...0xDBFF).contains(scalar) {
                     // The cursor has seen to it that the other half follows.
-                    scalar = 0x10000 + (scalar - 0xD800) << 10 + ((Self.codeUnit(in: bytes, at: index + 2) ?? 0xDC00) - 0xDC00)
+                    scalar =
+                        0x10000 + (scalar - 0xD800) << 10
+                        + ((Self.codeUnit(in: bytes, at: index + 2) ?? 0xDC00) - 0xDC00)
                     index += 6
                 }
                 Self.append(scalar: scalar, to: &target)
@@ -45,11 +47,14 @@ public enum JSONEscape {
     static func end(in bytes: Span<UInt8>, at index: Int) throws(JSONFault) -> Int {
         guard index + 1 < bytes.count else { throw JSONFault(.unexpectedEnd, at: bytes.count) }
         switch bytes[index + 1] {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"), UInt8(ascii: "n"),
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"),
             UInt8(ascii: "r"), UInt8(ascii: "t"):
             return index + 2
         case UInt8(ascii: "u"):
-            guard let first = Self.codeUnit(in: bytes, at: index + 2) else { throw JSONFault(.malformedEscape, at: index) }
+            guard let first = Self.codeUnit(in: bytes, at: index + 2) else {
+                throw JSONFault(.malformedEscape, at: index)
+            }
             switch first {
             case 0xD800...0xDBFF:
                 guard bytes.spells("\\u", at: index + 6), let second = Self.codeUnit(in: bytes, at: index + 8),

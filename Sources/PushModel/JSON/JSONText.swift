@@ -33,12 +33,14 @@ extension Span where Element == UInt8 {
         let tops: UInt64 = 0x8080_8080_8080_8080
         while self.count - index >= 8 {
             // Eight bytes are there, and every bit pattern is a UInt64.
-            let word = unsafe UInt64(littleEndian: self.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
+            let word = unsafe UInt64(
+                littleEndian: self.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
             let quote = word ^ (ones &* 0x22)
             let backslash = word ^ (ones &* 0x5C)
             // A byte's top bit is set where `x - n` borrows, that is where x < n (n = 1: where x is zero). Borrows spread only upwards,
             // so the lowest bit set is exact; bytes with the top bit set themselves are wanted as well.
-            let stops = ((quote &- ones) & ~quote | (backslash &- ones) & ~backslash | (word &- ones &* 0x20) | word) & tops
+            let stops =
+                ((quote &- ones) & ~quote | (backslash &- ones) & ~backslash | (word &- ones &* 0x20) | word) & tops
             if stops != 0 { return index + stops.trailingZeroBitCount / 8 }
             index += 8
         }

@@ -1,6 +1,7 @@
 /// What became of an event (contract §6). Every consumed event ends in exactly one of these.
 public enum Outcome: UInt8, Sendable, CaseIterable {
-    case applied, delivered, superseded, fannedOut, late, duplicate, expired, rejected, unregistered, unknown, deadLettered
+    case applied, delivered, superseded, fannedOut, late, duplicate, expired, rejected, unregistered, unknown,
+        deadLettered
 
     /// The spelling in outcome records, metrics and summaries.
     public var name: StaticString {
@@ -30,7 +31,8 @@ public enum OutcomePublication: String, Sendable, CaseIterable {
         case (.all, _): true
         case (.pushes, .superseded), (.pushes, .applied): false
         case (.pushes, _): true
-        case (.failures, .applied), (.failures, .delivered), (.failures, .superseded), (.failures, .fannedOut), (.failures, .duplicate):
+        case (.failures, .applied), (.failures, .delivered), (.failures, .superseded), (.failures, .fannedOut),
+            (.failures, .duplicate):
             false
         case (.failures, _): true
         }

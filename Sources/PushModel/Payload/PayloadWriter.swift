@@ -14,7 +14,8 @@ public enum PayloadWriter {
     ///   - content: what is carried; its ranges must lie inside `source`.
     ///   - alert: the JSON object, or no bytes for none.
     public static func append(
-        kind: EventKind, stampSeconds: Int64, content: PayloadContent, source: Span<UInt8>, alert: Span<UInt8>, to body: inout [UInt8]
+        kind: EventKind, stampSeconds: Int64, content: PayloadContent, source: Span<UInt8>, alert: Span<UInt8>,
+        to body: inout [UInt8]
     ) {
         Self.write(kind, stampSeconds, content, source, alert, into: &body)
     }
@@ -30,7 +31,8 @@ public enum PayloadWriter {
 
     /// One text for writing and for counting, so that the two cannot disagree.
     private static func write<Sink: PayloadSink>(
-        _ kind: EventKind, _ stampSeconds: Int64, _ content: PayloadContent, _ source: Span<UInt8>, _ alert: Span<UInt8>,
+        _ kind: EventKind, _ stampSeconds: Int64, _ content: PayloadContent, _ source: Span<UInt8>,
+        _ alert: Span<UInt8>,
         into sink: inout Sink
     ) {
         switch kind {

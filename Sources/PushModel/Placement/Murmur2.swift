@@ -15,7 +15,8 @@ public enum Murmur2 {
         var index = 0
         while key.count - index >= 4 {
             var word =
-                UInt32(key[index]) | UInt32(key[index + 1]) << 8 | UInt32(key[index + 2]) << 16 | UInt32(key[index + 3]) << 24
+                UInt32(key[index]) | UInt32(key[index + 1]) << 8 | UInt32(key[index + 2]) << 16 | UInt32(key[index + 3])
+                << 24
             word &*= multiplier
             word ^= word >> 24
             word &*= multiplier
