@@ -2,7 +2,7 @@ import Testing
 
 @testable import TLSSession
 
-/// 2026-01-01, and a day around it: test certificates are valid for a century, so that no test depends on the day it runs.
+/// 2000-01-01 and 2100-01-01, seconds since 1970: test certificates are valid for a century, so that no test depends on the day it runs.
 let longAgo: Int64 = 946_684_800
 let farAhead: Int64 = 4_102_444_800
 

@@ -173,6 +173,14 @@ public final class HTTP2ClientSession {
         return .submitted(streamID: streamID)
     }
 
+    /// The same with a body in an array; without one the request ends with its header fields.
+    @inlinable
+    public func submit(
+        _ template: HTTP2HeaderTemplate, values: borrowing HTTP2HeaderValues, body: [UInt8] = [], tag: UInt32
+    ) -> HTTP2SubmitResult {
+        self.submit(template, values: values, body: body.span, tag: tag)
+    }
+
     /// Resets a stream we opened, with CANCEL or another code, and gives its final event at once: `.resetLocally`, or `.requestIncomplete`
     /// when the request had not wholly left. Its credit is free when RST_STREAM has been serialised. An unknown or finished stream id is ignored.
     public func reset(streamID: Int32, errorCode: HTTP2ErrorCode = .cancel) {

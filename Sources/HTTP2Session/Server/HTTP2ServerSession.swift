@@ -153,6 +153,14 @@ public final class HTTP2ServerSession {
         return true
     }
 
+    /// The same with a body in an array; without one the answer ends with its header fields.
+    @inlinable @discardableResult
+    public func respond(
+        streamID: Int32, _ template: HTTP2HeaderTemplate, values: borrowing HTTP2HeaderValues, body: [UInt8] = []
+    ) -> Bool {
+        self.respond(streamID: streamID, template, values: values, body: body.span)
+    }
+
     /// Queues RST_STREAM. A stream id that is not open is ignored.
     public func reset(streamID: Int32, errorCode: HTTP2ErrorCode) {
         guard nghttp2_session_get_stream_user_data(self.session, streamID) != nil else { return }
