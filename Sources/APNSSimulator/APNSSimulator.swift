@@ -96,6 +96,9 @@ public final class APNSSimulator: Sendable {
         }
     }
 
+    /// The simulator's clock, seconds since 1970.
+    func nowSeconds() -> Int64 { self.shared.nowMillis() / 1_000 }
+
     /// The device as the control API shows it.
     func appendJSON(_ device: SimulatedDevice, to json: inout [UInt8]) {
         DeviceJSON.append(device, nowMillis: self.shared.nowMillis(), rules: self.shared.configuration.deviceRules, to: &json)

@@ -12,6 +12,7 @@ extension ControlServer {
         GET    /keys                         ids of the provider's keys
         POST   /keys                         {"keyId", "teamId", "pem", "environment"?, "app"?}
         DELETE /keys/ID                      revoke
+        GET    /provider-token               a fresh token, signed with the simulator's own key
         GET    /faults                       faults in force
         POST   /faults                       one of those below
         DELETE /faults, /faults/ID           take all, or one, away

@@ -12,6 +12,7 @@ public struct ControlServer: Service {
     private let simulator: APNSSimulator
     private let host: String
     private let port: Int
+    private let providerTokens: ProviderTokenMint?
     private let logger: Logger
     private let onListening: @Sendable (Int) -> Void
 
@@ -22,14 +23,16 @@ public struct ControlServer: Service {
 
     /// - Parameters:
     ///   - port: 0: any free one.
+    ///   - providerTokens: signs what `GET /provider-token` gives; `nil`: there is none.
     ///   - onListening: told the port, once it takes requests.
     public init(
-        simulator: APNSSimulator, host: String = "127.0.0.1", port: Int, logger: Logger,
+        simulator: APNSSimulator, host: String = "127.0.0.1", port: Int, providerTokens: ProviderTokenMint? = nil, logger: Logger,
         onListening: @escaping @Sendable (_ port: Int) -> Void = { _ in }
     ) {
         self.simulator = simulator
         self.host = host
         self.port = port
+        self.providerTokens = providerTokens
         self.logger = logger
         self.onListening = onListening
     }
@@ -43,6 +46,7 @@ public struct ControlServer: Service {
         self.addNumbers(to: router)
         self.addFaults(to: router)
         self.addKeys(to: router)
+        self.addProviderToken(to: router)
         let onListening = self.onListening
         let application = Application(
             router: router, configuration: ApplicationConfiguration(address: .hostname(self.host, port: self.port), serverName: nil),
@@ -140,6 +144,14 @@ public struct ControlServer: Service {
         router.delete("/keys/:id") { _, context in
             simulator.revokeKey(id: try context.parameters.require("id"))
             return Self.json(Array("{\"ok\":true}\n".utf8))
+        }
+    }
+
+    private func addProviderToken(to router: Router<BasicRequestContext>) {
+        let (simulator, mint) = (self.simulator, self.providerTokens)
+        router.get("/provider-token") { _, _ in
+            guard let mint else { return Self.refusal("the simulator holds no private key", .notFound) }
+            return Self.plain(String(decoding: try mint.token(nowSeconds: simulator.nowSeconds()), as: UTF8.self))
         }
     }
 

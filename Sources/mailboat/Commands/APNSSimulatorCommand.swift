@@ -1,0 +1,187 @@
+public import APNSSimulator
+public import ArgumentParser
+import Foundation
+import Logging
+import ServiceLifecycle
+import TLSSession
+import UnixSignals
+
+/// `mailboat apns-simulator`: an APNs to push to, with devices to look at and faults on demand.
+struct APNSSimulatorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "apns-simulator",
+        abstract: "A server that behaves like APNs, with simulated phones behind it.",
+        discussion: """
+            It speaks TLS and HTTP/2, checks every header, the provider token and the payload, answers with Apple's status and reason, and \
+            keeps what each phone shows. An HTTP control API shows devices and sets faults: 'curl localhost:2198' explains it.
+
+            EXAMPLES
+              Make throwaway credentials in ./apns (ca.pem, AuthKey_SIMULATOR1.p8) and listen on 2197, control API on 2198:
+                mailboat apns-simulator --generate-credentials ./apns
+
+              What a phone shows, and 503 for the next 100 pushes:
+                curl localhost:2198/devices/0a1b
+                curl localhost:2198/faults -d '{"kind": "answer", "reason": "ServiceUnavailable", "count": 100}'
+
+              A push by hand:
+                curl --http2 --cacert apns/ca.pem https://localhost:2197/3/device/0a1b \\
+                  -H "authorization: bearer $(curl -s localhost:2198/provider-token)" \\
+                  -H 'apns-topic: com.example.pizza.push-type.liveactivity' -H 'apns-push-type: liveactivity' \\
+                  -d '{"aps": {"timestamp": 1760000000, "event": "update", "content-state": {"driver": "Anne"}}}'
+
+              A worker's own key, and a server as cheap as can be, for a benchmark:
+                mailboat apns-simulator --generate-credentials ./apns --key AuthKey_ABCDE12345.p8 --team-id TEAM567890
+                mailboat apns-simulator --generate-credentials ./apns --sink
+            """)
+
+    @Option(help: "Address to listen on.")
+    var host = "127.0.0.1"
+
+    @Option(help: "Port for pushes; 0 takes a free one.")
+    var port = 2197
+
+    @Option(help: "Port of the HTTP control API; 0 takes a free one.")
+    var control = 2198
+
+    @Option(help: "Address of the control API. It has no authentication: keep it on loopback.")
+    var controlHost = "127.0.0.1"
+
+    @Option(
+        help: ArgumentHelp(
+            "Directory for ca.pem, server.pem, server.key and AuthKey_<id>.p8; what is missing is made, what is there is used again.",
+            valueName: "dir"))
+    var generateCredentials: String?
+
+    @Option(help: "PEM file of the server's certificate chain, instead of a generated one.")
+    var certificate: String?
+
+    @Option(help: "PEM file of the certificate's private key.")
+    var certificateKey: String?
+
+    @Option(
+        name: .customLong("key"),
+        help: ArgumentHelp(
+            "A provider's key, .p8 or public PEM, instead of a generated one. May be repeated; named AuthKey_<key id>.p8 unless --key-id is given.",
+            valueName: "file"))
+    var keys: [String] = []
+
+    @Option(help: "Key id of 10 characters: of --key when it is one file, or of the generated key.")
+    var keyID: String?
+
+    @Option(help: "Team id of 10 characters, of all keys.")
+    var teamID = "SIMULATEAM"
+
+    @Option(name: .customLong("name"), help: "A DNS name or IP address the generated certificate is for. May be repeated.")
+    var names: [String] = ["localhost", "127.0.0.1", "::1"]
+
+    @Option(name: .customLong("app"), help: "A bundle id that exists. May be repeated; none: every topic of the right form.")
+    var apps: [String] = []
+
+    @Option(help: "Which of Apple's services it is: production or development.")
+    var environment = SimulatorConfiguration.Environment.production
+
+    @Option(help: "Tokens never seen before: accept (they get a phone) or reject (400 BadDeviceToken).")
+    var unknownTokens = SimulatorConfiguration.UnknownTokens.accept
+
+    @Flag(help: "Answer 200 to everything that has headers and a body, and look at nothing else: for benchmarks.")
+    var sink = false
+
+    @Option(help: "Event loops.")
+    var threads = 1
+
+    @Option(help: "SETTINGS_MAX_CONCURRENT_STREAMS once a provider token was accepted.")
+    var streams: UInt32 = 1_000
+
+    @Flag(help: "Lower the stream limit to 1 after a 4xx, until the next 200, as APNs was seen to do.")
+    var collapseOnRejection = false
+
+    @Option(help: "Answers wait this long, milliseconds.")
+    var latency: Int64 = 0
+
+    @Option(help: "And up to this much longer, milliseconds.")
+    var jitter: Int64 = 0
+
+    @Option(help: "429 for more pushes a minute than this to one phone.")
+    var devicePushesPerMinute: Int?
+
+    @Option(help: "Record a violation for more pushes at priority 10 in an hour than this to one phone.")
+    var watchBudget: Int?
+
+    @Flag(help: "Refuse payloads that a phone could not decode; APNs takes them.")
+    var strictPayloads = false
+
+    @Flag(help: "Take provider tokens of any key, without checking their signature.")
+    var anyKey = false
+
+    @Option(help: "Seed of all randomness.")
+    var seed: UInt64 = 1
+
+    func validate() throws {
+        guard (0...65_535).contains(self.port) else { throw ValidationError("--port is \(self.port), expected 0 to 65535") }
+        guard (0...65_535).contains(self.control) else { throw ValidationError("--control is \(self.control), expected 0 to 65535") }
+        guard (1...64).contains(self.threads) else { throw ValidationError("--threads is \(self.threads), expected 1 to 64") }
+        guard self.teamID.utf8.count == 10 else { throw ValidationError("--team-id is '\(self.teamID)', expected 10 characters") }
+        if let id = self.keyID, id.utf8.count != 10 { throw ValidationError("--key-id is '\(id)', expected 10 characters") }
+        guard (0...Latency.millisMax).contains(self.latency), (0...Latency.millisMax).contains(self.jitter) else {
+            throw ValidationError("--latency and --jitter are milliseconds, 0 to \(Latency.millisMax)")
+        }
+        guard self.keyID == nil || self.keys.count <= 1 else { throw ValidationError("--key-id names one key, but --key is given \(self.keys.count) times") }
+        guard self.generateCredentials != nil || (self.certificate != nil && self.certificateKey != nil) else {
+            throw ValidationError("give --generate-credentials DIR, or --certificate FILE and --certificate-key FILE")
+        }
+        guard self.generateCredentials != nil || !self.keys.isEmpty || self.anyKey || self.sink else {
+            throw ValidationError("no provider key: give --generate-credentials DIR, --key FILE or --any-key")
+        }
+    }
+
+    func run() async throws {
+        let logger = Logger(label: "mailboat.apns-simulator")
+        let setup = try SimulatorSetup(self)
+        let simulator = try await APNSSimulator.start(
+            self.simulatorConfiguration, credentials: setup.credentials, keys: setup.keys, logger: logger)
+        simulator.setLatency(Latency(fixedMillis: self.latency, jitterMillis: self.jitter))
+        print("pushes        https://\(self.host):\(simulator.port)  (\(self.environment.rawValue)\(self.sink ? ", sink" : ""))")
+        for line in setup.lines { print(line) }
+
+        let controlHost = self.controlHost
+        let control = ControlServer(
+            simulator: simulator, host: controlHost, port: self.control, providerTokens: setup.mint, logger: logger
+        ) { port in
+            print("control API   http://\(controlHost):\(port)  ('curl' it for help)")
+            // Whoever started this process may wait for the line: to a pipe it would be kept back. `nil`: every stream.
+            fflush(nil)
+        }
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: [control], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        do {
+            try await group.run()
+        } catch {
+            await simulator.stop()
+            throw error
+        }
+        await simulator.stop()
+    }
+
+    private var simulatorConfiguration: SimulatorConfiguration {
+        var configuration = SimulatorConfiguration()
+        configuration.host = self.host
+        configuration.port = self.port
+        configuration.environment = self.environment
+        configuration.mode = self.sink ? .sink : .full
+        configuration.threadCount = self.threads
+        configuration.apps = self.apps
+        configuration.unknownTokens = self.unknownTokens
+        configuration.concurrentStreamsMax = self.streams
+        configuration.collapsesOnRejection = self.collapseOnRejection
+        configuration.devicePushesPerMinuteMax = self.devicePushesPerMinute
+        configuration.watchedBudgetPerHour = self.watchBudget
+        configuration.refusesMeaninglessPayloads = self.strictPayloads
+        configuration.checksSignatures = !self.anyKey
+        configuration.randomSeed = self.seed
+        return configuration
+    }
+}
+
+extension SimulatorConfiguration.Environment: ExpressibleByArgument {}
+extension SimulatorConfiguration.UnknownTokens: ExpressibleByArgument {}

@@ -1,0 +1,66 @@
+import APNSSimulator
+import ArgumentParser
+import Foundation
+import TLSSession
+
+/// Certificates and keys of an `apns-simulator` as its options name them, read or made.
+struct SimulatorSetup {
+    var credentials: SimulatorCredentials
+    var keys: [RegisteredKey] = []
+    /// What a person needs to know to push to it.
+    var lines: [String] = []
+    /// For `GET /provider-token`; `nil` when no private key is held.
+    var mint: ProviderTokenMint?
+
+    /// The generated key's id, unless another is asked for.
+    static let generatedKeyID = "SIMULATOR1"
+
+    init(_ command: APNSSimulatorCommand) throws {
+        let now = Int64(Date().timeIntervalSince1970)
+        if let directory = command.generateCredentials {
+            let id = command.keys.isEmpty ? command.keyID ?? Self.generatedKeyID : Self.generatedKeyID
+            let made = try CredentialDirectory(path: directory, keyID: id, names: command.names, nowSeconds: now)
+            self.credentials = made.credentials
+            self.lines.append("trust         \(made.authorityPath)")
+            if command.keys.isEmpty {
+                self.keys.append(RegisteredKey(keyID: id, teamID: command.teamID, publicKey: try made.providerKey.publicKey()))
+                self.lines.append("provider key  \(made.providerKeyPath)  (key id \(id), team id \(command.teamID))")
+                self.mint = ProviderTokenMint(key: made.providerKey, keyID: id, teamID: command.teamID)
+            }
+        } else {
+            self.credentials = SimulatorCredentials(authorityPEM: [], certificate: CertificateAndKey(chainPEM: [], privateKeyPEM: []))
+        }
+        if let certificate = command.certificate, let key = command.certificateKey {
+            self.credentials.certificate = CertificateAndKey(chainPEM: try Self.read(certificate), privateKeyPEM: try Self.read(key))
+        }
+        for path in command.keys {
+            let pem = try Self.read(path)
+            let id = try command.keyID ?? Self.keyID(ofFile: path)
+            do {
+                self.keys.append(try RegisteredKey(keyID: id, teamID: command.teamID, pem: pem))
+            } catch {
+                throw ValidationError("--key \(path): \(error)")
+            }
+            self.lines.append("provider key  \(path)  (key id \(id), team id \(command.teamID))")
+            if let key = try? ES256PrivateKey(pem: pem) { self.mint = ProviderTokenMint(key: key, keyID: id, teamID: command.teamID) }
+        }
+    }
+
+    /// Apple names the file of a key `AuthKey_<key id>.p8`.
+    private static func keyID(ofFile path: String) throws -> String {
+        let name = URL(filePath: path).deletingPathExtension().lastPathComponent
+        let id = name.hasPrefix("AuthKey_") ? String(name.dropFirst("AuthKey_".count)) : ""
+        guard id.utf8.count == 10 else {
+            throw ValidationError("--key \(path): the file is not named AuthKey_<key id of 10 characters>.p8, so --key-id is needed")
+        }
+        return id
+    }
+
+    private static func read(_ path: String) throws -> [UInt8] {
+        do {
+            return Array(try Data(contentsOf: URL(filePath: path)))
+        } catch {
+            throw ValidationError("\(path): cannot be read (\(error.localizedDescription))")
+        }
+    }
+}
