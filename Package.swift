@@ -102,6 +102,10 @@ let package = Package(
     ]
 )
 
+/// Targets whose records lend their bytes as `Span`s: the lifetime annotation of such a property is still behind this feature.
+let lendingTargets: Set<String> = ["KafkaLog"]
+
 for target in package.targets where target.type != .system {
     target.swiftSettings = everyTarget + (pureTargets.contains(target.name) ? [.strictMemorySafety()] : [])
+        + (lendingTargets.contains(target.name) ? [.enableExperimentalFeature("Lifetimes")] : [])
 }

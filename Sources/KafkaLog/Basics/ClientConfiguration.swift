@@ -1,0 +1,99 @@
+import CRDKafka
+
+/// One `rd_kafka_conf_t` being filled: our defaults, the operator's properties, then what a promise of ours rests on.
+struct ClientConfiguration: ~Copyable {
+    let pointer: OpaquePointer
+    let role: KafkaSettings.Role
+
+    init(role: KafkaSettings.Role) {
+        self.pointer = rd_kafka_conf_new()
+        self.role = role
+    }
+
+    deinit { rd_kafka_conf_destroy(self.pointer) }
+
+    /// Every property in order; refuses those of `fixedProperties`.
+    mutating func apply(_ settings: KafkaSettings) throws(KafkaError) {
+        for property in settings.properties {
+            if let reason = Self.reasonFixed(property.name, role: self.role) {
+                throw KafkaError(
+                    code: .invalidArgument, text: "this property cannot be set here: \(reason)",
+                    subject: .setting(name: property.name, value: property.shownValue))
+            }
+            try self.set(property.name, property.value)
+        }
+    }
+
+    mutating func set(_ name: String, _ value: String) throws(KafkaError) {
+        let reasonCapacity = 512
+        var reason = [CChar](repeating: 0, count: reasonCapacity)
+        let result = rd_kafka_conf_set(self.pointer, name, value, &reason, reasonCapacity)
+        guard result != RD_KAFKA_CONF_OK else { return }
+        let property = KafkaSettings.Property(name, value)
+        // librdkafka repeats the value in some of its reasons.
+        let said = reason.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        let text =
+            KafkaSettings.isSecret(name) ? (result == RD_KAFKA_CONF_UNKNOWN ? "librdkafka has no such property" : "librdkafka does not accept this value") : said
+        throw KafkaError(code: .invalidArgument, text: text, subject: .setting(name: name, value: property.shownValue))
+    }
+
+    /// The client, which takes this configuration over.
+    consuming func makeClient(log: KafkaLogHandler?) throws(KafkaError) -> ClientHandle {
+        let context = ClientContext(log: log)
+        let retained = Unmanaged.passRetained(context)
+        rd_kafka_conf_set_opaque(self.pointer, retained.toOpaque())
+        if log != nil {
+            rd_kafka_conf_set_log_cb(self.pointer) { client, level, facility, text in
+                // The opaque is set before the client exists and released after it is destroyed (`ClientHandle.deinit`).
+                guard let client, let opaque = rd_kafka_opaque(client) else { return }
+                Unmanaged<ClientContext>.fromOpaque(opaque).takeUnretainedValue().log?(
+                    KafkaLogLine(
+                        severity: Int(level), facility: facility.map { String(cString: $0) } ?? "", text: text.map { String(cString: $0) } ?? ""))
+            }
+        }
+        let reasonCapacity = 512
+        var reason = [CChar](repeating: 0, count: reasonCapacity)
+        let type = self.role == .consumer ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER
+        guard let client = rd_kafka_new(type, self.pointer, &reason, reasonCapacity) else {
+            retained.release()
+            _ = consume self  // Still ours when `rd_kafka_new` fails.
+            throw KafkaError(
+                code: .invalidArgument, text: "librdkafka could not start a client: " + reason.withUnsafeBufferPointer { String(cString: $0.baseAddress!) })
+        }
+        discard self  // `rd_kafka_new` took the configuration over.
+        return ClientHandle(client, context: retained)
+    }
+
+    private static func reasonFixed(_ name: String, role: KafkaSettings.Role) -> String? {
+        switch name {
+        case "enable.auto.commit", "auto.commit.enable", "enable.auto.offset.store", "auto.commit.interval.ms":
+            "offsets are committed only after their events are resolved"
+        case "auto.offset.reset": "an offset outside the log must be reported, never skipped"
+        case "enable.partition.eof": "readers set it themselves"
+        case "group.id": "the consumer group is a setting of Mailboat's own"
+        case "enable.idempotence", "acks", "request.required.acks": role == .producer ? "nothing may be lost or written twice" : nil
+        case "delivery.report.only.error": "every delivery is accounted for"
+        case "enabled_events", "opaque", "default_topic_conf": "it is internal to librdkafka"
+        default: nil
+        }
+    }
+}
+
+/// One line of librdkafka's own log.
+public struct KafkaLogLine: Sendable {
+    /// As in syslog: 0 emergency … 3 error, 4 warning, 5 notice, 6 info, 7 debug.
+    public var severity: Int
+    /// librdkafka's short tag, such as `FAIL` or `REQTMOUT`.
+    public var facility: String
+    public var text: String
+}
+
+/// Called on whichever librdkafka thread has something to say: must be quick and must not call back into the client.
+/// Without one, librdkafka writes to standard error.
+public typealias KafkaLogHandler = @Sendable (KafkaLogLine) -> Void
+
+/// What the C side can reach from a client.
+final class ClientContext: Sendable {
+    let log: KafkaLogHandler?
+    init(log: KafkaLogHandler?) { self.log = log }
+}

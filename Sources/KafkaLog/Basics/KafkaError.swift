@@ -1,0 +1,119 @@
+import CRDKafka
+
+/// What Kafka, or librdkafka in front of it, refused, and what it happened to. A value: nothing in this module traps on what a broker does.
+public struct KafkaError: Error, Sendable, Hashable {
+    /// librdkafka's `rd_kafka_resp_err_t`: positive codes are the broker's (Kafka protocol), negative ones librdkafka's own.
+    public struct Code: RawRepresentable, Sendable, Hashable {
+        public var rawValue: Int32
+        public init(rawValue: Int32) { self.rawValue = rawValue }
+    }
+
+    /// What the error happened to.
+    public enum Subject: Sendable, Hashable {
+        /// The client as a whole: connection, authentication, a fatal state.
+        case client
+        /// One librdkafka property. A secret's value is replaced before it gets here.
+        case setting(name: String, value: String)
+        case topic(String)
+        case partition(TopicPartition)
+        case position(TopicPartitionOffset)
+        case group(String)
+    }
+
+    public var code: Code
+    /// The short constant's name, such as `_TIMED_OUT` or `UNKNOWN_TOPIC_OR_PART`.
+    public var name: String
+    /// One sentence for an operator. Holds no secret.
+    public var text: String
+    /// Whether the same call can succeed later without anybody changing anything.
+    public var isRetriable: Bool
+    /// Whether the client instance is finished: it must be closed and made again (idempotent producer, fenced static member).
+    public var isFatal: Bool
+    public var subject: Subject
+
+    public init(
+        code: Code, text: String? = nil, isRetriable: Bool? = nil, isFatal: Bool = false, subject: Subject = .client
+    ) {
+        let raw = rd_kafka_resp_err_t(rawValue: code.rawValue)
+        self.code = code
+        self.name = String(cString: rd_kafka_err2name(raw))
+        self.text = text ?? String(cString: rd_kafka_err2str(raw))
+        self.isRetriable = isRetriable ?? (!isFatal && code.isUsuallyRetriable)
+        self.isFatal = isFatal
+        self.subject = subject
+    }
+}
+
+extension KafkaError.Code {
+    /// librdkafka gave up waiting (`_TIMED_OUT`).
+    public static let timedOut = Self(rawValue: -185)
+    /// The connection broke (`_TRANSPORT`).
+    public static let transport = Self(rawValue: -195)
+    /// No broker can be reached (`_ALL_BROKERS_DOWN`).
+    public static let allBrokersDown = Self(rawValue: -187)
+    /// A message was not delivered within `message.timeout.ms` (`_MSG_TIMED_OUT`).
+    public static let messageTimedOut = Self(rawValue: -192)
+    /// The producer's queue is full (`_QUEUE_FULL`).
+    public static let queueFull = Self(rawValue: -184)
+    /// A setting or an argument is not acceptable (`_INVALID_ARG`).
+    public static let invalidArgument = Self(rawValue: -186)
+    /// The broker does not offer the request at all (`_UNSUPPORTED_FEATURE`), as the embedded one does not offer administration.
+    public static let unsupportedFeature = Self(rawValue: -165)
+    /// The position to read from is outside the log and `auto.offset.reset` is `error` (`_AUTO_OFFSET_RESET`).
+    public static let autoOffsetReset = Self(rawValue: -140)
+    /// The handle is closed or closing (`_DESTROY`).
+    public static let closed = Self(rawValue: -197)
+    /// The instance has seen a fatal error (`_FATAL`).
+    public static let fatal = Self(rawValue: -150)
+    /// The message was dropped by a purge (`_PURGE_QUEUE`).
+    public static let purged = Self(rawValue: -152)
+    /// No offset to commit (`_NO_OFFSET`).
+    public static let noOffset = Self(rawValue: -168)
+    public static let unknownTopicOrPartition = Self(rawValue: 3)
+    public static let messageTooLarge = Self(rawValue: 10)
+    public static let notCoordinator = Self(rawValue: 16)
+    public static let illegalGeneration = Self(rawValue: 22)
+    public static let unknownMember = Self(rawValue: 25)
+    public static let rebalanceInProgress = Self(rawValue: 27)
+    public static let topicAlreadyExists = Self(rawValue: 36)
+    public static let fencedInstance = Self(rawValue: 82)
+
+    /// librdkafka marks only some of its answers as retriable; for bare codes this table decides. Broker codes: the protocol guide's
+    /// "retriable" column; own codes: those that name a moment, not a fault.
+    var isUsuallyRetriable: Bool {
+        switch self.rawValue {
+        case -195, -192, -187, -185, -184, -193, -190, -172, -171, -170, -167, -166: true
+        case 3, 5, 6, 7, 8, 9, 13, 14, 15, 16, 19, 20, 27, 41, 56, 67, 68, 69, 70, 71, 72, 74, 75, 78, 84, 88, 91: true
+        default: false
+        }
+    }
+}
+
+extension KafkaError: CustomStringConvertible {
+    public var description: String {
+        let what =
+            switch self.subject {
+            case .client: ""
+            case .setting(let name, let value): "setting \"\(name)\" = \"\(value)\": "
+            case .topic(let topic): "topic \(topic): "
+            case .partition(let partition): "\(partition): "
+            case .position(let position): "\(position): "
+            case .group(let group): "group \(group): "
+            }
+        return "\(what)\(self.text) (\(self.name)\(self.isFatal ? ", fatal" : self.isRetriable ? ", retriable" : ""))"
+    }
+}
+
+extension KafkaError {
+    init(_ raw: rd_kafka_resp_err_t, subject: Subject = .client, text: String? = nil) {
+        self.init(code: Code(rawValue: raw.rawValue), text: text, subject: subject)
+    }
+
+    /// Takes over `error` and destroys it.
+    init(taking error: OpaquePointer, subject: Subject = .client) {
+        self.init(
+            code: Code(rawValue: rd_kafka_error_code(error).rawValue), text: String(cString: rd_kafka_error_string(error)),
+            isRetriable: rd_kafka_error_is_retriable(error) != 0, isFatal: rd_kafka_error_is_fatal(error) != 0, subject: subject)
+        rd_kafka_error_destroy(error)
+    }
+}

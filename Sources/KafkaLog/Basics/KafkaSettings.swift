@@ -1,0 +1,69 @@
+import CRDKafka
+
+/// librdkafka properties, passed through as they are: https://github.com/confluentinc/librdkafka/blob/v2.0.2/CONFIGURATION.md
+///
+/// The order counts: a later property overrides an earlier one. Nothing here is interpreted, so every broker that librdkafka can talk to
+/// (SASL, TLS, OAuth …) is reached by configuration alone. Printing a value of this type never shows a secret.
+public struct KafkaSettings: Sendable, Hashable {
+    public struct Property: Sendable, Hashable {
+        public var name: String
+        public var value: String
+        public init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    public enum Role: Sendable, Hashable, CaseIterable { case consumer, producer }
+
+    public var properties: [Property]
+
+    public init(_ properties: [Property] = []) { self.properties = properties }
+
+    /// Only the brokers, `host:port,…`.
+    public init(bootstrap: String) { self.properties = [Property("bootstrap.servers", bootstrap)] }
+
+    public mutating func append(_ name: String, _ value: String) { self.properties.append(Property(name, value)) }
+
+    public func appending(_ name: String, _ value: String) -> KafkaSettings {
+        KafkaSettings(self.properties + [Property(name, value)])
+    }
+
+    public func appending(_ other: KafkaSettings) -> KafkaSettings { KafkaSettings(self.properties + other.properties) }
+
+    /// The last value given for `name`.
+    public subscript(name: String) -> String? { self.properties.last { $0.name == name }?.value }
+
+    /// Asks librdkafka about every property without connecting to anything.
+    ///
+    /// - Throws: for the first unacceptable one, `.setting(name, value)` and librdkafka's reason; the same for a property that Mailboat
+    ///   sets itself (offset storage, acknowledgements …) because a promise rests on it.
+    public func validate(for role: Role) throws(KafkaError) {
+        var configuration = ClientConfiguration(role: role)
+        try configuration.apply(self)
+    }
+
+    /// Whether `name` is a property whose value must not be shown.
+    public static func isSecret(_ name: String) -> Bool {
+        let lowered = name.lowercased()
+        return lowered != "sasl.oauthbearer.token.endpoint.url"
+            && ["password", "secret", "sasl.username", "oauthbearer.config", "key.pem", "ssl.key.location"].contains { lowered.contains($0) }
+    }
+}
+
+extension KafkaSettings.Property: CustomStringConvertible {
+    public var description: String { "\(self.name)=\(self.shownValue)" }
+
+    /// The value, or stars for a secret.
+    public var shownValue: String { KafkaSettings.isSecret(self.name) ? "***" : self.value }
+}
+
+extension KafkaSettings: CustomStringConvertible, CustomReflectable {
+    public var description: String { self.properties.map(\.description).joined(separator: ", ") }
+    /// Keeps `dump` and string interpolation of an enclosing type from showing secrets.
+    public var customMirror: Mirror { Mirror(self, children: self.properties.map { (label: $0.name, value: $0.shownValue as Any) }) }
+}
+
+extension KafkaSettings.Property: CustomReflectable {
+    public var customMirror: Mirror { Mirror(self, children: [(label: self.name, value: self.shownValue as Any)]) }
+}

@@ -1,0 +1,44 @@
+import CRDKafka
+import Glibc
+
+/// Threads for librdkafka's blocking calls, which belong neither on an event loop nor on Swift's own pool.
+public enum NamedThread {
+    /// Runs `body` on a new detached thread of that name (Linux shows its first 15 bytes).
+    public static func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
+        let work = Unmanaged.passRetained(Work(name: name, body: body))
+        var thread = pthread_t()
+        let failure = pthread_create(
+            &thread, nil,
+            { context in
+                // Balances `passRetained`: this function runs exactly once.
+                let work = Unmanaged<Work>.fromOpaque(context!).takeRetainedValue()
+                mailboat_name_thread(work.name)
+                work.body()
+                return nil
+            }, work.toOpaque())
+        guard failure == 0 else {
+            // Out of threads: the process cannot go on doing its work, but this call can still be served, late, on the caller's.
+            work.takeRetainedValue().body()
+            return
+        }
+        pthread_detach(thread)
+    }
+
+    /// Runs a blocking `body` on a thread of its own and waits for it without blocking the caller's.
+    public static func run<Result: Sendable>(
+        _ name: String, _ body: @escaping @Sendable () -> Result
+    ) async -> Result {
+        await withCheckedContinuation { continuation in
+            Self.start(name) { continuation.resume(returning: body()) }
+        }
+    }
+
+    private final class Work: Sendable {
+        let name: String
+        let body: @Sendable () -> Void
+        init(name: String, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import CRDKafka
+
+/// Owns one `rd_kafka_topic_partition_list_t`.
+struct PartitionList: ~Copyable {
+    let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
+
+    init(capacity: Int) { self.pointer = rd_kafka_topic_partition_list_new(Int32(clamping: capacity)) }
+
+    init(_ partitions: [TopicPartition]) {
+        self.init(capacity: partitions.count)
+        for partition in partitions { self.add(partition.topic, partition.partition) }
+    }
+
+    init(_ positions: [TopicPartitionOffset]) {
+        self.init(capacity: positions.count)
+        for position in positions { self.add(position.topic, position.partition, offset: position.offset) }
+    }
+
+    deinit { rd_kafka_topic_partition_list_destroy(self.pointer) }
+
+    func add(_ topic: String, _ partition: Int32, offset: Int64? = nil) {
+        let element = rd_kafka_topic_partition_list_add(self.pointer, topic, partition)
+        if let offset { element?.pointee.offset = offset }
+    }
+
+    var count: Int { Int(self.pointer.pointee.cnt) }
+
+    /// Index in 0..<count.
+    subscript(index: Int) -> Element { Element(self.pointer.pointee.elems[index]) }
+
+    struct Element {
+        let topicPartition: TopicPartition
+        let offset: Int64
+        let error: rd_kafka_resp_err_t
+
+        init(_ raw: rd_kafka_topic_partition_t) {
+            self.topicPartition = TopicPartition(topic: String(cString: raw.topic), partition: raw.partition)
+            self.offset = raw.offset
+            self.error = raw.err
+        }
+    }
+
+    /// Copies a list that librdkafka owns.
+    static func elements(of list: UnsafePointer<rd_kafka_topic_partition_list_t>) -> [Element] {
+        (0..<Int(list.pointee.cnt)).map { Element(list.pointee.elems[$0]) }
+    }
+}

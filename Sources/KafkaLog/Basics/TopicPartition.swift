@@ -1,0 +1,69 @@
+import CRDKafka
+
+/// One partition of one Kafka topic.
+public struct TopicPartition: Hashable, Sendable, CustomStringConvertible {
+    public var topic: String
+    /// From 0.
+    public var partition: Int32
+
+    public init(topic: String, partition: Int32) {
+        self.topic = topic
+        self.partition = partition
+    }
+
+    public var description: String { "\(self.topic)[\(self.partition)]" }
+}
+
+/// A place in a partition's log. In a commit it is the *next* offset to read, as everywhere in Kafka.
+public struct TopicPartitionOffset: Hashable, Sendable, CustomStringConvertible {
+    public var topicPartition: TopicPartition
+    public var offset: Int64
+
+    public init(topic: String, partition: Int32, offset: Int64) {
+        self.topicPartition = TopicPartition(topic: topic, partition: partition)
+        self.offset = offset
+    }
+
+    public var topic: String { self.topicPartition.topic }
+    public var partition: Int32 { self.topicPartition.partition }
+    public var description: String { "\(self.topicPartition)@\(self.offset)" }
+}
+
+/// Where reading of a partition begins.
+public enum LogStart: Sendable, Hashable {
+    case beginning
+    /// What is produced from now on.
+    case end
+    /// This offset. When it is outside the log, the reader reports `PartitionFailure.offsetOutOfRange`; nothing is skipped silently.
+    case offset(Int64)
+
+    /// The number librdkafka takes: its logical offsets are negative.
+    var rawOffset: Int64 {
+        switch self {
+        case .beginning: -2
+        case .end: -1
+        case .offset(let offset): offset
+        }
+    }
+}
+
+/// What Kafka knows of one partition's log and of a group's progress in it.
+public struct PartitionPositions: Sendable, Hashable {
+    public var topicPartition: TopicPartition
+    /// The next offset the group would read; `nil`: the group never committed here (or the query was made without a group).
+    public var committed: Int64?
+    /// The first offset still in the log.
+    public var lowOffset: Int64
+    /// The offset the next record will get (log end, "high watermark").
+    public var endOffset: Int64
+
+    public init(topicPartition: TopicPartition, committed: Int64?, lowOffset: Int64, endOffset: Int64) {
+        self.topicPartition = topicPartition
+        self.committed = committed
+        self.lowOffset = lowOffset
+        self.endOffset = endOffset
+    }
+
+    /// Whether `committed` lies in the log (its end included). `true` without a commit.
+    public var isCommittedInLog: Bool { self.committed.map { $0 >= self.lowOffset && $0 <= self.endOffset } ?? true }
+}

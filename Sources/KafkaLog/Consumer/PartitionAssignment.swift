@@ -1,0 +1,42 @@
+import Synchronization
+
+/// Partitions that the group gave to this consumer, waiting to be told where to start.
+///
+/// While it is open, heartbeats go on and the partitions already held keep their records (fetching pauses): look up positions,
+/// then complete. Restoring may take its time *after* `complete`: an unread partition costs its byte bound and nothing else.
+public final class PartitionAssignment: Sendable {
+    /// Partition numbers, ascending. Each counts for the driver topic and every riding topic.
+    public let partitions: [Int32]
+    /// The driver, then the riding topics.
+    public let topics: [String]
+    /// One reader for each topic and partition: all partitions of the driver first, then those of each riding topic.
+    public let readers: [PartitionReader]
+    private let completion: Mutex<(@Sendable ([LogStart?]) -> Bool)?>
+
+    init(
+        partitions: [Int32], topics: [String], readers: [PartitionReader], completion: @escaping @Sendable ([LogStart?]) -> Bool
+    ) {
+        self.partitions = partitions
+        self.topics = topics
+        self.readers = readers
+        self.completion = Mutex(completion)
+    }
+
+    public var topicPartitions: [TopicPartition] { self.readers.map(\.topicPartition) }
+
+    /// The reader of one partition; `nil` when it is not part of this assignment.
+    public func reader(topicIndex: Int, partition: Int32) -> PartitionReader? {
+        self.readers.first { $0.topicIndex == topicIndex && $0.topicPartition.partition == partition }
+    }
+
+    /// Begins fetching. From any thread, once; returns at once.
+    ///
+    /// - Parameter start: where each partition begins; `nil`: where the group committed (without a commit, the reader reports
+    ///   `PartitionFailure.offsetOutOfRange`).
+    /// - Returns: `false` when it came too late: the partitions were taken away, or started by the consumer itself meanwhile.
+    @discardableResult
+    public func complete(_ start: (TopicPartition) -> LogStart?) -> Bool {
+        guard let completion = self.completion.withLock({ $0.take() }) else { return false }
+        return completion(self.readers.map { start($0.topicPartition) })
+    }
+}

@@ -1,0 +1,133 @@
+import CRDKafka
+import Synchronization
+
+/// What stopped a partition from being read. Nothing more comes from the reader after `offsetOutOfRange`.
+public enum PartitionFailure: Sendable, Hashable {
+    /// The wanted position is not in the log any more, or not yet: retention or truncation cut it, or the topic is another one.
+    case offsetOutOfRange(TopicPartitionOffset, text: String)
+    /// Anything else about this partition; `isRetriable` says whether librdkafka goes on by itself.
+    case failed(TopicPartition, KafkaError)
+}
+
+/// What one `PartitionReader.read` found.
+public struct ReadResult: Sendable {
+    /// Records handed to the body.
+    public var recordCount: Int
+    /// `true`: the limit was reached and more may be waiting. No wake-up comes for what is already waiting: read again when there is room.
+    public var mayHaveMore: Bool
+    /// The next offset this reader will hand over; `nil` before its first record.
+    public var nextOffset: Int64?
+    /// What went wrong, if something did. At most one per read; the records before it were handed over.
+    public var failure: PartitionFailure?
+    /// For a `LogSection`: everything up to its end was handed over. Never true for an assigned partition.
+    public var isFinished: Bool
+}
+
+/// The records of one assigned partition, read by whoever owns the shard: one loop or thread at a time.
+///
+/// Not reading *is* the back-pressure: librdkafka stops fetching a partition whose queue holds `queued.max.messages.kbytes`, discards nothing,
+/// and the other partitions go on. There is no pause, resume or seek on purpose (librdkafka 2.0.2 loses records when they meet reading).
+///
+/// Records come one by one from librdkafka, not by its batch call. During every rebalance librdkafka pauses and rewinds the kept partitions
+/// itself; in 2.0.2 its batch call then throws away what it had already taken while the rewound position counts it as read, so records are
+/// skipped. A single call can only repeat the record in hand, and repeats are dropped here: offsets of one reader only grow.
+///
+/// The reader is closed by its consumer when the partition leaves; reading on is harmless then and finds nothing.
+public final class PartitionReader: Sendable {
+    public let topicPartition: TopicPartition
+    /// Index of the topic in the consumer's topics: 0 is the driver, then the riding topics in order.
+    public let topicIndex: Int
+
+    private let client: ClientHandle
+    private let state: Mutex<State>
+
+    private struct State: ~Copyable {
+        var queue: KafkaQueue?
+        var wakeUp: WakeUp?
+        var nextOffset: Int64?
+    }
+
+    init(client: ClientHandle, topicPartition: TopicPartition, topicIndex: Int, queue: consuming KafkaQueue) {
+        self.client = client
+        self.topicPartition = topicPartition
+        self.topicIndex = topicIndex
+        self.state = Mutex(State(queue: queue, wakeUp: nil, nextOffset: nil))
+    }
+
+    deinit { self.close() }
+
+    /// Hands at most `max` waiting records to `body`, in order, and never waits.
+    ///
+    /// - Parameter body: borrows each record; must not call back into this reader.
+    /// - Returns: what was read. While `mayHaveMore`, call again as soon as there is room: only an *empty* queue that fills wakes up.
+    public func read(max: Int, _ body: (borrowing KafkaRecord) -> Void) -> ReadResult {
+        self.state.withLock { state in
+            var result = ReadResult(recordCount: 0, mayHaveMore: false, nextOffset: state.nextOffset, failure: nil, isFinished: false)
+            guard let queue = state.queue?.pointer else { return result }
+            while result.recordCount < max {
+                guard let message = rd_kafka_consume_queue(queue, 0) else { return result }
+                defer { rd_kafka_message_destroy(message) }
+                guard message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
+                    result.failure = PartitionFailure(message.pointee, topicPartition: self.topicPartition, text: rd_kafka_message_errstr(message))
+                    result.mayHaveMore = true
+                    return result
+                }
+                let offset = message.pointee.offset
+                if let next = state.nextOffset, offset < next { continue }
+                state.nextOffset = offset + 1
+                result.nextOffset = offset + 1
+                result.recordCount += 1
+                body(KafkaRecord(message))
+            }
+            result.mayHaveMore = true
+            return result
+        }
+    }
+
+    /// Calls `wakeUp` each time the empty queue gets something, and once at once when something is waiting already. Replaces an earlier one.
+    ///
+    /// It is called on a librdkafka thread that holds a lock: it must only schedule (`EventLoop.execute`, an eventfd), not read.
+    public func onReadable(_ wakeUp: @escaping @Sendable () -> Void) {
+        self.state.withLock { state in
+            guard let queue = state.queue?.pointer else { return }
+            let box = WakeUp(wakeUp)
+            let previous = state.wakeUp
+            state.wakeUp = box
+            rd_kafka_queue_cb_event_enable(
+                queue, { _, context in Unmanaged<WakeUp>.fromOpaque(context!).takeUnretainedValue().call() },
+                Unmanaged.passUnretained(box).toOpaque())
+            withExtendedLifetime(previous) {}  // Until here librdkafka could still call it.
+            if rd_kafka_queue_length(queue) > 0 { wakeUp() }
+        }
+    }
+
+    /// How many records (and notices) wait in the queue. For metrics.
+    public var waitingCount: Int {
+        self.state.withLock { state in
+            guard let queue = state.queue?.pointer else { return 0 }
+            return rd_kafka_queue_length(queue)
+        }
+    }
+
+    /// Ends reading and wake-ups; waits for a read that is under way. Idempotent. Only the consumer needs to call this.
+    func close() {
+        self.state.withLock { state in
+            state.queue?.disableWakeUp()
+            state.queue = nil
+            state.wakeUp = nil
+        }
+    }
+}
+
+extension PartitionFailure {
+    init(_ message: rd_kafka_message_t, topicPartition: TopicPartition, text: UnsafePointer<CChar>?) {
+        let text = text.map { String(cString: $0) }
+        if message.err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET || message.err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE {
+            self = .offsetOutOfRange(
+                TopicPartitionOffset(topic: topicPartition.topic, partition: topicPartition.partition, offset: message.offset),
+                text: text ?? "the offset is outside the log")
+        } else {
+            self = .failed(topicPartition, KafkaError(message.err, subject: .partition(topicPartition), text: text))
+        }
+    }
+}

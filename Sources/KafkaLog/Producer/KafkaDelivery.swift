@@ -1,0 +1,59 @@
+import CRDKafka
+
+/// What became of one produced message, lent for the duration of the closure that receives it, with the message itself.
+public struct KafkaDelivery: ~Copyable {
+    /// The number given to `produce`.
+    public let opaque: UInt64
+    public let partition: Int32
+    /// Where it lies in the log; meaningful when `isSuccess`.
+    public let offset: Int64
+    let message: UnsafePointer<rd_kafka_message_t>
+
+    init(_ message: UnsafePointer<rd_kafka_message_t>) {
+        self.message = message
+        self.opaque = UInt64(UInt(bitPattern: message.pointee._private))
+        self.partition = message.pointee.partition
+        self.offset = message.pointee.offset
+    }
+
+    public var isSuccess: Bool { self.message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR }
+
+    public var topic: String { self.message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? "" }
+
+    /// Why it failed; `nil` for a success.
+    public var error: KafkaError? {
+        guard !self.isSuccess else { return nil }
+        return KafkaError(
+            self.message.pointee.err, subject: .partition(TopicPartition(topic: self.topic, partition: self.partition)),
+            text: String(cString: rd_kafka_message_errstr(self.message)))
+    }
+
+    /// Whether a failed message may lie in the log all the same.
+    public var isPossiblyPersisted: Bool { rd_kafka_message_status(self.message) != RD_KAFKA_MSG_STATUS_NOT_PERSISTED }
+
+    /// Milliseconds since 1970, as produced.
+    public var timestampMillis: Int64 { rd_kafka_message_timestamp(self.message, nil) }
+    public var hasKey: Bool { self.message.pointee.key != nil }
+    public var hasValue: Bool { self.message.pointee.payload != nil }
+
+    public var key: Span<UInt8> {
+        @_lifetime(borrow self) get {
+            let bytes = UnsafeBufferPointer(
+                start: self.message.pointee.key?.assumingMemoryBound(to: UInt8.self), count: self.hasKey ? self.message.pointee.key_len : 0)
+            return _overrideLifetime(Span(_unsafeElements: bytes), borrowing: self)
+        }
+    }
+
+    public var value: Span<UInt8> {
+        @_lifetime(borrow self) get {
+            let bytes = UnsafeBufferPointer(
+                start: self.message.pointee.payload?.assumingMemoryBound(to: UInt8.self), count: self.hasValue ? self.message.pointee.len : 0)
+            return _overrideLifetime(Span(_unsafeElements: bytes), borrowing: self)
+        }
+    }
+
+    /// Calls `body` for every header in order. `hasValue` is false for a null value.
+    public func forEachHeader(_ body: (_ name: Span<UInt8>, _ value: Span<UInt8>, _ hasValue: Bool) -> Void) {
+        MessageHeaders.forEach(in: self.message, body)
+    }
+}
