@@ -1,0 +1,58 @@
+import Foundation
+import Testing
+
+@testable import mailboat
+
+struct DemoSummaryTests {
+    private static let good = DemoSummary(
+        eventsConsumed: 12_345, pushesAccepted: 9_000, eventsMerged: 3_345, outcomes: ["delivered": 9_000, "superseded": 3_345], pending: 0,
+        devicesChecked: 10, devicesEquivalent: 10, budgetViolations: 0, eventToAcceptedMs: .init(p50: 12.5, p99: 1_034))
+
+    @Test func aGoodSummaryHasNoFault() { #expect(Self.good.faults.isEmpty) }
+
+    @Test(arguments: 0..<5)
+    func whatIsWrongIsSaid(fault: Int) {
+        var summary = Self.good
+        switch fault {
+        case 0: summary.eventsConsumed += 1
+        case 1: summary.pending = 1
+        case 2: summary.devicesEquivalent -= 1
+        case 3: summary.budgetViolations = 1
+        default: summary.pushesAccepted = 0
+        }
+        #expect(!summary.faults.isEmpty)
+    }
+
+    @Test func theFileHasExactlyThePromisedKeys() throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("summary-\(UUID().uuidString).json").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Self.good.write(to: path)
+        let object = try #require(JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: path))) as? [String: Any])
+        #expect(
+            Set(object.keys) == [
+                "eventsConsumed", "pushesAccepted", "eventsMerged", "outcomes", "pending", "devicesChecked", "devicesEquivalent",
+                "budgetViolations", "eventToAcceptedMs",
+            ])
+        #expect(Set(try #require(object["eventToAcceptedMs"] as? [String: Any]).keys) == ["p50", "p99"])
+    }
+
+    @Test(arguments: [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567"), (-4_321, "-4,321")])
+    func numbersAreGrouped(number: Int, text: String) { #expect(DemoSummary.grouped(number) == text) }
+}
+
+struct ScoreboardTests {
+    /// A terminal gets its last numbers erased before the next line; a file gets plain lines.
+    @Test(arguments: [true, false])
+    func onlyATerminalIsRedrawn(isTerminal: Bool) {
+        let log = Log()
+        var board = Scoreboard(isTerminal: isTerminal) { log.text += $0 }
+        board.show(.init(), atMillis: 1_000)
+        board.say("Goal", atMillis: 1_500)
+        board.show(.init(consumed: 1_234), atMillis: 2_000)
+        #expect(log.text.contains("\u{1B}") == isTerminal)
+        #expect(log.text.contains("1.5 s  Goal\n"))
+        #expect(log.text.contains("consumed 1,234"))
+    }
+
+    private final class Log { var text = "" }
+}
