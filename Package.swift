@@ -89,7 +89,7 @@ let package = Package(
         .testTarget(name: "KafkaLogTests", dependencies: ["KafkaLog"]),
         .testTarget(
             name: "PushTransportTests",
-            dependencies: ["PushTransport", "PushEngine", "APNSSimulator", "HTTP2Session", "TLSSession"] + nio),
+            dependencies: ["PushTransport", "PushEngine", "PushModel", "APNSProtocol", "APNSSimulator", "HTTP2Session", "TLSSession", logging] + nio),
         .testTarget(name: "PushWorkerTests", dependencies: ["PushWorker", "PushEngine", "PushModel"]),
         .testTarget(name: "APNSSimulatorTests", dependencies: ["APNSSimulator", "DeviceModel", "HTTP2Session", "TLSSession"] + nio),
         .testTarget(name: "SimulationTests", dependencies: ["PushEngine", "APNSProtocol", "PushModel", "DeviceModel"]),

@@ -145,12 +145,14 @@ public struct ConnectionLife: Sendable {
         }
     }
 
-    /// A request got no answer in time. `beganMicros`: when it left. If nothing at all was answered since, the connection carries requests
-    /// into nowhere, PINGs or not.
-    public func requestTimedOut(beganMicros: Int64) -> TimeoutAction {
+    /// A request got no answer in time. If nothing else was answered in the latter half of that time either, the connection carries requests
+    /// into nowhere, whatever its PINGs say.
+    public func requestTimedOut(micros: Int64) -> TimeoutAction {
         switch self.phase {
-        case .probing, .open: self.lastAnswerMicros < beganMicros ? .retireStalled : .keepConnection
-        case .connecting, .handshaking, .draining, .closed: .keepConnection
+        case .probing, .open:
+            self.lastAnswerMicros < micros - self.configuration.requestTimeoutMillis * 500 ? .retireStalled : .keepConnection
+        case .connecting, .handshaking, .draining, .closed:
+            .keepConnection
         }
     }
 

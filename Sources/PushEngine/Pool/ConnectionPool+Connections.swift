@@ -131,7 +131,7 @@ extension ConnectionPool {
             self.streams.abandon(tag)
             self.timedOut.append(PushEnd(push: stream.push, micros: max(0, micros - stream.beganMicros)))
             self.actions.append(.reset(connection: connection, streamID: stream.streamID))
-            switch self.members[connection]!.life.requestTimedOut(beganMicros: stream.beganMicros) {
+            switch self.members[connection]!.life.requestTimedOut(micros: micros) {
             case .keepConnection: break
             case .retireStalled:
                 self.members[connection]!.endsBadly = true

@@ -35,6 +35,7 @@ public final class ShardTransport {
     private var isTurnScheduled = false
     private var timer: Scheduled<Void>?
     private var timerMillis = Int64.max
+    private var isClosing = false
     private var isClosed = false
     private var whenDrained: (() -> Void)?
     private var subscription: ProviderTokenStore.Subscription?
@@ -142,20 +143,27 @@ public final class ShardTransport {
         self.scheduleTurn()
     }
 
-    /// Closes every connection at once. What is in flight is answered as unknown, what never left as not processed.
+    /// Closes every connection at once. What is in flight is answered as unknown, what never left as not processed. Called from within a
+    /// callback, it takes effect when that returns.
     public func close() {
+        self.isClosing = true
+        guard !self.isInTurn else { return }
+        self.finishClosing()
+    }
+
+    private func finishClosing() {
         guard !self.isClosed else { return }
         self.readClock()
         self.subscription.map(self.providerTokens.cancel)
         for route in self.routes { route.closeAll(now: self.now) }
-        self.finishTurn()
+        self.runTurn()
         self.isClosed = true
         self.timer?.cancel()
         self.timer = nil
-        let whenDrained = self.whenDrained
-        self.whenDrained = nil
         self.onAnswers = { _ in }
         self.onCredit = {}
+        let whenDrained = self.whenDrained
+        self.whenDrained = nil
         whenDrained?()
     }
 
@@ -173,9 +181,16 @@ public final class ShardTransport {
         self.dirty.append(connection)
     }
 
-    /// Ends a turn that began with an event of ours: carries out decisions, delivers answers once, writes out, sets the timer.
+    /// Ends a turn that began with an event of ours.
     func finishTurn() {
         guard !self.isInTurn, !self.isClosed else { return }
+        self.runTurn()
+        if self.whenDrained != nil, self.inFlightCount == 0, self.answers.isEmpty { self.isClosing = true }
+        if self.isClosing { self.finishClosing() }
+    }
+
+    /// Carries out decisions, delivers answers once, writes out, sets the timer.
+    private func runTurn() {
         self.isInTurn = true
         for route in self.routes { route.carryOutActions() }
         if !self.answers.isEmpty {
@@ -188,7 +203,6 @@ public final class ShardTransport {
         for route in self.routes { route.carryOutActions() }
         self.isInTurn = false
         self.flushAll()
-        if self.whenDrained != nil, self.inFlightCount == 0, self.answers.isEmpty { self.close() }
     }
 
     private func scheduleTurn() {

@@ -1,0 +1,52 @@
+import HTTP2Session
+import NIOPosix
+import PushEngine
+import TLSSession
+import Testing
+
+@testable import PushTransport
+
+/// A pool of a single connection.
+var one: ConnectionPoolConfiguration {
+    var pool = ConnectionPoolConfiguration.forTests
+    pool.connectionsMax = 1
+    return pool
+}
+
+/// Runs `body` with a scripted server and a transport that trusts it.
+func withServer(
+    _ script: @escaping LoopbackServer.Script, pool: ConnectionPoolConfiguration = .forTests, settings: HTTP2ServerSettings = .init(),
+    resends: Bool = true, resendsBusy: Bool = false, _ body: (LoopbackServer, TransportBench) async throws -> Void
+) async throws {
+    let server = try await LoopbackServer.start(on: MultiThreadedEventLoopGroup.singleton.next(), settings: settings, script: script)
+    try await TransportBench.with(
+        port: server.port, authorityPEM: server.authorityPEM, resendsUnprocessed: resends, resendsBusy: resendsBusy, pool: pool
+    ) { bench in
+        try await body(server, bench)
+        let duplicates = try await bench.duplicateAnswers()
+        #expect(duplicates == 0, "a push was answered twice")
+    }
+    try await server.stop()
+}
+
+extension CertificateAuthority {
+    static func forTests() throws -> CertificateAuthority {
+        try CertificateAuthority(notBeforeSeconds: 1_600_000_000, notAfterSeconds: 4_000_000_000)
+    }
+}
+
+extension TransportBench {
+    /// Sends `count` pushes and expects that APNs accepts each.
+    func expectAccepted(_ count: Int, bodyByteCount: Int = 200, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let answers = try await self.send(count, bodyByteCount: bodyByteCount)
+        #expect(answers.count == count, sourceLocation: sourceLocation)
+        #expect(answers.filter { $0 != .accepted }.isEmpty, sourceLocation: sourceLocation)
+    }
+
+    /// Waits until at least one more attempt to connect has failed, by asking the loop again and again.
+    func connectFails(thenStop: Bool = true) async throws {
+        if thenStop { try await self.onLoop { $0.wantOne() } }
+        let before = try await self.counters().connectFailuresTotal
+        while try await self.counters().connectFailuresTotal == before { await Task.yield() }
+    }
+}

@@ -1,0 +1,190 @@
+import Foundation
+import Logging
+import NIOCore
+import NIOPosix
+import PushEngine
+import PushModel
+import TLSSession
+
+@testable import PushTransport
+
+/// A transport on a loop of its own with something that plays the engine: keeps pushes until there is credit, collects each one's answers,
+/// sends again what was not processed.
+final class TransportBench: Sendable {
+    let group: MultiThreadedEventLoopGroup
+    let store: ProviderTokenStore
+    private let player: NIOLoopBound<Player>
+    private let keyPath: String
+
+    /// - Parameter resends: answers after which a push goes out again; the others are final.
+    static func with<Result: Sendable>(
+        port: Int, authorityPEM: [UInt8], resendsUnprocessed: Bool = true, resendsBusy: Bool = false, serverName: String = "localhost",
+        pool: ConnectionPoolConfiguration = .forTests, _ body: (TransportBench) async throws -> Result
+    ) async throws -> Result {
+        let bench = try await TransportBench(
+            port: port, authorityPEM: authorityPEM, resendsUnprocessed: resendsUnprocessed, resendsBusy: resendsBusy,
+            serverName: serverName, pool: pool)
+        let result: Result
+        do {
+            result = try await body(bench)
+        } catch {
+            try? await bench.stop()
+            throw error
+        }
+        try await bench.stop()
+        return result
+    }
+
+    private init(
+        port: Int, authorityPEM: [UInt8], resendsUnprocessed: Bool, resendsBusy: Bool, serverName: String, pool: ConnectionPoolConfiguration
+    ) async throws {
+        self.group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let path = NSTemporaryDirectory() + "transport-test-\(UUID().uuidString).p8"
+        try Data(ES256PrivateKey.generate().pem()).write(to: URL(fileURLWithPath: path))
+        self.keyPath = path
+        var logger = Logger(label: "transport-tests")
+        logger.logLevel = ProcessInfo.processInfo.environment["TRANSPORT_TEST_LOG"] == nil ? .critical : .debug
+        let store = try ProviderTokenStore(keys: [ProviderKey(keyID: "ABCDE12345", teamID: "TEAM123456", path: path)], logger: logger)
+        self.store = store
+        let loop = self.group.next()
+        var route = RouteConfiguration(name: "test", host: "127.0.0.1", port: port, providerKey: 0)
+        route.serverName = serverName
+        route.trustRoots = .pem(authorityPEM)
+        route.pool = pool
+        self.player = try await loop.submit { [route, logger] in
+            let transport = try ShardTransport(
+                eventLoop: loop, routes: [route], bundleIDs: ["com.example.pizza"], providerTokens: store, randomSeed: 7, logger: logger)
+            return NIOLoopBound(
+                Player(transport: transport, resendsUnprocessed: resendsUnprocessed, resendsBusy: resendsBusy), eventLoop: loop)
+        }.get()
+    }
+
+    private func stop() async throws {
+        try await self.onLoop { $0.transport.close() }
+        try? FileManager.default.removeItem(atPath: self.keyPath)
+        try await self.group.shutdownGracefully()
+    }
+
+    /// Sends `count` pushes and waits until each has its final answer; in the order of pushes.
+    func send(_ count: Int, bodyByteCount: Int = 200) async throws -> [PushAnswer.Result] {
+        let promise = self.group.next().makePromise(of: [PushAnswer.Result].self)
+        try await self.onLoop { $0.send(count, bodyByteCount: bodyByteCount, promise) }
+        return try await promise.futureResult.get()
+    }
+
+    func counters() async throws -> RouteCounters { try await self.onLoop { $0.transport.counters(route: 0) } }
+    /// Answers that came for pushes answered before.
+    func duplicateAnswers() async throws -> Int { try await self.onLoop { $0.duplicateAnswers } }
+
+    func onLoop<Result: Sendable>(_ body: @escaping @Sendable (Player) throws -> Result) async throws -> Result {
+        let player = self.player
+        return try await self.group.next().submit { try body(player.value) }.get()
+    }
+}
+
+/// The engine's part, confined to the loop.
+final class Player {
+    let transport: ShardTransport
+    private let resendsUnprocessed: Bool
+    private let resendsBusy: Bool
+    private var ready: [Int] = []
+    private var finals: [PushAnswer.Result?] = []
+    private var missing = 0
+    private var promise: EventLoopPromise<[PushAnswer.Result]>?
+    private var body: [UInt8] = []
+    private var inFlight: Set<UInt64> = []
+    private(set) var duplicateAnswers = 0
+    private(set) var batches = 0
+
+    init(transport: ShardTransport, resendsUnprocessed: Bool, resendsBusy: Bool) {
+        self.transport = transport
+        self.resendsUnprocessed = resendsUnprocessed
+        self.resendsBusy = resendsBusy
+        transport.onAnswers = { [unowned self] answers in
+            self.take(answers)
+            self.pump()
+        }
+        transport.onCredit = { [unowned self] in self.pump() }
+        transport.start()
+    }
+
+    func send(_ count: Int, bodyByteCount: Int, _ promise: EventLoopPromise<[PushAnswer.Result]>) {
+        precondition(self.missing == 0, "one batch at a time")
+        self.finals = Array(repeating: nil, count: count)
+        self.missing = count
+        self.ready = Array((0..<count).reversed())
+        self.promise = promise
+        self.body = Array("{\"aps\":{\"x\":\"".utf8) + Array(repeating: UInt8(ascii: "y"), count: max(0, bodyByteCount - 16)) + Array("\"}}".utf8)
+        self.pump()
+        self.transport.flushAll()
+    }
+
+    private func pump() {
+        while self.transport.credit(route: 0) > 0, !self.ready.isEmpty {
+            let submitted = self.transport.submit(route: 0) { request in
+                let push = self.ready.removeLast()
+                request.id = PushID(rawValue: UInt64(push))
+                request.app = 0
+                request.priority = push.isMultiple(of: 2) ? .high : .low
+                request.expirationSeconds = 1_700_000_000
+                request.apnsID = (0x0123_4567_89ab_4def, 0x8000_0000_0000_0000 | UInt64(push))
+                request.tokenHex.removeAll(keepingCapacity: true)
+                request.tokenHex.append(contentsOf: "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff".utf8)
+                request.body.removeAll(keepingCapacity: true)
+                request.body.append(contentsOf: self.body)
+                self.inFlight.insert(UInt64(push))
+                return true
+            }
+            guard submitted else { break }
+        }
+        if !self.ready.isEmpty { self.transport.wantsCredit(route: 0) }
+    }
+
+    private func take(_ answers: [PushAnswer]) {
+        self.batches += 1
+        for answer in answers {
+            guard self.inFlight.remove(answer.id.rawValue) != nil else {
+                self.duplicateAnswers += 1
+                continue
+            }
+            let push = Int(answer.id.rawValue)
+            switch answer.result {
+            case .notProcessed where self.resendsUnprocessed: self.ready.append(push)
+            case .response(let status, _, _, _) where self.resendsBusy && status != 410: self.ready.append(push)
+            case .accepted, .response, .notProcessed, .unknown:
+                self.finals[push] = answer.result
+                self.missing -= 1
+            }
+        }
+        if self.missing == 0, let promise = self.promise {
+            self.promise = nil
+            promise.succeed(self.finals.compactMap { $0 })
+        }
+    }
+}
+
+extension ConnectionPoolConfiguration {
+    /// Short times, so that what has to time out does so soon.
+    static var forTests: ConnectionPoolConfiguration {
+        var configuration = ConnectionPoolConfiguration()
+        configuration.connectionsMax = 2
+        configuration.connectTimeoutMillis = 5_000
+        configuration.requestTimeoutMillis = 5_000
+        configuration.drainTimeoutMillis = 200
+        configuration.backoffMinMillis = 20
+        configuration.backoffMaxMillis = 100
+        configuration.refusedProbeMinMillis = 20
+        configuration.refusedProbeMaxMillis = 100
+        configuration.lifeMillisMin = 0
+        configuration.growthPauseMillis = 20
+        return configuration
+    }
+}
+
+extension Player {
+    /// Pretends that a push waits.
+    func wantOne() {
+        self.transport.wantsCredit(route: 0)
+        self.transport.flushAll()
+    }
+}
