@@ -15,6 +15,9 @@ struct ReadyQueue {
     private var high: Deque<Entry> = []
     private var low: Deque<Entry> = []
 
+    /// Entries kept, standing or not.
+    var entryCount: Int { self.high.count + self.low.count }
+
     mutating func append(_ entry: Entry, priority: PushPriority) {
         switch priority {
         case .high: self.high.append(entry)
@@ -37,7 +40,7 @@ struct ReadyQueue {
 
     /// Drops what left when it outnumbers what stands, so that the queue stays bounded by slots.
     mutating func compact(standing: Int, slots: [Slot]) {
-        guard self.high.count + self.low.count > 2 * standing + 64 else { return }
+        guard self.entryCount > 2 * standing + 64 else { return }
         self.high.removeAll { !Self.stands($0, slots) }
         self.low.removeAll { !Self.stands($0, slots) }
     }

@@ -1,0 +1,75 @@
+@testable import PushEngine
+import Testing
+
+@Suite struct SlotIndexTests {
+    /// The slots a walk from `hash` meets that carry it.
+    private static func find(_ index: SlotIndex, hash: UInt64, slots: [Slot]) -> Set<Int32> {
+        var found: Set<Int32> = []
+        var steps = 0
+        var place = index.first(hash: hash)
+        while let at = place, steps <= slots.count {
+            let slot = index.slot(at: at)
+            if slots[Int(slot)].hash == hash { found.insert(slot) }
+            place = index.next(after: at)
+            steps += 1
+        }
+        #expect(steps <= slots.count, "the walk goes round")
+        return found
+    }
+
+    /// Finds what a `Dictionary` finds, whatever is inserted and removed, also when hashes crowd together.
+    @Test(arguments: 1...40 as ClosedRange<UInt64>)
+    func agreesWithADictionary(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        // From one hash for all, over crowds at the table's end, to spread ones.
+        let hashMask: UInt64 = [0, 3, 63, 0xffff, .max][Int(seed % 5)]
+        let hashBase: UInt64 = seed.isMultiple(of: 2) ? 0 : 60
+        var index = SlotIndex(seed: seed)
+        var slots = [Slot](repeating: Slot(), count: 400)
+        var model: [UInt64: Set<Int32>] = [:]
+        var free = Array(Int32(0)..<400)
+        var taken: [Int32] = []
+        for _ in 0..<2_000 {
+            if taken.isEmpty || (!free.isEmpty && Int.random(in: 0..<5, using: &random) < 3) {
+                let slot = free.remove(at: Int.random(in: 0..<free.count, using: &random))
+                slots[Int(slot)].hash = (random.next() & hashMask) &+ hashBase
+                index.insert(slot, hash: slots[Int(slot)].hash, slots: slots)
+                model[slots[Int(slot)].hash, default: []].insert(slot)
+                taken.append(slot)
+            } else {
+                let slot = taken.remove(at: Int.random(in: 0..<taken.count, using: &random))
+                index.remove(slot, hash: slots[Int(slot)].hash, slots: slots)
+                model[slots[Int(slot)].hash]?.remove(slot)
+                free.append(slot)
+            }
+            #expect(index.count == taken.count)
+            let hash = (random.next() & hashMask) &+ hashBase
+            #expect(Self.find(index, hash: hash, slots: slots) == model[hash] ?? [])
+        }
+        for (hash, expected) in model { #expect(Self.find(index, hash: hash, slots: slots) == expected) }
+    }
+
+    @Test func everyPartOfTheIdentityChangesTheHash() {
+        let index = SlotIndex(seed: 1)
+        let id = Array("activity".utf8)
+        let other = Array("activitz".utf8)
+        let hash = index.hash(app: 0, kind: 1, id: id.span)
+        #expect(hash == index.hash(app: 0, kind: 1, id: id.span))
+        #expect(hash != index.hash(app: 1, kind: 1, id: id.span))
+        #expect(hash != index.hash(app: 0, kind: 2, id: id.span))
+        #expect(hash != index.hash(app: 0, kind: 1, id: other.span))
+        #expect(hash != SlotIndex(seed: 2).hash(app: 0, kind: 1, id: id.span))
+    }
+
+    /// Places follow from the low bits: consecutive ids must not crowd.
+    @Test func numberedIdentitiesSpreadOverTheTable() {
+        let index = SlotIndex(seed: 3)
+        var used: Set<UInt64> = []
+        for number in 0..<4_096 {
+            let id = Array("activity-\(number)".utf8)
+            used.insert(index.hash(app: 0, kind: 1, id: id.span) & 4_095)
+        }
+        // Thrown at random, 4,096 balls leave 1 - 1/e of 4,096 bins used: 2,589.
+        #expect(used.count > 2_450 && used.count < 2_730)
+    }
+}

@@ -1,0 +1,42 @@
+@testable import PushEngine
+import Testing
+
+@Suite struct AcknowledgementStoreTests {
+    private static func element(_ slot: Int32) -> PendingAcknowledgement {
+        PendingAcknowledgement(
+            kind: .state, sequence: 0, isOpen: false, partition: 0, partitionGeneration: 0, slot: slot, slotGeneration: 0,
+            stateVersion: 0, isUnguarded: false, entry: OffsetLedger.none, routedEntry: OffsetLedger.none)
+    }
+
+    /// Each number gives its own element back, once.
+    @Test(arguments: 1...30 as ClosedRange<UInt64>)
+    func everyNumberIsGoodOnce(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var store = AcknowledgementStore()
+        var open: [UInt64: Int32] = [:]
+        var closed: [UInt64] = []
+        for slot in Int32(0)..<2_000 {
+            if open.count < 40, Bool.random(using: &random) {
+                let number = store.open(Self.element(slot))
+                #expect(open[number] == nil && !closed.contains(number))
+                open[number] = slot
+            } else if let number = open.keys.sorted().randomElement(using: &random) {
+                #expect(store.close(number)?.slot == open[number])
+                open[number] = nil
+                closed.append(number)
+                if closed.count > 100 { closed.removeFirst() }
+            }
+            if let old = closed.randomElement(using: &random) { #expect(store.close(old) == nil, "given back twice") }
+            #expect(store.openCount == open.count)
+        }
+    }
+
+    @Test func foreignNumbersAreNotKnown() {
+        var store = AcknowledgementStore()
+        #expect(store.close(0) == nil)
+        let number = store.open(Self.element(1))
+        for foreign in [number + 1, number | 1 << 32, .max] { #expect(store.close(foreign) == nil) }
+        #expect(store.openCount == 1)
+        #expect(store.close(number)?.slot == 1)
+    }
+}

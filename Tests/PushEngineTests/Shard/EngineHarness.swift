@@ -1,0 +1,239 @@
+import Foundation
+import PushEngine
+import PushModel
+import Testing
+
+/// Drives a `ShardEngine` as its runner does, by public API alone: records in as JSON, pushes out, answers, Kafka's acknowledgements,
+/// time. After every step it checks what always holds. Restarts it from what Kafka would have kept.
+final class EngineHarness {
+    var engine: ShardEngine
+    private(set) var now = EngineTime(steadyMillis: 1_000_000, wallMillis: 1_700_000_000_000)
+    let partition: Int32 = 0
+    /// Kafka acknowledges at once, as long as this is true.
+    var acknowledgesAtOnce = true
+    /// Everything the engine has written, in order.
+    private(set) var written: [WrittenRecord] = []
+    /// Written and not acknowledged, in order.
+    private(set) var outstanding: [WrittenRecord] = []
+    /// The partition of `state` as Kafka has it.
+    private(set) var stateLog: [WrittenRecord] = []
+    /// By input topic: what was consumed, what is committed, where the log ends.
+    private(set) var consumed: [UInt16: [(record: InputRecord, key: [UInt8], value: [UInt8])]] = [:]
+    private(set) var committed: [UInt16: Int64] = [:]
+    private var nextOffset: [UInt16: Int64] = [:]
+    let configuration: EngineConfiguration
+
+    /// Where the first record of each topic lies.
+    static let firstOffset: Int64 = 100
+
+    /// - Parameter configure: changes the configuration; one app with both environments configured is there. Route 0 is production.
+    init(_ configure: (inout EngineConfiguration) -> Void = { _ in }) {
+        var app = AppConfiguration(bundleID: "com.example.pizza")
+        app.productionRoute = 0
+        app.developmentRoute = 1
+        var configuration = EngineConfiguration(
+            apps: [app], inputTopics: ["liveactivity.events", "liveactivity.routed"], routedTopicIndex: 1, partitionCount: 8)
+        configuration.trustPlacement = true
+        configuration.outcomePublication = .all
+        configure(&configuration)
+        self.configuration = configuration
+        self.engine = ShardEngine(configuration: configuration, randomSeed: 7)
+        self.assign()
+    }
+
+    var wallSeconds: Int64 { self.now.wallSeconds }
+    var counters: EngineCounters { self.engine.counters }
+
+    // MARK: Life of a partition
+
+    private func assign() {
+        self.engine.partitionAssigned(self.partition, now: self.now)
+        self.collect()
+        self.acknowledgeAll()
+        guard let marker = self.engine.markerOffset(partition: self.partition) else {
+            Issue.record("the marker was acknowledged and has no offset")
+            return
+        }
+        for (offset, record) in self.stateLog.enumerated() where offset <= marker {
+            let key = record.key
+            let value = record.value
+            let result = self.engine.restore(
+                partition: self.partition, key: key.span, value: value.span, isTombstone: record.isNull, offset: Int64(offset),
+                now: self.now)
+            self.restoreResults.append(result)
+        }
+        let topics = self.configuration.inputTopics.indices.map { UInt16($0) }
+        self.engine.restoreFinished(
+            partition: self.partition,
+            logEnds: topics.map { CommitPosition(topic: $0, partition: self.partition, nextOffset: self.logEnd($0)) },
+            starts: topics.map {
+                CommitPosition(topic: $0, partition: self.partition, nextOffset: self.committed[$0] ?? Self.firstOffset)
+            },
+            now: self.now)
+        self.step()
+    }
+
+    private(set) var restoreResults: [RestoreResult] = []
+
+    func logEnd(_ topic: UInt16 = 0) -> Int64 { self.nextOffset[topic] ?? Self.firstOffset }
+
+    /// A new process takes over from what Kafka has: unacknowledged records are lost, uncommitted events are read again.
+    /// - Parameter replays: false leaves the reading to the test (`replay`).
+    func crash(afterMillis: Int64 = 5_000, replays: Bool = true) {
+        self.outstanding = []
+        self.restoreResults = []
+        self.now.steadyMillis += 77_777_777  // another machine's clock
+        self.now.wallMillis += afterMillis
+        self.engine = ShardEngine(configuration: self.configuration, randomSeed: 8)
+        self.acknowledgesAtOnce = true
+        self.assign()
+        if replays { self.replay() }
+    }
+
+    /// Reads again everything from the committed offsets on.
+    func replay() {
+        for (topic, records) in self.consumed.sorted(by: { $0.key < $1.key }) {
+            for (record, key, value) in records where record.offset >= self.committed[topic] ?? Self.firstOffset {
+                self.engine.consume(record, key: key.span, value: value.span, traceparent: [UInt8]().span, now: self.now)
+                self.step()
+            }
+        }
+    }
+
+    // MARK: Records in
+
+    /// Consumes one record and answers its offset.
+    @discardableResult
+    func consume(
+        key: String?, value: String?, topic: UInt16 = 0, recordMillis: Int64? = nil, origin: SourcePosition? = nil,
+        traceparent: String = ""
+    ) -> Int64 {
+        let offset = self.logEnd(topic)
+        self.nextOffset[topic] = offset + 1
+        let record = InputRecord(
+            topic: topic, partition: self.partition, offset: offset, timestampMillis: recordMillis ?? self.now.wallMillis,
+            hasKey: key != nil, hasValue: value != nil, origin: origin)
+        let keyBytes = Array((key ?? "").utf8)
+        let valueBytes = Array((value ?? "").utf8)
+        let trace = Array(traceparent.utf8)
+        self.consumed[topic, default: []].append((record, keyBytes, valueBytes))
+        self.engine.consume(record, key: keyBytes.span, value: valueBytes.span, traceparent: trace.span, now: self.now)
+        self.step()
+        return offset
+    }
+
+    // MARK: Pushes out
+
+    /// Takes the next push of a route.
+    func take(route: UInt16 = 0) -> Push? {
+        var request = PushRequest()
+        let isFilled = self.engine.nextPush(route: route, into: &request, now: self.now)
+        self.step()
+        guard isFilled else { return nil }
+        return Push(request)
+    }
+
+    func answer(_ push: Push, _ result: PushAnswer.Result) {
+        self.engine.answered(PushAnswer(id: push.id, result: result, apnsMicros: 12_000), now: self.now)
+        self.step()
+    }
+
+    /// Takes the next push and has APNs accept it.
+    @discardableResult
+    func deliver(route: UInt16 = 0, sourceLocation: SourceLocation = #_sourceLocation) -> Push? {
+        guard let push = self.take(route: route) else {
+            Issue.record("nothing is ready to be sent", sourceLocation: sourceLocation)
+            return nil
+        }
+        self.answer(push, .accepted)
+        return push
+    }
+
+    // MARK: Time
+
+    /// Lets time pass, stopping at every deadline on the way.
+    func advance(_ millis: Int64) {
+        let end = self.now.steadyMillis + millis
+        var turns = 0
+        while let deadline = self.engine.nextDeadlineMillis, deadline <= end, turns < 100_000 {
+            turns += 1
+            let step = max(0, deadline - self.now.steadyMillis)
+            self.now.steadyMillis += step
+            self.now.wallMillis += step
+            self.engine.advance(now: self.now)
+            self.step()
+        }
+        #expect(turns < 100_000, "a deadline stays due for ever")
+        let rest = end - self.now.steadyMillis
+        self.now.steadyMillis += rest
+        self.now.wallMillis += rest
+        self.engine.advance(now: self.now)
+        self.step()
+    }
+
+    /// The wall clock is set; the steady one runs on.
+    func stepWallClock(_ millis: Int64) { self.now.wallMillis += millis }
+
+    // MARK: Kafka
+
+    /// Kafka acknowledges what it was handed, those that `where` names.
+    func acknowledgeAll(where isMeant: (WrittenRecord) -> Bool = { _ in true }) {
+        // Acknowledging may make the engine write again; what it writes then waits for the next call.
+        let meant = self.outstanding.filter(isMeant)
+        self.outstanding.removeAll(where: isMeant)
+        for record in meant {
+            var offset: Int64 = 0
+            if record.topic == .state {
+                offset = Int64(self.stateLog.count)
+                self.stateLog.append(record)
+            }
+            self.engine.acknowledged(record.acknowledgement, offset: offset, now: self.now)
+        }
+        self.collect()
+        self.check()
+    }
+
+    private func collect() {
+        let records = WrittenRecord.all(of: self.engine.batch)
+        self.engine.batch.removeAll()
+        self.written += records
+        self.outstanding += records
+    }
+
+    /// What a runner does after each call: produce, commit. Then what always holds is checked.
+    func step() {
+        self.collect()
+        while self.acknowledgesAtOnce, !self.outstanding.isEmpty { self.acknowledgeAll() }
+        self.check()
+    }
+
+    private func check() {
+        for commit in self.engine.takeCommits() {
+            let before = self.committed[commit.topic] ?? Self.firstOffset
+            #expect(commit.nextOffset > before, "a commit went back")
+            self.committed[commit.topic] = commit.nextOffset
+        }
+        let counters = self.engine.counters
+        if !counters.isConserved { Issue.record("not conserved: \(counters)") }
+        let pending = self.engine.countPendingEvents()
+        if pending != counters.pending { Issue.record("\(pending) events are pending, \(counters.pending) are counted") }
+    }
+
+    // MARK: What was said
+
+    var outcomes: [OutcomeRecord] { self.written.filter { $0.topic == .outcomes }.map { OutcomeRecord($0) } }
+
+    /// Names of all outcomes of the event at an offset, in the order they were written.
+    func outcomes(of offset: Int64, topic: UInt16 = 0) -> [String] {
+        self.outcomes.filter { $0.offset == offset && $0.topic == self.configuration.inputTopics[Int(topic)] }.map(\.outcome)
+    }
+
+    func outcome(of offset: Int64, sourceLocation: SourceLocation = #_sourceLocation) -> OutcomeRecord? {
+        let found = self.outcomes.filter { $0.offset == offset }
+        #expect(found.count == 1, "offset \(offset) has \(found.map(\.outcome))", sourceLocation: sourceLocation)
+        return found.first
+    }
+
+    /// Everything taken of a topic is committed.
+    func isCommitted(topic: UInt16 = 0) -> Bool { (self.committed[topic] ?? Self.firstOffset) == self.logEnd(topic) }
+}
