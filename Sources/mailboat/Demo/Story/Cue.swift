@@ -31,6 +31,8 @@ struct Publication: Sendable {
     var value: [UInt8]
     /// What the phone would be told by this record on its own; `nil`: nothing (a registration, or a record that is set aside).
     var event: StoryEvent?
+    /// The token by which the phone is reached from now on; `nil`: as before.
+    var token: String?
     /// `true`: put on a partition that is not the key's, as a client with another partitioner would.
     var isMisplaced = false
     /// Every outcome record of this event must be one of these.
@@ -44,6 +46,7 @@ struct Publication: Sendable {
         self.activity = activity
         self.value = event.value
         self.event = event
+        self.token = event.startToken
         self.isMisplaced = isMisplaced
         self.outcomes = Self.reachesThePhone
     }
@@ -53,6 +56,7 @@ struct Publication: Sendable {
         self.activity = activity
         self.value = registration.value
         self.event = nil
+        self.token = registration.token
         self.outcomes = ["applied"]
     }
 

@@ -1,0 +1,85 @@
+import APNSSimulator
+import DeviceModel
+
+/// Plays a script: publishes what is due, does to phones what happens to them, and tells the judge of both.
+struct Director {
+    private let script: Script
+    private let publisher: StoryPublisher
+    private let simulator: APNSSimulator
+    private(set) var phones = ExpectedPhones()
+    private var nextCue = 0
+    /// Activities begun by push whose app has not yet got its update token.
+    private var awaitingStart: [(startToken: String, updateToken: String, registration: Publication)] = []
+
+    init(script: Script, publisher: StoryPublisher, simulator: APNSSimulator) {
+        self.script = script
+        self.publisher = publisher
+        self.simulator = simulator
+    }
+
+    /// Everything in the script has happened.
+    var isFinished: Bool { self.nextCue == self.script.cues.count && self.awaitingStart.isEmpty }
+
+    /// Activities whose card has not come up yet.
+    var missingStarts: Int { self.awaitingStart.count }
+
+    /// Does what is due.
+    /// - Parameters:
+    ///   - atMillis: milliseconds since the curtain rose; negative before.
+    ///   - wallMillis: the same moment, milliseconds since 1970.
+    ///   - say: called with each line for the audience.
+    mutating func perform(upTo atMillis: Int, wallMillis: Int64, say: (String) -> Void) throws {
+        while self.nextCue < self.script.cues.count, self.script.cues[self.nextCue].atMillis <= atMillis {
+            try self.perform(self.script.cues[self.nextCue].action, wallMillis: wallMillis, say: say)
+            self.nextCue += 1
+        }
+        try self.registerStarted(wallMillis: wallMillis)
+        try self.publisher.drain()
+    }
+
+    private mutating func perform(_ action: Cue.Action, wallMillis: Int64, say: (String) -> Void) throws {
+        switch action {
+        case .publish(let publication):
+            try self.publish(publication, wallMillis: wallMillis)
+        case .rotateToken(let old, let new):
+            try self.require(self.simulator.rotateToken(from: old, to: new), token: new)
+        case .killToken(let token):
+            try self.require(self.simulator.setToken(token, .dead), token: token)
+        case .disownToken(let token):
+            try self.require(self.simulator.setToken(token, .unknown), token: token)
+        case .registerOnceStarted(let startToken, let updateToken, let registration):
+            self.awaitingStart.append((startToken, updateToken, registration))
+        case .goAway:
+            self.simulator.perform(.goAway(GoAway(reason: "Shutdown", lastStream: .below(highestBy: 20))))
+        case .say(let line):
+            say(line)
+        }
+    }
+
+    private mutating func publish(_ publication: Publication, wallMillis: Int64) throws {
+        try self.publisher.publish(publication, recordMillis: wallMillis)
+        if let token = publication.token { self.phones.join(activity: publication.activity, token: token) }
+        if let event = publication.event {
+            try self.phones.take(event, activity: publication.activity, recordMillis: wallMillis)
+        }
+    }
+
+    /// Where the card of a start has come up, the app has been given its update token.
+    private mutating func registerStarted(wallMillis: Int64) throws {
+        var waiting: [(startToken: String, updateToken: String, registration: Publication)] = []
+        for start in self.awaitingStart {
+            guard self.simulator.device(token: start.startToken)?.device.cardCount ?? 0 > 0 else {
+                waiting.append(start)
+                continue
+            }
+            try self.require(
+                self.simulator.rotateToken(from: start.startToken, to: start.updateToken, keepsOld: true), token: start.updateToken)
+            try self.publish(start.registration, wallMillis: wallMillis)
+        }
+        self.awaitingStart = waiting
+    }
+
+    private func require(_ done: Bool, token: String) throws {
+        guard done else { throw DemoFault("the simulator does not take the token \(token.prefix(8))…") }
+    }
+}
