@@ -156,10 +156,15 @@ extension ShardEngine {
 
     // MARK: Expecting acknowledgements
 
+    mutating func openAcknowledgement(_ element: PendingAcknowledgement) -> UInt64 {
+        self.counters.unacknowledged += 1
+        return self.acknowledgements.open(element)
+    }
+
     /// A record guarded by a ledger entry of its own.
     mutating func expect(_ kind: PendingAcknowledgement.Kind, place: Int32, entry: OffsetLedger.EntryID) -> UInt64 {
         self.partitions[Int(place)].unacknowledged += 1
-        return self.acknowledgements.open(
+        return self.openAcknowledgement(
             PendingAcknowledgement(
                 kind: kind, sequence: 0, isOpen: true, partition: place, partitionGeneration: self.partitions[Int(place)].generation,
                 slot: Slot.none, slotGeneration: 0, stateVersion: 0, isUnguarded: false, entry: entry,
@@ -169,18 +174,21 @@ extension ShardEngine {
     /// A record about an event of a slot: its open entry guards it, or, when a state record already covers the event, the slot does: its
     /// next state record waits.
     mutating func expectGuarded(_ kind: PendingAcknowledgement.Kind, slot: Int32, isWritten: Bool, place: Int32) -> UInt64 {
-        let open = self.slots[Int(slot)].openEntry >= 0 ? self.slots[Int(slot)].openEntry : self.slots[Int(slot)].openRoutedEntry
-        let isUnguarded = isWritten || open < 0
+        let open = self.slots[Int(slot)].openEntry
+        let openRouted = self.slots[Int(slot)].openRoutedEntry
+        let isUnguarded = isWritten || (open < 0 && openRouted < 0)
         if isUnguarded {
             self.slots[Int(slot)].unguardedRecords += 1
         } else {
-            self.ledger.expectAcknowledgement(open)
+            // The event came through one of the two logs; neither may pass it.
+            if open >= 0 { self.ledger.expectAcknowledgement(open) }
+            if openRouted >= 0 { self.ledger.expectAcknowledgement(openRouted) }
         }
         self.partitions[Int(place)].unacknowledged += 1
-        return self.acknowledgements.open(
+        return self.openAcknowledgement(
             PendingAcknowledgement(
                 kind: kind, sequence: 0, isOpen: true, partition: place, partitionGeneration: self.partitions[Int(place)].generation,
                 slot: slot, slotGeneration: self.slots[Int(slot)].generation, stateVersion: 0, isUnguarded: isUnguarded,
-                entry: isUnguarded ? OffsetLedger.none : open, routedEntry: OffsetLedger.none))
+                entry: isUnguarded ? OffsetLedger.none : open, routedEntry: isUnguarded ? OffsetLedger.none : openRouted))
     }
 }

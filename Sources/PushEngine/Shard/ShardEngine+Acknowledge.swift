@@ -2,6 +2,7 @@ extension ShardEngine {
     /// Kafka has the record. Once per record; an acknowledgement of a partition that has left since changes nothing.
     public mutating func acknowledged(_ acknowledgement: UInt64, offset: Int64, now: EngineTime) {
         guard let done = self.acknowledgements.close(acknowledgement) else { return }
+        self.counters.unacknowledged -= 1
         let place = Int(done.partition)
         guard self.partitions[place].phase != .gone, self.partitions[place].generation == done.partitionGeneration else { return }
         self.partitions[place].unacknowledged -= 1
@@ -21,6 +22,7 @@ extension ShardEngine {
             }
         case .outcome, .deadLetter, .routed:
             if done.entry >= 0 { self.ledger.acknowledged(done.entry) }
+            if done.routedEntry >= 0 { self.ledger.acknowledged(done.routedEntry) }
             guard done.isUnguarded, self.slots[Int(done.slot)].generation == done.slotGeneration, self.slots[Int(done.slot)].isLive else {
                 return
             }

@@ -59,6 +59,7 @@ extension ShardEngine {
         details.fill(from: self.updates[update])
         self.finishLayer(self.updates[update].top, of: slot, outcome: .delivered, details: details, now: now)
         if self.updates[update].isStart {
+            self.slots[Int(slot)].awaitsTokenOfStart = !self.slots[Int(slot)].hasToken
             if self.slots[Int(slot)].life == .starting { self.slots[Int(slot)].life = self.slots[Int(slot)].hasToken ? .alive : .started }
         } else if self.updates[update].isEnd {
             self.slots[Int(slot)].life = .ended
@@ -80,6 +81,8 @@ extension ShardEngine {
                 self.updates[update].under.removeFirst()
                 self.supersede(first, of: slot, into: nil, keepsAlert: false, keepsPriority: false)
             }
+            for layer in self.updates[update].under.indices { self.updates[update].under[layer].dropInherited(olderThan: accepted) }
+            self.updates[update].top.dropInherited(olderThan: accepted)
             guard !self.updates[update].top.isEnd, self.updates[update].top.timestampSeconds < accepted else { continue }
             self.supersedeAll(of: update, into: nil)
             self.dropUpdate(update, of: slot)
@@ -188,6 +191,7 @@ extension ShardEngine {
         for layer in self.updates[update].under { self.finishLayer(layer, of: slot, outcome: outcome, details: details, now: now) }
         self.finishLayer(self.updates[update].top, of: slot, outcome: outcome, details: details, now: now)
         self.dropUpdate(update, of: slot)
+        if outcome == .unknown { self.slots[Int(slot)].awaitsTokenOfStart = !self.slots[Int(slot)].hasToken }
         if self.slots[Int(slot)].life == .starting {
             self.slots[Int(slot)].life = outcome == .unknown ? .started : self.slots[Int(slot)].hasToken ? .alive : .awaiting
         }
@@ -197,7 +201,8 @@ extension ShardEngine {
     /// An end that never reached the device: the card lives on.
     mutating func reviveAfterFailedEnd(_ slot: Int32) {
         guard self.slots[Int(slot)].life == .ending else { return }
-        self.slots[Int(slot)].life = self.slots[Int(slot)].hasToken ? .alive : .awaiting
+        let slotIsStarted = self.slots[Int(slot)].awaitsTokenOfStart
+        self.slots[Int(slot)].life = self.slots[Int(slot)].hasToken ? .alive : slotIsStarted ? .started : .awaiting
     }
 
     // MARK: Nobody knows
@@ -228,6 +233,14 @@ extension ShardEngine {
 
     // MARK: Budget and backoff
 
+    /// The process before this one may have sent one push of the slot, and not more, that `state` does not know of (contract §5): its unit
+    /// is counted as spent now. At most once per slot and assignment.
+    mutating func countUnrecordedPush(_ slot: Int32, now: EngineTime) {
+        guard !self.slots[Int(slot)].countedUnrecordedPush else { return }
+        self.slots[Int(slot)].countedUnrecordedPush = true
+        self.slots[Int(slot)].budget.restore(ageMillis: 0, nowMillis: now.steadyMillis)
+    }
+
     private mutating func spendBudget(_ update: Int32, now: EngineTime) {
         guard self.updates[update].sentPriority == .high else { return }
         self.slots[Int(self.updates[update].slot)].budget.answered(nowMillis: now.steadyMillis)
@@ -245,7 +258,7 @@ extension ShardEngine {
         let full = min(self.configuration.retryBackoffMaxMillis, self.configuration.retryBackoffMinMillis << Int64(attempt))
         let drawn = full / 2 + Int64.random(in: 0...max(1, full / 2), using: &self.random)
         // A server's wish is honoured up to an hour; more is taken as nonsense.
-        let asked = min(retryAfterSeconds ?? 0, 3_600) * 1_000
+        let asked = min(max(retryAfterSeconds ?? 0, 0), 3_600) * 1_000
         self.slots[Int(slot)].backoffUntilMillis = now.steadyMillis + max(drawn, asked)
     }
 }

@@ -109,8 +109,8 @@ extension ShardEngine {
         if let given = self.event.timestampSeconds { try EventRules.checkTimestamp(given, nowSeconds: now.wallSeconds) }
         let content = PayloadContent(of: self.event)
         let size = PayloadWriter.byteCount(
-            kind: self.event.kind, stampSeconds: self.eventTimestamp(record, now: now), content: content, source: value,
-            alert: value.extracting(self.event.alertInValue.range))
+            kind: self.event.kind, stampSeconds: max(self.eventTimestamp(record, now: now), Self.longStampSeconds), content: content,
+            source: value, alert: value.extracting(self.event.alertInValue.range))
         if size > PayloadWriter.payloadByteCountMax {
             throw EventRules.payloadTooLarge(
                 byteCount: size, limit: PayloadWriter.payloadByteCountMax, content: content,
@@ -146,6 +146,7 @@ extension ShardEngine {
             return self.finishEvent(context, slot: nil, outcome: .applied, detail: .none, key: key, now: now)
         }
         let slot = found ?? self.makeSlot(app: app, id: key, partition: context.place, now: now)
+        self.slots[Int(slot)].isLeaving = false
         self.openEntry(context, slot: slot, now: now)
         self.noteApplied(context, slot: slot)
         let tokenRange = self.event.tokenInText
@@ -164,6 +165,8 @@ extension ShardEngine {
         case .start, .update, .end:
             self.takeContent(context, slot: slot, key: key, value: value, traceparent: traceparent, now: now)
         }
+        // Nothing will leave whose answer writes a record: the entry that was opened above needs one of its own.
+        if !self.slots[Int(slot)].hasWork { self.markDirty(slot, now: now) }
         self.reschedule(slot, now: now)
     }
 
@@ -191,6 +194,7 @@ extension ShardEngine {
     private mutating func takeToken(_ slot: Int32, now: EngineTime, registeredMillis: Int64) {
         let token = self.event.tokenInText
         self.setEnvironment(self.event.environment, of: slot)
+        self.slots[Int(slot)].awaitsTokenOfStart = false
         if self.slots[Int(slot)].tokenEquals(self.event.text.span.extracting(token.range)) {
             // The same token registered again: the app says that it lives.
             self.slots[Int(slot)].tokenIsDead = false
@@ -207,6 +211,7 @@ extension ShardEngine {
     private mutating func beginNewLife(_ slot: Int32) {
         self.slots[Int(slot)].clearToken()
         self.slots[Int(slot)].life = .awaiting
+        self.slots[Int(slot)].awaitsTokenOfStart = false
         self.slots[Int(slot)].lastAcceptedSeconds = .min
         self.slots[Int(slot)].lastStampSeconds = 0
     }
@@ -220,11 +225,10 @@ extension ShardEngine {
             return self.finishEvent(context, slot: slot, outcome: .late, detail: .afterEnd, key: key, now: now)
         case (.start, .alive), (.start, .starting), (.start, .started), (.start, .ending):
             return self.finishEvent(context, slot: slot, outcome: .duplicate, detail: .alreadyStarted, key: key, now: now)
-        case (.start, .ended):
-            self.beginNewLife(slot)
+        case (.start, .ended), (.start, .awaiting):
+            if self.slots[Int(slot)].life == .ended { self.beginNewLife(slot) }
             self.slots[Int(slot)].life = .starting
-        case (.start, .awaiting):
-            self.slots[Int(slot)].life = .starting
+            self.setEnvironment(self.event.environment, of: slot)
         case (.update, .awaiting), (.update, .alive), (.update, .starting), (.update, .started): break
         case (.end, .awaiting), (.end, .alive), (.end, .starting), (.end, .started):
             self.slots[Int(slot)].life = .ending
@@ -245,7 +249,8 @@ extension ShardEngine {
         }
         self.fillLayer(context, timestamp: timestamp, value: value, traceparent: traceparent, now: now)
         let isReplay = context.record.offset < self.partitions[Int(context.place)].replayEnds[Int(context.record.topic)]
-        let start = kind == .start ? self.makeStart(context, timestamp: timestamp, value: value) : nil
+        let start = kind == .start ? self.makeStart(context, value: value, now: now) : nil
+        if isReplay, self.event.priority == .high { self.countUnrecordedPush(slot, now: now) }
         self.counters.pending += 1
         self.merge(into: slot, start: start, priority: self.event.priority, isReplay: isReplay, now: now)
     }
@@ -259,6 +264,8 @@ extension ShardEngine {
         layer.reset()
         layer.source = context.source
         layer.timestampSeconds = timestamp
+        layer.alertSeconds = timestamp
+        layer.contentSeconds = timestamp
         layer.recordMillis = context.record.timestampMillis
         layer.takenMillis = now.steadyMillis
         layer.isEnd = self.event.kind == .end
@@ -286,7 +293,8 @@ extension ShardEngine {
         swap(&layer, &self.scratchLayer)
     }
 
-    private func makeStart(_ context: RecordContext, timestamp: Int64, value: Span<UInt8>) -> StartPart {
+    private func makeStart(_ context: RecordContext, value: Span<UInt8>, now: EngineTime) -> StartPart {
+        let writtenSeconds = min(context.record.timestampMillis, now.wallMillis) / 1_000
         var layer = Layer()
         let given = PayloadContent(of: self.event)
         var content = PayloadContent()
@@ -296,7 +304,7 @@ extension ShardEngine {
         content.inputPushToken = given.inputPushToken
         return StartPart(
             token: Array(self.event.text[self.event.tokenInText.range]), environment: self.event.environment, blob: layer.blob,
-            content: content, expiresSeconds: self.event.expiresSeconds ?? context.record.timestampMillis / 1_000 + Self.startExpirySeconds)
+            content: content, expiresSeconds: self.event.expiresSeconds ?? writtenSeconds + Self.startExpirySeconds)
     }
 
     // MARK: Positions

@@ -184,7 +184,7 @@ extension ShardEngine {
             let update = slot.pending
             let expires = self.updates[update].firstExpirySeconds
             if expires != .max { deadline = min(deadline, now.steadyMillis + max(0, expires * 1_000 - now.wallMillis)) }
-            if !self.updates[update].isStart, !slot.hasUsableToken { deadline = min(deadline, self.tokenWaitEndsMillis(number)) }
+            if !self.updates[update].isStart, !slot.hasUsableToken, slot.inFlight < 0 { deadline = min(deadline, self.tokenWaitEndsMillis(number)) }
             if slot.openEntry >= 0 || slot.openRoutedEntry >= 0, !slot.isDirty {
                 deadline = min(deadline, self.durableDueMillis(number))
             }
@@ -196,7 +196,7 @@ extension ShardEngine {
     func tokenWaitEndsMillis(_ number: Int32) -> Int64 {
         let slot = self.slots[Int(number)]
         // After an accepted start the token may come as long as the activity lives.
-        if slot.life == .started && !slot.hasToken { return slot.lifeEndsMillis }
+        if slot.awaitsTokenOfStart, !slot.hasToken { return slot.lifeEndsMillis }
         let since = max(slot.tokenMissingSinceMillis, slot.hasToken ? 0 : self.updates[slot.pending].firstUnsentMillis)
         return since + self.app(of: number).registrationWaitMillis
     }

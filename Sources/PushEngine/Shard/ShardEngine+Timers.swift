@@ -18,10 +18,10 @@ extension ShardEngine {
                 self.slots[Int(slot)].lifeEndsMillis = now.steadyMillis + 1_000
                 return self.reschedule(slot, now: now)
             }
-            return self.endLife(slot, now: now)
         }
         self.expireContent(slot, now: now)
         self.giveUpWaiting(slot, now: now)
+        if self.slots[Int(slot)].lifeEndsMillis <= now.steadyMillis { return self.endLife(slot, now: now) }
         let isOpen = self.slots[Int(slot)].openEntry >= 0 || self.slots[Int(slot)].openRoutedEntry >= 0
         if self.slots[Int(slot)].pending >= 0, isOpen, self.durableDueMillis(slot) <= now.steadyMillis { self.markDirty(slot, now: now) }
         self.reschedule(slot, now: now)

@@ -174,16 +174,18 @@ public struct ShardEngine: ~Copyable {
         self.partitions[place].replayEnds = topics.map { topic in logEnds.first { $0.topic == UInt16(topic) }?.nextOffset ?? 0 }
         self.partitions[place].phase = .running
         for slot in self.slots.indices where self.slots[slot].isLive && self.slots[slot].partition == Int32(place) {
+            self.settleRestored(Int32(slot), now: now)
             self.reschedule(Int32(slot), now: now)
         }
     }
 
     // MARK: Leaving a partition
 
-    /// First step of leaving: nothing more is taken or sent for it; answers still count.
+    /// First step of leaving: nothing more is taken or sent for it; answers still count. A partition that never ran has nothing to write
+    /// down: what was read of it so far may be older than what `state` holds.
     public mutating func beginRelease(partition: Int32, now: EngineTime) {
         guard let place = self.place(of: partition) else { return }
-        self.partitions[place].phase = .releasing
+        self.partitions[place].phase = self.partitions[place].phase == .running ? .releasing : .released
     }
 
     /// No push of the partition is in flight.
@@ -221,9 +223,9 @@ public struct ShardEngine: ~Copyable {
                 self.counters.handedOver += events
                 self.counters.pending -= events
             }
-            if self.slots[slot].inFlight >= 0 { self.counters.inFlight -= 1 }
             self.removeSlot(number)
         }
+        self.counters.inFlight -= self.partitions[place].inFlightCount
         for log in self.partitions[place].logs { self.ledger.closeLog(log) }
         self.partitions[place].logs = []
         self.partitions[place].phase = .gone

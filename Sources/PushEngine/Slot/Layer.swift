@@ -21,6 +21,12 @@ struct Layer {
     var isWritten = false
     /// The alert in `blob` came with another event that this one replaced.
     var alertIsInherited = false
+    /// The same of the content-state, which only an `end` takes over, and of the relevance-score with it.
+    var contentIsInherited = false
+    var scoreIsInherited = false
+    /// Timestamps of the events that alert and content-state came with: the device would have ignored them after something newer.
+    var alertSeconds: Int64 = 0
+    var contentSeconds: Int64 = 0
     var content = PayloadContent()
     var alert = ByteRange()
     var eventID = ByteRange()
@@ -34,6 +40,64 @@ struct Layer {
         let start = self.blob.count
         self.blob.append(copying: bytes)
         return ByteRange(start: start, count: bytes.count)
+    }
+
+    /// Which of the bytes are said, and whose they are. Saved before a merge that may turn out too large.
+    struct Parts {
+        var content: PayloadContent
+        var alert: ByteRange
+        var alertIsInherited, contentIsInherited, scoreIsInherited: Bool
+        var alertSeconds, contentSeconds: Int64
+    }
+
+    var parts: Parts {
+        get {
+            Parts(
+                content: self.content, alert: self.alert, alertIsInherited: self.alertIsInherited,
+                contentIsInherited: self.contentIsInherited, scoreIsInherited: self.scoreIsInherited,
+                alertSeconds: self.alertSeconds, contentSeconds: self.contentSeconds)
+        }
+        set {
+            self.content = newValue.content
+            self.alert = newValue.alert
+            self.alertIsInherited = newValue.alertIsInherited
+            self.contentIsInherited = newValue.contentIsInherited
+            self.scoreIsInherited = newValue.scoreIsInherited
+            self.alertSeconds = newValue.alertSeconds
+            self.contentSeconds = newValue.contentSeconds
+        }
+    }
+
+    /// Gives back what came from an event that is older than one the device has.
+    mutating func dropInherited(olderThan seconds: Int64) {
+        if self.alertIsInherited, self.alertSeconds < seconds {
+            self.alert = ByteRange()
+            self.alertIsInherited = false
+        }
+        if self.contentIsInherited, self.contentSeconds < seconds {
+            self.content.contentState = ByteRange()
+            self.contentIsInherited = false
+            if self.scoreIsInherited { self.content.relevanceScore = ByteRange() }
+            self.scoreIsInherited = false
+        }
+    }
+
+    /// Takes over what it lacks from the event it replaces: the alert, and, as an `end`, the content.
+    mutating func inherit(from older: Layer) {
+        if self.isEnd, self.content.contentState.isEmpty, !older.content.contentState.isEmpty {
+            self.content.contentState = self.append(older.blob.span.extracting(older.content.contentState.range))
+            self.contentIsInherited = true
+            self.contentSeconds = older.contentSeconds
+            if self.content.relevanceScore.isEmpty {
+                self.content.relevanceScore = self.append(older.blob.span.extracting(older.content.relevanceScore.range))
+                self.scoreIsInherited = true
+            }
+        }
+        if self.alert.isEmpty, !older.alert.isEmpty {
+            self.alert = self.append(older.blob.span.extracting(older.alert.range))
+            self.alertIsInherited = true
+            self.alertSeconds = older.alertSeconds
+        }
     }
 
     /// Puts the layer back to nothing; the blob keeps its storage unless it is large.

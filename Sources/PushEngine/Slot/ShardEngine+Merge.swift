@@ -55,8 +55,7 @@ extension ShardEngine {
         // Whichever content wins, the start must have an alert and fit.
         var content = isNewer ? self.scratchLayer : self.updates[pending].top
         if content.alert.isEmpty {
-            content.alert = content.append(self.scratchLayer.blob.span.extracting(self.scratchLayer.alert.range))
-            content.alertIsInherited = true
+            content.inherit(from: self.scratchLayer)
         }
         guard self.byteCount(of: content, start: start) <= PayloadWriter.payloadByteCountMax else {
             let update = self.makeUpdate(slot: slot, start: start, priority: priority, isReplay: isReplay, now: now)
@@ -105,25 +104,21 @@ extension ShardEngine {
         let slot = self.updates[update].slot
         if !self.scratchLayer.isEnd, self.scratchLayer.timestampSeconds < self.updates[update].top.timestampSeconds {
             self.foldOlder(into: update, priority: priority)
+            self.updates[update].containsReplay = self.updates[update].containsReplay || isReplay
             self.updates[update].mergedCount += mergedCount
             return true
         }
         let top = self.updates[update].top
-        let own = (content: self.scratchLayer.content, alert: self.scratchLayer.alert)
-        if carries, self.scratchLayer.isEnd, self.scratchLayer.content.contentState.isEmpty {
-            self.scratchLayer.content.contentState = self.scratchLayer.append(top.blob.span.extracting(top.content.contentState.range))
-            if self.scratchLayer.content.relevanceScore.isEmpty {
-                let score = top.content.relevanceScore.range
-                self.scratchLayer.content.relevanceScore = self.scratchLayer.append(top.blob.span.extracting(score))
-            }
-        }
-        let inherits = carries && self.scratchLayer.alert.isEmpty && !top.alert.isEmpty
-        if inherits { self.scratchLayer.alert = self.scratchLayer.append(top.blob.span.extracting(top.alert.range)) }
+        let own = self.scratchLayer.parts
+        // Of what was put back, something may have come from an event that was older than this one's predecessor.
+        self.scratchLayer.dropInherited(olderThan: top.timestampSeconds)
+        let hadAlert = !self.scratchLayer.alert.isEmpty
+        if carries { self.scratchLayer.inherit(from: top) }
+        let inherits = !hadAlert && !self.scratchLayer.alert.isEmpty
         guard self.byteCount(of: self.scratchLayer, start: self.updates[update].start.first) <= PayloadWriter.payloadByteCountMax else {
-            (self.scratchLayer.content, self.scratchLayer.alert) = own
+            self.scratchLayer.parts = own
             return false
         }
-        if inherits { self.scratchLayer.alertIsInherited = true }
         let expires = self.scratchLayer.expiresSeconds
         let into = self.scratchLayer.source
         self.dropUnder(of: update, notOutliving: expires, into: into)
@@ -207,11 +202,20 @@ extension ShardEngine {
         guard pending >= 0 else {
             return self.changeWork(slot) { $0.pending = failed }
         }
+        if self.updates[pending].isStart, !self.updates[failed].isStart {
+            // What failed was meant for a card that has been unregistered since; the start makes another.
+            self.supersedeAll(of: failed, into: self.updates[pending].top.source)
+            return self.updates.release(failed)
+        }
         self.changeWork(slot) { $0.pending = failed }
         let startGoesFirst = self.updates[failed].isStart && self.updates[pending].isEnd
         let wasBehind = self.slots[Int(slot)].behind
         if startGoesFirst {
-            precondition(wasBehind < 0, "nothing follows an end")
+            if wasBehind >= 0 {
+                // Nothing follows an end; only a damaged state record says so.
+                self.supersedeAll(of: wasBehind, into: self.updates[pending].top.source)
+                self.updates.release(wasBehind)
+            }
             self.slots[Int(slot)].behind = pending
             return
         }
@@ -244,15 +248,18 @@ extension ShardEngine {
 
     // MARK: Size
 
+    /// Ten digits: a wire stamp may be later than its event's time, and must not make the payload longer than was checked.
+    static var longStampSeconds: Int64 { 1_000_000_000 }
+
     func byteCount(of layer: Layer, start: StartPart?) -> Int {
         guard let start else {
             return PayloadWriter.byteCount(
-                kind: layer.isEnd ? .end : .update, stampSeconds: layer.timestampSeconds, content: layer.content,
+                kind: layer.isEnd ? .end : .update, stampSeconds: max(layer.timestampSeconds, Self.longStampSeconds), content: layer.content,
                 source: layer.blob.span, alert: layer.blob.span.extracting(layer.alert.range))
         }
         let (blob, content) = Self.combine(layer, start)
         return PayloadWriter.byteCount(
-            kind: .start, stampSeconds: layer.timestampSeconds, content: content, source: blob.span,
+            kind: .start, stampSeconds: max(layer.timestampSeconds, Self.longStampSeconds), content: content, source: blob.span,
             alert: blob.span.extracting(layer.alert.range))
     }
 

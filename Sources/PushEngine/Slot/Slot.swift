@@ -39,6 +39,10 @@ struct Slot {
     var environment = PushEnvironment.production
     var life = SlotLife.awaiting
     var frequentUpdates = false
+    /// A `start` was accepted, or nobody knows, and the card's update token has not come yet.
+    var awaitsTokenOfStart = false
+    /// The one push that may have left unrecorded before this process took over has been counted against the budget.
+    var countedUnrecordedPush = false
     /// The token was refused as dead and nothing newer has come.
     var tokenIsDead = false
     /// Differs with each new token; a verdict about an older one says nothing of this one.

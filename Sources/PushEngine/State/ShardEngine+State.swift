@@ -82,7 +82,7 @@ extension ShardEngine {
         self.slots[Int(number)].lastStateWriteMillis = now.steadyMillis
         self.counters.stateRecords += 1
         self.partitions[Int(place)].unacknowledged += 1
-        let acknowledgement = self.acknowledgements.open(
+        let acknowledgement = self.openAcknowledgement(
             PendingAcknowledgement(
                 kind: .state, sequence: 0, isOpen: true, partition: place, partitionGeneration: self.partitions[Int(place)].generation,
                 slot: number, slotGeneration: self.slots[Int(number)].generation, stateVersion: self.slots[Int(number)].stateVersion,
@@ -105,7 +105,7 @@ extension ShardEngine {
         writer.signed(now.wallMillis)
         let value = self.appendBytes(writer.bytes.span)
         self.partitions[place].unacknowledged += 1
-        let acknowledgement = self.acknowledgements.open(
+        let acknowledgement = self.openAcknowledgement(
             PendingAcknowledgement(
                 kind: .marker, sequence: 0, isOpen: true, partition: Int32(place),
                 partitionGeneration: self.partitions[place].generation, slot: Slot.none, slotGeneration: 0, stateVersion: 0,
@@ -159,48 +159,46 @@ extension ShardEngine {
         guard count <= 3 else { throw .malformed("\(count) updates") }
         var held: [Update] = []
         for _ in 0..<count { held.append(try StateCodec.readUpdate(&reader, topicHashes: self.topicHashes, now: now)) }
-        if let old = self.findSlot(app: app, id: id) { self.forgetRestored(old) }
-        let number = self.makeSlot(app: app, id: id, partition: Int32(place), now: now)
-        let made = self.slots[Int(number)]
-        slot.generation = made.generation
-        slot.isLive = true
-        slot.app = app
-        slot.partition = Int32(place)
-        slot.hash = made.hash
+        guard reader.isAtEnd else { throw .malformed("bytes behind the last update") }
         slot.tokenMissingSinceMillis = now.steadyMillis
         let age = max(0, now.wallMillis - slot.lastTouchedWallMillis)
         let life = slot.life == .ended ? self.configuration.apps[Int(app)].retentionAfterEndMillis : self.configuration.lifetimeMillis
         slot.lifeEndsMillis = now.steadyMillis + max(0, life - age)
+        // Its last push may have left just before this process took over.
+        slot.notBeforeMillis = now.steadyMillis + self.configuration.apps[Int(app)].minimumDistanceMillis
+        // One with a stamp had left, or was about to; without, nothing was in flight: a second one was written as following the first.
+        let isFirstInFlight = held.first?.stampSeconds != nil
+        guard isFirstInFlight || held.count < 3 else { throw .malformed("3 updates, none in flight") }
+        if let old = self.findSlot(app: app, id: id) { self.forgetRestored(old) }
+        let number = self.makeSlot(app: app, id: id, partition: Int32(place), now: now)
+        slot.generation = self.slots[Int(number)].generation
+        slot.isLive = true
+        slot.app = app
+        slot.partition = Int32(place)
+        slot.hash = self.slots[Int(number)].hash
         self.slots[Int(number)] = slot
-        self.restoreUpdates(held, of: number, now: now)
+        let places: [Place] = isFirstInFlight ? [.inFlight, .pending, .behind] : [.pending, .behind]
+        for (update, place) in zip(held, places) {
+            self.counters.restored += UInt64(update.eventCount)
+            self.counters.pending += UInt64(update.eventCount)
+            self.adopt(update, of: number, as: place)
+        }
         return .restored
     }
 
-    /// The one that may have been in flight, then what followed it: folded as after an attempt that nobody knows the answer of.
-    private mutating func restoreUpdates(_ held: [Update], of slot: Int32, now: EngineTime) {
-        for update in held {
-            let events = UInt64(update.eventCount)
-            self.counters.restored += events
-            self.counters.pending += events
+    /// The last record of the slot has been read. What may have been in flight is taken as an attempt that nobody knows the answer of.
+    mutating func settleRestored(_ slot: Int32, now: EngineTime) {
+        for update in [self.slots[Int(slot)].inFlight, self.slots[Int(slot)].pending, self.slots[Int(slot)].behind]
+        where update >= 0 && self.updates[update].priority == .high {
+            self.countUnrecordedPush(slot, now: now)
         }
-        guard let first = held.first else { return }
-        if first.isStart, self.app(of: slot).startOnUnknown == .drop, first.stampSeconds != nil {
-            // The start had left, or was about to: a second card is worse than none (contract §4).
-            self.adopt(first, of: slot, as: .inFlight)
+        guard self.slots[Int(slot)].inFlight >= 0 else { return }
+        if self.updates[self.slots[Int(slot)].inFlight].isStart, self.app(of: slot).startOnUnknown == .drop {
+            // A second card is worse than none (contract §4).
             self.startFailed(slot, outcome: .unknown, details: OutcomeDetails(cause: .replay), now: now)
-            for (index, update) in held.dropFirst().enumerated() { self.adopt(update, of: slot, as: index == 0 ? .pending : .behind) }
-            return
+        } else {
+            self.requeueInFlight(slot, now: now)
         }
-        guard held.count > 1 else { return self.adopt(first, of: slot, as: .pending) }
-        if held.count == 2 && first.stampSeconds == nil {
-            // Nothing was in flight: the second was written as following the first.
-            self.adopt(first, of: slot, as: .pending)
-            return self.adopt(held[1], of: slot, as: .behind)
-        }
-        self.adopt(first, of: slot, as: .inFlight)
-        self.adopt(held[1], of: slot, as: .pending)
-        if held.count > 2 { self.adopt(held[2], of: slot, as: .behind) }
-        self.requeueInFlight(slot, now: now)
     }
 
     private enum Place { case pending, behind, inFlight }
@@ -235,7 +233,7 @@ extension ShardEngine {
         for (index, app) in self.configuration.apps.enumerated() {
             let bundleID = Array(app.bundleID.utf8)
             let idStart = 2 + bundleID.count + 1
-            guard key.count > idStart, key[idStart - 1] == UInt8(ascii: "/") else { continue }
+            guard key.count > idStart, key.count - idStart <= EventRules.keyByteCountMax, key[idStart - 1] == UInt8(ascii: "/") else { continue }
             if key.extracting(2..<(idStart - 1)).holdsSameBytes(as: bundleID.span) { return (UInt16(index), idStart) }
         }
         return nil

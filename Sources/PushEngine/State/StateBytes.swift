@@ -78,7 +78,7 @@ struct StateReader {
     mutating func run(byteCountMax: Int) throws(StateError) -> [UInt8] {
         let count = try self.unsigned()
         guard count <= UInt64(byteCountMax) else { throw .malformed("a run of \(count) bytes is over \(byteCountMax)") }
-        guard self.index + Int(count) <= self.bytes.count else { throw .truncated }
+        guard Int(count) <= self.bytes.count - self.index else { throw .truncated }
         defer { self.index += Int(count) }
         return Array(self.bytes[self.index..<(self.index + Int(count))])
     }

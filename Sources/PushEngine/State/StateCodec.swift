@@ -7,7 +7,7 @@ import PushModel
 /// 1   kind: 1 slot, 2 ownership marker
 /// slot:
 ///     epoch                 offset of the owner's marker
-///     life, flags           flags: 1 frequent-updates, 2 token dead, 4 development
+///     life, flags           flags: 1 frequent-updates, 2 token dead, 4 development, 8 the start's token has not come
 ///     token                 raw bytes
 ///     registered            wall milliseconds
 ///     last accepted         optional, event seconds
@@ -26,6 +26,12 @@ enum StateCodec {
     static let markerKey: [UInt8] = [UInt8(ascii: "m")]
     /// No run in a record is longer; a payload is at most 4,096 bytes.
     static let runByteCountMax = 65_536
+    /// No time in a record lies further from 1970, either way: in seconds, so that milliseconds and what is added to them stay in range.
+    static let timeSecondsMax: Int64 = 1 << 50
+    /// More budget units than a slot may ever have out.
+    static let budgetUnitsMax: UInt64 = 4_096
+    /// More events than one push can have merged.
+    static let mergedCountMax: UInt64 = 1 << 31
 
     enum Kind: UInt8 { case slot = 1, marker = 2 }
 
@@ -53,7 +59,8 @@ enum StateCodec {
         writer.signed(epoch)
         writer.byte(slot.life.rawValue)
         writer.byte(
-            (slot.frequentUpdates ? 1 : 0) | (slot.tokenIsDead ? 2 : 0) | (slot.environment == .development ? 4 : 0))
+            (slot.frequentUpdates ? 1 : 0) | (slot.tokenIsDead ? 2 : 0) | (slot.environment == .development ? 4 : 0)
+                | (slot.awaitsTokenOfStart ? 8 : 0))
         writer.run(slot.identity.span.extracting(Int(slot.idByteCount)..<slot.identity.count))
         writer.signed(slot.registeredWallMillis)
         writer.optional(slot.lastAcceptedSeconds == .min ? nil : slot.lastAcceptedSeconds)
@@ -98,7 +105,11 @@ enum StateCodec {
         writer.signed(layer.recordMillis)
         writer.signed(layer.expiresSeconds)
         writer.optional(layer.expirationHeaderSeconds)
-        writer.byte((layer.isEnd ? 1 : 0) | (layer.isStart ? 2 : 0) | (layer.alertIsInherited ? 4 : 0))
+        writer.byte(
+            (layer.isEnd ? 1 : 0) | (layer.isStart ? 2 : 0) | (layer.alertIsInherited ? 4 : 0) | (layer.contentIsInherited ? 8 : 0)
+                | (layer.scoreIsInherited ? 16 : 0))
+        writer.signed(layer.alertSeconds)
+        writer.signed(layer.contentSeconds)
         Self.write(layer.content, to: &writer)
         Self.write(layer.alert, to: &writer)
         Self.write(layer.eventID, to: &writer)
@@ -143,17 +154,18 @@ enum StateCodec {
         guard let life = SlotLife(rawValue: life) else { throw .malformed("life \(life)") }
         slot.life = life
         let flags = try reader.byte()
-        guard flags < 8 else { throw .malformed("flags \(flags)") }
+        guard flags < 16 else { throw .malformed("flags \(flags)") }
         slot.identity.append(copying: id)
         slot.idByteCount = UInt16(id.count)
         slot.identity += try reader.run(byteCountMax: 1_024)
         slot.frequentUpdates = flags & 1 != 0
         slot.tokenIsDead = flags & 2 != 0
         slot.environment = flags & 4 != 0 ? .development : .production
+        slot.awaitsTokenOfStart = flags & 8 != 0
         slot.registeredWallMillis = try reader.signed()
         slot.lastAcceptedSeconds = try reader.optional() ?? .min
-        slot.lastStampSeconds = try reader.signed()
-        slot.lastTouchedWallMillis = try reader.signed()
+        slot.lastStampSeconds = try Self.readSeconds(&reader)
+        slot.lastTouchedWallMillis = try Self.readMillis(&reader)
         let appliedHash = try reader.unsigned()
         let appliedOffset = try reader.signed()
         if let topic = topicHashes.firstIndex(where: { UInt64($0) == appliedHash }) {
@@ -167,11 +179,9 @@ enum StateCodec {
             slot.appliedOrigin = SourcePosition(topic: UInt16(topic), partition: partition, offset: originOffset)
         }
         let spent = try reader.unsigned()
-        guard spent <= 4_096 else { throw .malformed("\(spent) budget units") }
+        guard spent <= Self.budgetUnitsMax else { throw .malformed("\(spent) budget units") }
         for _ in 0..<spent {
-            let (age, overflow) = now.wallMillis.subtractingReportingOverflow(try reader.signed())
-            guard !overflow else { throw .malformed("a budget unit's time") }
-            slot.budget.restore(ageMillis: age, nowMillis: now.steadyMillis)
+            slot.budget.restore(ageMillis: now.wallMillis - (try Self.readMillis(&reader)), nowMillis: now.steadyMillis)
         }
         return (slot, epoch)
     }
@@ -184,14 +194,17 @@ enum StateCodec {
         // Whoever wrote this may have sent it since.
         update.containsReplay = true
         update.stampSeconds = try reader.optional()
+        if let stamp = update.stampSeconds { try Self.checkSeconds(stamp) }
         _ = try reader.signed()
         update.firstUnsentMillis = now.steadyMillis
-        update.mergedCount = UInt32(truncatingIfNeeded: try reader.unsigned())
+        let merged = try reader.unsigned()
+        guard merged <= Self.mergedCountMax else { throw .malformed("\(merged) merged events") }
+        update.mergedCount = UInt32(merged)
         if flags & 4 != 0 {
             let token = try reader.run(byteCountMax: 1_024)
             let environment = try reader.byte()
             guard let environment = PushEnvironment(rawValue: environment) else { throw .malformed("environment \(environment)") }
-            let expires = try reader.signed()
+            let expires = try Self.readSeconds(&reader)
             let blob = try reader.run(byteCountMax: Self.runByteCountMax)
             let content = try Self.readContent(&reader, within: blob.count)
             update.start = [StartPart(token: token, environment: environment, blob: blob, content: content, expiresSeconds: expires)]
@@ -211,16 +224,21 @@ enum StateCodec {
         let topic = topicHashes.firstIndex { UInt64($0) == topicHash } ?? 0
         guard let partition = Int32(exactly: try reader.signed()) else { throw .malformed("a partition number") }
         layer.source = SourcePosition(topic: UInt16(topic), partition: partition, offset: try reader.signed())
-        layer.timestampSeconds = try reader.signed()
+        layer.timestampSeconds = try Self.readSeconds(&reader)
         layer.recordMillis = try reader.signed()
         layer.takenMillis = now.steadyMillis
         layer.expiresSeconds = try reader.signed()
+        if layer.expiresSeconds != .max { try Self.checkSeconds(layer.expiresSeconds) }
         layer.expirationHeaderSeconds = try reader.optional()
         let flags = try reader.byte()
-        guard flags < 8 else { throw .malformed("layer flags \(flags)") }
+        guard flags < 32 else { throw .malformed("layer flags \(flags)") }
         layer.isEnd = flags & 1 != 0
         layer.isStart = flags & 2 != 0
         layer.alertIsInherited = flags & 4 != 0
+        layer.contentIsInherited = flags & 8 != 0
+        layer.scoreIsInherited = flags & 16 != 0
+        layer.alertSeconds = try reader.signed()
+        layer.contentSeconds = try reader.signed()
         layer.isWritten = true
         // The ranges come before the bytes they lie in.
         let content = try Self.readContent(&reader, within: Self.runByteCountMax)
@@ -239,6 +257,22 @@ enum StateCodec {
         layer.eventID = eventID
         layer.traceparent = traceparent
         return layer
+    }
+
+    private static func readSeconds(_ reader: inout StateReader) throws(StateError) -> Int64 {
+        let seconds = try reader.signed()
+        try Self.checkSeconds(seconds)
+        return seconds
+    }
+
+    private static func checkSeconds(_ seconds: Int64) throws(StateError) {
+        guard seconds.magnitude <= UInt64(Self.timeSecondsMax) else { throw .malformed("a time of \(seconds) s") }
+    }
+
+    private static func readMillis(_ reader: inout StateReader) throws(StateError) -> Int64 {
+        let millis = try reader.signed()
+        guard millis.magnitude / 1_000 <= UInt64(Self.timeSecondsMax) else { throw .malformed("a time of \(millis) ms") }
+        return millis
     }
 
     private static func readContent(_ reader: inout StateReader, within count: Int) throws(StateError) -> PayloadContent {
