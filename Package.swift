@@ -65,17 +65,23 @@ let package = Package(
         .target(
             name: "PushWorker",
             dependencies: [
-                "PushTransport", "KafkaLog", "PushEngine", "APNSProtocol", "PushModel", "TLSSession", logging, metrics, coreMetrics,
-                lifecycle, configuration, hummingbird, histogram, .product(name: "Tracing", package: "swift-distributed-tracing"),
+                "PushTransport", "KafkaLog", "PushEngine", "APNSProtocol", "PushModel", "TLSSession", logging, metrics,
+                coreMetrics,
+                lifecycle, configuration, hummingbird, histogram,
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
             ] + nio),
         .target(
             name: "APNSSimulator",
-            dependencies: ["DeviceModel", "PushModel", "APNSProtocol", "HTTP2Session", "TLSSession", logging, hummingbird, lifecycle]
+            dependencies: [
+                "DeviceModel", "PushModel", "APNSProtocol", "HTTP2Session", "TLSSession", logging, hummingbird,
+                lifecycle,
+            ]
                 + nio),
         .executableTarget(
             name: "mailboat",
             dependencies: [
-                "PushWorker", "PushTransport", "APNSSimulator", "KafkaLog", "PushEngine", "APNSProtocol", "PushModel", "DeviceModel",
+                "PushWorker", "PushTransport", "APNSSimulator", "KafkaLog", "PushEngine", "APNSProtocol", "PushModel",
+                "DeviceModel",
                 "TLSSession", logging, lifecycle, hummingbird, histogram,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ] + nio),
@@ -91,13 +97,17 @@ let package = Package(
             name: "PushTransportTests",
             dependencies: ["PushTransport", "PushEngine", "PushModel", "APNSProtocol", "APNSSimulator", "HTTP2Session", "TLSSession", logging] + nio),
         .testTarget(name: "PushWorkerTests", dependencies: ["PushWorker", "PushEngine", "PushModel"]),
-        .testTarget(name: "APNSSimulatorTests", dependencies: ["APNSSimulator", "DeviceModel", "HTTP2Session", "TLSSession"] + nio),
+        .testTarget(
+            name: "APNSSimulatorTests",
+            dependencies: ["APNSSimulator", "DeviceModel", "HTTP2Session", "TLSSession"] + nio),
         .testTarget(name: "SimulationTests", dependencies: ["PushEngine", "APNSProtocol", "PushModel", "DeviceModel"]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "mailboat", "PushWorker", "PushTransport", "APNSSimulator", "KafkaLog", "PushModel", "DeviceModel", "TLSSession",
+                "mailboat", "PushWorker", "PushTransport", "APNSSimulator", "KafkaLog", "PushModel", "DeviceModel",
+                "TLSSession",
             ] + nio),
+        .testTarget(name: "CommandTests", dependencies: ["mailboat", "KafkaLog", "PushModel"]),
         .testTarget(name: "TidyTests"),
     ]
 )
@@ -106,6 +116,7 @@ let package = Package(
 let lendingTargets: Set<String> = ["KafkaLog"]
 
 for target in package.targets where target.type != .system {
-    target.swiftSettings = everyTarget + (pureTargets.contains(target.name) ? [.strictMemorySafety()] : [])
+    target.swiftSettings =
+        everyTarget + (pureTargets.contains(target.name) ? [.strictMemorySafety()] : [])
         + (lendingTargets.contains(target.name) ? [.enableExperimentalFeature("Lifetimes")] : [])
 }

@@ -1,0 +1,84 @@
+import ArgumentParser
+import Foundation
+import PushModel
+
+/// `mailboat check`.
+struct Check: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Check events and print the APNs request each would become.",
+        discussion: """
+            Reads JSON values, one per line or written over several lines. Each is an event alone, as it stands in a Kafka record's value:
+
+              {"event": "update", "content-state": {"driverName": "Anne"}}
+
+            or a record with its key:
+
+              {"key": "order-7", "value": {"event": "register", "token": "80e0…"}}
+
+            An event that a worker would put on the dead-letter topic is shown with the reason it would get there. Nothing is sent, and no
+            configuration is read: merging, budgets and the life of an activity are left out. Tokens are shown shortened.
+
+            Exit status: 0 when every event is good, 1 when one is refused, 64 when the command line is wrong.
+
+            Examples:
+              mailboat check events.ndjson
+              mailboat check --app com.example.pizza - < event.json
+              mailboat check --quiet events.ndjson && mailboat publish --bootstrap localhost:9092 events.ndjson
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The file to read; '-' is standard input.", valueName: "file"))
+    var path = "-"
+
+    @Option(help: ArgumentHelp("The app of events that name none.", valueName: "bundle id"))
+    var app = "com.example.app"
+
+    @Option(
+        help: ArgumentHelp(
+            "The time to check against, in place of this machine's clock.", valueName: "seconds since 1970"))
+    var now: Int64?
+
+    @Flag(name: .shortAndLong, help: "Show only what is refused.")
+    var quiet = false
+
+    func run() throws {
+        let input = try RecordInput(path: self.path)
+        var check = EventCheck(app: self.app, nowSeconds: self.now ?? Int64(Date().timeIntervalSince1970))
+        var (takenCount, refusedCount) = (0, 0)
+        try input.forEach { item in
+            switch Self.answer(to: item, check: &check) {
+            case .taken(let line, let lines):
+                takenCount += 1
+                if !self.quiet {
+                    print("line \(line):\n" + lines.map { $0.isEmpty ? "" : "  \($0)" }.joined(separator: "\n") + "\n")
+                }
+            case .refused(let line, let reason):
+                refusedCount += 1
+                print("line \(line): refused: \(reason)" + (self.quiet ? "" : "\n"))
+            }
+        }
+        let summary = "\(input.name): \(takenCount + refusedCount) events, \(refusedCount) refused\n"
+        FileHandle.standardError.write(Data(summary.utf8))
+        if refusedCount > 0 { throw ExitCode(1) }
+    }
+
+    /// What is printed about one value of the input.
+    enum Report: Equatable {
+        case taken(line: Int, lines: [String])
+        case refused(line: Int, reason: String)
+    }
+
+    static func answer(to item: JSONValueSplitter.Item, check: inout EventCheck) -> Report {
+        switch item {
+        case .fault(let line, let reason): return .refused(line: line, reason: "the text \(reason)")
+        case .value(let line, let bytes):
+            do throws(RecordText.Fault) {
+                switch check.check(try RecordText(bytes)) {
+                case .taken(let lines): return .taken(line: line, lines: lines)
+                case .refused(let rejection):
+                    return .refused(line: line, reason: "“\(rejection.field)” \(rejection.reason)")
+                }
+            } catch { return .refused(line: line, reason: error.reason) }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import APNSProtocol
+import PushModel
+
+/// Judges records as a worker would and writes the request each would become if it were sent at once, by itself.
+///
+/// It knows of registrations what the records before told it. What a worker decides over time (merging, budget, life cycle) it leaves out.
+struct EventCheck {
+    enum Answer: Equatable {
+        /// The request, or what a registration would do, as lines for a person.
+        case taken(lines: [String])
+        case refused(EventRejection)
+    }
+
+    /// The app of events that name none.
+    var app: String
+    /// The clock, seconds since 1970.
+    var nowSeconds: Int64
+    private var registrations: [[UInt8]: (token: [UInt8], environment: PushEnvironment)] = [:]
+    private var event = DecodedEvent()
+
+    /// How long APNs keeps what a phone does not take at once (contract: `expires`).
+    private static let updateExpirationSeconds: Int64 = 900
+    private static let endExpirationSeconds: Int64 = 8 * 3_600
+    /// Digits of a token that are shown.
+    private static let tokenDigitsShown = 8
+
+    init(app: String, nowSeconds: Int64) {
+        self.app = app
+        self.nowSeconds = nowSeconds
+    }
+
+    mutating func check(_ record: RecordText) -> Answer {
+        do throws(EventRejection) {
+            if let key = record.key {
+                try EventRules.checkKey(key.span)
+            } else if !record.isBare {
+                throw EventRejection(field: "key", reason: "is null: expected the activity, audience or channel id")
+            }
+            guard let value = record.value else {
+                throw EventRejection(field: "value", reason: "is null: expected one JSON object")
+            }
+            try EventDecoder.decode(value.span, into: &self.event)
+            try self.checkTarget(record)
+            switch self.event.kind {
+            case .register, .unregister: return .taken(lines: self.registration(record))
+            case .start, .update, .end: return .taken(lines: try self.request(record, value: value))
+            }
+        } catch { return .refused(error) }
+    }
+
+    // MARK: Rules that need the key
+
+    private func checkTarget(_ record: RecordText) throws(EventRejection) {
+        switch self.event.target {
+        case .token, .startToken: return
+        case .activity:
+            let id = self.event.activityInText
+            guard !id.isEmpty, let key = record.key, Array(self.event.text[id.range]) != key else { return }
+            throw EventRejection(
+                field: "to.activity", reason: "differs from the record's key: expected the same activity id")
+        case .audience, .channel:
+            throw EventRejection(
+                field: self.event.target == .channel ? "to.channel" : "audience",
+                reason: "is not supported by this version: expected “activity”, “token” or “start-token”")
+        }
+    }
+
+    // MARK: Answers
+
+    private mutating func registration(_ record: RecordText) -> [String] {
+        let token = Array(self.event.text[self.event.tokenInText.range])
+        let environment = self.event.environment
+        if let key = record.key {
+            self.registrations[key] = self.event.kind == .register ? (token, environment) : nil
+        }
+        let who = Self.activity(record)
+        guard self.event.kind == .register else { return ["\(who) has no token any more"] }
+        let budget = self.event.frequentUpdates ? ", frequent updates" : ""
+        return ["\(who) gets token \(Self.shortened(token)) (\(environment)\(budget))"]
+    }
+
+    private func request(_ record: RecordText, value: [UInt8]) throws(EventRejection) -> [String] {
+        if let seconds = self.event.timestampSeconds {
+            try EventRules.checkTimestamp(seconds, nowSeconds: self.nowSeconds)
+        }
+        let recordSeconds = record.timestampMillis.map { $0 / 1_000 } ?? self.nowSeconds
+        let stampSeconds = self.event.timestampSeconds ?? min(recordSeconds, self.nowSeconds)
+        let content = PayloadContent(of: self.event)
+        let alert = value.span.extracting(self.event.alertInValue.range)
+        var body: [UInt8] = []
+        PayloadWriter.append(
+            kind: self.event.kind, stampSeconds: stampSeconds, content: content, source: value.span, alert: alert,
+            to: &body)
+        guard body.count <= PayloadWriter.payloadByteCountMax else {
+            throw EventRules.payloadTooLarge(
+                byteCount: body.count, limit: PayloadWriter.payloadByteCountMax, content: content,
+                alertByteCount: alert.count)
+        }
+        let (path, environment) = self.address(record)
+        let bundleID =
+            self.event.appInText.isEmpty
+            ? self.app : String(decoding: self.event.text[self.event.appInText.range], as: UTF8.self)
+        let expirationSeconds =
+            self.event.expiresSeconds
+            ?? self.nowSeconds + (self.event.kind == .end ? Self.endExpirationSeconds : Self.updateExpirationSeconds)
+        return [
+            "\(DeviceRequest.method) \(DeviceRequest.scheme)://\(environment)\(DeviceRequest.pathPrefix)\(path)",
+            "\(DeviceRequest.authorizationName): bearer (provider token)",
+            "\(DeviceRequest.pushTypeName): \(DeviceRequest.pushTypeValue)",
+            "\(DeviceRequest.topicName): \(bundleID)\(DeviceRequest.topicSuffix)",
+            "\(DeviceRequest.priorityName): \(DeviceRequest.priorityValue(self.event.priority))",
+            "\(DeviceRequest.expirationName): \(expirationSeconds)",
+            "\(DeviceRequest.idName): (a new UUID)",
+            "",
+            String(decoding: body, as: UTF8.self),
+            "(\(body.count) of \(PayloadWriter.payloadByteCountMax) bytes)",
+        ]
+    }
+
+    /// The path's end, with the token shortened, and the host.
+    private func address(_ record: RecordText) -> (path: String, host: String) {
+        func host(_ environment: PushEnvironment) -> String {
+            environment == .production ? APNSHost.production : APNSHost.development
+        }
+        if !self.event.tokenInText.isEmpty {
+            return (
+                Self.shortened(Array(self.event.text[self.event.tokenInText.range])), host(self.event.environment)
+            )
+        }
+        if let key = record.key, let registration = self.registrations[key] {
+            return (Self.shortened(registration.token), host(registration.environment))
+        }
+        return ("(the token registered for \(Self.activity(record)))", host(.production))
+    }
+
+    private static func activity(_ record: RecordText) -> String {
+        guard let key = record.key else { return "the activity that the key names" }
+        return "activity “\(String(decoding: key, as: UTF8.self))”"
+    }
+
+    /// Tokens are secrets of a kind: enough to tell two apart, not enough to push.
+    private static func shortened(_ token: [UInt8]) -> String {
+        var digits: [UInt8] = []
+        Hex.append(token.span, to: &digits)
+        guard digits.count > Self.tokenDigitsShown else { return String(decoding: digits, as: UTF8.self) }
+        return String(decoding: digits.prefix(Self.tokenDigitsShown), as: UTF8.self) + "…(\(digits.count) digits)"
+    }
+}

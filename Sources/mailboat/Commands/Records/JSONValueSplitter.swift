@@ -1,0 +1,127 @@
+import PushModel
+
+/// Cuts a stream of bytes into JSON values: one per line, or one over several lines as people and pretty-printers write them.
+///
+/// A fault costs the value it lies in: reading goes on at the next line that can begin a value.
+struct JSONValueSplitter {
+    enum Item: Equatable {
+        /// A whole value, as it came. `line` counts from 1 and is where it begins.
+        case value(line: Int, bytes: [UInt8])
+        /// What stands at `line` is no JSON value.
+        case fault(line: Int, reason: String)
+    }
+
+    /// The longest value, in bytes: an event has at most 16 KiB, and more than that must be possible to publish, to see it refused.
+    static let valueByteCountMax = 262_144
+
+    private let valueByteCountMax: Int
+    /// Number of the last line taken.
+    private var line = 0
+    /// The line being gathered: input comes in pieces that end anywhere.
+    private var partialLine: [UInt8] = []
+    /// A value that began and is not complete.
+    private var pending: [UInt8] = []
+    /// Where `pending` begins.
+    private var pendingLine = 0
+    /// After a fault: lines that look like the rest of it are passed over.
+    private var isPassingOver = false
+
+    init(valueByteCountMax: Int = Self.valueByteCountMax) { self.valueByteCountMax = valueByteCountMax }
+
+    /// Takes the next piece of input and appends what became complete.
+    mutating func feed(_ piece: [UInt8], into items: inout [Item]) {
+        var rest = piece[...]
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            self.partialLine += rest[...end]
+            self.takeLine(into: &items)
+            rest = rest[(end + 1)...]
+        }
+        self.partialLine += rest
+        guard self.partialLine.count > self.valueByteCountMax else { return }
+        // Whatever it is, it is no event; the rest of the line goes the same way.
+        self.passOver(line: self.line + 1, into: &items)
+        self.partialLine = [UInt8(ascii: " ")]
+    }
+
+    /// The input has ended.
+    mutating func finish(into items: inout [Item]) {
+        if !self.partialLine.isEmpty { self.takeLine(into: &items) }
+        guard !self.pending.isEmpty else { return }
+        items.append(.fault(line: self.pendingLine, reason: "is not valid JSON: it ends too early"))
+        self.pending.removeAll()
+    }
+
+    /// Gives up what was gathered, as too long.
+    private mutating func passOver(line: Int, into items: inout [Item]) {
+        if !self.isPassingOver {
+            items.append(
+                .fault(
+                    line: self.pendingLine == 0 ? line : self.pendingLine,
+                    reason: "is longer than \(self.valueByteCountMax) bytes"))
+        }
+        self.isPassingOver = true
+        self.pending.removeAll()
+        self.pendingLine = 0
+    }
+
+    private mutating func takeLine(into items: inout [Item]) {
+        self.line += 1
+        let line = self.partialLine
+        self.partialLine.removeAll(keepingCapacity: true)
+        if self.isPassingOver {
+            guard Self.canBeginValue(line) else { return }
+            self.isPassingOver = false
+        }
+        let startedEarlier = !self.pending.isEmpty
+        self.pending += line
+        // A value may be as long as the limit, and its line one more.
+        guard self.pending.count <= self.valueByteCountMax + 1 else {
+            return self.passOver(line: self.line, into: &items)
+        }
+        guard self.cutValues(into: &items, line: self.line) else { return }
+        // The fault may be that an earlier value never ended: then this line is one of its own.
+        if startedEarlier, Self.canBeginValue(line) {
+            self.pending = line
+            guard self.cutValues(into: &items, line: self.line) else { return }
+        }
+        self.isPassingOver = true
+    }
+
+    /// Cuts off the whole values at the front of `pending`. True: there was a fault, and `pending` is gone.
+    private mutating func cutValues(into items: inout [Item], line: Int) -> Bool {
+        while true {
+            guard self.pending.contains(where: { !Self.isSpace($0) }) else {
+                self.pending.removeAll(keepingCapacity: true)
+                return false
+            }
+            var cursor = JSONCursor()
+            do throws(JSONFault) {
+                let range = try cursor.skipValue(self.pending.span)
+                if self.pendingLine == 0 { self.pendingLine = line }
+                items.append(.value(line: self.pendingLine, bytes: Array(self.pending[range.range])))
+                self.pending.removeSubrange(..<range.range.upperBound)
+                self.pendingLine = 0
+            } catch {
+                if self.pendingLine == 0 { self.pendingLine = line }
+                if error.kind == .unexpectedEnd { return false }
+                let column = error.index - (self.pending[..<error.index].lastIndex(of: UInt8(ascii: "\n")) ?? -1)
+                let place = self.pendingLine == line ? "column \(column)" : "line \(line), column \(column)"
+                items.append(
+                    .fault(line: self.pendingLine, reason: "is not valid JSON: at \(place), \(error.expectation)"))
+                self.pending.removeAll(keepingCapacity: true)
+                self.pendingLine = 0
+                return true
+            }
+        }
+    }
+
+    /// A line that is indented, or begins with what ends or continues a value, belongs to the one before.
+    private static func canBeginValue(_ line: [UInt8]) -> Bool {
+        switch line.first {
+        case nil, UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: ","), UInt8(ascii: "\""): false
+        case .some(let byte): !Self.isSpace(byte)
+        }
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
+}
