@@ -28,9 +28,10 @@ public struct ReadResult: Sendable {
 /// Not reading *is* the back-pressure: librdkafka stops fetching a partition whose queue holds `queued.max.messages.kbytes`, discards nothing,
 /// and the other partitions go on. There is no pause, resume or seek on purpose (librdkafka 2.0.2 loses records when they meet reading).
 ///
-/// Records come one by one from librdkafka, not by its batch call. During every rebalance librdkafka pauses and rewinds the kept partitions
-/// itself; in 2.0.2 its batch call then throws away what it had already taken while the rewound position counts it as read, so records are
-/// skipped. A single call can only repeat the record in hand, and repeats are dropped here: offsets of one reader only grow.
+/// Records are taken from librdkafka in batches of one. During every rebalance librdkafka pauses and rewinds the kept partitions itself; in
+/// 2.0.2 a batch call under way then throws out what it has already taken (`rd_kafka_purge_outdated_messages`) though the position to rewind to
+/// counts it as read, so records are skipped. With a batch of one there is nothing to throw out: the pause can only make the record in
+/// hand come a second time, and repeats are dropped here. The offsets that one reader hands over only grow.
 ///
 /// The reader is closed by its consumer when the partition leaves; reading on is harmless then and finds nothing.
 public final class PartitionReader: Sendable {
@@ -65,7 +66,8 @@ public final class PartitionReader: Sendable {
             var result = ReadResult(recordCount: 0, mayHaveMore: false, nextOffset: state.nextOffset, failure: nil, isFinished: false)
             guard let queue = state.queue?.pointer else { return result }
             while result.recordCount < max {
-                guard let message = rd_kafka_consume_queue(queue, 0) else { return result }
+                var taken: UnsafeMutablePointer<rd_kafka_message_t>?
+                guard rd_kafka_consume_batch_queue(queue, 0, &taken, 1) == 1, let message = taken else { return result }
                 defer { rd_kafka_message_destroy(message) }
                 guard message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
                     result.failure = PartitionFailure(message.pointee, topicPartition: self.topicPartition, text: rd_kafka_message_errstr(message))
@@ -88,17 +90,17 @@ public final class PartitionReader: Sendable {
     ///
     /// It is called on a librdkafka thread that holds a lock: it must only schedule (`EventLoop.execute`, an eventfd), not read.
     public func onReadable(_ wakeUp: @escaping @Sendable () -> Void) {
-        self.state.withLock { state in
-            guard let queue = state.queue?.pointer else { return }
+        let isDue = self.state.withLock { state in
+            guard state.queue != nil else { return false }
             let box = WakeUp(wakeUp)
             let previous = state.wakeUp
             state.wakeUp = box
-            rd_kafka_queue_cb_event_enable(
-                queue, { _, context in Unmanaged<WakeUp>.fromOpaque(context!).takeUnretainedValue().call() },
-                Unmanaged.passUnretained(box).toOpaque())
+            state.queue?.enableWakeUp(box)
             withExtendedLifetime(previous) {}  // Until here librdkafka could still call it.
-            if rd_kafka_queue_length(queue) > 0 { wakeUp() }
+            guard let queue = state.queue?.pointer else { return false }
+            return rd_kafka_queue_length(queue) > 0
         }
+        if isDue { wakeUp() }
     }
 
     /// How many records (and notices) wait in the queue. For metrics.

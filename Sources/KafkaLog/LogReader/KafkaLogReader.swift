@@ -1,7 +1,24 @@
+import CRDKafka
+import Synchronization
+
 /// Reads partitions without a group: restore, tests, tools. One client for any number of sections, each of another partition.
+/// All methods may be called from any thread.
 public final class KafkaLogReader: Sendable {
-    /// Checks the settings and makes the client. Group settings are ignored.
-    public init(_ settings: KafkaSettings, log: KafkaLogHandler? = nil) throws(KafkaError) { fatalError("not yet") }
+    private let client: ClientHandle
+    private let openPartitions = OpenPartitions()
+
+    /// Checks the settings and makes the client. `group.…` properties are ignored.
+    public init(_ settings: KafkaSettings, log: KafkaLogHandler? = nil) throws(KafkaError) {
+        var client = ClientConfiguration(role: .consumer)
+        try client.apply(ConsumerConfiguration.defaults)
+        try client.apply(KafkaSettings(settings.properties.filter { !$0.name.hasPrefix("group.") }))
+        try client.set("enable.auto.commit", "false")
+        try client.set("enable.auto.offset.store", "false")
+        try client.set("auto.offset.reset", "error")
+        // The end of the log tells that offsets which compaction or control records took will not come any more.
+        try client.set("enable.partition.eof", "true")
+        self.client = try client.makeClient(log: log)
+    }
 
     /// Begins reading one partition, up to but not including `endOffset`.
     ///
@@ -9,48 +26,61 @@ public final class KafkaLogReader: Sendable {
     /// - Parameter endOffset: the offset after the last one wanted; `Int64.max`: never finished. When the log ends before it, the section
     ///   waits for more.
     public func open(_ partition: TopicPartition, from start: LogStart, upTo endOffset: Int64 = .max) throws(KafkaError) -> LogSection {
-        fatalError("not yet")
+        guard self.openPartitions.insert(partition) else {
+            throw KafkaError(code: .invalidArgument, text: "the partition is being read already by this reader", subject: .partition(partition))
+        }
+        guard let topic = rd_kafka_topic_new(self.client.pointer, partition.topic, nil) else {
+            self.openPartitions.remove(partition)
+            throw KafkaError(rd_kafka_last_error(), subject: .partition(partition))
+        }
+        let queue = KafkaQueue(rd_kafka_queue_new(self.client.pointer))
+        guard rd_kafka_consume_start_queue(topic, partition.partition, start.rawOffset, queue.pointer) == 0 else {
+            let error = KafkaError(rd_kafka_last_error(), subject: .partition(partition))
+            rd_kafka_topic_destroy(topic)
+            self.openPartitions.remove(partition)
+            throw error
+        }
+        return LogSection(
+            topicPartition: partition, start: start, endOffset: endOffset, client: self.client, openPartitions: self.openPartitions, topic: topic,
+            queue: queue)
     }
 
     /// First offset in the log and next offset to be written. Blocks, at most about `limit`.
-    public func positions(of partitions: [TopicPartition], within limit: Duration) throws(KafkaError) -> [PartitionPositions] { fatalError("not yet") }
+    public func positions(of partitions: [TopicPartition], within limit: Duration) throws(KafkaError) -> [PartitionPositions] {
+        let (low, end) = try LogEnds.query(client: self.client, partitions, until: .now + limit)
+        return partitions.indices.map {
+            PartitionPositions(topicPartition: partitions[$0], committed: nil, lowOffset: low[$0], endOffset: end[$0])
+        }
+    }
 
-    /// Reads a section whole, for tools and tests. Blocks, at most `limit`; throws `timedOut` when the end was not reached.
+    /// Reads a section whole, for tools and tests: memory for all of it. Blocks, at most about `limit`.
+    /// - Parameter endOffset: `nil`: the end of the log now.
+    /// - Throws: `timedOut` when the end was not reached in time, or what stopped the partition.
     public func readAll(
         _ partition: TopicPartition, from start: LogStart = .beginning, upTo endOffset: Int64? = nil, within limit: Duration
-    ) throws(KafkaError) -> [OwnedRecord] { fatalError("not yet") }
+    ) throws(KafkaError) -> [OwnedRecord] {
+        let deadline = ContinuousClock.now + limit
+        let end: Int64
+        if let endOffset { end = endOffset } else { end = try self.positions(of: [partition], within: limit)[0].endOffset }
+        let section = try self.open(partition, from: start, upTo: end)
+        defer { section.close() }
+        var records: [OwnedRecord] = []
+        while true {
+            let result = section.read(max: 1_000, waiting: .milliseconds(10)) { records.append(OwnedRecord($0)) }
+            switch result.failure {
+            case .offsetOutOfRange(let position, let text): throw KafkaError(code: .autoOffsetReset, text: text, subject: .position(position))
+            case .failed(_, let error) where !error.isRetriable: throw error
+            case .failed, nil: break
+            }
+            if result.isFinished { return records }
+            guard ContinuousClock.now < deadline else { throw KafkaError(code: .timedOut, subject: .partition(partition)) }
+        }
+    }
 }
 
-/// A part of one partition being read: like a `PartitionReader`, with an end.
-public final class LogSection: Sendable {
-    public let topicPartition: TopicPartition
-    public let endOffset: Int64
-    init(topicPartition: TopicPartition, endOffset: Int64) {
-        self.topicPartition = topicPartition
-        self.endOffset = endOffset
-    }
-
-    /// Hands at most `max` waiting records to `body`, in order, and never waits. `isFinished` once everything below `endOffset` was handed
-    /// over (offsets that compaction removed or control records took count as handed over). One thread at a time.
-    public func read(max: Int, _ body: (borrowing KafkaRecord) -> Void) -> ReadResult { fatalError("not yet") }
-
-    /// As `PartitionReader.onReadable`.
-    public func onReadable(_ wakeUp: @escaping @Sendable () -> Void) { fatalError("not yet") }
-
-    /// Stops fetching. Idempotent.
-    public func close() { fatalError("not yet") }
-}
-
-/// A record copied out of Kafka, for tools and tests.
-public struct OwnedRecord: Sendable, Hashable {
-    public var partition: Int32
-    public var offset: Int64
-    public var timestampMillis: Int64
-    public var key: [UInt8]?
-    public var value: [UInt8]?
-    public var headers: [Header]
-    public struct Header: Sendable, Hashable {
-        public var name: String
-        public var value: [UInt8]?
-    }
+/// Which partitions a log reader has open. librdkafka knows one position per partition and client.
+final class OpenPartitions: Sendable {
+    private let partitions = Mutex<Set<TopicPartition>>([])
+    func insert(_ partition: TopicPartition) -> Bool { self.partitions.withLock { $0.insert(partition).inserted } }
+    func remove(_ partition: TopicPartition) { self.partitions.withLock { _ = $0.remove(partition) } }
 }

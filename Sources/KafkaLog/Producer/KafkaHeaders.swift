@@ -1,12 +1,14 @@
+import CRDKafka
+
 /// Record headers being put together. One value, emptied and filled again for each record, allocates nothing once it has grown.
 public struct KafkaHeaders: Sendable {
-    /// Names (each with a closing NUL, for C) and values, one after the other.
+    /// Names and values, one after the other.
     private(set) var bytes: [UInt8] = []
     private(set) var entries: [Entry] = []
     struct Entry {
         var nameStart: Int
+        var nameByteCount: Int
         var valueStart: Int
-        /// -1: a null value.
         var valueByteCount: Int
     }
 
@@ -20,17 +22,32 @@ public struct KafkaHeaders: Sendable {
         self.entries.removeAll(keepingCapacity: true)
     }
 
-    /// Copies both. A NUL inside `name` ends the name.
+    /// Copies both.
     public mutating func append(name: Span<UInt8>, value: Span<UInt8>) {
-        self.entries.append(Entry(nameStart: self.bytes.count, valueStart: self.bytes.count + name.count + 1, valueByteCount: value.count))
+        let nameStart = self.bytes.count
+        self.entries.append(
+            Entry(nameStart: nameStart, nameByteCount: name.count, valueStart: nameStart + name.count, valueByteCount: value.count))
         self.append(name)
-        self.bytes.append(0)
         self.append(value)
     }
 
     public mutating func append(_ name: String, _ value: String) {
         let (name, value) = (Array(name.utf8), Array(value.utf8))
         self.append(name: name.span, value: value.span)
+    }
+
+    /// A copy that librdkafka understands; the caller owns it.
+    func makeRDKafkaHeaders() -> OpaquePointer? {
+        let headers = rd_kafka_headers_new(self.entries.count)
+        self.bytes.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return }
+            for entry in self.entries {
+                rd_kafka_header_add(
+                    headers, (base + entry.nameStart).assumingMemoryBound(to: CChar.self), entry.nameByteCount, base + entry.valueStart,
+                    entry.valueByteCount)
+            }
+        }
+        return headers
     }
 
     private mutating func append(_ span: Span<UInt8>) {

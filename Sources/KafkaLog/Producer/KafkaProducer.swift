@@ -1,22 +1,46 @@
-/// A topic a producer writes to. Made once with `KafkaProducer.topic`, used for every record.
-public final class KafkaTopic: Sendable {
-    public let name: String
-    init(name: String) { self.name = name }
-}
+import CRDKafka
+import Synchronization
 
-/// Writes records: idempotent, `acks=all`, in order per partition. All methods may be called from any thread; use one producer per shard
+/// Writes records: idempotent, `acks=all`, in order per partition. All methods may be called from any thread; use one producer per shard,
 /// so that deliveries come back to the loop that asked.
 public final class KafkaProducer: Sendable {
+    private let client: ClientHandle
+    private let deliveries: KafkaQueue
+    private let wakeUp: WakeUp
+    private let onError: @Sendable (KafkaError) -> Void
+    private let outstanding = Atomic<Int>(0)
+
+    /// Checks the settings and makes the client. Nothing is contacted by this call itself.
+    ///
     /// - Parameters:
     ///   - onDeliveries: called when deliveries (or errors) start waiting, on a librdkafka thread that holds a lock: only schedule a
-    ///     `drainDeliveries`. Called for the first of a run only; drain until it returns 0.
+    ///     `drainDeliveries`. It is called for the first of a run only: drain until it returns 0.
     ///   - onError: errors of the producer as a whole, called inside `drainDeliveries`. `isFatal`: make another producer.
     public init(
         _ configuration: ProducerConfiguration, onDeliveries: @escaping @Sendable () -> Void, onError: @escaping @Sendable (KafkaError) -> Void
-    ) throws(KafkaError) { fatalError("not yet") }
+    ) throws(KafkaError) {
+        var client = ClientConfiguration(role: .producer)
+        try client.apply(ProducerConfiguration.defaults)
+        try client.apply(configuration.settings)
+        try client.set("enable.idempotence", "true")
+        try client.set("acks", "all")
+        rd_kafka_conf_set_events(client.pointer, RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR)
+        self.client = try client.makeClient(log: configuration.log)
+        self.deliveries = KafkaQueue(rd_kafka_queue_get_main(self.client.pointer))
+        self.wakeUp = WakeUp(onDeliveries)
+        self.onError = onError
+        self.deliveries.enableWakeUp(self.wakeUp)
+    }
+
+    deinit { self.deliveries.disableWakeUp() }
 
     /// The handle for a topic name (1–249 bytes). Contacts nobody.
-    public func topic(_ name: String) throws(KafkaError) -> KafkaTopic { fatalError("not yet") }
+    public func topic(_ name: String) throws(KafkaError) -> KafkaTopic {
+        guard let pointer = rd_kafka_topic_new(self.client.pointer, name, nil) else {
+            throw KafkaError(rd_kafka_last_error(), subject: .topic(name))
+        }
+        return KafkaTopic(pointer, name: name, client: self.client)
+    }
 
     /// Queues one record, copying it. Never waits.
     ///
@@ -27,25 +51,117 @@ public final class KafkaProducer: Sendable {
     ///   - timestampMillis: milliseconds since 1970; 0: now.
     ///   - opaque: comes back with the delivery.
     public func produce(
-        _ topic: KafkaTopic, partition: Int32 = -1, key: Span<UInt8>?, value: Span<UInt8>?, headers: borrowing KafkaHeaders? = nil,
+        _ topic: KafkaTopic, partition: Int32 = -1, key: Span<UInt8>?, value: Span<UInt8>?, headers: KafkaHeaders? = nil,
         timestampMillis: Int64 = 0, opaque: UInt64
-    ) -> ProduceResult { fatalError("not yet") }
+    ) -> ProduceResult {
+        let prepared = headers.flatMap { $0.isEmpty ? nil : $0.makeRDKafkaHeaders() }
+        let failure = Self.withBytes(of: key) { key, keyByteCount in
+            Self.withBytes(of: value) { value, valueByteCount in
+                self.outstanding.add(1, ordering: .relaxed)
+                return mailboat_rd_kafka_produce(
+                    self.client.pointer, topic.pointer, partition, key, keyByteCount, value, valueByteCount, prepared, timestampMillis, opaque)
+            }
+        }
+        return self.result(of: failure, prepared, topic: topic.name, partition: partition)
+    }
 
     /// Queues the whole message of a failed delivery again: same topic, partition, key, value, headers, time and opaque number.
-    public func produceAgain(_ delivery: borrowing KafkaDelivery) -> ProduceResult { fatalError("not yet") }
+    public func produceAgain(_ delivery: borrowing KafkaDelivery) -> ProduceResult {
+        let message = delivery.message.pointee
+        guard let topic = message.rkt else { return .failed(KafkaError(code: .invalidArgument, text: "the delivery has no topic")) }
+        var original: OpaquePointer?
+        _ = rd_kafka_message_headers(delivery.message, &original)
+        let copy = original.flatMap { rd_kafka_headers_copy($0) }
+        self.outstanding.add(1, ordering: .relaxed)
+        let failure = mailboat_rd_kafka_produce(
+            self.client.pointer, topic, message.partition, message.key, message.key_len, message.payload, message.len, copy,
+            max(0, delivery.timestampMillis), delivery.opaque)
+        return self.result(of: failure, copy, topic: nil, partition: message.partition)
+    }
 
-    /// Hands waiting deliveries to `body`, in order per partition, and never waits. Stops after the batch in which `max` is reached.
+    private func result(
+        of failure: rd_kafka_resp_err_t, _ headers: OpaquePointer?, topic: String?, partition: Int32
+    ) -> ProduceResult {
+        guard failure != RD_KAFKA_RESP_ERR_NO_ERROR else { return .queued }
+        self.outstanding.subtract(1, ordering: .relaxed)
+        if let headers { rd_kafka_headers_destroy(headers) }
+        guard failure != RD_KAFKA_RESP_ERR__QUEUE_FULL else { return .queueFull }
+        if failure == RD_KAFKA_RESP_ERR__FATAL { return .failed(self.fatalError ?? KafkaError(failure)) }
+        return .failed(KafkaError(failure, subject: topic.map { .partition(TopicPartition(topic: $0, partition: partition)) } ?? .client))
+    }
+
+    /// Hands waiting deliveries to `body`, in order per partition, and never waits. Stops after the run in which `max` is reached.
     /// - Returns: how many were handed over; 0: nothing waits, the next one wakes up.
     @discardableResult
-    public func drainDeliveries(max: Int = 1_000, _ body: (borrowing KafkaDelivery) -> Void) -> Int { fatalError("not yet") }
+    public func drainDeliveries(max: Int = 1_000, _ body: (borrowing KafkaDelivery) -> Void) -> Int {
+        var count = 0
+        while count < max {
+            guard let event = rd_kafka_queue_poll(self.deliveries.pointer, 0) else { break }
+            count += self.consume(event, body)
+        }
+        return count
+    }
 
     /// Messages produced whose delivery was not drained yet.
-    public var outstandingCount: Int { fatalError("not yet") }
+    public var outstandingCount: Int { self.outstanding.load(ordering: .relaxed) }
 
     /// Drains until nothing is outstanding. Blocks, at most `limit`. A loop that must not block watches `outstandingCount` instead.
     /// - Returns: how many are still outstanding.
-    public func flush(within limit: Duration, _ body: (borrowing KafkaDelivery) -> Void) -> Int { fatalError("not yet") }
+    @discardableResult
+    public func flush(within limit: Duration, _ body: (borrowing KafkaDelivery) -> Void) -> Int {
+        let deadline = ContinuousClock.now + limit
+        // `rd_kafka_flush` cuts the linger short while it runs, but waits for us to drain: so it gets moments, not the whole limit.
+        let moment = Duration.milliseconds(20)
+        while self.outstandingCount > 0 {
+            let left = deadline - .now
+            guard left > .zero else { break }
+            rd_kafka_flush(self.client.pointer, 0)
+            guard let event = rd_kafka_queue_poll(self.deliveries.pointer, min(left, moment).wholeMillis) else { continue }
+            _ = self.consume(event, body)
+        }
+        return self.outstandingCount
+    }
 
-    /// Gives up on everything undelivered: each outstanding message comes back as a failed delivery (`purged`). Blocks up to about a second.
-    public func purge() { fatalError("not yet") }
+    /// Gives up on everything undelivered: each outstanding message comes back as a failed delivery (`purged`). Blocks for a moment.
+    public func purge() {
+        rd_kafka_purge(self.client.pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
+    }
+
+    /// The fatal error, once there was one: every produce fails with it.
+    public var fatalError: KafkaError? {
+        let reasonCapacity = 512
+        var reason = [CChar](repeating: 0, count: reasonCapacity)
+        let cause = rd_kafka_fatal_error(self.client.pointer, &reason, reasonCapacity)
+        guard cause != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
+        return KafkaError(
+            code: .init(rawValue: cause.rawValue), text: reason.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }, isRetriable: false,
+            isFatal: true)
+    }
+
+    private func consume(_ event: OpaquePointer, _ body: (borrowing KafkaDelivery) -> Void) -> Int {
+        defer { rd_kafka_event_destroy(event) }
+        switch rd_kafka_event_type(event) {
+        case RD_KAFKA_EVENT_DR:
+            var count = 0
+            while let message = rd_kafka_event_message_next(event) {
+                count += 1
+                self.outstanding.subtract(1, ordering: .relaxed)
+                body(KafkaDelivery(message))
+            }
+            return count
+        case RD_KAFKA_EVENT_ERROR:
+            self.onError(KafkaError(event: event, client: self.client))
+            return 0
+        default:
+            return 0
+        }
+    }
+
+    /// librdkafka tells null from empty by the pointer alone, and an empty span may have none.
+    private static func withBytes<Result>(of span: Span<UInt8>?, _ body: (UnsafeRawPointer?, Int) -> Result) -> Result {
+        guard let span else { return body(nil, 0) }
+        return span.withUnsafeBytes { bytes in
+            withUnsafePointer(to: 0 as UInt8) { nothing in body(bytes.baseAddress ?? UnsafeRawPointer(nothing), bytes.count) }
+        }
+    }
 }

@@ -1,0 +1,309 @@
+import CRDKafka
+
+/// The control thread of one consumer: everything here runs on it.
+///
+/// librdkafka's part of a rebalance stays open between its event and `incremental_assign`/`incremental_unassign`. In between this thread goes
+/// on polling, so commit answers and errors keep coming and `max.poll.interval.ms` is not at risk, however long the worker drains.
+final class ConsumerControl {
+    private let client: ClientHandle
+    private let inbox: ControlInbox
+    private let configuration: ConsumerConfiguration
+    private let handler: @Sendable (ConsumerEvent) -> Void
+
+    /// Readers of the partitions that are assigned, or offered and not completed.
+    private var readers: [Int32: [PartitionReader]] = [:]
+    private var openSteps: [Step] = []
+    private var lastStepID: UInt64 = 0
+    private var closing: Closing?
+    /// Of those who asked for a close that was under way.
+    private var lateCloseCompletions: [@Sendable (Bool) -> Void] = []
+    private var isEnded = false
+
+    /// One half of a rebalance that the worker has not completed yet.
+    private struct Step {
+        enum Kind { case assignment, revocation }
+        let id: UInt64
+        let kind: Kind
+        let partitions: [Int32]
+        var deadline: ContinuousClock.Instant
+    }
+
+    /// Where librdkafka posts what happens during the close, as `rd_kafka_consumer_close_queue` wants it.
+    private final class Closing {
+        let queue: KafkaQueue
+        let deadline: ContinuousClock.Instant
+        let completion: @Sendable (Bool) -> Void
+
+        init(queue: consuming KafkaQueue, deadline: ContinuousClock.Instant, completion: @escaping @Sendable (Bool) -> Void) {
+            self.queue = queue
+            self.deadline = deadline
+            self.completion = completion
+        }
+    }
+
+    /// How long the poll waits when nothing is due. A command interrupts it; only a time limit that is read here does not.
+    private static let pollWaitMax: Duration = .milliseconds(500)
+    private static let closePollWaitMax: Duration = .milliseconds(20)
+
+    init(
+        client: ClientHandle, inbox: ControlInbox, configuration: ConsumerConfiguration, handler: @escaping @Sendable (ConsumerEvent) -> Void
+    ) {
+        self.client = client
+        self.inbox = inbox
+        self.configuration = configuration
+        self.handler = handler
+    }
+
+    func run() {
+        while true {
+            for command in self.inbox.takeCommands() { self.perform(command) }
+            self.completeOverdueSteps()
+            if self.isCloseOver() { return }
+            let wait = self.pollWait
+            let event =
+                if let closing = self.closing {
+                    rd_kafka_queue_poll(closing.queue.pointer, wait)
+                } else {
+                    self.inbox.withQueue { rd_kafka_queue_poll($0, wait) }
+                }
+            guard let event else { continue }
+            self.handle(event)
+            rd_kafka_event_destroy(event)
+        }
+    }
+
+    private var pollWait: Int32 {
+        var wait = self.closing == nil ? Self.pollWaitMax : Self.closePollWaitMax
+        if let next = self.openSteps.map(\.deadline).min() { wait = min(wait, max(.milliseconds(1), next - .now)) }
+        return wait.wholeMillis
+    }
+
+    // MARK: librdkafka's events
+
+    private func handle(_ event: OpaquePointer) {
+        switch rd_kafka_event_type(event) {
+        case RD_KAFKA_EVENT_REBALANCE: self.rebalance(event)
+        case RD_KAFKA_EVENT_OFFSET_COMMIT:
+            let token = UInt64(UInt(bitPattern: rd_kafka_event_opaque(event)))
+            guard let pending = self.inbox.takeCommit(token) else { return }
+            pending.completion(CommitResult(event: event, asked: pending.positions))
+        case RD_KAFKA_EVENT_ERROR:
+            self.handler(.failed(KafkaError(event: event, client: self.client)))
+        case RD_KAFKA_EVENT_STATS:
+            if let text = rd_kafka_event_stats(event) { self.handler(.statistics(String(cString: text))) }
+        default: break
+        }
+    }
+
+    private func rebalance(_ event: OpaquePointer) {
+        let list = rd_kafka_event_topic_partition_list(event)
+        // librdkafka speaks of the subscribed topic alone; the riding topics follow its numbers.
+        let partitions = (list.map { PartitionList.elements(of: $0) } ?? []).map(\.topicPartition.partition).sorted()
+        switch rd_kafka_event_error(event) {
+        case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS: self.offer(partitions)
+        case RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS: self.revoke(partitions, isLost: rd_kafka_assignment_lost(self.client.pointer) != 0)
+        case let failure:
+            self.handler(.failed(KafkaError(failure, subject: .group(self.configuration.groupID))))
+            rd_kafka_assign(self.client.pointer, nil)
+        }
+    }
+
+    // MARK: Assignment
+
+    private func offer(_ partitions: [Int32]) {
+        let step = self.openStep(.assignment, partitions, for: self.configuration.assignmentDurationMax)
+        let topics = self.configuration.topics
+        var offered: [PartitionReader] = []
+        for (topicIndex, topic) in topics.enumerated() {
+            for partition in partitions {
+                // Taken and cut off from the main queue before the assignment exists, so that no record can go astray.
+                guard let queue = rd_kafka_queue_get_partition(self.client.pointer, topic, partition) else { continue }
+                rd_kafka_queue_forward(queue, nil)
+                offered.append(
+                    PartitionReader(
+                        client: self.client, topicPartition: TopicPartition(topic: topic, partition: partition), topicIndex: topicIndex,
+                        queue: KafkaQueue(queue)))
+            }
+        }
+        for partition in partitions {
+            self.closeReaders(of: partition)
+            self.readers[partition] = offered.filter { $0.topicPartition.partition == partition }
+        }
+        self.handler(
+            .assigned(
+                PartitionAssignment(partitions: partitions, topics: topics, readers: offered) { [inbox, id = step.id] starts in
+                    inbox.completeStep(id, .assign(id: id, starts: starts))
+                }))
+    }
+
+    private func assign(_ step: Step, starts: [LogStart?]) {
+        let topics = self.configuration.topics
+        let list = PartitionList(capacity: step.partitions.count * topics.count)
+        var index = 0
+        for topic in topics {
+            for partition in step.partitions {
+                let start = index < starts.count ? starts[index] : nil
+                list.add(topic, partition, offset: start?.rawOffset ?? Int64(RD_KAFKA_OFFSET_STORED))
+                index += 1
+            }
+        }
+        if self.isCooperative {
+            self.report(rd_kafka_incremental_assign(self.client.pointer, list.pointer))
+        } else {
+            self.report(rd_kafka_assign(self.client.pointer, list.pointer))
+        }
+    }
+
+    // MARK: Revocation
+
+    private func revoke(_ partitions: [Int32], isLost: Bool) {
+        // An assignment that is still open is void; its completion finds no step any more.
+        for step in self.openSteps where step.kind == .assignment && !Set(step.partitions).isDisjoint(with: partitions) {
+            _ = self.inbox.claimStep(step.id)
+            _ = self.takeStep(step.id)
+        }
+        let step = self.openStep(.revocation, partitions, for: self.configuration.revocationDurationMax)
+        self.handler(
+            .revoked(
+                PartitionRevocation(partitions: partitions, isLost: isLost, deadline: step.deadline) { [inbox, id = step.id] in
+                    inbox.completeStep(id, .unassign(id: id))
+                }))
+    }
+
+    private func unassign(_ step: Step) {
+        // Before the queues change hands: a reader must not see what belongs to a later assignment.
+        for partition in step.partitions { self.closeReaders(of: partition) }
+        guard self.isCooperative else {
+            self.report(rd_kafka_assign(self.client.pointer, nil))
+            return
+        }
+        let list = PartitionList(
+            self.configuration.topics.flatMap { topic in step.partitions.map { TopicPartition(topic: topic, partition: $0) } })
+        self.report(rd_kafka_incremental_unassign(self.client.pointer, list.pointer))
+    }
+
+    private func closeReaders(of partition: Int32) {
+        for reader in self.readers.removeValue(forKey: partition) ?? [] { reader.close() }
+    }
+
+    // MARK: Steps
+
+    private func openStep(_ kind: Step.Kind, _ partitions: [Int32], for limit: Duration) -> Step {
+        self.lastStepID += 1
+        var deadline = ContinuousClock.now + limit
+        if self.closing != nil { deadline = min(deadline, self.drainDeadline) }
+        let step = Step(id: self.lastStepID, kind: kind, partitions: partitions, deadline: deadline)
+        self.openSteps.append(step)
+        self.inbox.openStep(step.id)
+        return step
+    }
+
+    private func takeStep(_ id: UInt64) -> Step? {
+        guard let index = self.openSteps.firstIndex(where: { $0.id == id }) else { return nil }
+        return self.openSteps.remove(at: index)
+    }
+
+    private func completeOverdueSteps() {
+        let now = ContinuousClock.now
+        // A step that was completed meanwhile is not claimed here: its command is on the way.
+        for step in self.openSteps where step.deadline <= now && self.inbox.claimStep(step.id) {
+            _ = self.takeStep(step.id)
+            switch step.kind {
+            case .assignment: self.assign(step, starts: [])
+            case .revocation: self.unassign(step)
+            }
+            self.handler(.rebalanceOverdue(partitions: step.partitions, isAssignment: step.kind == .assignment))
+        }
+    }
+
+    private var isCooperative: Bool {
+        guard let name = rd_kafka_rebalance_protocol(self.client.pointer) else { return false }
+        return String(cString: name) == "COOPERATIVE"
+    }
+
+    private func report(_ error: OpaquePointer?) {
+        if let error { self.handler(.failed(KafkaError(taking: error, subject: .group(self.configuration.groupID)))) }
+    }
+
+    private func report(_ error: rd_kafka_resp_err_t) {
+        guard error != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
+        self.handler(.failed(KafkaError(error, subject: .group(self.configuration.groupID))))
+    }
+
+    // MARK: Commands and the end
+
+    private func perform(_ command: ControlInbox.Command) {
+        switch command {
+        case .assign(let id, let starts):
+            if let step = self.takeStep(id) { self.assign(step, starts: starts) }
+        case .unassign(let id):
+            if let step = self.takeStep(id) { self.unassign(step) }
+        case .close(let deadline, let completion):
+            self.beginClose(deadline: deadline, completion: completion)
+        }
+    }
+
+    private func beginClose(deadline: ContinuousClock.Instant, completion: @escaping @Sendable (Bool) -> Void) {
+        guard self.closing == nil else {
+            self.lateCloseCompletions.append(completion)
+            return
+        }
+        // A queue of its own: librdkafka forwards the consumer queue to the one given here.
+        let closing = Closing(queue: KafkaQueue(rd_kafka_queue_new(self.client.pointer)), deadline: deadline, completion: completion)
+        self.closing = closing
+        for index in self.openSteps.indices { self.openSteps[index].deadline = min(self.openSteps[index].deadline, self.drainDeadline) }
+        if let error = rd_kafka_consumer_close_queue(self.client.pointer, closing.queue.pointer) {
+            // A fatal error: there is no membership to give up in good order.
+            self.handler(.failed(KafkaError(taking: error, subject: .group(self.configuration.groupID))))
+            self.end(isClosed: true)
+        }
+    }
+
+    /// What is left for leaving the group once the worker has drained: a quarter of the time, at most a second.
+    private var drainDeadline: ContinuousClock.Instant {
+        guard let closing = self.closing?.deadline else { return .now }
+        return closing - min(.seconds(1), max(.zero, closing - .now) / 4)
+    }
+
+    private func isCloseOver() -> Bool {
+        guard let closing = self.closing else { return self.isEnded }
+        if rd_kafka_consumer_closed(self.client.pointer) != 0 {
+            self.end(isClosed: true)
+        } else if ContinuousClock.now >= closing.deadline {
+            self.end(isClosed: false)
+        }
+        return self.isEnded
+    }
+
+    private func end(isClosed: Bool) {
+        guard !self.isEnded else { return }
+        self.isEnded = true
+        for readers in self.readers.values { for reader in readers { reader.close() } }
+        self.readers = [:]
+        let left = self.inbox.close()
+        for commit in left.commits { commit.completion(CommitResult(refusing: commit.positions, KafkaError(code: .closed))) }
+        self.closing?.completion(isClosed)
+        for completion in self.lateCloseCompletions { completion(isClosed) }
+        for case .close(_, let completion) in left.commands { completion(isClosed) }
+        self.closing = nil
+    }
+}
+
+extension KafkaError {
+    /// Reads an `RD_KAFKA_EVENT_ERROR`. For a fatal one librdkafka keeps the true cause aside.
+    init(event: OpaquePointer, client: ClientHandle) {
+        let code = rd_kafka_event_error(event)
+        let text = rd_kafka_event_error_string(event).map { String(cString: $0) }
+        guard code == RD_KAFKA_RESP_ERR__FATAL || rd_kafka_event_error_is_fatal(event) != 0 else {
+            self.init(code, text: text)
+            return
+        }
+        let reasonCapacity = 512
+        var reason = [CChar](repeating: 0, count: reasonCapacity)
+        let cause = rd_kafka_fatal_error(client.pointer, &reason, reasonCapacity)
+        self.init(
+            code: Code(rawValue: (cause == RD_KAFKA_RESP_ERR_NO_ERROR ? code : cause).rawValue),
+            text: cause == RD_KAFKA_RESP_ERR_NO_ERROR ? text : reason.withUnsafeBufferPointer { String(cString: $0.baseAddress!) },
+            isRetriable: false, isFatal: true)
+    }
+}

@@ -1,0 +1,139 @@
+import CRDKafka
+import Synchronization
+
+/// A part of one partition being read: like a `PartitionReader`, with an end.
+public final class LogSection: Sendable {
+    public let topicPartition: TopicPartition
+    /// The offset after the last one wanted.
+    public let endOffset: Int64
+
+    private let client: ClientHandle
+    private let openPartitions: OpenPartitions
+    private let state: Mutex<State>
+
+    /// Records taken from librdkafka at once. Its batch call is safe here: nothing pauses a reader without a group (see `PartitionReader`).
+    private static let batchCountMax = 1_000
+
+    private struct State: ~Copyable {
+        /// `nil` once closed.
+        var source: Source?
+        var wakeUp: WakeUp?
+        var nextOffset: Int64?
+        var isFinished: Bool
+    }
+
+    /// What librdkafka has open for the section.
+    ///
+    /// `@unchecked Sendable`: the topic and the queue may be used from any thread; the batch lives under the section's lock.
+    private struct Source: ~Copyable, @unchecked Sendable {
+        let topic: OpaquePointer
+        let partition: Int32
+        let queue: KafkaQueue
+        let batch: UnsafeMutableBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>
+
+        deinit {
+            self.queue.disableWakeUp()
+            rd_kafka_consume_stop(self.topic, self.partition)
+            rd_kafka_topic_destroy(self.topic)
+            self.batch.deallocate()
+        }
+    }
+
+    /// Takes `topic` over.
+    init(
+        topicPartition: TopicPartition, start: LogStart, endOffset: Int64, client: ClientHandle, openPartitions: OpenPartitions,
+        topic: OpaquePointer, queue: consuming KafkaQueue
+    ) {
+        self.topicPartition = topicPartition
+        self.endOffset = endOffset
+        self.client = client
+        self.openPartitions = openPartitions
+        let batch = UnsafeMutableBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>.allocate(capacity: Self.batchCountMax)
+        batch.initialize(repeating: nil)
+        let isEmpty = if case .offset(let offset) = start { offset >= endOffset } else { endOffset <= 0 }
+        self.state = Mutex(
+            State(
+                source: Source(topic: topic, partition: topicPartition.partition, queue: queue, batch: batch), wakeUp: nil, nextOffset: nil,
+                isFinished: isEmpty))
+    }
+
+    deinit { self.close() }
+
+    /// Hands at most `max` waiting records to `body`, in order, and never waits. `isFinished` once everything below `endOffset` was handed
+    /// over (offsets that compaction removed or control records took count as handed over). One thread at a time.
+    public func read(max: Int, _ body: (borrowing KafkaRecord) -> Void) -> ReadResult { self.read(max: max, waiting: .zero, body) }
+
+    /// As `read(max:_:)`, but blocks until `max` (at most 1,000) records are there or the time is over.
+    func read(max: Int, waiting limit: Duration, _ body: (borrowing KafkaRecord) -> Void) -> ReadResult {
+        self.state.withLock { state in
+            var result = ReadResult(
+                recordCount: 0, mayHaveMore: false, nextOffset: state.nextOffset, failure: nil, isFinished: state.isFinished)
+            while result.recordCount < max, !state.isFinished, result.failure == nil {
+                guard let queue = state.source?.queue.pointer, let batch = state.source?.batch else { break }
+                let wanted = min(max - result.recordCount, batch.count)
+                let taken = rd_kafka_consume_batch_queue(queue, limit.wholeMillis, batch.baseAddress, wanted)
+                guard taken > 0 else { break }
+                for index in 0..<taken {
+                    guard let message = batch[index] else { continue }
+                    self.consume(message, &state, &result, body)
+                    rd_kafka_message_destroy(message)
+                }
+                result.mayHaveMore = taken == wanted
+            }
+            result.nextOffset = state.nextOffset
+            result.isFinished = state.isFinished
+            return result
+        }
+    }
+
+    private func consume(
+        _ message: UnsafeMutablePointer<rd_kafka_message_t>, _ state: inout State, _ result: inout ReadResult,
+        _ body: (borrowing KafkaRecord) -> Void
+    ) {
+        guard !state.isFinished else { return }
+        let offset = message.pointee.offset
+        switch message.pointee.err {
+        case RD_KAFKA_RESP_ERR_NO_ERROR:
+            guard offset < self.endOffset else {
+                state.isFinished = true
+                return
+            }
+            state.nextOffset = offset + 1
+            state.isFinished = offset + 1 >= self.endOffset
+            result.recordCount += 1
+            body(KafkaRecord(message))
+        case RD_KAFKA_RESP_ERR__PARTITION_EOF:
+            state.nextOffset = max(state.nextOffset ?? 0, offset)
+            state.isFinished = offset >= self.endOffset
+        default:
+            result.failure = PartitionFailure(
+                message.pointee, topicPartition: self.topicPartition, text: rd_kafka_message_errstr(message))
+        }
+    }
+
+    /// As `PartitionReader.onReadable`; also calls at once when the section is finished from the beginning.
+    public func onReadable(_ wakeUp: @escaping @Sendable () -> Void) {
+        let isDue = self.state.withLock { state in
+            guard state.source != nil else { return false }
+            let box = WakeUp(wakeUp)
+            let previous = state.wakeUp
+            state.wakeUp = box
+            state.source?.queue.enableWakeUp(box)
+            withExtendedLifetime(previous) {}  // Until here librdkafka could still call it.
+            guard let queue = state.source?.queue.pointer else { return false }
+            return state.isFinished || rd_kafka_queue_length(queue) > 0
+        }
+        if isDue { wakeUp() }
+    }
+
+    /// Stops fetching. Idempotent. Waits for librdkafka's own thread to let go of the partition: normally well under a millisecond.
+    public func close() {
+        let wasOpen = self.state.withLock { state in
+            guard state.source != nil else { return false }
+            state.source = nil
+            state.wakeUp = nil
+            return true
+        }
+        if wasOpen { self.openPartitions.remove(self.topicPartition) }
+    }
+}

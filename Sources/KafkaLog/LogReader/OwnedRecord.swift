@@ -1,0 +1,43 @@
+/// A record copied out of Kafka, for tools and tests.
+public struct OwnedRecord: Sendable, Hashable {
+    public struct Header: Sendable, Hashable {
+        public var name: String
+        /// `nil`: a null value.
+        public var value: [UInt8]?
+
+        public init(name: String, value: [UInt8]?) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    public var partition: Int32
+    public var offset: Int64
+    /// Milliseconds since 1970; -1: none.
+    public var timestampMillis: Int64
+    public var key: [UInt8]?
+    public var value: [UInt8]?
+    public var headers: [Header]
+
+    /// Copies a lent record.
+    public init(_ record: borrowing KafkaRecord) {
+        self.partition = record.partition
+        self.offset = record.offset
+        self.timestampMillis = record.timestampMillis
+        self.key = record.hasKey ? Array(copying: record.key) : nil
+        self.value = record.hasValue ? Array(copying: record.value) : nil
+        var headers: [Header] = []
+        record.forEachHeader { name, value, hasValue in
+            headers.append(Header(name: String(decoding: Array(copying: name), as: UTF8.self), value: hasValue ? Array(copying: value) : nil))
+        }
+        self.headers = headers
+    }
+
+    /// The key as text, for messages and tests; `nil` for a null key.
+    public var keyText: String? { self.key.map { String(decoding: $0, as: UTF8.self) } }
+    public var valueText: String? { self.value.map { String(decoding: $0, as: UTF8.self) } }
+}
+
+extension Array<UInt8> {
+    init(copying span: Span<UInt8>) { self = span.withUnsafeBufferPointer { Array($0) } }
+}
