@@ -1,0 +1,117 @@
+import Foundation
+import KafkaLog
+import PushModel
+
+@testable import mailboat
+
+/// An upstream service: publishes events, and keeps what the phones should make of them. Confined to its test.
+final class TestPublisher {
+    /// How the service's Kafka client places records.
+    enum Partitioner {
+        /// Java's default.
+        case murmur2
+        /// librdkafka's default (`consistent_random`), hence that of confluent-kafka, kcat and many others.
+        case crc32
+        /// Always there.
+        case fixed(Int32)
+
+        func partition(for key: [UInt8]?) -> Int32 {
+            let count = Int32(TestKafka.partitionCount)
+            switch self {
+            case .murmur2: return key.map { Murmur2.partition(key: $0.span, count: count) } ?? 0
+            case .crc32: return key.map { Int32(CRC32.checksum($0) % UInt32(count)) } ?? 0
+            case .fixed(let partition): return partition
+            }
+        }
+    }
+
+    /// Where an event lies.
+    struct Position: Hashable {
+        var partition: Int32
+        var offset: Int64
+    }
+
+    static let app = "com.example.pizza"
+
+    var partitioner = Partitioner.murmur2
+    private(set) var phones = ExpectedPhones()
+    /// Where each published record lies, in the order of publishing; `nil` until Kafka said so.
+    private(set) var positions: [Position?] = []
+    private let producer: KafkaProducer
+    private let topic: KafkaTopic
+
+    init(_ kafka: TestKafka) throws {
+        self.producer = try KafkaProducer(ProducerConfiguration(settings: kafka.settings), onDeliveries: {}, onError: { _ in })
+        self.topic = try self.producer.topic(kafka.events)
+    }
+
+    func register(_ activity: String, token: String, frequentUpdates: Bool = false) throws {
+        let registration = StoryRegistration(app: Self.app, token: token, frequentUpdates: frequentUpdates)
+        try self.send(key: Array(activity.utf8), value: registration.value)
+        self.phones.join(activity: activity, token: token)
+    }
+
+    func publish(_ event: StoryEvent, activity: String) throws {
+        let recordMillis = Int64(Date().timeIntervalSince1970 * 1_000)
+        try self.send(key: Array(activity.utf8), value: event.value, recordMillis: recordMillis)
+        if let token = event.startToken { self.phones.join(activity: activity, token: token) }
+        try self.phones.take(event, activity: activity, recordMillis: recordMillis)
+    }
+
+    /// An update that shows `step`.
+    func update(_ activity: String, _ step: String, priority: Int? = nil, alert: String? = nil) throws {
+        let alert = alert.map { "{\"title\":\"\($0)\",\"body\":\"\(step)\"}" }
+        try self.publish(
+            StoryEvent(.update, app: Self.app, contentState: "{\"step\":\"\(step)\"}", alert: alert, priority: priority), activity: activity)
+    }
+
+    func end(_ activity: String, _ step: String? = nil) throws {
+        try self.publish(StoryEvent(.end, app: Self.app, contentState: step.map { "{\"step\":\"\($0)\"}" }), activity: activity)
+    }
+
+    /// Any record, which no phone is expected to make anything of.
+    func send(key: [UInt8]?, value: [UInt8]?, recordMillis: Int64 = 0) throws {
+        let opaque = UInt64(self.positions.count)
+        let partition = self.partitioner.partition(for: key)
+        let result: ProduceResult =
+            switch (key, value) {
+            case (let key?, let value?):
+                self.producer.produce(
+                    self.topic, partition: partition, key: key.span, value: value.span, timestampMillis: recordMillis, opaque: opaque)
+            case (nil, let value?):
+                self.producer.produce(
+                    self.topic, partition: partition, key: nil, value: value.span, timestampMillis: recordMillis, opaque: opaque)
+            case (let key?, nil):
+                self.producer.produce(
+                    self.topic, partition: partition, key: key.span, value: nil, timestampMillis: recordMillis, opaque: opaque)
+            case (nil, nil):
+                self.producer.produce(self.topic, partition: partition, key: nil, value: nil, timestampMillis: recordMillis, opaque: opaque)
+            }
+        guard result == .queued else { throw DemoFault("could not publish: \(result)") }
+        self.positions.append(nil)
+    }
+
+    /// Waits until Kafka has everything.
+    func flush() async throws {
+        try await until("Kafka takes what is published") {
+            self.producer.drainDeliveries { delivery in
+                if delivery.isSuccess {
+                    self.positions[Int(delivery.opaque)] = Position(partition: delivery.partition, offset: delivery.offset)
+                }
+            }
+            return self.producer.outstandingCount == 0
+        }
+    }
+}
+
+/// CRC-32 as in zlib (ISO 3309), by which librdkafka places records unless told otherwise.
+enum CRC32 {
+    static func checksum(_ bytes: [UInt8]) -> UInt32 {
+        var checksum: UInt32 = 0xffff_ffff
+        for byte in bytes {
+            checksum ^= UInt32(byte)
+            for _ in 0..<8 { checksum = (checksum >> 1) ^ (checksum & 1 == 1 ? 0xedb8_8320 : 0) }
+        }
+        return ~checksum
+    }
+}

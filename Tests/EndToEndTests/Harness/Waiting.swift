@@ -1,0 +1,22 @@
+/// Looks again and again until `condition` holds, and fails the test when it does not within `limit`.
+///
+/// What the tests here wait for happens in other processes (a worker, a broker) that can only be asked. The limit is generous: it is
+/// reached by failures alone.
+func until(
+    _ what: String, within limit: Duration = .seconds(90), file: StaticString = #fileID, line: UInt = #line, _ condition: () async throws -> Bool
+) async throws {
+    let deadline = ContinuousClock.now + limit
+    while try await !condition() {
+        guard ContinuousClock.now < deadline else { throw WaitedInVain(what: what, file: file, line: line) }
+        // The pause between two looks, not the wait itself.
+        try await Task.sleep(for: .milliseconds(20))
+    }
+}
+
+struct WaitedInVain: Error, CustomStringConvertible {
+    var what: String
+    var file: StaticString
+    var line: UInt
+
+    var description: String { "waited in vain for: \(self.what) (\(self.file):\(self.line))" }
+}
