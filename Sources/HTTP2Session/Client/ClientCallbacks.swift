@@ -35,12 +35,9 @@ enum ClientCallbacks {
             Self.frameSent(session!, frame!, Self.state(context))
             return 0
         }
-        nghttp2_session_callbacks_set_send_data_callback(callbacks) { _, frame, header, byteCount, source, context in
+        nghttp2_session_callbacks_set_send_data_callback(callbacks) { _, _, header, byteCount, source, context in
             let state = Self.state(context)
-            let slot = state.pointee.streams[Int(source!.pointee.fd)]
-            state.pointee.output.append(header!, 9)
-            if byteCount > 0, let bytes = slot.pointee.request.takeBody(byteCount) { state.pointee.output.append(bytes, byteCount) }
-            if slot.pointee.request.bodyLeft == 0 { state.pointee.requestSerialised(slot) }
+            state.pointee.dataSent(Int(source!.pointee.fd), header: header!, byteCount: byteCount)
             return state.pointee.output.count >= state.pointee.outputLimit ? NGHTTP2_ERR_PAUSE.rawValue : 0
         }
         return callbacks
@@ -72,6 +69,7 @@ enum ClientCallbacks {
         case NGHTTP2_SETTINGS.rawValue:
             guard header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0 else { return }
             state.pointee.remoteSettingsReceived = true
+            state.pointee.encoder.peerAllowsTable(nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_HEADER_TABLE_SIZE))
             state.pointee.inbox.events.append(
                 .settingsChanged(
                     concurrentStreamsMax: nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)))
@@ -95,12 +93,8 @@ enum ClientCallbacks {
         let header = frame.pointee.hd
         switch UInt32(header.type) {
         case NGHTTP2_HEADERS.rawValue:
-            // A request without a body; with one, the send-data callback notes the end.
-            guard header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0,
-                let index = slotIndex(nghttp2_session_get_stream_user_data(session, header.stream_id))
-            else { return }
-            // This callback runs before the frame is appended to the output.
-            state.pointee.requestSerialised(state.pointee.streams[index], unappendedByteCount: 9 + header.length)
+            state.pointee.headersSent(
+                session, header.stream_id, endsStream: header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0)
         case NGHTTP2_GOAWAY.rawValue:
             let goAway = frame.pointee.goaway
             state.pointee.isClosing = true

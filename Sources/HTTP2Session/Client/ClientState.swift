@@ -8,6 +8,8 @@ struct ClientStream: StreamSlot {
     var streamID: Int32 = 0
     var tag: UInt32 = 0
     var request = OutgoingMessage()
+    /// The encoder's plan for the header fields; -1 once they are written.
+    var plan = -1
     /// END_STREAM of the request was serialised when the session's output stood at this count; `nil`: it was not.
     var requestEnd: UInt64?
     var status: UInt16 = 0
@@ -49,9 +51,9 @@ struct ClientState {
     var streams = SlotTable<ClientStream>()
     var inbox = HTTP2ClientEvents()
     var output = OutputBuffer()
-    var templates = TemplatesInUse()
-    /// Requests whose END_STREAM is not serialised yet.
-    var unsentCount = 0
+    var encoder = HeaderEncoder()
+    /// nghttp2 made a HEADERS frame and ours was written instead: the piece it gives next is to be dropped.
+    var headersReplaced = false
     /// Serialising pauses when the output holds this much.
     var outputLimit = 0
     var remoteSettingsReceived = false
@@ -102,17 +104,32 @@ struct ClientState {
         return slot.pointee.requestEnd == nil
     }
 
-    mutating func requestSerialised(_ slot: UnsafeMutablePointer<ClientStream>, unappendedByteCount: Int = 0) {
-        guard slot.pointee.requestEnd == nil else { return }
-        slot.pointee.requestEnd = self.output.appendedByteCount + UInt64(unappendedByteCount)
-        self.unsentCount -= 1
+    /// nghttp2 sends HEADERS of a stream: ours are written.
+    mutating func headersSent(_ session: OpaquePointer, _ streamID: Int32, endsStream: Bool) {
+        self.headersReplaced = true
+        guard let index = slotIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return }
+        let slot = self.streams[index]
+        self.encoder.append(
+            plan: slot.pointee.plan, slot.pointee.request, streamID: streamID,
+            flags: endsStream ? UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) : 0, to: &self.output)
+        slot.pointee.plan = -1
+        if endsStream { slot.pointee.requestEnd = self.output.appendedByteCount }
+    }
+
+    /// nghttp2 sends DATA of a stream: its frame header and the next bytes of the body are written.
+    @inline(__always)
+    mutating func dataSent(_ index: Int, header: UnsafeRawPointer, byteCount: Int) {
+        let slot = self.streams[index]
+        self.output.append(header, 9)
+        if byteCount > 0, let bytes = slot.pointee.request.takeBody(byteCount) { self.output.append(bytes, byteCount) }
+        if slot.pointee.request.bodyLeft == 0 { slot.pointee.requestEnd = self.output.appendedByteCount }
     }
 
     mutating func streamClosed(_ session: OpaquePointer, _ streamID: Int32, _ errorCode: HTTP2ErrorCode) {
         guard let index = slotIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return }
         let slot = self.streams[index]
         if !slot.pointee.isAnswered { self.answer(slot, errorCode) }
-        if slot.pointee.requestEnd == nil { self.unsentCount -= 1 }
+        if slot.pointee.plan >= 0 { self.encoder.forget(plan: slot.pointee.plan) }
         slot.pointee.isInUse = false
         self.recentStreamID = 0
         self.streams.giveBack(index)
@@ -168,7 +185,7 @@ struct ClientState {
     mutating func free() {
         self.streams.free()
         self.output.free()
-        self.templates.free()
+        self.encoder.free()
     }
 }
 

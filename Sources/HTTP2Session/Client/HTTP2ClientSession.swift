@@ -110,12 +110,17 @@ public final class HTTP2ClientSession {
         guard self.state.pointee.failure == nil else { return }
         self.state.pointee.outputLimit = byteCount
         while self.state.pointee.output.count < byteCount {
-            // The piece lives until the next `mem_send`. DATA frames are not given here: the send-data callback appends them itself.
+            // The piece lives until the next `mem_send`. DATA frames are not given here: the send-data callback appends them itself. HEADERS are,
+            // but the on-frame-send callback has appended ours by then.
             var piece: UnsafePointer<UInt8>?
             let count = nghttp2_session_mem_send(self.session, &piece)
             if count < 0 { _ = self.fail(Int32(truncatingIfNeeded: count)) }
             guard count > 0, let piece else { return }
-            self.state.pointee.output.append(piece, count)
+            if self.state.pointee.headersReplaced {
+                self.state.pointee.headersReplaced = false
+            } else {
+                self.state.pointee.output.append(piece, count)
+            }
         }
     }
 
@@ -151,20 +156,19 @@ public final class HTTP2ClientSession {
         let slot = self.state.pointee.streams[index]
         slot.pointee.begin(tag: tag)
         slot.pointee.request.fill(values: values, body: body)
-        self.state.pointee.templates.hold(template, nothingUnsent: self.state.pointee.unsentCount == 0)
-        let fields = self.state.pointee.templates.fields(of: template, message: slot.pointee.request, ends: values.ends)
-        self.state.pointee.unsentCount += 1
+        slot.pointee.plan = self.state.pointee.encoder.plan(for: template)
 
+        // No fields: see `HeaderEncoder`.
         let streamID: Int32
         if body.count == 0 {
-            streamID = nghttp2_submit_request(self.session, nil, fields, template.fields.count, nil, streamUserData(index))
+            streamID = nghttp2_submit_request(self.session, nil, nil, 0, nil, streamUserData(index))
         } else {
             var provider = nghttp2_data_provider(
                 source: nghttp2_data_source(fd: Int32(truncatingIfNeeded: index)), read_callback: ClientCallbacks.readBody)
-            streamID = nghttp2_submit_request(self.session, nil, fields, template.fields.count, &provider, streamUserData(index))
+            streamID = nghttp2_submit_request(self.session, nil, nil, 0, &provider, streamUserData(index))
         }
         guard streamID > 0 else {
-            self.state.pointee.unsentCount -= 1
+            self.state.pointee.encoder.forget(plan: slot.pointee.plan)
             slot.pointee.isInUse = false
             self.state.pointee.streams.giveBack(index)
             return streamID == NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE.rawValue ? .streamIDsExhausted : .closing

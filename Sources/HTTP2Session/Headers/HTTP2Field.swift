@@ -2,10 +2,12 @@
 public struct HTTP2Field: Sendable {
     /// What HPACK may do with the field.
     public enum Indexing: Sendable {
-        /// The compressor may put it into the dynamic table: for values that seldom change. `:path` and `authorization` never are.
+        /// The value goes into the dynamic table: for values that seldom change.
         case allowed
-        /// Sent as a literal "never indexed" (RFC 7541 §6.2.3): for values that differ per message, which would flush the peer's table,
-        /// and for secrets.
+        /// Only the name is of use in the table: the first value goes along with it, later ones are sent as literals "never indexed". For values
+        /// that differ per message and would flush the peer's table (Apple asks for this for `apns-id` and `apns-expiration`).
+        case name
+        /// Always a literal "never indexed" (RFC 7541 §6.2.3), the name too unless it is in the static table: for secrets.
         case never
     }
 
@@ -32,7 +34,7 @@ public struct HTTP2Field: Sendable {
     }
 
     /// A field whose value comes with each message.
-    public static func variable(_ name: String, indexing: Indexing = .never) -> HTTP2Field {
+    public static func variable(_ name: String, indexing: Indexing = .name) -> HTTP2Field {
         HTTP2Field(name: name, value: nil, indexing: indexing)
     }
 }

@@ -2,7 +2,8 @@
 /// memory. The session copies what it needs, so it may be refilled right after the call. Use it from one thread at a time.
 public struct HTTP2HeaderValues: Sendable {
     @usableFromInline var bytes: [UInt8] = []
-    @usableFromInline var ends: [Int] = []
+    /// Where each value ends in `bytes`.
+    @usableFromInline var ends: [UInt32] = []
 
     public init() {
         self.bytes.reserveCapacity(512)
@@ -92,5 +93,5 @@ public struct HTTP2HeaderValues: Sendable {
     }
 
     /// Completes the value being built, which may be empty.
-    @inlinable public mutating func endValue() { self.ends.append(self.bytes.count) }
+    @inlinable public mutating func endValue() { self.ends.append(UInt32(truncatingIfNeeded: self.bytes.count)) }
 }

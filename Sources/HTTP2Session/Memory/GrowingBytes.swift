@@ -11,7 +11,8 @@ struct GrowingBytes {
     /// Makes room for `byteCount` bytes in all, keeping what is there.
     mutating func reserve(_ byteCount: Int) {
         guard byteCount > self.capacity else { return }
-        let capacity = max(byteCount, self.capacity * 2, 128)
+        // Steps of 256, so that a slightly longer message does not move it again.
+        let capacity = max((byteCount + 255) & ~255, self.capacity * 3 / 2)
         let base = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
         if let old = self.base {
             base.copyMemory(from: old, byteCount: self.count)
@@ -27,6 +28,9 @@ struct GrowingBytes {
         (base + self.count).copyMemory(from: source, byteCount: byteCount)
         self.count += byteCount
     }
+
+    /// Counts `byteCount` bytes in that were written behind the end, within what was reserved.
+    mutating func commit(_ byteCount: Int) { self.count += byteCount }
 
     mutating func removeAll() { self.count = 0 }
 

@@ -1,39 +1,35 @@
-import CNGHTTP2
-
 /// What one stream sends: the values of its header fields and its body, in memory of the stream that the next stream reuses.
 struct OutgoingMessage {
-    /// Values, then the body. Does not move while the stream is open: nghttp2 points into it.
+    /// Where each value ends (`UInt32`, from the first value's start), then the values, then the body.
     private var storage = GrowingBytes()
-    private var valuesByteCount = 0
-    /// Body bytes given to nghttp2 so far.
+    private(set) var valueCount = 0
+    private(set) var valuesByteCount = 0
+    /// Body bytes written so far.
     private(set) var sentByteCount = 0
     private(set) var bodyByteCount = 0
 
+    private var valuesStart: Int { self.valueCount * MemoryLayout<UInt32>.stride }
+
     /// Copies values and body in.
     mutating func fill(values: borrowing HTTP2HeaderValues, body: Span<UInt8>) {
-        self.storage.removeAll()
-        self.storage.reserve(values.byteCount + body.count)
-        values.bytes.withUnsafeBytes { bytes in
-            if let base = bytes.baseAddress { self.storage.append(base, bytes.count) }
-        }
-        body.withUnsafeBytes { bytes in
-            if let base = bytes.baseAddress { self.storage.append(base, bytes.count) }
-        }
+        self.valueCount = values.count
         self.valuesByteCount = values.byteCount
         self.sentByteCount = 0
         self.bodyByteCount = body.count
+        self.storage.removeAll()
+        self.storage.reserve(self.valuesStart + values.byteCount + body.count)
+        values.ends.withUnsafeBytes { if $0.count > 0 { self.storage.append($0.baseAddress!, $0.count) } }
+        values.bytes.withUnsafeBytes { if $0.count > 0 { self.storage.append($0.baseAddress!, $0.count) } }
+        body.withUnsafeBytes { if $0.count > 0 { self.storage.append($0.baseAddress!, $0.count) } }
     }
 
-    /// Points the variable fields of `fields`, a copy of the template's, at the values.
-    func point(_ fields: UnsafeMutablePointer<nghttp2_nv>, template: HTTP2HeaderTemplate, ends: [Int]) {
-        guard let base = self.storage.base?.assumingMemoryBound(to: UInt8.self) else { return }
-        var start = 0
-        for index in 0..<template.variableCount {
-            let place = template.variablePlaces[index]
-            fields[place].value = base + start
-            fields[place].valuelen = ends[index] - start
-            start = ends[index]
-        }
+    /// The value with this number. Valid until the message is filled anew.
+    @inline(__always)
+    func value(_ number: Int) -> UnsafeRawBufferPointer {
+        let base = UnsafeRawPointer(self.storage.base!)
+        let ends = base.assumingMemoryBound(to: UInt32.self)
+        let start = number == 0 ? 0 : Int(ends[number - 1])
+        return UnsafeRawBufferPointer(start: base + self.valuesStart + start, count: Int(ends[number]) - start)
     }
 
     var bodyLeft: Int { self.bodyByteCount - self.sentByteCount }
@@ -41,7 +37,7 @@ struct OutgoingMessage {
     /// The next `byteCount` bytes of the body.
     mutating func takeBody(_ byteCount: Int) -> UnsafeRawPointer? {
         defer { self.sentByteCount += byteCount }
-        return self.storage.base.map { UnsafeRawPointer($0 + self.valuesByteCount + self.sentByteCount) }
+        return self.storage.base.map { UnsafeRawPointer($0 + self.valuesStart + self.valuesByteCount + self.sentByteCount) }
     }
 
     mutating func free() { self.storage.free() }

@@ -19,6 +19,17 @@ struct OutputBuffer {
         self.appendedByteCount += UInt64(byteCount)
     }
 
+    /// Memory for `byteCount` bytes to be written in place and then counted in by `commit`. Valid until the next call.
+    mutating func reserve(_ byteCount: Int) -> UnsafeMutableRawPointer {
+        self.storage.reserve(self.storage.count + byteCount)
+        return self.storage.base! + self.storage.count
+    }
+
+    mutating func commit(_ byteCount: Int) {
+        self.storage.commit(byteCount)
+        self.appendedByteCount += UInt64(byteCount)
+    }
+
     /// Forgets the first `byteCount` bytes.
     mutating func discard(_ byteCount: Int) {
         self.start += byteCount

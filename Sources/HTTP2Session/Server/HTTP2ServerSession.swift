@@ -105,7 +105,11 @@ public final class HTTP2ServerSession {
             let count = nghttp2_session_mem_send(self.session, &piece)
             if count < 0 { _ = self.fail(Int32(truncatingIfNeeded: count)) }
             guard count > 0, let piece else { return }
-            self.state.pointee.output.append(piece, count)
+            if self.state.pointee.headersReplaced {
+                self.state.pointee.headersReplaced = false
+            } else {
+                self.state.pointee.output.append(piece, count)
+            }
         }
     }
 
@@ -135,21 +139,18 @@ public final class HTTP2ServerSession {
         let slot = self.state.pointee.streams[index]
         guard !slot.pointee.isAnswered else { return false }
         slot.pointee.response.fill(values: values, body: body)
-        self.state.pointee.templates.hold(template, nothingUnsent: self.state.pointee.unsentCount == 0)
-        let fields = self.state.pointee.templates.fields(of: template, message: slot.pointee.response, ends: values.ends)
-
+        // No fields: see `HeaderEncoder`.
         let result: Int32
         if body.count == 0 {
-            result = nghttp2_submit_response(self.session, streamID, fields, template.fields.count, nil)
+            result = nghttp2_submit_response(self.session, streamID, nil, 0, nil)
         } else {
             var provider = nghttp2_data_provider(
                 source: nghttp2_data_source(fd: Int32(truncatingIfNeeded: index)), read_callback: ServerCallbacks.readBody)
-            result = nghttp2_submit_response(self.session, streamID, fields, template.fields.count, &provider)
+            result = nghttp2_submit_response(self.session, streamID, nil, 0, &provider)
         }
         guard result == 0 else { return false }
         slot.pointee.isAnswered = true
-        slot.pointee.answerIsUnsent = true
-        self.state.pointee.unsentCount += 1
+        slot.pointee.plan = self.state.pointee.encoder.plan(for: template)
         return true
     }
 

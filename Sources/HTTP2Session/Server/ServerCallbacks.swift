@@ -39,12 +39,9 @@ enum ServerCallbacks {
             Self.frameSent(session!, frame!, Self.state(context))
             return 0
         }
-        nghttp2_session_callbacks_set_send_data_callback(callbacks) { _, frame, header, byteCount, source, context in
+        nghttp2_session_callbacks_set_send_data_callback(callbacks) { _, _, header, byteCount, source, context in
             let state = Self.state(context)
-            let slot = state.pointee.streams[Int(source!.pointee.fd)]
-            state.pointee.output.append(header!, 9)
-            if byteCount > 0, let bytes = slot.pointee.response.takeBody(byteCount) { state.pointee.output.append(bytes, byteCount) }
-            if slot.pointee.response.bodyLeft == 0 { state.pointee.answerSerialised(slot) }
+            state.pointee.dataSent(Int(source!.pointee.fd), header: header!, byteCount: byteCount)
             return state.pointee.output.count >= state.pointee.outputLimit ? NGHTTP2_ERR_PAUSE.rawValue : 0
         }
         return callbacks
@@ -71,8 +68,11 @@ enum ServerCallbacks {
             guard header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 else { return }
             state.pointee.requestEnded(session, header.stream_id)
         case NGHTTP2_SETTINGS.rawValue:
-            guard header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 else { return }
-            state.pointee.inbox.events.append(.settingsAcknowledged)
+            if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 {
+                state.pointee.inbox.events.append(.settingsAcknowledged)
+            } else {
+                state.pointee.encoder.peerAllowsTable(nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_HEADER_TABLE_SIZE))
+            }
         case NGHTTP2_PING.rawValue:
             guard header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 else { return }
             state.pointee.inbox.events.append(.pingAcknowledged(payload: pingPayload(frame.pointee.ping)))
@@ -92,11 +92,8 @@ enum ServerCallbacks {
         let header = frame.pointee.hd
         switch UInt32(header.type) {
         case NGHTTP2_HEADERS.rawValue:
-            // An answer without a body; with one, the send-data callback notes the end.
-            guard header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0,
-                let index = slotIndex(nghttp2_session_get_stream_user_data(session, header.stream_id))
-            else { return }
-            state.pointee.answerSerialised(state.pointee.streams[index])
+            state.pointee.headersSent(
+                session, header.stream_id, endsStream: header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0)
         case NGHTTP2_GOAWAY.rawValue:
             let goAway = frame.pointee.goaway
             state.pointee.inbox.events.append(

@@ -21,9 +21,9 @@ struct ServerStream: StreamSlot {
     /// Bytes received for which no window was given back (with `acknowledgesData` off).
     var unacknowledgedByteCount = 0
     var isAnswered = false
-    /// END_STREAM of the answer is not serialised yet.
-    var answerIsUnsent = false
     var response = OutgoingMessage()
+    /// The encoder's plan for the answer's header fields; -1 before there are any and once they are written.
+    var plan = -1
 
     mutating func begin(streamID: Int32) {
         self.isInUse = true
@@ -35,7 +35,7 @@ struct ServerStream: StreamSlot {
         self.bodyByteCount = 0
         self.unacknowledgedByteCount = 0
         self.isAnswered = false
-        self.answerIsUnsent = false
+        self.plan = -1
     }
 
     mutating func free() {
@@ -51,9 +51,9 @@ struct ServerState {
     var streams = SlotTable<ServerStream>()
     var inbox = HTTP2ServerEvents()
     var output = OutputBuffer()
-    var templates = TemplatesInUse()
-    /// Answers whose END_STREAM is not serialised yet.
-    var unsentCount = 0
+    var encoder = HeaderEncoder()
+    /// See `ClientState`.
+    var headersReplaced = false
     /// Serialising pauses when the output holds this much.
     var outputLimit = 0
     var lastStreamID: Int32 = 0
@@ -134,17 +134,28 @@ struct ServerState {
         return first..<self.inbox.fields.count
     }
 
-    mutating func answerSerialised(_ slot: UnsafeMutablePointer<ServerStream>) {
-        guard slot.pointee.answerIsUnsent else { return }
-        slot.pointee.answerIsUnsent = false
-        self.unsentCount -= 1
+    /// See `ClientState.headersSent`.
+    mutating func headersSent(_ session: OpaquePointer, _ streamID: Int32, endsStream: Bool) {
+        self.headersReplaced = true
+        guard let index = slotIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return }
+        let slot = self.streams[index]
+        self.encoder.append(
+            plan: slot.pointee.plan, slot.pointee.response, streamID: streamID,
+            flags: endsStream ? UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) : 0, to: &self.output)
+        slot.pointee.plan = -1
+    }
+
+    /// See `ClientState.dataSent`.
+    mutating func dataSent(_ index: Int, header: UnsafeRawPointer, byteCount: Int) {
+        self.output.append(header, 9)
+        if byteCount > 0, let bytes = self.streams[index].pointee.response.takeBody(byteCount) { self.output.append(bytes, byteCount) }
     }
 
     mutating func streamClosed(_ session: OpaquePointer, _ streamID: Int32, _ errorCode: HTTP2ErrorCode) {
         guard let index = slotIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return }
         let slot = self.streams[index]
         self.inbox.events.append(.streamClosed(streamID: streamID, errorCode: errorCode))
-        self.answerSerialised(slot)
+        if slot.pointee.plan >= 0 { self.encoder.forget(plan: slot.pointee.plan) }
         slot.pointee.isInUse = false
         self.recentStreamID = 0
         self.streams.giveBack(index)
@@ -153,6 +164,6 @@ struct ServerState {
     mutating func free() {
         self.streams.free()
         self.output.free()
-        self.templates.free()
+        self.encoder.free()
     }
 }

@@ -1,0 +1,181 @@
+/// Writes the header blocks of one session (HPACK, RFC 7541), each as a HEADERS frame.
+///
+/// nghttp2 would compress every block anew; its compressor took 40 % of a push's instructions, most of it in coding an `authorization` that stays
+/// the same for 45 minutes. So nghttp2 is given requests without fields, keeps all its state (streams, windows, order, limits), and the HEADERS
+/// frame it makes is replaced by one of ours. It is the only compressor of its direction, so the peer's table follows it alone.
+struct HeaderEncoder {
+    /// Templates kept at most while none of their messages waits; past it the one least recently added gives way.
+    static let plansMax = 32
+    /// The largest frame every peer takes (RFC 9113 §4.2); a longer block goes on in CONTINUATION frames.
+    private static let frameByteCountMax = 16_384
+    private static let frameHeaderByteCount = 9
+    private static let headersType: UInt8 = 1
+    private static let continuationType: UInt8 = 9
+    private static let endHeadersFlag: UInt8 = 4
+
+    private var table = HeaderTable()
+    private var plans = SlotTable<HeaderPlan>()
+    private var recentPlan = -1
+    private var nextVictim = 0
+    private var block: [UInt8] = []
+
+    /// The peer set SETTINGS_HEADER_TABLE_SIZE.
+    mutating func peerAllowsTable(_ byteCount: UInt32) { self.table.peerAllows(byteCount) }
+
+    /// Says that a message with this template will be written; returns what to call `append` or `forget` with.
+    @inline(__always)
+    mutating func plan(for template: HTTP2HeaderTemplate) -> Int {
+        if self.recentPlan < 0 || self.plans[self.recentPlan].pointee.template !== template { self.recentPlan = self.find(template) }
+        self.plans[self.recentPlan].pointee.unsentCount += 1
+        return self.recentPlan
+    }
+
+    private mutating func find(_ template: HTTP2HeaderTemplate) -> Int {
+        for index in 0..<self.plans.count where self.plans[index].pointee.template === template { return index }
+        // Reuse the place of a template that no message waits for; add one when all are waited for.
+        var index = -1
+        if self.plans.count >= Self.plansMax {
+            for offset in 0..<self.plans.count {
+                let candidate = (self.nextVictim + offset) % self.plans.count
+                guard self.plans[candidate].pointee.unsentCount == 0 else { continue }
+                index = candidate
+                self.nextVictim = candidate + 1
+                break
+            }
+        }
+        if index < 0 { index = self.plans.take() }
+        self.plans[index].pointee.begin(template)
+        return index
+    }
+
+    /// A message of `plan` will not be written after all.
+    mutating func forget(plan: Int) { self.plans[plan].pointee.unsentCount -= 1 }
+
+    /// Writes a HEADERS frame with the template's fields and the values of `message`. `flags`: END_STREAM or nothing.
+    mutating func append(plan index: Int, _ message: borrowing OutgoingMessage, streamID: Int32, flags: UInt8, to output: inout OutputBuffer) {
+        let plan = self.plans[index]
+        plan.pointee.unsentCount -= 1
+        if plan.pointee.generation == self.table.generation, !self.table.updatePending,
+            self.appendPlanned(plan, message, streamID: streamID, flags: flags, to: &output)
+        {
+            return
+        }
+        self.block.removeAll(keepingCapacity: true)
+        self.compose(plan, message)
+        self.appendBlock(streamID: streamID, flags: flags, to: &output)
+    }
+
+    /// The quick way: copies constants and values. `false`, with nothing written: the block is too long for a frame, or a value is not in the
+    /// table.
+    private func appendPlanned(
+        _ plan: UnsafeMutablePointer<HeaderPlan>, _ message: borrowing OutgoingMessage, streamID: Int32, flags: UInt8,
+        to output: inout OutputBuffer
+    ) -> Bool {
+        let bound =
+            plan.pointee.constants.count + message.valuesByteCount + (message.valueCount + 1) * 2 * HPACKText.integerByteCountMax
+        guard bound <= Self.frameByteCountMax else { return false }
+        let frame = output.reserve(Self.frameHeaderByteCount + bound)
+        let block = frame + Self.frameHeaderByteCount
+        var cursor = block
+        for number in 0..<plan.pointee.stepCount {
+            let step = plan.pointee.steps![number]
+            if step.count > 0 {
+                cursor.copyMemory(from: plan.pointee.constants.base! + step.start, byteCount: step.count)
+                cursor += step.count
+            }
+            guard step.hasValue else { break }
+            let value = message.value(number)
+            if step.indexedField >= 0 {
+                let field = plan.pointee.template!.prepared[step.indexedField]
+                guard let index = self.table.index(name: field.name, value: value) else { return false }
+                cursor += HPACKText.writeInteger(index, prefixBits: 7, first: 0x80, to: cursor)
+                continue
+            }
+            cursor += HPACKText.writeInteger(value.count, prefixBits: 7, first: 0, to: cursor)
+            if value.count > 0 {
+                cursor.copyMemory(from: value.baseAddress!, byteCount: value.count)
+                cursor += value.count
+            }
+        }
+        Self.writeFrameHeader(
+            byteCount: cursor - block, type: Self.headersType, flags: flags | Self.endHeadersFlag, streamID: streamID, to: frame)
+        output.commit(cursor - frame)
+        return true
+    }
+
+    /// The thorough way: writes the block into `self.block` field by field, inserting into the table what belongs there. When nothing had to be
+    /// inserted, the next block can be written by the plan this leaves behind.
+    private mutating func compose(_ plan: UnsafeMutablePointer<HeaderPlan>, _ message: borrowing OutgoingMessage) {
+        self.table.takeUpdates(into: &self.block)
+        let generation = self.table.generation
+        var variable = 0
+        plan.pointee.discard()
+        let fields = plan.pointee.template!.prepared
+        for (place, field) in fields.enumerated() {
+            let start = self.block.count
+            if let value = field.value {
+                value.withUnsafeBytes { self.compose(field, $0, literal: field.valueLiteral) }
+                plan.pointee.append(Array(self.block[start...]))
+            } else {
+                let value = message.value(variable)
+                variable += 1
+                let literal = HPACKText.plainLiteral(Array(value))
+                self.compose(field, value, literal: literal)
+                if field.indexing == .allowed {
+                    plan.pointee.endStep(hasValue: true, indexedField: place)
+                } else {
+                    plan.pointee.append(Array(self.block[start..<self.block.count - literal.count]))
+                    plan.pointee.endStep(hasValue: true)
+                }
+            }
+        }
+        plan.pointee.endStep(hasValue: false)
+        if self.table.generation == generation { plan.pointee.generation = generation }
+    }
+
+    /// Writes one field: as an index where the peer has it, else as a literal, inserted where that is of use.
+    private mutating func compose(_ field: PreparedField, _ value: UnsafeRawBufferPointer, literal: [UInt8]) {
+        if field.indexing == .allowed {
+            let index = field.staticIndex > 0 ? field.staticIndex : self.table.index(name: field.name, value: value)
+            if let index { return HPACKText.appendInteger(index, prefixBits: 7, first: 0x80, to: &self.block) }
+        }
+        let nameIndex = field.staticNameIndex > 0 ? field.staticNameIndex : (self.table.index(name: field.name) ?? 0)
+        let inserts = field.indexing == .allowed || field.indexing == .name && nameIndex == 0
+        if inserts, self.table.hasRoom(name: field.name, valueByteCount: value.count) {
+            HPACKText.appendInteger(nameIndex, prefixBits: 6, first: 0x40, to: &self.block)
+            self.table.insert(name: field.name, value: value)
+        } else {
+            // "Never indexed" also binds those who pass the field on; "without indexing" does not.
+            HPACKText.appendInteger(nameIndex, prefixBits: 4, first: field.indexing == .allowed ? 0x00 : 0x10, to: &self.block)
+        }
+        if nameIndex == 0 { self.block.append(contentsOf: field.nameLiteral) }
+        self.block.append(contentsOf: literal)
+    }
+
+    /// Puts `self.block` into a HEADERS frame and as many CONTINUATION frames as it needs.
+    private func appendBlock(streamID: Int32, flags: UInt8, to output: inout OutputBuffer) {
+        var start = 0
+        repeat {
+            let count = min(self.block.count - start, Self.frameByteCountMax)
+            let isLast = start + count == self.block.count
+            let frame = output.reserve(Self.frameHeaderByteCount + count)
+            Self.writeFrameHeader(
+                byteCount: count, type: start == 0 ? Self.headersType : Self.continuationType,
+                flags: (start == 0 ? flags : 0) | (isLast ? Self.endHeadersFlag : 0), streamID: streamID, to: frame)
+            self.block.withUnsafeBytes { bytes in
+                (frame + Self.frameHeaderByteCount).copyMemory(from: bytes.baseAddress! + start, byteCount: count)
+            }
+            output.commit(Self.frameHeaderByteCount + count)
+            start += count
+        } while start < self.block.count
+    }
+
+    @inline(__always)
+    private static func writeFrameHeader(byteCount: Int, type: UInt8, flags: UInt8, streamID: Int32, to memory: UnsafeMutableRawPointer) {
+        memory.storeBytes(of: (UInt32(truncatingIfNeeded: byteCount) << 8 | UInt32(type)).bigEndian, as: UInt32.self)
+        memory.storeBytes(of: flags, toByteOffset: 4, as: UInt8.self)
+        memory.storeBytes(of: streamID.bigEndian, toByteOffset: 5, as: Int32.self)
+    }
+
+    mutating func free() { self.plans.free() }
+}

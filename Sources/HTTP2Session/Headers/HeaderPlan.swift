@@ -1,0 +1,64 @@
+/// How to write a template's header block while the dynamic table stays as it is: constant bytes and values in turn.
+struct HeaderPlan: StreamSlot {
+    static var unused: HeaderPlan { HeaderPlan() }
+
+    struct Step {
+        /// Constant bytes before the value.
+        var start: Int
+        var count: Int
+        /// Place of the field in the template, for a value that is looked up in the table; -1: the value is written as a literal.
+        var indexedField: Int
+        /// `false`: the constant bytes end the block.
+        var hasValue: Bool
+    }
+
+    var template: HTTP2HeaderTemplate?
+    /// The table's generation the plan was made for; 0: there is no plan yet.
+    var generation: UInt64 = 0
+    /// Messages submitted with this template whose block is not written yet.
+    var unsentCount = 0
+    private(set) var constants = GrowingBytes()
+    private(set) var steps: UnsafeMutablePointer<Step>?
+    private(set) var stepCount = 0
+    private var stepCapacity = 0
+    private var stepStart = 0
+
+    var isInUse: Bool { self.template != nil }
+
+    mutating func begin(_ template: HTTP2HeaderTemplate) {
+        self.template = template
+        self.unsentCount = 0
+        self.discard()
+        let capacity = template.variableCount + 1
+        guard capacity > self.stepCapacity else { return }
+        self.steps?.deallocate()
+        self.steps = .allocate(capacity: capacity)
+        self.stepCapacity = capacity
+    }
+
+    /// Forgets the steps; they are to be made anew.
+    mutating func discard() {
+        self.generation = 0
+        self.constants.removeAll()
+        self.stepCount = 0
+        self.stepStart = 0
+    }
+
+    mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBytes { if $0.count > 0 { self.constants.append($0.baseAddress!, $0.count) } } }
+
+    /// Ends a step: the bytes since the one before, then a value or nothing.
+    mutating func endStep(hasValue: Bool, indexedField: Int = -1) {
+        let step = Step(start: self.stepStart, count: self.constants.count - self.stepStart, indexedField: indexedField, hasValue: hasValue)
+        (self.steps! + self.stepCount).initialize(to: step)
+        self.stepCount += 1
+        self.stepStart = self.constants.count
+    }
+
+    mutating func free() {
+        self.constants.free()
+        self.steps?.deallocate()
+        self.steps = nil
+        self.stepCapacity = 0
+        self.template = nil
+    }
+}

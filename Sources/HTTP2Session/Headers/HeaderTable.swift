@@ -1,0 +1,65 @@
+/// Our side of HPACK's dynamic table (RFC 7541 §2.3.2): what the peer's decoder holds by now.
+///
+/// Nothing is ever evicted: what does not fit is not inserted, which the RFC leaves to the encoder. A dozen names and values that seldom change
+/// need a fraction of the 4,096 bytes.
+struct HeaderTable {
+    /// The most we use, whatever the peer allows.
+    static let byteCountMax = 4_096
+    /// What an entry counts beyond its text (RFC 7541 §4.1).
+    private static let entryOverhead = 32
+    private static let firstIndex = 62
+
+    private struct Entry {
+        var name: [UInt8]
+        var value: [UInt8]
+    }
+
+    /// Oldest first.
+    private var entries: [Entry] = []
+    private var byteCount = 0
+    private var limit = Self.byteCountMax
+    /// The next header block has to begin with size updates.
+    private(set) var updatePending = false
+    /// Changes whenever indices change.
+    private(set) var generation: UInt64 = 1
+
+    /// The peer set SETTINGS_HEADER_TABLE_SIZE.
+    mutating func peerAllows(_ byteCount: UInt32) {
+        let limit = min(Int(byteCount), Self.byteCountMax)
+        guard limit != self.limit else { return }
+        self.limit = limit
+        self.entries = []
+        self.byteCount = 0
+        self.updatePending = true
+        self.generation += 1
+    }
+
+    /// The size updates due, if any: to 0, which empties the peer's table, and then to what is allowed (RFC 7541 §4.2).
+    mutating func takeUpdates(into block: inout [UInt8]) {
+        guard self.updatePending else { return }
+        self.updatePending = false
+        block.append(0x20)
+        if self.limit > 0 { HPACKText.appendInteger(self.limit, prefixBits: 5, first: 0x20, to: &block) }
+    }
+
+    private func index(_ place: Int) -> Int { Self.firstIndex + self.entries.count - 1 - place }
+
+    /// The index of the entry with this name and value.
+    func index(name: [UInt8], value: UnsafeRawBufferPointer) -> Int? {
+        self.entries.firstIndex { $0.name == name && $0.value.elementsEqual(value) }.map(self.index)
+    }
+
+    /// The index of an entry with this name.
+    func index(name: [UInt8]) -> Int? { self.entries.firstIndex { $0.name == name }.map(self.index) }
+
+    func hasRoom(name: [UInt8], valueByteCount: Int) -> Bool {
+        self.byteCount + name.count + valueByteCount + Self.entryOverhead <= self.limit
+    }
+
+    /// The peer inserts this entry when it reads the block now written.
+    mutating func insert(name: [UInt8], value: UnsafeRawBufferPointer) {
+        self.entries.append(Entry(name: name, value: Array(value)))
+        self.byteCount += name.count + value.count + Self.entryOverhead
+        self.generation += 1
+    }
+}
