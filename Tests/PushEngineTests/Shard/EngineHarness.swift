@@ -90,9 +90,9 @@ final class EngineHarness {
         if replays { self.replay() }
     }
 
-    /// Reads again everything from the committed offsets on.
-    func replay() {
-        for (topic, records) in self.consumed.sorted(by: { $0.key < $1.key }) {
+    /// Reads again everything from the committed offsets on: of all topics, or of one.
+    func replay(topic only: UInt16? = nil) {
+        for (topic, records) in self.consumed.sorted(by: { $0.key < $1.key }) where only == nil || topic == only {
             for (record, key, value) in records where record.offset >= self.committed[topic] ?? Self.firstOffset {
                 self.engine.consume(record, key: key.span, value: value.span, traceparent: [UInt8]().span, now: self.now)
                 self.step()

@@ -1,0 +1,268 @@
+import PushEngine
+import PushModel
+import Testing
+
+/// Tokens: which one a push goes to, what a verdict says about it, how long an update waits for one (contract §3).
+@Suite struct RegistrationTests {
+    private static func dead(_ sinceMillis: Int64?) -> PushAnswer.Result {
+        .response(status: 410, reason: "Unregistered", timestampMillis: sinceMillis, retryAfterSeconds: nil)
+    }
+    private static let bad: PushAnswer.Result = .response(
+        status: 400, reason: "BadDeviceToken", timestampMillis: nil, retryAfterSeconds: nil)
+
+    @Test func theNewestTokenIsUsedAtOnce() {
+        let h = EngineHarness()
+        h.register(token: "AA01")
+        h.update(1, priority: 10)
+        h.register(token: "bb02")
+        #expect(h.deliver()?.token == "bb02")
+    }
+
+    @Test(arguments: [("production", 0), ("development", 1)] as [(String, UInt16)])
+    func aTokenBelongsToItsEnvironment(environment: String, route: UInt16) {
+        let h = EngineHarness()
+        h.update(1, priority: 10)
+        h.register(environment: environment)
+        #expect(h.take(route: 1 - route) == nil)
+        #expect(h.deliver(route: route) != nil)
+    }
+
+    @Test func aTokenMayComeWithTheEvent() {
+        let h = EngineHarness()
+        h.update(1, priority: 10, more: #""to":{"token":"CC03"}"#)
+        #expect(h.deliver()?.token == "cc03")
+        h.advance(2_000)
+        h.update(2, priority: 10, more: #""to":{"token":"dd04","environment":"development"}"#)
+        #expect(h.deliver(route: 1)?.token == "dd04")
+        h.advance(2_000)
+        h.update(3, priority: 10)
+        #expect(h.deliver(route: 1)?.token == "dd04", "it is remembered")
+    }
+
+    @Test func aTokenThatComesWithAnOlderEventIsKeptToo() {
+        let h = EngineHarness()
+        h.register()
+        h.update(1, at: 10, priority: 10)
+        h.deliver()
+        h.advance(2_000)
+        let older = h.update(2, at: 5, more: #""to":{"token":"cc03"}"#)
+        #expect(h.outcomes(of: older) == ["superseded"])
+        h.advance(200)
+        h.crash()
+        h.update(3, at: 11, priority: 10)
+        h.advance(2_000)
+        #expect(h.deliver()?.token == "cc03")
+    }
+
+    // MARK: No token yet
+
+    @Test func withoutATokenUpdatesWaitMergingFromTheFirst() {
+        let h = EngineHarness()
+        let first = h.update(1)
+        h.advance(200_000)
+        let second = h.update(2)
+        h.advance(100_000 - 1)
+        #expect(h.outcomes(of: second).isEmpty)
+        h.advance(1)
+        #expect(h.outcome(of: first)?.into == second)
+        #expect(h.outcomes(of: second) == ["unregistered"])
+        h.advance(200)
+        #expect(h.isCommitted())
+    }
+
+    @Test func aRegistrationInTimeTakesTheNewest() {
+        let h = EngineHarness()
+        h.update(1, alert: "one")
+        h.update(2)
+        h.advance(299_000)
+        h.register()
+        let push = h.deliver()
+        #expect(push?.n == 2)
+        #expect(push?.alert == "one")
+    }
+
+    @Test func anEndThatFindsNoTokenLetsTheActivityLiveOn() {
+        let h = EngineHarness()
+        let end = h.end(1)
+        h.advance(300_000)
+        #expect(h.outcomes(of: end) == ["unregistered"])
+        h.register()
+        h.update(2, priority: 10)
+        h.advance(1_000)
+        #expect(h.deliver()?.n == 2)
+    }
+
+    @Test func unregisterTakesTheToken() {
+        let h = EngineHarness()
+        h.register()
+        h.unregister()
+        let update = h.update(1, priority: 10)
+        #expect(h.take() == nil)
+        h.advance(300_000)
+        #expect(h.outcomes(of: update) == ["unregistered"])
+    }
+
+    @Test func unregisterOfAnotherTokenLeavesTheNewestAlone() {
+        let h = EngineHarness()
+        h.register(token: "aa01")
+        h.register(token: "bb02")
+        h.consume(key: "a", value: #"{"event":"unregister","token":"AA01"}"#)
+        h.update(1, priority: 10)
+        #expect(h.deliver()?.token == "bb02")
+    }
+
+    @Test func unregisterOfWhatIsNotKnownMakesNoSlot() {
+        let h = EngineHarness()
+        let offset = h.unregister("nobody")
+        #expect(h.outcomes(of: offset) == ["applied"])
+        #expect(h.counters.activities == 0)
+        #expect(h.isCommitted())
+    }
+
+    /// A push in flight for longer than the wait must not make the engine spin.
+    @Test func waitingBehindAPushInFlightIsNotADeadline() {
+        let h = EngineHarness { $0.apps[0].registrationWaitMillis = 1_000 }
+        h.start(1)
+        let push = h.take()!
+        let update = h.update(2)
+        h.advance(10_000)
+        #expect(h.outcomes(of: update).isEmpty)
+        h.answer(push, .accepted)
+        h.register()
+        h.advance(1_000)
+        #expect(h.deliver()?.n == 2)
+    }
+
+    // MARK: A verdict concerns the token in that request
+
+    @Test func aVerdictOnAReplacedTokenSendsThePushToTheNewerOne() {
+        let h = EngineHarness()
+        h.register(token: "aa01")
+        let update = h.update(1, at: 0, priority: 10)
+        let push = h.take()!
+        h.register(token: "bb02")
+        h.answer(push, Self.dead(h.now.wallMillis))
+        h.advance(1_000)
+        let again = h.deliver()
+        #expect(again?.token == "bb02")
+        #expect(again?.stamp == 0, "unchanged content keeps its stamp")
+        #expect(h.outcomes(of: update) == ["delivered"])
+        #expect(h.counters.tokensDead == 0)
+    }
+
+    @Test(arguments: [true, false])
+    func aDeadTokensUpdateWaitsThenIsRejected(newTokenComes: Bool) {
+        let h = EngineHarness()
+        h.register(token: "aa01")
+        let update = h.update(1, priority: 10)
+        h.answer(h.take()!, Self.dead(h.now.wallMillis + 1))
+        h.advance(299_000)
+        #expect(h.outcomes(of: update).isEmpty)
+        if newTokenComes {
+            h.register(token: "bb02")
+            #expect(h.deliver()?.token == "bb02")
+            #expect(h.outcomes(of: update) == ["delivered"])
+        } else {
+            h.advance(1_000)
+            #expect(h.outcomes(of: update) == ["rejected"])
+            h.advance(200)
+            #expect(h.isCommitted())
+        }
+    }
+
+    @Test func aDeadTokenIsRememberedAcrossARestart() {
+        let h = EngineHarness()
+        h.register(token: "aa01")
+        h.update(1, priority: 10)
+        h.answer(h.take()!, Self.dead(h.now.wallMillis + 1))
+        h.advance(2_000)
+        h.crash()
+        h.advance(2_000)
+        #expect(h.take() == nil)
+        h.register(token: "bb02")
+        #expect(h.deliver()?.token == "bb02")
+    }
+
+    @Test func theSameTokenRegisteredAgainLives() {
+        let h = EngineHarness()
+        h.register(token: "aa01")
+        h.update(1, priority: 10)
+        h.answer(h.take()!, Self.dead(h.now.wallMillis + 1))
+        h.advance(2_000)
+        h.register(token: "aa01")
+        #expect(h.deliver()?.token == "aa01")
+    }
+
+    /// APNs found the token dead before the app registered it: it is alive since.
+    @Test(arguments: [(-1, true), (0, false), (1, false)] as [(Int64, Bool)])
+    func a410OlderThanTheRegistrationKeepsTheToken(deadAfterRegistrationMillis: Int64, isKept: Bool) {
+        let h = EngineHarness()
+        let registered = h.now.wallMillis
+        h.register(token: "aa01")
+        h.advance(3_000)
+        h.update(1, priority: 10)
+        h.answer(h.take()!, Self.dead(registered + deadAfterRegistrationMillis))
+        h.advance(60_000)
+        #expect(h.counters.tokensDead == (isKept ? 0 : 1))
+        #expect((h.take()?.token == "aa01") == isKept)
+    }
+
+    @Test func a410WithoutATimeIsBelieved() {
+        let h = EngineHarness()
+        h.register()
+        h.update(1, priority: 10)
+        h.answer(h.take()!, Self.dead(nil))
+        h.advance(60_000)
+        #expect(h.take() == nil)
+        #expect(h.counters.tokensDead == 1)
+    }
+
+    // MARK: Too many dead at once
+
+    @Test func removalStopsWhenManyTokensDieAtOnce() {
+        let h = EngineHarness()
+        for number in 0..<30 {
+            h.register(token: "aa\(10 + number)", of: "a\(number)")
+            h.update(1, of: "a\(number)", priority: 10)
+        }
+        while let push = h.take() { h.answer(push, Self.bad) }
+        #expect(h.counters.tokensDead == 19)
+        #expect(h.counters.tokenRemovalsStopped == 11)
+        // The eleven are tried again, later and slowly; the operator has repaired the topic by then.
+        h.advance(90_000)
+        var delivered = 0
+        while let push = h.take() {
+            h.answer(push, .accepted)
+            delivered += 1
+        }
+        #expect(delivered == 11)
+    }
+
+    @Test func a410IsAboutTheTokenAndNeverStopsRemoval() {
+        let h = EngineHarness()
+        for number in 0..<60 {
+            h.register(token: "aa\(10 + number)", of: "a\(number)")
+            h.update(1, of: "a\(number)", priority: 10)
+        }
+        while let push = h.take() { h.answer(push, Self.dead(h.now.wallMillis + 1)) }
+        #expect(h.counters.tokensDead == 60)
+        #expect(h.counters.tokenRemovalsStopped == 0)
+    }
+
+    @Test func oneAppsDeadTokensDoNotStopAnothersRemoval() {
+        let h = EngineHarness {
+            var other = AppConfiguration(bundleID: "com.example.other")
+            other.productionRoute = 0
+            $0.apps.append(other)
+        }
+        func consume(_ app: String, _ number: Int) {
+            let app = #""app":"com.example.\#(app)""#
+            h.consume(key: "\(number)", value: #"{"event":"register","token":"aa\#(10 + number)",\#(app)}"#)
+            h.consume(key: "\(number)", value: #"{"event":"update","content-state":{},"priority":10,\#(app)}"#)
+        }
+        for number in 0..<40 { consume("pizza", number) }
+        for number in 40..<45 { consume("other", number) }
+        while let push = h.take() { h.answer(push, Self.bad) }
+        #expect(h.counters.tokensDead == 19 + 5)
+    }
+}

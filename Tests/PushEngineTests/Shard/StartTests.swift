@@ -1,0 +1,308 @@
+import PushEngine
+import PushModel
+import Testing
+
+/// A `start`: once, with the newest content, before anything else (contract §2–§5).
+@Suite struct StartTests {
+    @Test func aStartCarriesWhatAppleWants() {
+        let h = EngineHarness()
+        let offset = h.start(1, alert: "go", token: "AABB", attributes: #"{"size":3}"#, more: #""input-push-token":1"#)
+        let push = h.deliver()
+        #expect(push?.event == "start")
+        #expect(push?.token == "aabb")
+        #expect(push?.priority == 10)
+        #expect(push?.alert == "go")
+        #expect(push?.aps["attributes-type"] as? String == "Pizza")
+        #expect((push?.aps["attributes"] as? [String: Any])?["size"] as? Int == 3)
+        #expect(push?.aps["input-push-token"] as? Int == 1)
+        #expect(push?.expirationSeconds == h.wallSeconds + 900)
+        #expect(h.outcomes(of: offset) == ["delivered"])
+    }
+
+    @Test(arguments: [(nil, 0), ("production", 0), ("development", 1)] as [(String?, UInt16)])
+    func aStartGoesToTheEnvironmentOfItsToken(environment: String?, route: UInt16) {
+        let h = EngineHarness()
+        h.start(1, environment: environment)
+        #expect(h.take(route: 1 - route) == nil)
+        #expect(h.deliver(route: route)?.event == "start")
+    }
+
+    // MARK: Updates before it was sent
+
+    @Test func updatesBeforeItWasSentMergeIntoOneStart() {
+        let h = EngineHarness()
+        let start = h.start(1, at: 0, alert: "go")
+        let second = h.update(2, at: 1)
+        let third = h.update(3, at: 2)
+        let push = h.deliver()
+        #expect(push?.event == "start")
+        #expect(push?.n == 3)
+        #expect(push?.alert == "go")
+        #expect(h.outcomes(of: start) == ["superseded"])
+        #expect(h.outcome(of: start)?.into == second)
+        #expect(h.outcome(of: start)?.kept == ["alert", "priority"])
+        #expect(h.outcome(of: third)?.merged == 3)
+        #expect(h.take() == nil)
+    }
+
+    /// Updates that waited for a token when the start comes.
+    @Test(arguments: [(0, 1, 9), (1, 0, 1)] as [(Int64, Int64, Int)])
+    func aStartTakesWaitingUpdatesAlong(updateAt: Int64, startAt: Int64, shown: Int) {
+        let h = EngineHarness()
+        let update = h.update(1, at: updateAt)
+        let start = h.start(9, at: startAt, alert: "go")
+        let push = h.deliver()
+        #expect(push?.event == "start")
+        #expect(push?.n == shown)
+        #expect(push?.alert == "go")
+        #expect(h.outcomes(of: shown == 9 ? start : update) == ["delivered"])
+        #expect(h.outcomes(of: shown == 9 ? update : start) == ["superseded"])
+        #expect(h.take() == nil)
+    }
+
+    @Test func anUpdateTooLargeBesideTheAttributesFollowsTheStart() {
+        let h = EngineHarness()
+        let start = h.start(1, at: 0, padding: 1_800, attributes: #"{"a":"\#(String(repeating: "y", count: 1_800))"}"#)
+        let update = h.update(2, at: 1, padding: 3_500)
+        let push = h.deliver()
+        #expect(push?.event == "start")
+        #expect(push?.n == 1)
+        h.register()
+        h.advance(2_000)
+        let second = h.deliver()
+        #expect(second?.event == "update")
+        #expect(second?.n == 2)
+        #expect(h.outcomes(of: start) == ["delivered"])
+        #expect(h.outcomes(of: update) == ["delivered"])
+    }
+
+    // MARK: Expiry
+
+    @Test func aStartIsNotSentLaterThanFifteenMinutes() {
+        let h = EngineHarness()
+        let start = h.start(1)
+        h.advance(900_000 - 1)
+        #expect(h.outcomes(of: start).isEmpty)
+        h.advance(1)
+        #expect(h.outcomes(of: start) == ["expired"])
+        #expect(h.take() == nil)
+        // It never was: another may come.
+        #expect(h.outcomes(of: h.start(2)).isEmpty)
+        #expect(h.deliver()?.n == 2)
+    }
+
+    @Test func aStartsOwnExpiryHolds() {
+        let h = EngineHarness()
+        let start = h.start(1, more: #""expires":\#(EngineHarness.seconds(3_600))"#)
+        h.advance(1_800_000)
+        #expect(h.outcomes(of: start).isEmpty)
+        let push = h.take()
+        #expect(push?.expirationSeconds == EngineHarness.seconds(3_600))
+    }
+
+    /// A producer's clock that runs ahead does not keep a start alive for longer.
+    @Test func aRecordTimeAheadOfTheClockCountsAsNow() {
+        let h = EngineHarness()
+        let start = h.start(1, recordMillis: h.now.wallMillis + 86_400_000)
+        h.advance(900_000)
+        #expect(h.outcomes(of: start) == ["expired"])
+    }
+
+    @Test func updatesMergedIntoAnExpiredStartWaitForAToken() {
+        let h = EngineHarness()
+        let start = h.start(1)
+        let update = h.update(2, alert: "two")
+        h.advance(900_000)
+        #expect(h.outcomes(of: start) == ["superseded"])
+        #expect(h.outcomes(of: update) == ["unregistered"], "it waited longer than for a registration")
+        #expect(h.take() == nil)
+    }
+
+    // MARK: Then an end
+
+    @Test func anEndBehindAnUnsentStartFollowsIt() {
+        let h = EngineHarness()
+        let start = h.start(1)
+        let end = h.end(2)
+        let push = h.deliver()
+        #expect(push?.event == "start")
+        #expect(push?.n == 1)
+        h.advance(2_000)
+        #expect(h.take() == nil, "the card's token has not come")
+        h.register()
+        let second = h.deliver()
+        #expect(second?.event == "end")
+        #expect(second?.n == 2)
+        #expect(h.outcomes(of: start) == ["delivered"])
+        #expect(h.outcomes(of: end) == ["delivered"])
+    }
+
+    @Test func anEndBehindAFailedStartKeepsItsPlace() {
+        let h = EngineHarness()
+        h.start(1)
+        let push = h.take()!
+        h.end(2)
+        h.answer(push, .response(status: 503, reason: "ServiceUnavailable", timestampMillis: nil, retryAfterSeconds: nil))
+        h.advance(5_000)
+        #expect(h.deliver()?.event == "start")
+        h.register()
+        h.advance(2_000)
+        #expect(h.deliver()?.event == "end")
+    }
+
+    /// After an accepted start the token may come as long as the activity lives.
+    @Test(arguments: ["update", "end"])
+    func afterAnAcceptedStartTheTokenMayComeLate(kind: String) {
+        let h = EngineHarness()
+        h.start(1)
+        h.deliver()
+        let offset = kind == "end" ? h.end(2) : h.update(2)
+        h.advance(8 * 3_600_000)
+        #expect(h.outcomes(of: offset).isEmpty)
+        h.crash()
+        h.register()
+        h.advance(2_000)
+        let push = h.deliver()
+        #expect(push?.event == kind)
+        #expect(push?.n == 2)
+    }
+
+    @Test(arguments: ["update", "end"])
+    func withoutATokenTheLifesEndMakesItUnregistered(kind: String) {
+        let h = EngineHarness()
+        h.start(1)
+        h.deliver()
+        let offset = kind == "end" ? h.end(2) : h.update(2)
+        h.advance(12 * 3_600_000 + 1_000)
+        #expect(h.outcomes(of: offset) == ["unregistered"])
+        #expect(h.counters.activities == 0)
+    }
+
+    // MARK: Refused
+
+    @Test(arguments: [
+        (UInt16(400), "BadDeviceToken", "rejected"), (410, "ExpiredToken", "rejected"), (413, "PayloadTooLarge", "dead-lettered"),
+    ])
+    func aRefusedStartIsOver(status: UInt16, reason: String, outcome: String) {
+        let h = EngineHarness()
+        let start = h.start(1)
+        let push = h.take()!
+        let update = h.update(2)
+        h.answer(push, .response(status: status, reason: reason, timestampMillis: nil, retryAfterSeconds: nil))
+        let said = h.outcome(of: start)
+        #expect(said?.outcome == outcome)
+        #expect(said?.status == Int64(status))
+        #expect(said?.reason == reason)
+        h.advance(10_000)
+        #expect(h.take() == nil, "there is no card and no token")
+        h.advance(300_000)
+        #expect(h.outcomes(of: update) == ["unregistered"])
+        #expect(h.outcomes(of: h.start(3)).isEmpty, "another may be tried")
+        #expect(h.deliver()?.n == 3)
+    }
+
+    @Test func aStartThatWasNotProcessedIsSentAgainWithItsContent() {
+        let h = EngineHarness()
+        h.start(1, at: 0)
+        let push = h.take()!
+        h.update(2, at: 1)
+        h.answer(push, .notProcessed)
+        let again = h.deliver()
+        #expect(again?.event == "start")
+        #expect(again?.n == 2)
+        #expect(again?.priority == 10)
+    }
+
+    // MARK: Nobody knows
+
+    @Test func anUnansweredStartIsNotSentAgain() {
+        let h = EngineHarness()
+        let start = h.start(1)
+        let push = h.take()!
+        h.answer(push, .unknown(detail: "timed out"))
+        let said = h.outcome(of: start)
+        #expect(said?.outcome == "unknown")
+        #expect(said?.reason == "timed out")
+        #expect(said?.status == nil)
+        h.advance(120_000)
+        #expect(h.take() == nil)
+        #expect(h.outcomes(of: h.start(2)) == ["duplicate"], "a second card is worse than none")
+        // The card may be there: its token may come as long as it lives.
+        let update = h.update(3)
+        h.advance(3_600_000)
+        #expect(h.outcomes(of: update).isEmpty)
+        h.register()
+        #expect(h.deliver()?.n == 3)
+    }
+
+    @Test func anUnansweredStartIsSentAgainWhereTheAppWantsIt() {
+        let h = EngineHarness { $0.apps[0].startOnUnknown = .resend }
+        let start = h.start(1)
+        let push = h.take()!
+        h.answer(push, .unknown(detail: "timed out"))
+        h.advance(5_000)
+        let again = h.deliver()
+        #expect(again?.event == "start")
+        #expect(again?.stamp == push.stamp, "unchanged content keeps its stamp")
+        #expect(h.outcomes(of: start) == ["delivered"])
+    }
+
+    /// A restart finds a start that had left, in `state` because something else had to be written meanwhile.
+    @Test(arguments: [AppConfiguration.UnknownAnswerPolicy.drop, .resend])
+    func aStartInFlightAtACrashIsUnknown(policy: AppConfiguration.UnknownAnswerPolicy) {
+        let h = EngineHarness { $0.apps[0].startOnUnknown = policy }
+        let start = h.start(1)
+        _ = h.take()
+        h.register()
+        h.advance(1_000)
+        #expect(h.isCommitted())
+        h.crash()
+        h.advance(2_000)
+        switch policy {
+        case .drop:
+            #expect(h.outcomes(of: start) == ["unknown"])
+            #expect(h.take() == nil)
+        case .resend:
+            #expect(h.deliver()?.event == "start")
+            #expect(h.outcomes(of: start) == ["delivered"])
+        }
+    }
+
+    /// `state` still holds the record written while the start was in flight, and behind it the one that says it was accepted.
+    @Test func aRestoreJudgesByTheLastRecordOnly() {
+        let h = EngineHarness()
+        let start = h.start(1)
+        let push = h.take()!
+        h.register()
+        h.advance(1_000)
+        h.answer(push, .accepted)
+        h.advance(1_000)
+        #expect(h.stateLog.count { $0.keyText.hasSuffix("/a") } == 2)
+        h.crash()
+        h.advance(1_000)
+        #expect(h.outcomes(of: start) == ["delivered"])
+        #expect(h.outcomes(of: h.start(2)) == ["duplicate"])
+    }
+
+    /// Unregistered with a push in flight; the start that comes then makes another card.
+    @Test(arguments: ["accepted", "unknown", "410"])
+    func aStartBesideAnOrphanInFlightIsSent(answer: String) {
+        let h = EngineHarness()
+        h.register()
+        let update = h.update(1, at: 0, priority: 10)
+        let orphan = h.take()!
+        h.unregister()
+        let start = h.start(2, at: 1)
+        switch answer {
+        case "accepted": h.answer(orphan, .accepted)
+        case "unknown": h.answer(orphan, .unknown(detail: "reset"))
+        default: h.answer(orphan, .response(status: 410, reason: "Unregistered", timestampMillis: nil, retryAfterSeconds: nil))
+        }
+        h.advance(5_000)
+        let push = h.deliver()
+        #expect(push?.event == "start")
+        #expect(push?.n == 2)
+        #expect(h.outcomes(of: update) == [answer == "accepted" ? "delivered" : "superseded"])
+        #expect(h.outcomes(of: start) == ["delivered"])
+    }
+}
