@@ -15,17 +15,17 @@ struct Check: ParsableCommand {
 
               {"key": "order-7", "value": {"event": "register", "token": "80e0…"}}
 
-            An event that a worker would put on the dead-letter topic is shown with the reason it would get there. Nothing is sent, and no
-            configuration is read: merging, budgets and the life of an activity are left out. Tokens are shown shortened.
+            An event that a worker would put on the dead-letter topic is shown with the reason it would get there. Nothing is \
+            sent, and no configuration is read: merging, budgets and the life of an activity are left out. Tokens are shown \
+            shortened.
 
             Exit status: 0 when every event is good, 1 when one is refused, 64 when the command line is wrong.
 
-            Examples:
+            EXAMPLES
               mailboat check events.ndjson
               mailboat check --app com.example.pizza - < event.json
               mailboat check --quiet events.ndjson && mailboat publish --bootstrap localhost:9092 events.ndjson
-            """
-    )
+            """)
 
     @Argument(help: ArgumentHelp("The file to read; '-' is standard input.", valueName: "file"))
     var path = "-"

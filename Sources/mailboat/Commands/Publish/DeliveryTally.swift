@@ -1,0 +1,52 @@
+import KafkaLog
+import Synchronization
+
+/// What became of the records of one `mailboat publish`, counted from two sides: the reader of the input and the drainer of Kafka's answers.
+final class DeliveryTally: Sendable {
+    struct Counts: Equatable, Sendable {
+        /// Handed to the producer.
+        var queuedCount = 0
+        var acknowledgedCount = 0
+        /// Lines that are no record, or that the producer or Kafka refused.
+        var failedCount = 0
+
+        /// Handed to the producer and not answered yet.
+        var outstandingCount: Int { self.queuedCount - self.acknowledgedCount - self.failedAfterQueuingCount }
+        fileprivate var failedAfterQueuingCount = 0
+    }
+
+    private let counts = Mutex(Counts())
+    /// Says something to the user; called on the reader's and on the drainer's thread.
+    private let report: @Sendable (String) -> Void
+    /// Called for each acknowledgement, when every record is to be named.
+    private let acknowledged: (@Sendable (String) -> Void)?
+
+    init(report: @escaping @Sendable (String) -> Void, acknowledged: (@Sendable (String) -> Void)?) {
+        self.report = report
+        self.acknowledged = acknowledged
+    }
+
+    var current: Counts { self.counts.withLock { $0 } }
+
+    func queued() { self.counts.withLock { $0.queuedCount += 1 } }
+
+    /// The record at `line` will not be published.
+    func failed(line: Int, _ reason: String) {
+        self.counts.withLock { $0.failedCount += 1 }
+        self.report("line \(line): \(reason)")
+    }
+
+    /// Kafka has answered for the record at `line`.
+    func answered(line: Int, partition: Int32, offset: Int64, error: KafkaError?) {
+        guard let error else {
+            self.counts.withLock { $0.acknowledgedCount += 1 }
+            self.acknowledged?("line \(line): partition \(partition), offset \(offset)")
+            return
+        }
+        self.counts.withLock {
+            $0.failedCount += 1
+            $0.failedAfterQueuingCount += 1
+        }
+        self.report("line \(line): not acknowledged: \(error)")
+    }
+}

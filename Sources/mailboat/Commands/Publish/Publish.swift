@@ -1,0 +1,146 @@
+import ArgumentParser
+import Foundation
+import KafkaLog
+import PushModel
+
+/// `mailboat publish`.
+struct Publish: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Publish records to a Kafka topic.",
+        discussion: """
+            Reads JSON values, one per line or written over several lines. Each is a record:
+
+              {"key": "order-7", "value": {"event": "update", "content-state": {}}}
+
+            'value' reaches Kafka byte for byte. It may also be a string, whose text becomes the value, or null. 'partition', \
+            'headers' (an object of strings) and 'timestamp' (milliseconds since 1970) are optional. With --key, events may stand \
+            alone. A record without 'partition' goes where murmur2 of its key says, as Java's clients place it and a worker \
+            expects it.
+
+            Each record is acknowledged by all in-sync replicas before the command ends. A line that is no record, or that Kafka \
+            refuses, is reported on standard error with its number, and the rest goes on.
+
+            Exit status: 0 when every record was acknowledged, 1 when one was not or the topic cannot be reached, 64 when the \
+            command line is wrong.
+
+            EXAMPLES
+              mailboat publish --bootstrap localhost:9092 events.ndjson
+              echo '{"event": "end"}' | mailboat publish --bootstrap localhost:9092 --key order-7
+              mailboat publish --bootstrap broker:9093 -X security.protocol=SSL --check --verbose - < events.ndjson
+            """)
+
+    @Argument(help: ArgumentHelp("The file to read; '-' is standard input.", valueName: "file"))
+    var path = "-"
+
+    @Option(help: ArgumentHelp("Brokers, separated by commas.", valueName: "host:port,..."))
+    var bootstrap: String
+
+    @Option(help: "The topic; it must exist.")
+    var topic = "liveactivity.events"
+
+    @Option(help: "The key of records that bring none.")
+    var key: String?
+
+    @Option(
+        name: [.customShort("X"), .customLong("property")],
+        help: ArgumentHelp(
+            "A librdkafka property, such as sasl.mechanisms=PLAIN. May be repeated.", valueName: "name=value"))
+    var properties: [String] = []
+
+    @Option(help: ArgumentHelp("How long a record may take to be acknowledged.", valueName: "seconds"))
+    var timeout = 30
+
+    @Flag(help: "Publish only what 'mailboat check' takes; report the rest.")
+    var check = false
+
+    @Flag(name: .shortAndLong, help: "Print partition and offset of each record.")
+    var verbose = false
+
+    func validate() throws {
+        guard (1...3_600).contains(self.timeout) else {
+            throw ValidationError("--timeout is \(self.timeout): expected 1 to 3600 seconds")
+        }
+        _ = try self.settings()
+    }
+
+    func run() async throws {
+        let input = try RecordInput(path: self.path)
+        let settings = try self.settings()
+        let terminal = StatusLine()
+        try self.expectTopic(settings)
+        let report: @Sendable (String) -> Void = { text in terminal.report(text) }
+        let acknowledged: @Sendable (String) -> Void = { text in terminal.print(text) }
+        let tally = DeliveryTally(report: report, acknowledged: self.verbose ? acknowledged : nil)
+        let publisher = try RecordPublisher(settings: settings, topic: self.topic, tally: tally, report: report)
+        var judge: EventCheck? = self.check ? EventCheck(app: self.topic, nowSeconds: 0) : nil
+        try input.forEach { item in
+            self.publish(item, to: publisher, judge: &judge)
+            let counts = tally.current
+            terminal.show("\(counts.queuedCount) records read, \(counts.acknowledgedCount) acknowledged")
+        }
+        await publisher.finish(within: .seconds(self.timeout))
+        let counts = tally.current
+        terminal.report(
+            "\(input.name): \(counts.acknowledgedCount) records published to \(self.topic)"
+                + (counts.failedCount == 0 ? "" : ", \(counts.failedCount) failed"))
+        if counts.failedCount > 0 { throw ExitCode(1) }
+    }
+
+    private func publish(_ item: JSONValueSplitter.Item, to publisher: RecordPublisher, judge: inout EventCheck?) {
+        switch item {
+        case .fault(let line, let reason): publisher.tally.failed(line: line, "not published: the text \(reason)")
+        case .value(let line, let bytes):
+            do throws(RecordText.Fault) {
+                var record = try RecordText(bytes)
+                if record.key == nil { record.key = self.key.map { Array($0.utf8) } }
+                guard record.key != nil || !record.isBare else {
+                    throw RecordText.Fault(
+                        reason: "an event without its key: write {\"key\": …, \"value\": …}, or give --key")
+                }
+                judge?.nowSeconds = Int64(Date().timeIntervalSince1970)
+                if case .refused(let rejection) = judge?.check(record) {
+                    throw RecordText.Fault(reason: "“\(rejection.field)” \(rejection.reason)")
+                }
+                publisher.publish(record, line: line)
+            } catch { publisher.tally.failed(line: line, "not published: \(error.reason)") }
+        }
+    }
+
+    // MARK: Kafka
+
+    /// Properties in the order in which they count.
+    private func settings() throws -> KafkaSettings {
+        var settings = KafkaSettings(bootstrap: self.bootstrap)
+        settings.append("message.timeout.ms", "\(self.timeout * 1_000)")
+        for property in self.properties {
+            guard let sign = property.firstIndex(of: "="), sign != property.startIndex else {
+                // What stands there may be a password with its name forgotten.
+                throw ValidationError("-X needs name=value, such as security.protocol=SSL")
+            }
+            settings.append(String(property[..<sign]), String(property[property.index(after: sign)...]))
+        }
+        do throws(KafkaError) {
+            try settings.validate(for: .producer)
+        } catch { throw ValidationError("\(error)") }
+        return settings
+    }
+
+    /// A producer that names a topic for the first time may create it, with a partition count nobody chose.
+    private func expectTopic(_ settings: KafkaSettings) throws {
+        do throws(KafkaError) {
+            let admin = try KafkaAdmin(
+                KafkaSettings(settings.properties.filter { $0.name != "message.timeout.ms" }), log: { _ in })
+            let topics = try admin.describeTopics([self.topic], within: .seconds(self.timeout))
+            if topics.contains(where: { $0.name == self.topic }) { return }
+        } catch {
+            throw CommandFailure("\(self.bootstrap) cannot be asked for the topic \(self.topic): \(error)")
+        }
+        throw CommandFailure("the topic \(self.topic) does not exist: create it with 'mailboat topics create'")
+    }
+}
+
+/// A failure that is not the command line's fault: printed as it is, exit status 1.
+struct CommandFailure: Error, CustomStringConvertible {
+    var description: String
+    init(_ description: String) { self.description = description }
+}

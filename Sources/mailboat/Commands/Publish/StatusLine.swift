@@ -1,0 +1,54 @@
+import Foundation
+import Synchronization
+
+/// Standard error with a line of progress at its end, when a person watches. Any thread may write.
+final class StatusLine: Sendable {
+    /// How often the line is written anew.
+    private static let redrawDistance = Duration.milliseconds(100)
+
+    private struct State {
+        var shown = ""
+        var drawnAt: ContinuousClock.Instant?
+    }
+
+    private let state = Mutex(State())
+    private let isTerminal = isatty(STDERR_FILENO) == 1
+
+    /// Says what goes on, in place of what was said before; nothing when nobody watches.
+    func show(_ text: String) {
+        guard self.isTerminal else { return }
+        self.state.withLock { state in
+            let now = ContinuousClock.now
+            if let drawnAt = state.drawnAt, now - drawnAt < Self.redrawDistance { return }
+            state.drawnAt = now
+            Self.write("\r\(text)" + String(repeating: " ", count: max(0, state.shown.count - text.count)))
+            state.shown = text
+        }
+    }
+
+    /// A line that stays.
+    func report(_ text: String) {
+        self.state.withLock { state in
+            Self.clear(&state)
+            Self.write(text + "\n")
+        }
+    }
+
+    /// A line for standard output.
+    func print(_ text: String) {
+        self.state.withLock { state in
+            Self.clear(&state)
+            Swift.print(text)
+        }
+    }
+
+    private static func clear(_ state: inout State) {
+        guard !state.shown.isEmpty else { return }
+        Self.write("\r" + String(repeating: " ", count: state.shown.count) + "\r")
+        state.shown = ""
+    }
+
+    private static func write(_ text: String) {
+        FileHandle.standardError.write(Data(text.utf8))
+    }
+}
