@@ -40,6 +40,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
     ],
     targets: [
         // The C libraries, by pkg-config. Only the wrapper named after each imports it.
@@ -66,9 +67,8 @@ let package = Package(
             name: "PushWorker",
             dependencies: [
                 "PushTransport", "KafkaLog", "PushEngine", "APNSProtocol", "PushModel", "TLSSession", logging, metrics,
-                coreMetrics,
-                lifecycle, configuration, hummingbird, histogram,
-                .product(name: "Tracing", package: "swift-distributed-tracing"),
+                coreMetrics, lifecycle, configuration, hummingbird, histogram,
+                .product(name: "Tracing", package: "swift-distributed-tracing"), .product(name: "Yams", package: "Yams"),
             ] + nio),
         .target(
             name: "APNSSimulator",

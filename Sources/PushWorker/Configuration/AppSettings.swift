@@ -1,0 +1,41 @@
+public import PushEngine
+
+/// One app: which key speaks for it, where its pushes go, and how they are paced.
+public struct AppSettings: Sendable {
+    public enum Environment: String, Sendable, CaseIterable { case production, development }
+
+    /// Where one APNs environment is reached.
+    public struct Endpoint: Sendable, Equatable, Hashable {
+        public var host = ""
+        public var port = 443
+        /// PEM certificates believed instead of the system's.
+        public var caFile: String?
+
+        public init() {}
+    }
+
+    /// Bundle id, pacing, budget and policies. Routes are filled in by the worker.
+    public var engine: AppConfiguration
+    public var teamID = ""
+    public var keyID = ""
+    /// The `.p8` file.
+    public var keyFile = ""
+    public var environments: [Environment] = [.production]
+    public var production = Endpoint()
+    public var development = Endpoint()
+
+    /// The defaults; team, key and key file are still missing.
+    public init(bundleID: String) {
+        self.engine = AppConfiguration(bundleID: bundleID)
+        for row in Self.settings { row.applyDefault(to: &self) }
+    }
+
+    public var bundleID: String { self.engine.bundleID }
+
+    public func endpoint(_ environment: Environment) -> Endpoint {
+        switch environment {
+        case .production: self.production
+        case .development: self.development
+        }
+    }
+}

@@ -1,0 +1,28 @@
+/// One thing wrong with a configuration, in a line an operator can act on. Holds no secret.
+public struct ConfigurationFault: Equatable, Sendable, CustomStringConvertible {
+    /// The setting's name, such as `budget.per-hour` or `apps.com.example.pizza.budget.per-hour`.
+    public var setting: String
+    /// Where it was given, such as `mailboat.yaml:12` or `MAILBOAT_BUDGET_PER_HOUR`; `nil`: nowhere, or by the program itself.
+    public var place: String?
+    /// What is wrong, what was given and what was expected.
+    public var text: String
+
+    public init(setting: String, place: String? = nil, text: String) {
+        self.setting = setting
+        self.place = place
+        self.text = text
+    }
+
+    public var description: String {
+        "\(self.place.map { "\($0): " } ?? "")\(self.setting): \(self.text)"
+    }
+}
+
+/// Everything wrong with a configuration, at once.
+public struct ConfigurationError: Error, Equatable, Sendable, CustomStringConvertible {
+    public var faults: [ConfigurationFault]
+
+    public init(faults: [ConfigurationFault]) { self.faults = faults }
+
+    public var description: String { self.faults.map(\.description).joined(separator: "\n") }
+}

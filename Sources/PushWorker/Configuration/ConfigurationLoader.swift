@@ -1,0 +1,249 @@
+import Configuration
+import KafkaLog
+
+/// Reads a configuration from a file and the environment, which wins. The tables of settings decide what exists, so nothing can be given
+/// that is not understood, and nothing is understood that is not documented.
+///
+/// Environment names follow swift-configuration: `coalescing.minimum-distance` is `MAILBOAT_COALESCING_MINIMUM_DISTANCE`, lists are separated
+/// by commas, and `apps.com.example.pizza.budget.reserve` is `MAILBOAT_APPS_COM_EXAMPLE_PIZZA_BUDGET_RESERVE`. The file is not read through
+/// swift-configuration: its snapshots know neither lines nor which names were given, and a bundle id's dots would split it.
+public struct ConfigurationLoader {
+    /// What was read.
+    public struct Loaded: Sendable {
+        public var configuration: WorkerConfiguration
+        /// Worth a warning, no reason to stop.
+        public var notes: [String]
+    }
+
+    private static let environmentPrefix = "MAILBOAT"
+
+    private let file: ConfigurationFile?
+    private let environment: [String: String]
+    private let variables: any ConfigProvider
+    private var faults: [ConfigurationFault] = []
+    private var notes: [String] = []
+    /// Values of the file by `key(app:name:)`.
+    private var given: [String: ConfigurationFile.Entry] = [:]
+    private var bundleIDs: [String] = []
+    private var configuration = WorkerConfiguration()
+
+    /// - Parameters:
+    ///   - bytes: the file's content; `nil`: environment and defaults only.
+    ///   - fileName: what faults call the file.
+    ///   - environment: the process's variables.
+    /// - Throws: every fault found, at once.
+    public static func load(
+        _ bytes: [UInt8]?, fileName: String, environment: [String: String]
+    ) throws(ConfigurationError) -> Loaded {
+        var file: ConfigurationFile?
+        if let bytes { file = try ConfigurationFile(bytes, name: fileName) }
+        var loader = ConfigurationLoader(file: file, environment: environment)
+        return try loader.load()
+    }
+
+    private init(file: ConfigurationFile?, environment: [String: String]) {
+        self.file = file
+        self.environment = environment
+        self.variables = EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "mailboat")
+    }
+
+    private mutating func load() throws(ConfigurationError) -> Loaded {
+        self.faults = self.file?.faults ?? []
+        self.sortEntries()
+        self.readBundleIDs()
+        self.readKafkaProperties()
+        var configuration = self.configuration
+        for row in WorkerConfiguration.settings { self.read(row, app: nil, into: &configuration) }
+        self.configuration = configuration
+        for bundleID in self.bundleIDs {
+            var app = AppSettings(bundleID: bundleID)
+            for row in AppSettings.settings { self.read(row, app: bundleID, into: &app) }
+            self.configuration.apps.append(app)
+        }
+        self.checkVariables()
+        // Values that could not be read stand at their defaults: checks across settings would only confuse.
+        if self.faults.isEmpty { self.faults = self.configuration.faults }
+        guard self.faults.isEmpty else { throw ConfigurationError(faults: self.faults) }
+        return Loaded(configuration: self.configuration, notes: self.notes)
+    }
+
+    // MARK: The file
+
+    private static func key(app: String?, name: String) -> String { "\(app ?? "")\u{0}\(name)" }
+
+    /// Finds for each entry of the file the setting it means, and complains about those that mean none.
+    private mutating func sortEntries() {
+        guard let file = self.file else { return }
+        for entry in file.entries {
+            let isOfApp = entry.path[0] == "apps" && entry.path.count > 1
+            let app = isOfApp ? entry.path[1] : nil
+            let name = entry.path.dropFirst(isOfApp ? 2 : 0).joined(separator: ".")
+            if let app, !self.bundleIDs.contains(app) { self.bundleIDs.append(app) }
+            if isOfApp, name.isEmpty {
+                guard entry.text != .list([]) else { continue }
+                self.fault(entry, "expected settings of the app below its bundle id")
+                continue
+            }
+            guard
+                app == nil ? Self.isKnown(name) : AppSettings.settings.contains(where: { $0.description.name == name })
+            else {
+                self.fault(entry, Self.unknownText(name, isOfApp: isOfApp))
+                continue
+            }
+            let key = Self.key(app: app, name: name)
+            if let earlier = self.given[key] {
+                self.fault(entry, "is given twice: also on line \(earlier.line)")
+            }
+            self.given[key] = entry
+        }
+    }
+
+    private static func isKnown(_ name: String) -> Bool {
+        name == "apps" || WorkerConfiguration.settings.contains { $0.description.name == name }
+            || AppSettings.settings.contains { $0.description.name == name }
+            || WorkerConfiguration.openGroups.contains { name.hasPrefix($0.name + ".") }
+    }
+
+    private static func unknownText(_ name: String, isOfApp: Bool) -> String {
+        if isOfApp, WorkerConfiguration.settings.contains(where: { $0.description.name == name }) {
+            return "cannot be set for one app: expected at the top level"
+        }
+        var names = AppSettings.settings.map(\.description.name)
+        if !isOfApp { names += WorkerConfiguration.settings.map(\.description.name) + ["apps"] }
+        let near = NearSpelling.of(name, among: names)
+        return "is not a setting"
+            + (near.map { "; did you mean \($0)?" } ?? "; 'mailboat run --print-settings' lists them")
+    }
+
+    private mutating func fault(_ entry: ConfigurationFile.Entry, _ text: String) {
+        self.faults.append(
+            ConfigurationFault(
+                setting: entry.path.joined(separator: "."), place: self.file?.place(line: entry.line), text: text))
+    }
+
+    // MARK: Apps
+
+    private mutating func readBundleIDs() {
+        if let entry = self.given[Self.key(app: nil, name: "apps")] {
+            switch entry.text {
+            case .one(let text): self.bundleIDs.append(text)
+            case .list(let texts): self.bundleIDs += texts
+            }
+        }
+        if let (text, _) = self.variable(["apps"], isList: true), case .list(let texts) = text {
+            self.bundleIDs += texts.filter { !self.bundleIDs.contains($0) }
+        }
+        for bundleID in self.bundleIDs where !SettingChecks.isBundleID(bundleID) {
+            self.faults.append(
+                ConfigurationFault(
+                    setting: "apps",
+                    text: "\"\(bundleID.prefix(80))\" is no bundle id: expected letters, digits, '.' and '-'"))
+        }
+        for (index, bundleID) in self.bundleIDs.enumerated() where self.bundleIDs[..<index].contains(bundleID) {
+            self.faults.append(ConfigurationFault(setting: "apps", text: "\"\(bundleID)\" is listed twice"))
+        }
+    }
+
+    // MARK: Values
+
+    /// The value that counts, and where it was given. For an app: its own first, then the one for all.
+    private func find(_ name: String, app: String?, isList: Bool) -> (
+        text: SettingText, setting: String, place: String
+    )? {
+        let words = name.split(separator: ".").map(String.init)
+        if let app {
+            if let (text, variable) = self.variable(["apps", app] + words, isList: isList) {
+                return (text, "apps.\(app).\(name)", variable)
+            }
+            if let entry = self.given[Self.key(app: app, name: name)] {
+                return (entry.text, entry.path.joined(separator: "."), self.file?.place(line: entry.line) ?? "")
+            }
+        }
+        if let (text, variable) = self.variable(words, isList: isList) { return (text, name, variable) }
+        guard let entry = self.given[Self.key(app: nil, name: name)] else { return nil }
+        return (entry.text, name, self.file?.place(line: entry.line) ?? "")
+    }
+
+    private func variable(_ path: [String], isList: Bool) -> (text: SettingText, name: String)? {
+        // Asked for a text, the provider has nothing to refuse; without a value it answers `nil`.
+        guard
+            let result = try? self.variables.value(
+                forKey: AbsoluteConfigKey(path), type: isList ? .stringArray : .string),
+            let value = result.value
+        else { return nil }
+        switch value.content {
+        case .string(let text): return (.one(text), result.encodedKey)
+        case .stringArray(let texts): return (.list(texts), result.encodedKey)
+        default: return nil
+        }
+    }
+
+    private mutating func read<Root>(_ row: SettingRow<Root>, app: String?, into root: inout Root) {
+        let description = row.description
+        guard let (text, setting, place) = self.find(description.name, app: app, isList: description.type == "list")
+        else { return }
+        if !row.apply(text, &root) {
+            let fault = ConfigurationFault(
+                setting: setting, place: place, text: "is \(text.shown): expected \(description.expected)")
+            // A bad value for all apps is one fault, however many apps there are.
+            if !self.faults.contains(fault) { self.faults.append(fault) }
+        }
+    }
+
+    // MARK: librdkafka's properties
+
+    private mutating func readKafkaProperties() {
+        self.configuration.kafka.common = self.properties(of: "kafka.properties")
+        self.configuration.kafka.consumer = self.properties(of: "kafka.consumer")
+        self.configuration.kafka.producer = self.properties(of: "kafka.producer")
+    }
+
+    private mutating func properties(of group: String) -> KafkaSettings {
+        var settings = KafkaSettings()
+        for (key, entry) in self.given.sorted(by: { $0.value.line < $1.value.line }) {
+            let start = Self.key(app: nil, name: group + ".")
+            guard key.hasPrefix(start) else { continue }
+            switch entry.text {
+            case .one(let text): settings.append(String(key.dropFirst(start.count)), text)
+            case .list(let texts): settings.append(String(key.dropFirst(start.count)), texts.joined(separator: ","))
+            }
+        }
+        let start = Self.variableName(of: group) + "_"
+        for (name, value) in self.environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix(start) {
+            settings.append(name.dropFirst(start.count).lowercased().replacing("_", with: "."), value)
+        }
+        return settings
+    }
+
+    // MARK: Variables that mean nothing
+
+    static func variableName(of setting: String) -> String {
+        Self.environmentPrefix + "_"
+            + setting.uppercased().map { $0.isLetter || $0.isNumber ? String($0) : "_" }.joined()
+    }
+
+    /// A misspelt variable must not be silently lost. Others are only named: Kubernetes sets `MAILBOAT_SERVICE_HOST` and more for a service
+    /// of that name.
+    private mutating func checkVariables() {
+        var known =
+            ["apps"]
+            + (WorkerConfiguration.settings.map(\.description) + AppSettings.settings.map(\.description)).map(\.name)
+        for bundleID in self.bundleIDs {
+            known += AppSettings.settings.map { "apps.\(bundleID).\($0.description.name)" }
+        }
+        let names = known.map(Self.variableName(of:))
+        let groups = WorkerConfiguration.openGroups.map { Self.variableName(of: $0.name) + "_" }
+        for name in self.environment.keys.sorted() where name.hasPrefix(Self.environmentPrefix + "_") {
+            guard !names.contains(name), !groups.contains(where: { name.hasPrefix($0) }),
+                !name.hasPrefix("MAILBOAT_TEST_")
+            else { continue }
+            if let near = NearSpelling.of(name, among: names) {
+                self.faults.append(
+                    ConfigurationFault(
+                        setting: name, place: "environment", text: "is not a setting; did you mean \(near)?"))
+            } else {
+                self.notes.append("the environment variable \(name) is not a setting and is ignored")
+            }
+        }
+    }
+}

@@ -1,0 +1,215 @@
+/// What a person may want to know about one setting; printed by `mailboat run --print-settings`.
+public struct SettingDescription: Sendable, Equatable {
+    public enum Scope: String, Sendable, CaseIterable {
+        /// Given once.
+        case worker
+        /// At the top level for all apps, or below `apps.<bundle id>` for one.
+        case app
+    }
+    /// Groups and word joined by dots, such as `coalescing.low-priority-window`.
+    public var name: String
+    public var scope: Scope
+    /// `duration`, `number`, `fraction`, `text`, `choice`, `list`, `flag`.
+    public var type: String
+    /// What numbers count: `pushes`, `slots per shard`. Empty where the type says it.
+    public var unit: String
+    /// As one would write it; `nil`: there is none.
+    public var defaultText: String?
+    public var isRequired: Bool
+    /// What is accepted, completing "expected …".
+    public var expected: String
+    /// One or two sentences.
+    public var documentation: String
+}
+
+/// A value as it was written, before anybody knows what it means.
+enum SettingText: Equatable, Sendable {
+    case one(String)
+    case list([String])
+
+    var shown: String {
+        switch self {
+        case .one(let text): "\"\(text.count > 80 ? "\(text.prefix(80))…" : text)\""
+        case .list(let texts): "[\(texts.map { "\"\($0.prefix(80))\"" }.joined(separator: ", "))]"
+        }
+    }
+}
+
+/// One setting, whole: what it is called, where its value goes, what is accepted. The tables of these are all there is to know about
+/// configuration; parsing, checks, defaults and documentation follow from them.
+struct SettingRow<Root>: Sendable {
+    let description: SettingDescription
+    /// Puts the value in its place; `false`: it is not what is expected.
+    let apply: @Sendable (_ text: SettingText, _ root: inout Root) -> Bool
+
+    private init<Value>(
+        _ name: String, scope: SettingDescription.Scope, type: String, unit: String = "", defaultText: String?,
+        isRequired: Bool = false,
+        expected: String, _ documentation: String, place: any WritableKeyPath<Root, Value> & Sendable,
+        parse: @escaping @Sendable (SettingText) -> Value?
+    ) {
+        self.description = SettingDescription(
+            name: name, scope: scope, type: type, unit: unit, defaultText: defaultText, isRequired: isRequired,
+            expected: expected,
+            documentation: documentation)
+        self.apply = { text, root in
+            guard let value = parse(text) else { return false }
+            root[keyPath: place] = value
+            return true
+        }
+    }
+
+    /// The default's value goes to its place. A default that its own row refuses is a slip in the table.
+    func applyDefault(to root: inout Root) {
+        guard let defaultText = self.description.defaultText else { return }
+        let isList = self.description.type == "list"
+        let text: SettingText = isList ? .list(defaultText.split(separator: ",").map(String.init)) : .one(defaultText)
+        let isTaken = self.apply(text, &root)
+        precondition(isTaken, "the default of \(self.description.name) is not what the setting accepts")
+    }
+}
+
+extension SettingRow {
+    static func duration(
+        _ name: String, scope: SettingDescription.Scope = .worker, default defaultText: String,
+        in range: ClosedRange<Int64>,
+        _ place: any WritableKeyPath<Root, Int64> & Sendable, _ documentation: String
+    ) -> Self {
+        let (low, high) = (DurationText.format(millis: range.lowerBound), DurationText.format(millis: range.upperBound))
+        return Self(
+            name, scope: scope, type: "duration", defaultText: defaultText,
+            expected: "a duration from \(low) to \(high), such as 250ms, 5s or 2m", documentation, place: place
+        ) { text in
+            guard case .one(let text) = text, let millis = DurationText.parse(text), range.contains(millis) else {
+                return nil
+            }
+            return millis
+        }
+    }
+
+    static func number(
+        _ name: String, scope: SettingDescription.Scope = .worker, default defaultValue: Int,
+        in range: ClosedRange<Int>, unit: String,
+        _ place: any WritableKeyPath<Root, Int> & Sendable, _ documentation: String
+    ) -> Self {
+        Self(
+            name, scope: scope, type: "number", unit: unit, defaultText: "\(defaultValue)",
+            expected: "a whole number from \(range.lowerBound) to \(range.upperBound)", documentation, place: place
+        ) { text in
+            guard case .one(let text) = text, let number = Int(text), range.contains(number) else { return nil }
+            return number
+        }
+    }
+
+    static func fraction(
+        _ name: String, scope: SettingDescription.Scope = .worker, default defaultValue: Double,
+        in range: ClosedRange<Double>, unit: String,
+        _ place: any WritableKeyPath<Root, Double> & Sendable, _ documentation: String
+    ) -> Self {
+        Self(
+            name, scope: scope, type: "fraction", unit: unit, defaultText: "\(defaultValue)",
+            expected: "a number from \(range.lowerBound) to \(range.upperBound)", documentation, place: place
+        ) { text in
+            guard case .one(let text) = text, let number = Double(text), range.contains(number) else { return nil }
+            return number
+        }
+    }
+
+    static func choice<Value: RawRepresentable<String> & CaseIterable & Sendable>(
+        _ name: String, scope: SettingDescription.Scope = .worker, default defaultValue: Value,
+        _ place: any WritableKeyPath<Root, Value> & Sendable, _ documentation: String
+    ) -> Self {
+        let names = Value.allCases.map(\.rawValue)
+        return Self(
+            name, scope: scope, type: "choice", defaultText: defaultValue.rawValue, expected: Self.oneOf(names),
+            documentation, place: place
+        ) { text in
+            guard case .one(let text) = text else { return nil }
+            return Value(rawValue: text)
+        }
+    }
+
+    static func choices<Value: RawRepresentable<String> & CaseIterable & Sendable>(
+        _ name: String, scope: SettingDescription.Scope = .worker, default defaultValue: [Value],
+        _ place: any WritableKeyPath<Root, [Value]> & Sendable, _ documentation: String
+    ) -> Self {
+        let names = Value.allCases.map(\.rawValue)
+        return Self(
+            name, scope: scope, type: "list", defaultText: defaultValue.map(\.rawValue).joined(separator: ","),
+            expected: "a list, each once, of \(names.joined(separator: ", "))", documentation, place: place
+        ) { text in
+            let texts = Self.elements(text)
+            let values = texts.compactMap { Value(rawValue: $0) }
+            return values.isEmpty || values.count != texts.count || Set(texts).count != texts.count ? nil : values
+        }
+    }
+
+    static func flag(
+        _ name: String, scope: SettingDescription.Scope = .worker, default defaultValue: Bool,
+        _ place: any WritableKeyPath<Root, Bool> & Sendable, _ documentation: String
+    ) -> Self {
+        Self(
+            name, scope: scope, type: "flag", defaultText: "\(defaultValue)", expected: "true or false", documentation,
+            place: place
+        ) { text in
+            guard case .one(let text) = text else { return nil }
+            return Bool(text)
+        }
+    }
+
+    /// `isRequired`: an empty default that must be replaced.
+    static func text(
+        _ name: String, scope: SettingDescription.Scope = .worker, default defaultText: String? = nil,
+        isRequired: Bool = false,
+        expected: String, _ place: any WritableKeyPath<Root, String> & Sendable, _ documentation: String,
+        accepts: @escaping @Sendable (String) -> Bool
+    ) -> Self {
+        Self(
+            name, scope: scope, type: "text", defaultText: defaultText, isRequired: isRequired, expected: expected,
+            documentation,
+            place: place
+        ) { text in
+            guard case .one(let text) = text, accepts(text) else { return nil }
+            return text
+        }
+    }
+
+    static func optionalText(
+        _ name: String, scope: SettingDescription.Scope = .worker, expected: String,
+        _ place: any WritableKeyPath<Root, String?> & Sendable,
+        _ documentation: String, accepts: @escaping @Sendable (String) -> Bool
+    ) -> Self {
+        Self(name, scope: scope, type: "text", defaultText: nil, expected: expected, documentation, place: place) {
+            text in
+            guard case .one(let text) = text, accepts(text) else { return nil }
+            return .some(text)
+        }
+    }
+
+    /// One text, or several; each once.
+    static func list(
+        _ name: String, scope: SettingDescription.Scope = .worker, default defaultTexts: [String], expected: String,
+        _ place: any WritableKeyPath<Root, [String]> & Sendable, _ documentation: String,
+        accepts: @escaping @Sendable (String) -> Bool
+    ) -> Self {
+        Self(
+            name, scope: scope, type: "list", defaultText: defaultTexts.joined(separator: ","), expected: expected,
+            documentation,
+            place: place
+        ) { text in
+            let texts = Self.elements(text)
+            return texts.isEmpty || !texts.allSatisfy(accepts) || Set(texts).count != texts.count ? nil : texts
+        }
+    }
+
+    private static func elements(_ text: SettingText) -> [String] {
+        switch text {
+        case .one(let text): [text]
+        case .list(let texts): texts
+        }
+    }
+
+    private static func oneOf(_ names: [String]) -> String {
+        names.count < 2 ? names.joined() : "\(names.dropLast().joined(separator: ", ")) or \(names[names.count - 1])"
+    }
+}

@@ -1,0 +1,139 @@
+import KafkaLog
+import PushEngine
+
+extension WorkerConfiguration {
+    /// What is wrong with the configuration as a whole: missing values, and values that do not go together. Single values were checked when
+    /// they were read.
+    public var faults: [ConfigurationFault] {
+        self.kafkaFaults + self.topicFaults + self.flowFaults + self.apps.flatMap(\.faults)
+            + (self.apps.isEmpty
+                ? [Self.missing("apps", "the bundle id of at least one app, with its settings below")] : [])
+    }
+
+    private static func missing(_ setting: String, _ expected: String) -> ConfigurationFault {
+        ConfigurationFault(setting: setting, text: "is missing: expected \(expected)")
+    }
+
+    private var kafkaFaults: [ConfigurationFault] {
+        var faults: [ConfigurationFault] = []
+        let consumer = self.kafka.consumerSettings
+        if consumer["bootstrap.servers"] == nil, consumer["metadata.broker.list"] == nil {
+            faults.append(Self.missing("kafka.bootstrap", "brokers as host:port, separated by commas"))
+        }
+        let groups: [(String, KafkaSettings, [KafkaSettings.Role])] = [
+            ("kafka.properties", self.kafka.common, KafkaSettings.Role.allCases),
+            ("kafka.consumer", self.kafka.consumer, [.consumer]),
+            ("kafka.producer", self.kafka.producer, [.producer]),
+        ]
+        for (group, settings, roles) in groups {
+            for property in settings.properties {
+                // One that a single role knows may stand with the common ones.
+                let reasons = roles.map { Self.reasonRefused(property, role: $0) }
+                guard !reasons.contains(nil), let reason = reasons.compactMap({ $0 }).first else { continue }
+                faults.append(
+                    ConfigurationFault(
+                        setting: "\(group).\(property.name)", text: "is \"\(property.shownValue)\": \(reason)"))
+            }
+        }
+        return faults
+    }
+
+    private static func reasonRefused(_ property: KafkaSettings.Property, role: KafkaSettings.Role) -> String? {
+        do {
+            try KafkaSettings([property]).validate(for: role)
+            return nil
+        } catch {
+            return error.text
+        }
+    }
+
+    private var topicFaults: [ConfigurationFault] {
+        let named =
+            self.topics.events.map { ("topics.events", $0) } + [
+                ("topics.routed", self.topics.routed), ("topics.state", self.topics.state),
+                ("topics.outcomes", self.topics.outcomes),
+                ("topics.dead-letters", self.topics.deadLetters),
+            ]
+        var faults: [ConfigurationFault] = []
+        for (index, (setting, name)) in named.enumerated() {
+            if let other = named[..<index].first(where: { $0.1 == name }) {
+                faults.append(
+                    ConfigurationFault(
+                        setting: setting, text: "is \"\(name)\", and so is \(other.0): expected different topics"))
+            }
+        }
+        return faults
+    }
+
+    private var flowFaults: [ConfigurationFault] {
+        var faults: [ConfigurationFault] = []
+        if self.pool.connectionsWarm > self.pool.connectionsMax {
+            faults.append(
+                ConfigurationFault(
+                    setting: "apns.connections-warm",
+                    text:
+                        "is \(self.pool.connectionsWarm): expected at most apns.connections-max, which is \(self.pool.connectionsMax)"
+                ))
+        }
+        let backoffs = [
+            ("retry", self.retryBackoffMinMillis, self.retryBackoffMaxMillis),
+            ("apns", self.pool.backoffMinMillis, self.pool.backoffMaxMillis),
+        ]
+        for (group, low, high) in backoffs where low > high {
+            faults.append(
+                ConfigurationFault(
+                    setting: "\(group).backoff-min",
+                    text:
+                        "is \(DurationText.format(millis: low)): expected at most \(group).backoff-max, which is \(DurationText.format(millis: high))"
+                ))
+        }
+        if self.drainTimeoutMillis <= self.quietWaitMillis {
+            faults.append(
+                ConfigurationFault(
+                    setting: "drain-timeout",
+                    text:
+                        "is \(DurationText.format(millis: self.drainTimeoutMillis)): expected more than quiet-wait, which is \(DurationText.format(millis: self.quietWaitMillis))"
+                ))
+        }
+        // A key file, team or key id that differs between apps of one key would make one of them wrong.
+        for (index, app) in self.apps.enumerated() {
+            guard let other = self.apps[..<index].first(where: { $0.keyID == app.keyID && !app.keyID.isEmpty }) else {
+                continue
+            }
+            if other.teamID != app.teamID || other.keyFile != app.keyFile {
+                faults.append(
+                    ConfigurationFault(
+                        setting: "apps.\(app.bundleID).apns.key-id",
+                        text:
+                            "is \"\(app.keyID)\", which \(other.bundleID) uses with another team or file: expected one team and one file per key"
+                    ))
+            }
+        }
+        return faults
+    }
+}
+
+extension AppSettings {
+    var faults: [ConfigurationFault] {
+        var faults: [ConfigurationFault] = []
+        for (name, value) in [
+            ("apns.team-id", self.teamID), ("apns.key-id", self.keyID), ("apns.key-file", self.keyFile),
+        ] where value.isEmpty {
+            let expected = Self.settings.first { $0.description.name == name }?.description.expected ?? ""
+            faults.append(
+                ConfigurationFault(
+                    setting: "apps.\(self.bundleID).\(name)",
+                    text: "is missing, and so is \(name) for all apps: expected \(expected)"))
+        }
+        let smallest = min(self.engine.budgetPerHour, self.engine.budgetFrequentPerHour)
+        if self.engine.budgetReserve >= smallest {
+            faults.append(
+                ConfigurationFault(
+                    setting: "apps.\(self.bundleID).budget.reserve",
+                    text:
+                        "is \(self.engine.budgetReserve): expected less than budget.per-hour and budget.frequent-per-hour (the smaller is \(smallest))"
+                ))
+        }
+        return faults
+    }
+}

@@ -1,0 +1,99 @@
+public import KafkaLog
+public import Logging
+public import PushEngine
+public import PushModel
+
+/// Everything `mailboat run` can be told. A fresh value holds the defaults of the settings table; brokers and apps are still missing.
+///
+/// Read from a file and the environment by `ConfigurationLoader`, or filled in by a program that runs a worker itself. `faults` says what is
+/// wrong with it as a whole.
+public struct WorkerConfiguration: Sendable {
+    public enum Placement: String, Sendable, CaseIterable { case check, trust }
+    public enum StartFrom: String, Sendable, CaseIterable { case beginning, end }
+
+    /// Names of the Kafka topics (contract §1).
+    public struct Topics: Sendable, Equatable {
+        /// The input topics; the first is subscribed, the others ride along.
+        public var events: [String] = []
+        public var routed = ""
+        public var state = ""
+        public var outcomes = ""
+        public var deadLetters = ""
+
+        public init() {}
+
+        /// Those whose partition numbers must agree: inputs, routed, state.
+        public var coPartitioned: [String] { self.events + [self.routed, self.state] }
+        public var all: [String] { self.coPartitioned + [self.outcomes, self.deadLetters] }
+    }
+
+    public struct Kafka: Sendable {
+        /// `host:port,…`.
+        public var bootstrap = ""
+        public var groupID = ""
+        /// With it, a restart within the session timeout moves no partition.
+        public var groupInstanceID: String?
+        /// librdkafka properties of every client, of consumers only, of producers only; the latter win.
+        public var common = KafkaSettings()
+        public var consumer = KafkaSettings()
+        public var producer = KafkaSettings()
+
+        public init() {}
+
+        public var consumerSettings: KafkaSettings { self.base.appending(self.common).appending(self.consumer) }
+        public var producerSettings: KafkaSettings { self.base.appending(self.common).appending(self.producer) }
+        private var base: KafkaSettings {
+            self.bootstrap.isEmpty ? KafkaSettings() : KafkaSettings(bootstrap: self.bootstrap)
+        }
+    }
+
+    /// Limits of one shard; see `EngineConfiguration`.
+    public struct Limits: Sendable, Equatable {
+        public var pending = 0
+        public var activities = 0
+        public var unacknowledged = 0
+
+        public init() {}
+    }
+
+    public struct Admin: Sendable, Equatable {
+        public var isEnabled = true
+        public var host = ""
+        /// 0: any free port.
+        public var port = 0
+
+        public init() {}
+    }
+
+    public var kafka = Kafka()
+    public var topics = Topics()
+    public var placement = Placement.check
+    public var startFrom = StartFrom.beginning
+    public var outcomePublication = OutcomePublication.pushes
+    public var apps: [AppSettings] = []
+    /// Event loops that carry partitions; 0: one per core.
+    public var shardCount = 0
+    public var limits = Limits()
+    /// Connections of each route of each shard.
+    public var pool = ConnectionPoolConfiguration()
+    public var retryBackoffMinMillis: Int64 = 0
+    public var retryBackoffMaxMillis: Int64 = 0
+    public var stateFlushMillis: Int64 = 0
+    public var commitIntervalMillis: Int64 = 0
+    /// How long a partition that leaves waits for answers.
+    public var quietWaitMillis: Int64 = 0
+    /// How long leaving may take when the worker stops.
+    public var drainTimeoutMillis: Int64 = 0
+    /// A loop that has not turned for so long makes `/healthz` fail.
+    public var stallLimitMillis: Int64 = 0
+    public var admin = Admin()
+    public var logLevel = Logger.Level.info
+
+    /// The defaults.
+    public init() {
+        for row in Self.settings { row.applyDefault(to: &self) }
+    }
+
+    /// The shards there will be.
+    func resolvedShardCount(coreCount: Int) -> Int { self.shardCount > 0 ? self.shardCount : max(1, coreCount) }
+}

@@ -1,1 +1,0 @@
-// Placeholder of the first commit; replaced by the room's real files.
