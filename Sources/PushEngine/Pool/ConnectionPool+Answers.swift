@@ -53,7 +53,7 @@ extension ConnectionPool {
             }
         case .connectionUnusable:
             self.busySucceeded()
-            if self.members[connection]?.life.isProven == false { self.members[connection]?.endsBadly = true }
+            if self.members[connection]?.life.isProven == false { self.countFailure(connection, now: now) }
             self.retire(connection, now: now)
         }
         return self.end(stream, tag, accepted: false, answeredMicros: micros)
@@ -110,12 +110,12 @@ extension ConnectionPool {
 
     /// A request was refused unprocessed. A connection that refuses without end would send the same pushes round in a circle.
     private mutating func refused(_ connection: Int, now: EngineTime) {
+        self.members[connection]?.refusedInRow += 1
         guard let member = self.members[connection] else { return }
-        self.members[connection]!.refusedInRow += 1
         // Lowering the limit with streams in flight refuses as many as there were: that alone is no reason to give up.
         let allowed = member.life.isProven ? 2 * self.configuration.streamsPerConnectionMax + Self.refusedInRowMax : Self.refusedInRowMax
         guard member.refusedInRow >= allowed else { return }
-        self.members[connection]!.endsBadly = true
+        self.countFailure(connection, now: now)
         self.retire(connection, now: now)
     }
 

@@ -44,7 +44,7 @@ extension ConnectionPool {
     /// GOAWAY came: nothing new here, what lies at or below its last stream finishes. `isError`: its code was not NO_ERROR.
     public mutating func goAwayReceived(_ connection: Int, isError: Bool, now: EngineTime) {
         guard let member = self.members[connection] else { return }
-        if isError { self.members[connection]!.endsBadly = true }
+        if isError { self.countFailure(connection, now: now) }
         if member.life.isProven, member.life.isUsable, !self.isShutDown { self.replacementsDue += 1 }
         self.retire(connection, now: now)
         self.connectWhatIsDue(now: now)
@@ -91,7 +91,7 @@ extension ConnectionPool {
             case .ping: self.actions.append(.ping(connection: connection))
             case .closeIdle: self.actions.append(.close(connection: connection, reason: .idle))
             case .close(let reason):
-                self.members[connection]!.endsBadly = true
+                self.countFailure(connection, now: now)
                 self.actions.append(.close(connection: connection, reason: reason))
             }
         }
@@ -134,7 +134,7 @@ extension ConnectionPool {
             switch self.members[connection]!.life.requestTimedOut(micros: micros) {
             case .keepConnection: break
             case .retireStalled:
-                self.members[connection]!.endsBadly = true
+                self.countFailure(connection, now: now)
                 self.retire(connection, now: now)
             }
         }
@@ -146,15 +146,10 @@ extension ConnectionPool {
     private var usableCount: Int { self.members.count { $0?.life.isUsable == true } }
 
     private mutating func countEnd(of member: Member, now: EngineTime) {
-        guard !self.isShutDown else { return }
+        guard !self.isShutDown, !member.hasFailed else { return }
         let isYoung = now.steadyMillis - member.life.beganMillis < self.configuration.lifeMillisMin
         let wasOfNoUse = !member.isReady || (!member.life.isProven && member.requestsBegan > 0)
-        if member.endsBadly || isYoung || wasOfNoUse {
-            self.connectNotBeforeMillis = max(
-                self.connectNotBeforeMillis, now.steadyMillis + self.connectBackoff.failed(using: &self.random))
-        } else {
-            self.connectBackoff.succeeded()
-        }
+        if isYoung || wasOfNoUse { self.backOff(now: now) } else { self.connectBackoff.succeeded() }
     }
 
     /// When the next connection is due; `nil`: none is.

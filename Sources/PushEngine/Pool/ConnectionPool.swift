@@ -9,8 +9,8 @@ public struct ConnectionPool: Sendable {
         var credit = 0
         var requestsBegan = 0
         var isReady = false
-        /// Its end counts as a failed attempt, however long it lived.
-        var endsBadly = false
+        /// It has been counted as a failed attempt, however long it lived.
+        var hasFailed = false
         /// Requests refused or unprocessed since the last answer.
         var refusedInRow = 0
     }
@@ -170,6 +170,22 @@ public struct ConnectionPool: Sendable {
         case .closeNow: self.actions.append(.close(connection: connection, reason: reason))
         case .waitForStreams, .alreadyDraining, .alreadyClosed: break
         }
+    }
+
+    /// Counts a connection as a failed attempt, once: the next one waits. Told before the connection is retired or closed.
+    mutating func countFailure(_ connection: Int, now: EngineTime) {
+        guard let member = self.members[connection], !member.hasFailed else { return }
+        self.members[connection]!.hasFailed = true
+        // One that served for long is no link in a chain of failures.
+        if member.life.isProven, now.steadyMillis - member.life.beganMillis >= self.configuration.backoffMaxMillis {
+            self.connectBackoff.succeeded()
+        }
+        self.backOff(now: now)
+    }
+
+    mutating func backOff(now: EngineTime) {
+        self.connectNotBeforeMillis = max(
+            self.connectNotBeforeMillis, now.steadyMillis + self.connectBackoff.failed(using: &self.random))
     }
 
     mutating func retireAll(now: EngineTime, reason: ConnectionCloseReason = .drained) {

@@ -27,11 +27,8 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
     public static let clockStepSecondsMin: Int64 = 120
 
     private struct Issue: Equatable, Sendable {
-        var issuedAtSeconds: Int64
         /// Steady time at which a token with this issue time has age 0, by the wall clock of its signing.
         var bornMillis: Int64
-        /// Wall less steady time at signing.
-        var clockOffsetMillis: Int64
         var renewAtMillis: Int64
     }
     private var current: Issue?
@@ -41,6 +38,8 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
     /// A stepped clock allows one token out of turn; not another until this moment.
     private var noExceptionBeforeMillis: Int64 = .min
     private var wantsNewToken = false
+    /// Wall less steady time when the newest token was signed.
+    private var clockOffsetMillis: Int64 = 0
     /// The older of two tokens is in use, because APNs said that the newer one came too soon.
     private var isReverted = false
 
@@ -65,10 +64,10 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
         let bornMillis = now.steadyMillis - (now.wallMillis - issuedAtSeconds * 1_000)
         let distanceMillis = Self.renewalDistanceSeconds * 1_000
         let isOnGrid = issuedAtSeconds.isMultiple(of: Self.renewalAgeSeconds)
+        self.clockOffsetMillis = now.wallMillis - now.steadyMillis
         self.previous = self.current
         self.current = Issue(
-            issuedAtSeconds: issuedAtSeconds, bornMillis: bornMillis,
-            clockOffsetMillis: now.wallMillis - now.steadyMillis,
+            bornMillis: bornMillis,
             renewAtMillis: isOnGrid ? bornMillis + Self.renewalAgeSeconds * 1_000 : now.steadyMillis + distanceMillis)
         self.notBeforeMillis = now.steadyMillis + distanceMillis
         self.wantsNewToken = false
@@ -78,9 +77,14 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
     /// APNs called the current token expired. Asks for a new one, at once if Apple's 20 minutes allow it or the wall clock was set since
     /// signing (the token's issue time is wrong then, and waiting would not mend it); otherwise as soon as they allow it.
     public mutating func expiredReported(now: EngineTime) -> Decision {
-        guard let current = self.current else { return self.due(now: now) }
+        guard self.current != nil else { return self.due(now: now) }
+        if self.isReverted {
+            // It is the older of two that is too old: the newer one returns.
+            self.current?.renewAtMillis = now.steadyMillis
+            return self.due(now: now)
+        }
         self.wantsNewToken = true
-        let stepMillis = (now.wallMillis - now.steadyMillis) - current.clockOffsetMillis
+        let stepMillis = (now.wallMillis - now.steadyMillis) - self.clockOffsetMillis
         let wasSet = stepMillis.magnitude > UInt64(Self.clockStepSecondsMin * 1_000)
         if wasSet, now.steadyMillis >= self.noExceptionBeforeMillis {
             self.noExceptionBeforeMillis = now.steadyMillis + Self.renewalDistanceSeconds * 1_000

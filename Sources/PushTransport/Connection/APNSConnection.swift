@@ -66,7 +66,6 @@ final class APNSConnection: ChannelInboundHandler {
             self.handshakeFinished()
             self.collectEvents()
             self.route.shard.markDirty(self)
-            if self.session.isFinished { self.end("the HTTP/2 session has ended") }
         case .peerClosed:
             self.collectEvents()
             self.end("the peer closed the TLS session")
@@ -113,6 +112,8 @@ final class APNSConnection: ChannelInboundHandler {
         context.flush()
         self.isFlushing = false
         self.collectEvents()
+        // After a protocol error of the peer our GOAWAY was the last thing to leave.
+        if self.session.isFinished { self.end("the HTTP/2 session has ended") }
     }
 
     /// Hands what TLS has ready to the channel, unflushed.

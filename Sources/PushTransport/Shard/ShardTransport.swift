@@ -121,7 +121,7 @@ public final class ShardTransport {
         self.flushDirty()
         self.isClockFresh = false
         for route in self.routes { route.hadNoCredit = route.pool.credit == 0 }
-        if !self.answers.isEmpty { self.scheduleTurn() }
+        if !self.answers.isEmpty || self.routes.contains(where: { !$0.pool.actions.isEmpty }) { self.scheduleTurn() }
         self.armTimer()
     }
 
