@@ -17,7 +17,7 @@ import Testing
 
     /// Commits never pass an unresolved offset, whatever order settlements and acknowledgements come in, over several logs that come
     /// and go with entries open.
-    @Test(arguments: 1...120 as ClosedRange<UInt64>)
+    @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func commitsFollowTheLowestUnresolvedOffset(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var ledger = OffsetLedger()

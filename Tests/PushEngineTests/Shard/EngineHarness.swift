@@ -149,6 +149,9 @@ final class EngineHarness {
         return push
     }
 
+    func hasReady(route: UInt16 = 0) -> Bool { self.engine.hasReady(route: route) }
+    var wantsRecords: Bool { self.engine.wantsRecords }
+
     // MARK: Time
 
     /// Lets time pass, stopping at every deadline on the way.

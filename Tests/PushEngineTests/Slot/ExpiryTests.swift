@@ -1,0 +1,191 @@
+import PushEngine
+import PushModel
+import Testing
+
+/// What must not be sent any more (contract §2, `expires`), and what then shows instead.
+@Suite struct ExpiryTests {
+    private static func alive() -> EngineHarness {
+        let h = EngineHarness()
+        h.register()
+        return h
+    }
+    private static func expires(_ at: Int64) -> String { #""expires":\#(EngineHarness.seconds(at))"# }
+    private static func stale(_ at: Int64) -> String { #""stale-date":\#(EngineHarness.seconds(at))"# }
+
+    @Test(arguments: ["expires", "stale-date"])
+    func anUpdateNotSentByThenIsExpired(field: String) {
+        let h = Self.alive()
+        let offset = h.update(1, priority: 10, more: #""\#(field)":\#(EngineHarness.seconds(30))"#)
+        h.advance(29_999)
+        #expect(h.outcomes(of: offset).isEmpty)
+        h.advance(1)
+        #expect(h.outcome(of: offset)?.outcome == "expired")
+        #expect(h.outcome(of: offset)?.reason != nil)
+        #expect(h.take() == nil)
+        h.advance(200)
+        #expect(h.isCommitted())
+    }
+
+    /// No stream was free until it was too late, and no timer ran in between.
+    @Test func itIsNotSentThoughNobodyNoticed() {
+        let h = Self.alive()
+        let offset = h.update(1, priority: 10, more: Self.expires(30))
+        h.stepWallClock(30_000)
+        #expect(h.take() == nil)
+        #expect(h.outcomes(of: offset) == ["expired"])
+    }
+
+    @Test func onArrivalItMayBeTooLateAlready() {
+        let h = Self.alive()
+        h.advance(60_000)
+        let offset = h.update(1, priority: 10, more: Self.expires(30))
+        #expect(h.take() == nil)
+        h.advance(1)
+        #expect(h.outcomes(of: offset) == ["expired"])
+    }
+
+    @Test func expiresComesBeforeStaleDate() {
+        let h = Self.alive()
+        let offset = h.update(1, priority: 10, more: Self.expires(60), Self.stale(30))
+        h.advance(45_000)
+        #expect(h.deliver()?.n == 1)
+        #expect(h.outcomes(of: offset) == ["delivered"])
+    }
+
+    @Test func withoutEitherNothingIsDroppedByAge() {
+        let h = Self.alive()
+        h.update(1, priority: 10)
+        h.advance(11 * 3_600_000)
+        #expect(h.deliver()?.n == 1)
+    }
+
+    @Test func anEndsStaleDateIsNoExpiry() {
+        let h = Self.alive()
+        h.end(1, more: Self.stale(30))
+        h.advance(60_000)
+        #expect(h.deliver()?.event == "end")
+    }
+
+    @Test func anExpiredEndLetsTheActivityLiveOn() {
+        let h = Self.alive()
+        let end = h.end(1, more: Self.expires(30))
+        h.advance(30_000)
+        #expect(h.outcomes(of: end) == ["expired"])
+        h.update(2, priority: 10)
+        #expect(h.deliver()?.n == 2)
+    }
+
+    @Test(arguments: ["update", "end"])
+    func theDefaultHeaderIsAQuarterOfAnHourAndForAnEndEightHours(kind: String) {
+        let h = Self.alive()
+        if kind == "end" { h.end() } else { h.update(1, priority: 10) }
+        h.advance(60_000)
+        #expect(h.deliver()?.expirationSeconds == h.wallSeconds + (kind == "end" ? 8 * 3_600 : 900))
+    }
+
+    // MARK: An older event that outlives a newer one
+
+    @Test func theOlderOneShowsWhenTheNewerExpires() {
+        let h = Self.alive()
+        let older = h.update(1, at: 1, alert: "one")
+        let newer = h.update(2, at: 2, more: Self.expires(1))
+        #expect(h.outcomes(of: older).isEmpty, "it may be needed")
+        h.advance(1_000)
+        let push = h.deliver()
+        #expect(push?.n == 1)
+        #expect(push?.alert == "one")
+        #expect(h.outcomes(of: newer) == ["expired"])
+        #expect(h.outcomes(of: older) == ["delivered"])
+    }
+
+    @Test func theOlderOneIsSupersededWhenTheNewerIsSent() {
+        let h = Self.alive()
+        let older = h.update(1, at: 1, priority: 10, alert: "one")
+        let newer = h.update(2, at: 2, more: Self.expires(10))
+        let push = h.deliver()
+        #expect(push?.n == 2)
+        #expect(push?.alert == "one")
+        #expect(h.outcome(of: older)?.into == newer)
+        h.advance(20_000)
+        #expect(h.take() == nil)
+    }
+
+    @Test func oneThatDoesNotOutliveTheNewerIsGone() {
+        let h = Self.alive()
+        let older = h.update(1, at: 1, more: Self.expires(10))
+        let newer = h.update(2, at: 2, more: Self.expires(10))
+        #expect(h.outcome(of: older)?.into == newer)
+    }
+
+    /// Arrived later, and older: it would never be shown, but for the newer one's expiry.
+    @Test func anOlderOneThatArrivesLaterMayOutliveTheNewerToo() {
+        let h = Self.alive()
+        let newer = h.update(2, at: 2, more: Self.expires(1))
+        let older = h.update(1, at: 1)
+        h.advance(1_000)
+        #expect(h.deliver()?.n == 1)
+        #expect(h.outcomes(of: newer) == ["expired"])
+        #expect(h.outcomes(of: older) == ["delivered"])
+    }
+
+    @Test func theNewestOfThoseThatOutliveShows() {
+        let h = Self.alive()
+        h.update(1, at: 1)
+        h.update(2, at: 2, more: Self.expires(40))
+        h.update(3, at: 3, more: Self.expires(30))
+        h.update(4, at: 4, more: Self.expires(20))
+        h.advance(35_000)
+        let push = h.deliver()
+        #expect(push?.n == 2)
+        #expect(h.counters.count(.expired) == 2)
+        #expect(h.counters.count(.superseded) == 1)
+    }
+
+    /// Their number is bounded: past it the oldest gives way.
+    @Test func onlySoManyAreKept() {
+        let h = Self.alive()
+        for n in 0..<20 { h.update(n, at: Int64(n), more: Self.expires(1_000 - Int64(n))) }
+        #expect(h.counters.pending == 5)
+        h.advance(1_000)
+        #expect(h.deliver()?.n == 19)
+        #expect(h.counters.count(.superseded) == 19)
+    }
+
+    @Test func theyComeBackThroughARestart() {
+        let h = Self.alive()
+        h.update(1, at: 1, alert: "one")
+        h.update(2, at: 2, more: Self.expires(20))
+        h.advance(2_000)
+        #expect(h.isCommitted())
+        h.crash(afterMillis: 30_000)
+        #expect(h.counters.restored == 2)
+        h.advance(2_000)
+        let push = h.deliver()
+        #expect(push?.n == 1)
+        #expect(push?.alert == "one")
+    }
+
+    @Test func anEventInFlightThatExpiresIsNotSentAgain() {
+        let h = Self.alive()
+        let older = h.update(1, at: 1, priority: 10)
+        let newer = h.update(2, at: 2, priority: 10, more: Self.expires(5))
+        let push = h.take()!
+        h.advance(10_000)
+        #expect(h.outcomes(of: newer).isEmpty, "nobody knows yet")
+        h.answer(push, .notProcessed)
+        h.advance(5_000)
+        #expect(h.outcomes(of: newer) == ["expired"])
+        #expect(h.deliver()?.n == 1)
+        #expect(h.outcomes(of: older) == ["delivered"])
+    }
+
+    @Test func aClockThatStepsBackExpiresNothingEarly() {
+        let h = Self.alive()
+        let offset = h.update(1, priority: 10, more: Self.expires(30))
+        h.stepWallClock(-20_000)
+        h.advance(40_000)
+        #expect(h.outcomes(of: offset).isEmpty)
+        h.advance(10_000)
+        #expect(h.outcomes(of: offset) == ["expired"])
+    }
+}
