@@ -40,7 +40,7 @@ import Testing
         (
             "{\n  \"a\": 1,\n  b: 2\n}\n{\"c\":3}",
             [
-                .fault(line: 1, reason: "is not valid JSON: at line 3, column 3, a string was expected"),
+                .fault(line: 1, reason: "is not valid JSON: at line 3, column 3, a field name in quotes was expected"),
                 Self.value(5, "{\"c\":3}"),
             ]
         ),

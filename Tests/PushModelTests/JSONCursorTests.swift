@@ -42,7 +42,7 @@ import Testing
         ("{", .unexpectedEnd, 1),
         ("{\"a\"", .unexpectedEnd, 4), ("{\"a\":", .unexpectedEnd, 5), ("{\"a\":1", .unexpectedEnd, 6),
         ("{\"a\":1,", .unexpectedEnd, 7),
-        ("{\"a\":1,}", .expectedString, 7), ("{1:1}", .expectedNameOrEnd, 1), ("{\"a\" 1}", .expectedColon, 5),
+        ("{\"a\":1,}", .expectedName, 7), ("{1:1}", .expectedNameOrEnd, 1), ("{\"a\" 1}", .expectedColon, 5),
         ("{\"a\":1]", .expectedCommaOrEnd, 6),
         ("{\"a\":}", .expectedValue, 5), ("'a'", .expectedValue, 0), ("// a", .expectedValue, 0),
         ("\"", .unexpectedEnd, 1), ("\"a", .unexpectedEnd, 2),

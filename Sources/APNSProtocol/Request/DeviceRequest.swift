@@ -3,19 +3,30 @@ public import PushModel
 /// A request to `/3/device` (Apple: "Sending notification requests to APNs"): names and fixed values of its headers, and the writers
 /// of those that vary. Names are lower case, as HTTP/2 has them.
 public enum DeviceRequest {
+    /// The only method APNs takes here.
     public static let method: StaticString = "POST"
+    /// `:scheme`.
     public static let scheme: StaticString = "https"
+    /// What precedes the token in `:path`.
     public static let pathPrefix: StaticString = "/3/device/"
 
+    /// Carries `bearer` and the provider token (`ProviderTokenClaims`).
     public static let authorizationName: StaticString = "authorization"
+    /// Must match the payload, or the push may be dropped.
     public static let pushTypeName: StaticString = "apns-push-type"
+    /// The push type of Live Activities.
     public static let pushTypeValue: StaticString = "liveactivity"
+    /// Carries `topicValue`; required.
     public static let topicName: StaticString = "apns-topic"
     /// What follows the bundle id in `apns-topic`.
     public static let topicSuffix: StaticString = ".push-type.liveactivity"
+    /// Carries `priorityValue`; APNs takes 10 when it is missing.
     public static let priorityName: StaticString = "apns-priority"
+    /// Carries seconds since 1970; APNs stores a push up to 30 days when it is missing.
     public static let expirationName: StaticString = "apns-expiration"
+    /// Its meaning for Live Activities is not documented; Mailboat sends none.
     public static let collapseIDName: StaticString = "apns-collapse-id"
+    /// Carries a UUID, which the answer repeats.
     public static let idName: StaticString = "apns-id"
     /// Of the response: for looking a push up in Apple's console.
     public static let uniqueIDName: StaticString = "apns-unique-id"
@@ -67,8 +78,11 @@ public enum DeviceRequest {
 
 /// Apple's hosts and ports (Apple: "Sending notification requests to APNs").
 public enum APNSHost {
+    /// For apps from the App Store and TestFlight.
     public static let production = "api.push.apple.com"
+    /// For apps that Xcode installed; Apple calls it sandbox too.
     public static let development = "api.sandbox.push.apple.com"
+    /// The ordinary port.
     public static let port = 443
     /// For networks that block ordinary HTTPS.
     public static let alternativePort = 2_197

@@ -1,13 +1,17 @@
 /// A run of bytes inside a buffer that somebody else owns.
 public struct ByteRange: Equatable, Sendable {
+    /// Index of the first byte.
     public var start: UInt32
+    /// Number of bytes; 0 for none.
     public var count: UInt32
 
+    /// Both are at least 0 and fit 32 bits.
     @inlinable public init(start: Int, count: Int) {
         self.start = UInt32(truncatingIfNeeded: start)
         self.count = UInt32(truncatingIfNeeded: count)
     }
 
+    /// No bytes.
     @inlinable public init() {
         self.start = 0
         self.count = 0
@@ -53,16 +57,23 @@ public enum PushPriority: UInt8, Sendable {
 /// Ranges named `…InValue` index the record's value and are valid while that is borrowed; they are the producer's own bytes and reach
 /// the payload as they came. Ranges named `…InText` index `text`, where short strings lie unescaped.
 public struct DecodedEvent: Sendable {
+    /// `event`.
     public var kind: EventKind = .update
+    /// What `to` names; of a registration for an audience, `.audience`.
     public var target: EventTarget = .activity
+    /// Of the token the event brings.
     public var environment: PushEnvironment = .production
     /// Defaults already applied: see the contract's table.
     public var priority: PushPriority = .low
     /// Seconds since 1970 as given; `nil`: take the record's time.
     public var timestampSeconds: Int64?
+    /// `stale-date`, seconds since 1970.
     public var staleDateSeconds: Int64?
+    /// `dismissal-date` of an `end`, seconds since 1970.
     public var dismissalDateSeconds: Int64?
+    /// `expires`, seconds since 1970.
     public var expiresSeconds: Int64?
+    /// `frequent-updates` of a registration.
     public var frequentUpdates = false
     /// `input-push-token` was given.
     public var inputPushToken = false
@@ -80,6 +91,7 @@ public struct DecodedEvent: Sendable {
     /// The JSON string, quotes included, of `input-push-channel`.
     public var inputPushChannelInValue = ByteRange()
 
+    /// The bundle id; empty when absent.
     public var appInText = ByteRange()
     /// The `id` echoed in outcomes.
     public var eventIDInText = ByteRange()
@@ -89,8 +101,10 @@ public struct DecodedEvent: Sendable {
     public var activityInText = ByteRange()
     /// Audience of a registration, or the audience or channel id of `to`. An audience or channel of `to` must equal the record's key.
     public var audienceInText = ByteRange()
+    /// Where the ranges named `…InText` lie. Its storage is kept from event to event.
     public var text: [UInt8] = []
 
+    /// As it is before the first event.
     public init() {}
 
     /// Makes it as new, but for the storage of `text`.
@@ -106,9 +120,12 @@ public struct DecodedEvent: Sendable {
 /// Why an event cannot be taken. The text names the field, the value (shortened, never a whole token) and what was expected;
 /// it goes into the dead letter's headers and is read by strangers.
 public struct EventRejection: Error, Equatable, Sendable {
+    /// The field's path, such as `alert.title.loc-key`; `key`, `value` and `payload` stand for the record's parts.
     public var field: String
+    /// A sentence whose subject is the field: `is missing: …`.
     public var reason: String
 
+    /// Both in the sense of the properties.
     public init(field: String, reason: String) {
         self.field = field
         self.reason = reason

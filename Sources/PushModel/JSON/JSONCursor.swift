@@ -10,6 +10,7 @@ public struct JSONString: Equatable, Sendable {
     /// Whether a backslash occurs in it; without one the content is the text.
     public var hasEscapes: Bool
 
+    /// As `JSONCursor` found it.
     @inlinable public init(content: ByteRange, hasEscapes: Bool) {
         self.content = content
         self.hasEscapes = hasEscapes
@@ -23,6 +24,7 @@ public struct JSONString: Equatable, Sendable {
 
 /// A JSON number as it lies in its buffer.
 public struct JSONNumber: Equatable, Sendable {
+    /// As it is written.
     public var spelling: ByteRange
     /// It has neither fraction nor exponent.
     public var isWhole: Bool
@@ -41,6 +43,7 @@ public struct JSONCursor: Sendable {
     /// Containers opened with `openObject` and not yet closed.
     private var depth = 0
 
+    /// At the first byte.
     public init() {}
 
     // MARK: Looking
@@ -189,7 +192,7 @@ public struct JSONCursor: Sendable {
 
     private mutating func name(_ bytes: Span<UInt8>, isFirst: Bool) throws(JSONFault) -> JSONString {
         guard self.nextSignificant(bytes) == UInt8(ascii: "\"") else {
-            throw self.fault(isFirst ? .expectedNameOrEnd : .expectedString, bytes)
+            throw self.fault(isFirst ? .expectedNameOrEnd : .expectedName, bytes)
         }
         let name = try self.stringBody(bytes)
         guard self.nextSignificant(bytes) == UInt8(ascii: ":") else { throw self.fault(.expectedColon, bytes) }

@@ -1,9 +1,11 @@
 /// Where and why bytes are not JSON as RFC 8259 has it.
 public struct JSONFault: Error, Equatable, Sendable {
+    /// What was not as it should be.
     public enum Kind: Equatable, Sendable {
         /// The bytes end inside a value.
         case unexpectedEnd
-        case expectedValue, expectedObject, expectedString, expectedColon, expectedNameOrEnd, expectedCommaOrEnd
+        case expectedValue, expectedObject, expectedString, expectedColon, expectedName, expectedNameOrEnd,
+            expectedCommaOrEnd
         /// A number with a leading zero, a lone sign, a point without digits and the like.
         case malformedNumber
         case malformedEscape
@@ -18,10 +20,12 @@ public struct JSONFault: Error, Equatable, Sendable {
         case trailingBytes
     }
 
+    /// What was wrong.
     public var kind: Kind
     /// The index of the byte at fault.
     public var index: Int
 
+    /// A fault found at `index`.
     @inlinable public init(_ kind: Kind, at index: Int) {
         self.kind = kind
         self.index = index
@@ -35,7 +39,8 @@ public struct JSONFault: Error, Equatable, Sendable {
         case .expectedObject: "an object, {…}, was expected"
         case .expectedString: "a string was expected"
         case .expectedColon: "“:” was expected"
-        case .expectedNameOrEnd: "a field name or “}” was expected"
+        case .expectedName: "a field name in quotes was expected"
+        case .expectedNameOrEnd: "a field name in quotes or “}” was expected"
         case .expectedCommaOrEnd: "“,” or the closing bracket was expected"
         case .malformedNumber: "the number is not spelled as JSON allows"
         case .malformedEscape: "the escape is none of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX"

@@ -18,6 +18,7 @@ public struct PayloadContent: Equatable, Sendable {
     /// Seconds since 1970. Written for `end` only.
     public var dismissalDateSeconds: Int64?
 
+    /// Nothing.
     @inlinable public init() {}
 
     /// The parts of a decoded event, as ranges of that event's value.

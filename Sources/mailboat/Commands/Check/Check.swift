@@ -19,7 +19,8 @@ struct Check: ParsableCommand {
             sent, and no configuration is read: merging, budgets and the life of an activity are left out. Tokens are shown \
             shortened.
 
-            Exit status: 0 when every event is good, 1 when one is refused, 64 when the command line is wrong.
+            Exit status: 0 when every event is good, 1 when one is refused or the file cannot be read, 64 when the \
+            command line is wrong.
 
             EXAMPLES
               mailboat check events.ndjson

@@ -20,8 +20,8 @@ struct Publish: AsyncParsableCommand {
             Each record is acknowledged by all in-sync replicas before the command ends. A line that is no record, or that Kafka \
             refuses, is reported on standard error with its number, and the rest goes on.
 
-            Exit status: 0 when every record was acknowledged, 1 when one was not or the topic cannot be reached, 64 when the \
-            command line is wrong.
+            Exit status: 0 when every record was acknowledged, 1 when one was not, or when the file cannot be read or \
+            the topic not be reached, 64 when the command line is wrong.
 
             EXAMPLES
               mailboat publish --bootstrap localhost:9092 events.ndjson
@@ -137,10 +137,4 @@ struct Publish: AsyncParsableCommand {
         }
         throw CommandFailure("the topic \(self.topic) does not exist: create it with 'mailboat topics create'")
     }
-}
-
-/// A failure that is not the command line's fault: printed as it is, exit status 1.
-struct CommandFailure: Error, CustomStringConvertible {
-    var description: String
-    init(_ description: String) { self.description = description }
 }

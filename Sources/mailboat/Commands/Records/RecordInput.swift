@@ -1,4 +1,3 @@
-import ArgumentParser
 import Foundation
 
 /// The file, or standard input, that a command reads records from.
@@ -19,7 +18,7 @@ struct RecordInput {
         }
         self.name = path
         guard let handle = FileHandle(forReadingAtPath: path) else {
-            throw ValidationError("'\(path)' cannot be read: expected a file, or '-' for standard input")
+            throw CommandFailure("'\(path)' cannot be read: expected a file, or '-' for standard input")
         }
         self.handle = handle
     }
