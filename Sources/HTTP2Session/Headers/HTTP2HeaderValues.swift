@@ -1,97 +1,134 @@
 /// The values of a template's variable fields for one message, in the template's order. Reused from message to message: it keeps its
 /// memory. The session copies what it needs, so it may be refilled right after the call. Use it from one thread at a time.
 public struct HTTP2HeaderValues: Sendable {
-    @usableFromInline var bytes: [UInt8] = []
-    /// Where each value ends in `bytes`.
-    @usableFromInline var ends: [UInt32] = []
+    /// Room for what a push needs, four times over.
+    private static let byteCountFirst = 512
 
-    public init() {
-        self.bytes.reserveCapacity(512)
-        self.ends.reserveCapacity(8)
-    }
+    /// The values' bytes are the first `used` of these.
+    private var bytes = [UInt8](repeating: 0, count: Self.byteCountFirst)
+    private var used = 0
+    /// Where each value ends in `bytes`.
+    private var ends: [UInt32] = []
+
+    public init() { self.ends.reserveCapacity(8) }
 
     /// How many values are complete.
-    @inlinable public var count: Int { self.ends.count }
+    public var count: Int { self.ends.count }
 
     /// Bytes of all values together.
-    @inlinable public var byteCount: Int { self.bytes.count }
+    public var byteCount: Int { self.used }
 
     /// Starts over; the memory is kept.
-    @inlinable public mutating func removeAll() {
-        self.bytes.removeAll(keepingCapacity: true)
+    public mutating func removeAll() {
+        self.used = 0
         self.ends.removeAll(keepingCapacity: true)
     }
 
     /// Adds one whole value.
-    @inlinable public mutating func append(_ value: Span<UInt8>) {
+    public mutating func append(_ value: Span<UInt8>) {
         self.appendPart(value)
         self.endValue()
     }
 
     /// Adds one whole value.
-    @inlinable public mutating func append(_ value: [UInt8]) {
-        self.bytes.append(contentsOf: value)
+    public mutating func append(_ value: [UInt8]) {
+        self.appendPart(value.span)
         self.endValue()
     }
 
     /// Adds one whole value: a number in decimal digits.
-    @inlinable public mutating func append(decimal value: Int64) {
+    public mutating func append(decimal value: Int64) {
         self.appendPart(decimal: value)
         self.endValue()
     }
 
     /// Adds one whole value: the lower-case canonical form of a UUID given as its two halves, big-endian.
-    @inlinable public mutating func append(uuid: (UInt64, UInt64)) {
+    public mutating func append(uuid: (UInt64, UInt64)) {
         self.appendPart(uuid: uuid)
         self.endValue()
     }
 
     /// Adds bytes to the value being built; `endValue` completes it.
-    @inlinable public mutating func appendPart(_ part: Span<UInt8>) {
-        part.withUnsafeBufferPointer { self.bytes.append(contentsOf: $0) }
+    public mutating func appendPart(_ part: Span<UInt8>) {
+        part.withUnsafeBufferPointer { self.appendPart($0) }
     }
 
     /// Adds bytes to the value being built; `endValue` completes it.
-    @inlinable public mutating func appendPart(_ part: StaticString) {
-        self.bytes.append(contentsOf: UnsafeBufferPointer(start: part.utf8Start, count: part.utf8CodeUnitCount))
+    public mutating func appendPart(_ part: StaticString) {
+        self.appendPart(UnsafeBufferPointer(start: part.utf8Start, count: part.utf8CodeUnitCount))
+    }
+
+    private mutating func appendPart(_ part: UnsafeBufferPointer<UInt8>) {
+        guard part.count > 0 else { return }
+        self.write(part.count) { $0.copyMemory(from: part.baseAddress!, byteCount: part.count) }
     }
 
     /// Adds a number in decimal digits to the value being built.
     public mutating func appendPart(decimal value: Int64) {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
-            var rest = value.magnitude
-            var start = 20
-            repeat {
-                start -= 1
-                digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+        var rest = value.magnitude
+        var digitCount = 1
+        var bound: UInt64 = 10
+        while digitCount < 20, rest >= bound {
+            digitCount += 1
+            bound = bound.multipliedReportingOverflow(by: 10).overflow ? .max : bound * 10
+        }
+        let signCount = value < 0 ? 1 : 0
+        self.write(signCount + digitCount) { memory in
+            if signCount > 0 { memory.storeBytes(of: UInt8(ascii: "-"), as: UInt8.self) }
+            for place in stride(from: signCount + digitCount - 1, through: signCount, by: -1) {
+                memory.storeBytes(of: UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10), toByteOffset: place, as: UInt8.self)
                 rest /= 10
-            } while rest > 0
-            if value < 0 {
-                start -= 1
-                digits[start] = UInt8(ascii: "-")
             }
-            self.bytes.append(contentsOf: UnsafeBufferPointer(rebasing: digits[start..<20]))
         }
     }
 
     /// Adds a UUID in lower-case canonical form to the value being built.
     public mutating func appendPart(uuid: (UInt64, UInt64)) {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 36) { text in
-            var place = 0
-            for nibble in 0..<32 {
-                if nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20 {
-                    text[place] = UInt8(ascii: "-")
-                    place += 1
-                }
-                let half = nibble < 16 ? uuid.0 : uuid.1
-                let value = UInt8(truncatingIfNeeded: half >> UInt64(60 - 4 * (nibble & 15))) & 15
-                text[place] = value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
-                place += 1
-            }
-            self.bytes.append(contentsOf: UnsafeBufferPointer(text))
+        self.write(36) { memory in
+            let (a, b) = (Self.hex(UInt32(truncatingIfNeeded: uuid.0 >> 32)), Self.hex(UInt32(truncatingIfNeeded: uuid.0)))
+            let (c, d) = (Self.hex(UInt32(truncatingIfNeeded: uuid.1 >> 32)), Self.hex(UInt32(truncatingIfNeeded: uuid.1)))
+            memory.storeBytes(of: a.bigEndian, as: UInt64.self)
+            memory.storeBytes(of: UInt32(truncatingIfNeeded: b >> 32).bigEndian, toByteOffset: 9, as: UInt32.self)
+            memory.storeBytes(of: UInt32(truncatingIfNeeded: b).bigEndian, toByteOffset: 14, as: UInt32.self)
+            memory.storeBytes(of: UInt32(truncatingIfNeeded: c >> 32).bigEndian, toByteOffset: 19, as: UInt32.self)
+            memory.storeBytes(of: UInt32(truncatingIfNeeded: c).bigEndian, toByteOffset: 24, as: UInt32.self)
+            memory.storeBytes(of: d.bigEndian, toByteOffset: 28, as: UInt64.self)
+            memory.storeBytes(of: UInt8(ascii: "-"), toByteOffset: 8, as: UInt8.self)
+            memory.storeBytes(of: UInt8(ascii: "-"), toByteOffset: 13, as: UInt8.self)
+            memory.storeBytes(of: UInt8(ascii: "-"), toByteOffset: 18, as: UInt8.self)
+            memory.storeBytes(of: UInt8(ascii: "-"), toByteOffset: 23, as: UInt8.self)
         }
     }
 
     /// Completes the value being built, which may be empty.
-    @inlinable public mutating func endValue() { self.ends.append(UInt32(truncatingIfNeeded: self.bytes.count)) }
+    public mutating func endValue() { self.ends.append(UInt32(truncatingIfNeeded: self.used)) }
+
+    /// Has `body` write the next `byteCount` bytes.
+    @inline(__always)
+    private mutating func write(_ byteCount: Int, _ body: (UnsafeMutableRawPointer) -> Void) {
+        let end = self.used + byteCount
+        if end > self.bytes.count { self.bytes.append(contentsOf: repeatElement(0, count: max(end, 2 * self.bytes.count) - self.bytes.count)) }
+        self.bytes.withUnsafeMutableBytes { body($0.baseAddress! + self.used) }
+        self.used = end
+    }
+
+    /// Eight lower-case digits, the first in the highest byte: the number's nibbles are spread to a byte each and all turned to ASCII at once.
+    @inline(__always)
+    private static func hex(_ number: UInt32) -> UInt64 {
+        var digits = UInt64(number)
+        digits = (digits << 16 | digits) & 0x0000_ffff_0000_ffff
+        digits = (digits << 8 | digits) & 0x00ff_00ff_00ff_00ff
+        digits = (digits << 4 | digits) & 0x0f0f_0f0f_0f0f_0f0f
+        // 1 in each byte that holds 10 to 15: the distance from "9" + 1 to "a" is 39.
+        let letters = (digits &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        return digits &+ 0x3030_3030_3030_3030 &+ letters &* 39
+    }
+
+    /// Lends where the values end and their bytes.
+    @inline(__always)
+    borrowing func withMemory(_ body: (_ ends: UnsafeRawBufferPointer, _ bytes: UnsafeRawBufferPointer) -> Void) {
+        self.ends.withUnsafeBytes { ends in
+            self.bytes.withUnsafeBytes { bytes in body(ends, UnsafeRawBufferPointer(rebasing: bytes[..<self.used])) }
+        }
+    }
 }

@@ -44,7 +44,7 @@ struct HeaderPlan: StreamSlot {
         self.stepStart = 0
     }
 
-    mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBytes { if $0.count > 0 { self.constants.append($0.baseAddress!, $0.count) } } }
+    mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBytes { self.constants.append($0) } }
 
     /// Ends a step: the bytes since the one before, then a value or nothing.
     mutating func endStep(hasValue: Bool, indexedField: Int = -1) {

@@ -29,6 +29,10 @@ struct GrowingBytes {
         self.count += byteCount
     }
 
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        if let base = bytes.baseAddress { self.append(base, bytes.count) }
+    }
+
     /// Counts `byteCount` bytes in that were written behind the end, within what was reserved.
     mutating func commit(_ byteCount: Int) { self.count += byteCount }
 

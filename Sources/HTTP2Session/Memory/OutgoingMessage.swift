@@ -18,9 +18,11 @@ struct OutgoingMessage {
         self.bodyByteCount = body.count
         self.storage.removeAll()
         self.storage.reserve(self.valuesStart + values.byteCount + body.count)
-        values.ends.withUnsafeBytes { if $0.count > 0 { self.storage.append($0.baseAddress!, $0.count) } }
-        values.bytes.withUnsafeBytes { if $0.count > 0 { self.storage.append($0.baseAddress!, $0.count) } }
-        body.withUnsafeBytes { if $0.count > 0 { self.storage.append($0.baseAddress!, $0.count) } }
+        values.withMemory { ends, bytes in
+            self.storage.append(ends)
+            self.storage.append(bytes)
+        }
+        body.withUnsafeBytes { self.storage.append($0) }
     }
 
     /// The value with this number. Valid until the message is filled anew.

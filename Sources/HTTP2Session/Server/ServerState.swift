@@ -94,8 +94,8 @@ struct ServerState {
         }
         slot.pointee.fieldLengths.append(
             ServerStream.FieldLengths(name: UInt32(truncatingIfNeeded: name.count), value: UInt32(truncatingIfNeeded: value.count)))
-        if let base = name.baseAddress { slot.pointee.fieldBytes.append(base, name.count) }
-        if let base = value.baseAddress { slot.pointee.fieldBytes.append(base, value.count) }
+        slot.pointee.fieldBytes.append(name)
+        slot.pointee.fieldBytes.append(value)
     }
 
     mutating func dataReceived(_ session: OpaquePointer, _ streamID: Int32, _ bytes: UnsafeRawPointer, _ byteCount: Int) {
