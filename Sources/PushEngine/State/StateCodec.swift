@@ -30,8 +30,8 @@ enum StateCodec {
     static let timeSecondsMax: Int64 = 1 << 50
     /// More budget units than a slot may ever have out.
     static let budgetUnitsMax: UInt64 = 4_096
-    /// More events than one push can have merged.
-    static let mergedCountMax: UInt64 = 1 << 31
+    /// More events than one push can have merged; three such counts can be added.
+    static let mergedCountMax: UInt64 = 1 << 30
 
     enum Kind: UInt8 { case slot = 1, marker = 2 }
 

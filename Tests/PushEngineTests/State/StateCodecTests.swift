@@ -1,0 +1,178 @@
+@testable import PushEngine
+import PushModel
+import Testing
+
+/// The value of a `state` record: what is written comes back, and nothing read from outside traps.
+@Suite struct StateCodecTests {
+    private static let hashes = ["liveactivity.events", "liveactivity.routed"].map { StateCodec.topicHash($0) }
+    private static let now = EngineTime(steadyMillis: 10_000_000, wallMillis: 1_700_000_000_000)
+    private static let id = Array("activity".utf8)
+
+    /// A slot's record as the engine writes it.
+    private static func write(_ slot: Slot, _ updates: [Update], epoch: Int64) -> [UInt8] {
+        var writer = StateWriter(reusing: [])
+        StateCodec.write(slot, epoch: epoch, topicHashes: Self.hashes, now: Self.now, to: &writer)
+        writer.unsigned(UInt64(updates.count))
+        for update in updates { StateCodec.write(update, topicHashes: Self.hashes, now: Self.now, to: &writer) }
+        return writer.bytes
+    }
+
+    private static func read(_ bytes: [UInt8]) throws(StateError) -> (slot: Slot, updates: [Update], epoch: Int64, isAtEnd: Bool) {
+        var reader = StateReader(bytes)
+        guard try StateCodec.readKind(&reader) == .slot else { throw .malformed("a marker") }
+        let (slot, epoch) = try StateCodec.readSlot(&reader, id: Self.id.span, topicHashes: Self.hashes, now: Self.now)
+        let count = try reader.unsigned()
+        guard count <= 3 else { throw .malformed("\(count) updates") }
+        var updates: [Update] = []
+        for _ in 0..<count { updates.append(try StateCodec.readUpdate(&reader, topicHashes: Self.hashes, now: Self.now)) }
+        return (slot, updates, epoch, reader.isAtEnd)
+    }
+
+    @Test(arguments: 1...80 as ClosedRange<UInt64>)
+    func whatIsWrittenComesBack(seed: UInt64) throws {
+        var random = StateRandom(seed: seed)
+        let slot = random.slot(id: Self.id, now: Self.now)
+        let updates = (0..<random.int(0...3)).map { _ in random.update(now: Self.now) }
+        let epoch = random.extreme()
+        let back = try Self.read(Self.write(slot, updates, epoch: epoch))
+        #expect(back.isAtEnd)
+        #expect(back.epoch == epoch)
+        Self.expectEqual(back.slot, slot)
+        #expect(back.updates.count == updates.count)
+        for (read, written) in zip(back.updates, updates) { Self.expectEqual(read, written) }
+    }
+
+    private static func expectEqual(_ read: Slot, _ written: Slot) {
+        #expect(read.life == written.life)
+        #expect(read.identity == written.identity)
+        #expect(read.idByteCount == written.idByteCount)
+        #expect(read.environment == written.environment)
+        #expect(read.frequentUpdates == written.frequentUpdates)
+        #expect(read.tokenIsDead == written.tokenIsDead)
+        #expect(read.awaitsTokenOfStart == written.awaitsTokenOfStart)
+        #expect(read.registeredWallMillis == written.registeredWallMillis)
+        #expect(read.lastAcceptedSeconds == written.lastAcceptedSeconds)
+        #expect(read.lastStampSeconds == written.lastStampSeconds)
+        #expect(read.lastTouchedWallMillis == written.lastTouchedWallMillis)
+        #expect(read.applied == written.applied)
+        #expect(read.appliedRoutedOffset == written.appliedRoutedOffset)
+        #expect(read.appliedOrigin == written.appliedOrigin)
+        // Same clocks on both sides: units that are not over come back to the millisecond, one in flight as answered now.
+        let over = Self.now.steadyMillis - RollingBudget.windowMillis
+        let units = written.budget.answers.filter { $0 > over } + (written.budget.inFlight ? [Self.now.steadyMillis] : [])
+        #expect(read.budget.answers == units)
+    }
+
+    private static func expectEqual(_ read: Update, _ written: Update) {
+        #expect(read.priority == written.priority)
+        #expect(read.stampSeconds == written.stampSeconds)
+        #expect(read.mergedCount == written.mergedCount)
+        #expect(read.containsReplay, "whoever wrote it may have sent it since")
+        #expect(read.start.count == written.start.count)
+        if let start = read.start.first, let other = written.start.first {
+            #expect(start.token == other.token)
+            #expect(start.environment == other.environment)
+            #expect(start.blob == other.blob)
+            #expect(start.content == other.content)
+            #expect(start.expiresSeconds == other.expiresSeconds)
+        }
+        #expect(read.under.count == written.under.count)
+        for (layer, other) in zip(read.under + [read.top], written.under + [written.top]) { Self.expectEqual(layer, other) }
+    }
+
+    private static func expectEqual(_ read: Layer, _ written: Layer) {
+        #expect(read.source == written.source)
+        #expect(read.timestampSeconds == written.timestampSeconds)
+        #expect(read.recordMillis == written.recordMillis)
+        #expect(read.expiresSeconds == written.expiresSeconds)
+        #expect(read.expirationHeaderSeconds == written.expirationHeaderSeconds)
+        #expect(read.isEnd == written.isEnd && read.isStart == written.isStart)
+        #expect(read.alertIsInherited == written.alertIsInherited)
+        #expect(read.contentIsInherited == written.contentIsInherited)
+        #expect(read.scoreIsInherited == written.scoreIsInherited)
+        #expect(read.alertSeconds == written.alertSeconds && read.contentSeconds == written.contentSeconds)
+        #expect(read.content == written.content)
+        #expect(read.alert == written.alert && read.eventID == written.eventID && read.traceparent == written.traceparent)
+        #expect(read.blob == written.blob)
+        #expect(read.isWritten)
+    }
+
+    // MARK: Damaged
+
+    @Test(arguments: 1...6 as ClosedRange<UInt64>)
+    func everyTruncationIsAnError(seed: UInt64) {
+        var random = StateRandom(seed: seed)
+        let slot = random.slot(id: Self.id, now: Self.now)
+        let bytes = Self.write(slot, [random.update(now: Self.now), random.update(now: Self.now)], epoch: 5)
+        for count in 0..<bytes.count {
+            do throws(StateError) {
+                _ = try Self.read(Array(bytes[0..<count]))
+                Issue.record("\(count) of \(bytes.count) bytes were taken, seed \(seed)")
+            } catch {
+                if error != .truncated { Issue.record("\(count) bytes: \(error), seed \(seed)") }
+            }
+        }
+    }
+
+    /// Bytes changed, inserted, removed at random, through the engine: an answer each time, whatever it is, and the engine can go on.
+    @Test(arguments: 1...25 as ClosedRange<UInt64>)
+    func everyMutationIsAnErrorOrAValue(seed: UInt64) {
+        var random = StateRandom(seed: seed)
+        for _ in 0..<40 {
+            let slot = random.slot(id: Self.id, now: Self.now)
+            let updates = (0..<random.int(0...3)).map { _ in random.update(now: Self.now) }
+            var bytes = Self.write(slot, updates, epoch: 0)
+            for _ in 0..<random.int(1...4) {
+                let at = random.int(0...(bytes.count - 1))
+                switch random.int(0...3) {
+                case 0: bytes[at] = UInt8(random.int(0...255))
+                case 1: bytes[at] ^= 1 << UInt8(random.int(0...7))
+                case 2: bytes.insert(UInt8(random.int(0...255)), at: at)
+                default: bytes.remove(at: at)
+                }
+                if bytes.isEmpty { break }
+            }
+            RestoredEngine.run(on: bytes, id: Self.id, random: &random)
+        }
+    }
+
+    @Test func anUnknownVersionIsNamed() {
+        for version in [UInt8(0), 2, 255] {
+            #expect(throws: StateError.unknownVersion(version)) { try Self.read([version, 1, 0]) }
+        }
+        #expect(throws: StateError.malformed("a record of kind 9")) { try Self.read([1, 9]) }
+    }
+
+    @Test func topicHashesAreStableAndNeverZero() {
+        #expect(StateCodec.topicHash("liveactivity.events") == StateCodec.topicHash("liveactivity.events"))
+        #expect(StateCodec.topicHash("a") == 0xe40c_292c, "FNV-1a's published value")
+        #expect(Self.hashes[0] != Self.hashes[1])
+        #expect(StateCodec.topicHash("") != 0)
+    }
+
+    /// Positions name topics: another order of the input topics does not move them, a topic no longer read makes them void.
+    @Test func positionsFollowTheTopicsName() throws {
+        var slot = Slot()
+        slot.applied = AppliedPosition(topic: 0, offset: 77)
+        slot.appliedOrigin = SourcePosition(topic: 0, partition: 3, offset: 9)
+        var writer = StateWriter(reusing: [])
+        StateCodec.write(slot, epoch: 0, topicHashes: Self.hashes, now: Self.now, to: &writer)
+        func read(_ hashes: [UInt32]) throws -> Slot {
+            var reader = StateReader(writer.bytes)
+            _ = try StateCodec.readKind(&reader)
+            return try StateCodec.readSlot(&reader, id: Self.id.span, topicHashes: hashes, now: Self.now).slot
+        }
+        let swapped = try read(Self.hashes.reversed())
+        #expect(swapped.applied == AppliedPosition(topic: 1, offset: 77))
+        #expect(swapped.appliedOrigin.topic == 1)
+        let gone = try read([Self.hashes[1]])
+        #expect(gone.applied == AppliedPosition())
+        #expect(gone.appliedOrigin.offset == -1)
+    }
+
+    @Test func theKeyNamesKindAppAndId() {
+        var key: [UInt8] = []
+        StateCodec.appendKey(bundleID: "com.example.pizza", id: Self.id.span, to: &key)
+        #expect(String(decoding: key, as: UTF8.self) == "a/com.example.pizza/activity")
+    }
+}
