@@ -4,7 +4,8 @@ import Testing
 /// The files of this project as they lie in the working copy.
 enum ProjectFiles {
     /// The package's directory.
-    static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
 
     /// A file of the project: its path from the root, and its lines.
     struct TextFile: Sendable, CustomTestStringConvertible {
@@ -23,18 +24,24 @@ enum ProjectFiles {
         let folders = ["Sources", "Tests", "Benchmarks", "Scripts", "deploy", ".ci"]
         let endings = [".swift", ".md", ".sh", ".yaml", ".yml", ".h", ".modulemap", ".py", "Dockerfile", "run"]
         let atTheTop = ["README.md", "CHANGELOG.md", "Makefile", "Package.swift"].compactMap { Self.textFile($0) }
-        return atTheTop + folders.flatMap { folder in Self.textFiles(in: folder) { path in endings.contains { path.hasSuffix($0) } } }
+        return atTheTop
+            + folders.flatMap { folder in Self.textFiles(in: folder) { path in endings.contains { path.hasSuffix($0) } }
+            }
     }
 
     /// One file; `nil`: there is none.
     static func textFile(_ path: String) -> TextFile? {
-        guard let text = try? String(contentsOf: Self.root.appendingPathComponent(path), encoding: .utf8) else { return nil }
+        guard let text = try? String(contentsOf: Self.root.appendingPathComponent(path), encoding: .utf8) else {
+            return nil
+        }
         return TextFile(path: path, lines: text.components(separatedBy: "\n"))
     }
 
     private static func textFiles(in folder: String, where isWanted: (String) -> Bool) -> [TextFile] {
         let top = Self.root.appendingPathComponent(folder)
         guard let paths = FileManager.default.enumerator(atPath: top.path) else { return [] }
-        return paths.compactMap { $0 as? String }.filter(isWanted).sorted().compactMap { Self.textFile("\(folder)/\($0)") }
+        return paths.compactMap { $0 as? String }.filter(isWanted).sorted().compactMap {
+            Self.textFile("\(folder)/\($0)")
+        }
     }
 }

@@ -9,7 +9,9 @@ struct TidyTests {
 
     @Test func noFileIsTooLong() {
         for file in ProjectFiles.swiftFiles() where file.lines.count - 1 > Self.lineCountMax {
-            #expect(Self.longFiles[file.path] != nil, "\(file.path) has \(file.lines.count - 1) lines, at most \(Self.lineCountMax)")
+            #expect(
+                Self.longFiles[file.path] != nil,
+                "\(file.path) has \(file.lines.count - 1) lines, at most \(Self.lineCountMax)")
         }
     }
 
@@ -39,7 +41,9 @@ struct TidyTests {
         let machinePath = try Regex(#"(?:^|[\s"'=(:])/(?:home|root|Users|work|farm)/"#)
         for file in ProjectFiles.allTextFiles() {
             for (index, line) in file.lines.enumerated() where line.contains(machinePath) {
-                Issue.record("\(file.path):\(index + 1): an absolute path of one machine: \(line.trimmingCharacters(in: .whitespaces))")
+                Issue.record(
+                    "\(file.path):\(index + 1): an absolute path of one machine: \(line.trimmingCharacters(in: .whitespaces))"
+                )
             }
         }
     }
@@ -56,12 +60,16 @@ struct TidyTests {
     /// What decides knows no socket, clock, lock, logger or file.
     @Test(arguments: ["PushModel", "APNSProtocol", "PushEngine", "DeviceModel"])
     func pureRoomsStayPure(room: String) {
-        let impure = ["Foundation", "FoundationEssentials", "NIOCore", "NIOPosix", "Logging", "Synchronization", "Dispatch", "Glibc"]
+        let impure = [
+            "Foundation", "FoundationEssentials", "NIOCore", "NIOPosix", "Logging", "Synchronization", "Dispatch",
+            "Glibc",
+        ]
         for file in ProjectFiles.swiftFiles(in: ["Sources/\(room)"]) {
             for (index, line) in file.lines.enumerated() {
                 let module = impure.first { line.hasSuffix("import \($0)") }
                 #expect(module == nil, "\(file.path):\(index + 1): \(line)")
-                for call in ["ContinuousClock", "Date()", "SystemRandomNumberGenerator"] where Self.code(of: line).contains(call) {
+                for call in ["ContinuousClock", "Date()", "SystemRandomNumberGenerator"]
+                where Self.code(of: line).contains(call) {
                     Issue.record("\(file.path):\(index + 1): \(call): time and randomness are arguments")
                 }
             }
@@ -78,7 +86,9 @@ struct TidyTests {
         }
     }
 
-    @Test(arguments: ["README.md", "CHANGELOG.md", "LICENSE", "Makefile", ".swift-format", "deploy/mailboat.example.yaml"])
+    @Test(arguments: [
+        "README.md", "CHANGELOG.md", "LICENSE", "Makefile", ".swift-format", "deploy/mailboat.example.yaml",
+    ])
     func theProjectHas(path: String) {
         #expect(ProjectFiles.textFile(path) != nil, "\(path) is missing")
     }
@@ -86,7 +96,8 @@ struct TidyTests {
     /// The line without its comment and without what stands in quotes.
     private static func code(of line: String) -> String {
         let uncommented = line.components(separatedBy: "//")[0]
-        return uncommented.components(separatedBy: "\"").enumerated().filter { $0.offset % 2 == 0 }.map(\.element).joined(separator: " ")
+        return uncommented.components(separatedBy: "\"").enumerated().filter { $0.offset % 2 == 0 }.map(\.element)
+            .joined(separator: " ")
     }
 
     /// A comment on the line above, or at the head of the statement or declaration that ends here (at most four lines up).

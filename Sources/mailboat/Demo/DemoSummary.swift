@@ -31,13 +31,16 @@ struct DemoSummary: Codable, Equatable {
         var faults: [String] = []
         let outcomeCount = self.outcomes.values.reduce(0, +)
         if self.eventsConsumed != outcomeCount + self.pending {
-            faults.append("conservation: \(self.eventsConsumed) events consumed, but \(outcomeCount) outcomes + \(self.pending) pending")
+            faults.append(
+                "conservation: \(self.eventsConsumed) events consumed, but \(outcomeCount) outcomes + \(self.pending) pending"
+            )
         }
         if self.pending != 0 { faults.append("\(self.pending) events are still pending") }
         if self.pushesAccepted == 0 { faults.append("no push was accepted") }
         if self.devicesChecked == 0 { faults.append("no device was checked") }
         if self.devicesEquivalent != self.devicesChecked {
-            faults.append("\(self.devicesChecked - self.devicesEquivalent) of \(self.devicesChecked) devices show something else")
+            faults.append(
+                "\(self.devicesChecked - self.devicesEquivalent) of \(self.devicesChecked) devices show something else")
         }
         if self.budgetViolations != 0 { faults.append("\(self.budgetViolations) devices got more than their budget") }
         return faults

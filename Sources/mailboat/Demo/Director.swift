@@ -73,7 +73,8 @@ struct Director {
                 continue
             }
             try self.require(
-                self.simulator.rotateToken(from: start.startToken, to: start.updateToken, keepsOld: true), token: start.updateToken)
+                self.simulator.rotateToken(from: start.startToken, to: start.updateToken, keepsOld: true),
+                token: start.updateToken)
             try self.publish(start.registration, wallMillis: wallMillis)
         }
         self.awaitingStart = waiting

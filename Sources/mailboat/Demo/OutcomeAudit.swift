@@ -1,13 +1,18 @@
 import Foundation
+import Histogram
 import KafkaLog
 
-/// Reads the outcomes topic as any consumer would, and holds it against what was published: every event has an outcome, and a right one.
+/// Holds the outcomes topic against what was published: every event has an outcome, and a right one. Knows nothing of the worker but what it
+/// wrote to Kafka.
 struct OutcomeAudit {
     /// One line for each event whose outcome is missing or wrong.
     private(set) var faults: [String] = []
+    /// From a delivered event's record time to that of its outcome, which is written when APNs has answered.
+    private(set) var eventToAcceptedMillis = Histogram<UInt64>(
+        highestTrackableValue: 600_000, numberOfSignificantValueDigits: .three)
 
     /// What the audit needs of an outcome record.
-    private struct Record: Decodable {
+    private struct Outcome: Decodable {
         var outcome: String
         var topic: String
         var partition: Int32
@@ -21,40 +26,41 @@ struct OutcomeAudit {
     }
 
     /// - Parameters:
-    ///   - outcomes: values of all records of the outcomes topic.
+    ///   - outcomes: all records of the outcomes topic.
     ///   - topic: where the story was published.
-    init(outcomes: [[UInt8]], published: [StoryPublisher.Published], topic: String) throws {
-        var found: [Position: [Record]] = [:]
+    init(outcomes: [OwnedRecord], published: [StoryPublisher.Published], topic: String) throws {
+        var found: [Position: [(outcome: Outcome, timestampMillis: Int64)]] = [:]
         let decoder = JSONDecoder()
-        for value in outcomes {
-            let record = try decoder.decode(Record.self, from: Data(value))
-            guard record.topic == topic else { continue }
-            found[Position(partition: record.partition, offset: record.offset), default: []].append(record)
+        for record in outcomes {
+            let outcome = try decoder.decode(Outcome.self, from: Data(record.value ?? []))
+            guard outcome.topic == topic else { continue }
+            let position = Position(partition: outcome.partition, offset: outcome.offset)
+            found[position, default: []].append((outcome, record.timestampMillis))
         }
         for record in published {
             guard let offset = record.offset else { continue }
-            let place = "\(record.activity.isEmpty ? "a record without a key" : record.activity) (\(topic)[\(record.partition)]@\(offset))"
-            let outcomes = found[Position(partition: record.partition, offset: offset)] ?? []
-            let expected = record.outcomes.sorted().joined(separator: " or ")
-            if outcomes.isEmpty { self.faults.append("\(place): no outcome, expected \(expected)") }
-            for outcome in outcomes where !record.outcomes.contains(outcome.outcome) {
-                let reason = outcome.reason.map { " (\($0))" } ?? ""
-                self.faults.append("\(place): \(outcome.outcome)\(reason), expected \(expected)")
-            }
+            self.judge(
+                record, offset: offset, topic: topic,
+                outcomes: found[Position(partition: record.partition, offset: offset)] ?? [])
         }
     }
 
-    /// Reads a whole topic. Blocks: runs on a thread of its own.
-    static func readTopic(_ topic: String, partitionCount: Int32, settings: KafkaSettings, within limit: Duration) async throws -> [[UInt8]] {
-        try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread {
-                continuation.resume(
-                    with: Result {
-                        let reader = try KafkaLogReader(settings)
-                        return try (0..<partitionCount).flatMap { partition in
-                            try reader.readAll(TopicPartition(topic: topic, partition: partition), within: limit).compactMap(\.value)
-                        }
-                    })
+    private mutating func judge(
+        _ record: StoryPublisher.Published, offset: Int64, topic: String,
+        outcomes: [(outcome: Outcome, timestampMillis: Int64)]
+    ) {
+        let place =
+            "\(record.activity.isEmpty ? "a record without a key" : record.activity) (\(topic)[\(record.partition)]@\(offset))"
+        let expected = record.outcomes.sorted().joined(separator: " or ")
+        if outcomes.isEmpty { self.faults.append("\(place): no outcome, expected \(expected)") }
+        for (outcome, timestampMillis) in outcomes {
+            if !record.outcomes.contains(outcome.outcome) {
+                let reason = outcome.reason.map { " (\($0))" } ?? ""
+                self.faults.append("\(place): \(outcome.outcome)\(reason), expected \(expected)")
+            }
+            if outcome.outcome == "delivered" {
+                self.eventToAcceptedMillis.record(
+                    UInt64(min(600_000, max(0, timestampMillis - record.timestampMillis))))
             }
         }
     }

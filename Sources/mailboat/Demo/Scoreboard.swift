@@ -19,7 +19,9 @@ struct Scoreboard {
     private var drawnLineCount = 0
 
     /// - Parameter isTerminal: whether standard output is one; `TERM=dumb` is none.
-    init(isTerminal: Bool = Self.standardOutputIsTerminal, write: @escaping (String) -> Void = Self.writeToStandardOutput) {
+    init(
+        isTerminal: Bool = Self.standardOutputIsTerminal, write: @escaping (String) -> Void = Self.writeToStandardOutput
+    ) {
         self.isTerminal = isTerminal
         self.write = write
     }

@@ -8,6 +8,8 @@ final class StoryPublisher {
         var activity: String
         var outcomes: Set<String>
         var partition: Int32
+        /// The record's time, milliseconds since 1970.
+        var timestampMillis: Int64
         /// Where Kafka put it; `nil` until it said so.
         var offset: Int64?
     }
@@ -20,7 +22,8 @@ final class StoryPublisher {
 
     init(settings: KafkaSettings, topic: String, partitionCount: Int32) throws {
         // Deliveries are drained by whoever plays, every few milliseconds: nobody needs waking.
-        self.producer = try KafkaProducer(ProducerConfiguration(settings: settings), onDeliveries: {}, onError: { _ in })
+        self.producer = try KafkaProducer(
+            ProducerConfiguration(settings: settings), onDeliveries: {}, onError: { _ in })
         self.topic = try self.producer.topic(topic)
         self.partitionCount = partitionCount
     }
@@ -36,7 +39,9 @@ final class StoryPublisher {
         if publication.isMisplaced { partition = (partition + 1) % self.partitionCount }
         try self.produce(key: key, value: publication.value, partition: partition, recordMillis: recordMillis)
         self.records.append(
-            Published(activity: publication.activity, outcomes: publication.outcomes, partition: partition, offset: nil))
+            Published(
+                activity: publication.activity, outcomes: publication.outcomes, partition: partition,
+                timestampMillis: recordMillis, offset: nil))
     }
 
     private func produce(key: [UInt8]?, value: [UInt8], partition: Int32, recordMillis: Int64) throws {
@@ -44,14 +49,17 @@ final class StoryPublisher {
         let result =
             if let key {
                 self.producer.produce(
-                    self.topic, partition: partition, key: key.span, value: value.span, timestampMillis: recordMillis, opaque: opaque)
+                    self.topic, partition: partition, key: key.span, value: value.span, timestampMillis: recordMillis,
+                    opaque: opaque)
             } else {
                 self.producer.produce(
-                    self.topic, partition: partition, key: nil, value: value.span, timestampMillis: recordMillis, opaque: opaque)
+                    self.topic, partition: partition, key: nil, value: value.span, timestampMillis: recordMillis,
+                    opaque: opaque)
             }
         switch result {
         case .queued: break
-        case .queueFull: throw DemoFault("the queue to Kafka is full: \(self.producer.outstandingCount) records are waiting")
+        case .queueFull:
+            throw DemoFault("the queue to Kafka is full: \(self.producer.outstandingCount) records are waiting")
         case .failed(let error): throw error
         }
     }

@@ -5,7 +5,8 @@ import Testing
 
 struct DemoSummaryTests {
     private static let good = DemoSummary(
-        eventsConsumed: 12_345, pushesAccepted: 9_000, eventsMerged: 3_345, outcomes: ["delivered": 9_000, "superseded": 3_345], pending: 0,
+        eventsConsumed: 12_345, pushesAccepted: 9_000, eventsMerged: 3_345,
+        outcomes: ["delivered": 9_000, "superseded": 3_345], pending: 0,
         devicesChecked: 10, devicesEquivalent: 10, budgetViolations: 0, eventToAcceptedMs: .init(p50: 12.5, p99: 1_034))
 
     @Test func aGoodSummaryHasNoFault() { #expect(Self.good.faults.isEmpty) }
@@ -24,13 +25,16 @@ struct DemoSummaryTests {
     }
 
     @Test func theFileHasExactlyThePromisedKeys() throws {
-        let path = FileManager.default.temporaryDirectory.appendingPathComponent("summary-\(UUID().uuidString).json").path
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("summary-\(UUID().uuidString).json")
+            .path
         defer { try? FileManager.default.removeItem(atPath: path) }
         try Self.good.write(to: path)
-        let object = try #require(JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: path))) as? [String: Any])
+        let object = try #require(
+            JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: path))) as? [String: Any])
         #expect(
             Set(object.keys) == [
-                "eventsConsumed", "pushesAccepted", "eventsMerged", "outcomes", "pending", "devicesChecked", "devicesEquivalent",
+                "eventsConsumed", "pushesAccepted", "eventsMerged", "outcomes", "pending", "devicesChecked",
+                "devicesEquivalent",
                 "budgetViolations", "eventToAcceptedMs",
             ])
         #expect(Set(try #require(object["eventToAcceptedMs"] as? [String: Any]).keys) == ["p50", "p99"])

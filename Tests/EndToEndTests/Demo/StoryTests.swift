@@ -56,7 +56,8 @@ struct StoryTests {
         }
         var right = Device()
         try right.push(
-            body: StoryEvent(.update, app: Script.pizza, contentState: "{\"step\":\"oven\"}").payload(recordMillis: 9_000), priority: 5,
+            body: StoryEvent(.update, app: Script.pizza, contentState: "{\"step\":\"oven\"}").payload(
+                recordMillis: 9_000), priority: 5,
             nowMillis: 9_000)
         #expect(phones.compare { _ in right }.equivalent == 1)
         #expect(phones.compare { _ in nil }.differences.count == 1)

@@ -21,7 +21,9 @@ enum HTTPGet {
                 for try await part in inbound { answer += String(buffer: part) }
                 return answer
             }
-            guard let head = answer.range(of: "\r\n\r\n"), let status = Int(answer.split(separator: " ").dropFirst().first ?? "") else {
+            guard let head = answer.range(of: "\r\n\r\n"),
+                let status = Int(answer.split(separator: " ").dropFirst().first ?? "")
+            else {
                 return nil
             }
             return (status, String(answer[head.upperBound...]))

@@ -23,7 +23,9 @@ final class TestKafka: Sendable {
 
     init() throws {
         self.prefix = "mailboat-test-\(UUID().uuidString.prefix(8).lowercased())"
-        let names = ["events", "routed", "state", "outcomes", "dead-letters"].map { [prefix = self.prefix] in "\(prefix).\($0)" }
+        let names = ["events", "routed", "state", "outcomes", "dead-letters"].map { [prefix = self.prefix] in
+            "\(prefix).\($0)"
+        }
         if let bootstrap = ProcessInfo.processInfo.environment["MAILBOAT_TEST_BOOTSTRAP"], !bootstrap.isEmpty {
             self.embedded = nil
             self.bootstrap = bootstrap

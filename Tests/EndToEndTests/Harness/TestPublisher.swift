@@ -41,7 +41,8 @@ final class TestPublisher {
     private let topic: KafkaTopic
 
     init(_ kafka: TestKafka) throws {
-        self.producer = try KafkaProducer(ProducerConfiguration(settings: kafka.settings), onDeliveries: {}, onError: { _ in })
+        self.producer = try KafkaProducer(
+            ProducerConfiguration(settings: kafka.settings), onDeliveries: {}, onError: { _ in })
         self.topic = try self.producer.topic(kafka.events)
     }
 
@@ -62,11 +63,14 @@ final class TestPublisher {
     func update(_ activity: String, _ step: String, priority: Int? = nil, alert: String? = nil) throws {
         let alert = alert.map { "{\"title\":\"\($0)\",\"body\":\"\(step)\"}" }
         try self.publish(
-            StoryEvent(.update, app: Self.app, contentState: "{\"step\":\"\(step)\"}", alert: alert, priority: priority), activity: activity)
+            StoryEvent(
+                .update, app: Self.app, contentState: "{\"step\":\"\(step)\"}", alert: alert, priority: priority),
+            activity: activity)
     }
 
     func end(_ activity: String, _ step: String? = nil) throws {
-        try self.publish(StoryEvent(.end, app: Self.app, contentState: step.map { "{\"step\":\"\($0)\"}" }), activity: activity)
+        try self.publish(
+            StoryEvent(.end, app: Self.app, contentState: step.map { "{\"step\":\"\($0)\"}" }), activity: activity)
     }
 
     /// Any record, which no phone is expected to make anything of.
@@ -77,15 +81,20 @@ final class TestPublisher {
             switch (key, value) {
             case (let key?, let value?):
                 self.producer.produce(
-                    self.topic, partition: partition, key: key.span, value: value.span, timestampMillis: recordMillis, opaque: opaque)
+                    self.topic, partition: partition, key: key.span, value: value.span, timestampMillis: recordMillis,
+                    opaque: opaque)
             case (nil, let value?):
                 self.producer.produce(
-                    self.topic, partition: partition, key: nil, value: value.span, timestampMillis: recordMillis, opaque: opaque)
+                    self.topic, partition: partition, key: nil, value: value.span, timestampMillis: recordMillis,
+                    opaque: opaque)
             case (let key?, nil):
                 self.producer.produce(
-                    self.topic, partition: partition, key: key.span, value: nil, timestampMillis: recordMillis, opaque: opaque)
+                    self.topic, partition: partition, key: key.span, value: nil, timestampMillis: recordMillis,
+                    opaque: opaque)
             case (nil, nil):
-                self.producer.produce(self.topic, partition: partition, key: nil, value: nil, timestampMillis: recordMillis, opaque: opaque)
+                self.producer.produce(
+                    self.topic, partition: partition, key: nil, value: nil, timestampMillis: recordMillis,
+                    opaque: opaque)
             }
         guard result == .queued else { throw DemoFault("could not publish: \(result)") }
         self.positions.append(nil)
@@ -96,7 +105,8 @@ final class TestPublisher {
         try await until("Kafka takes what is published") {
             self.producer.drainDeliveries { delivery in
                 if delivery.isSuccess {
-                    self.positions[Int(delivery.opaque)] = Position(partition: delivery.partition, offset: delivery.offset)
+                    self.positions[Int(delivery.opaque)] = Position(
+                        partition: delivery.partition, offset: delivery.offset)
                 }
             }
             return self.producer.outstandingCount == 0

@@ -3,7 +3,8 @@
 /// What the tests here wait for happens in other processes (a worker, a broker) that can only be asked. The limit is generous: it is
 /// reached by failures alone.
 func until(
-    _ what: String, within limit: Duration = .seconds(90), file: StaticString = #fileID, line: UInt = #line, _ condition: () async throws -> Bool
+    _ what: String, within limit: Duration = .seconds(90), file: StaticString = #fileID, line: UInt = #line,
+    _ condition: () async throws -> Bool
 ) async throws {
     let deadline = ContinuousClock.now + limit
     while try await !condition() {

@@ -10,7 +10,9 @@ final class WorkerProcess: Sendable {
 
     /// Starts the executable that was built beside these tests.
     init(configurationPath: String, adminPort: Int, logPath: String) throws {
-        guard FileManager.default.createFile(atPath: logPath, contents: nil), let log = FileHandle(forWritingAtPath: logPath) else {
+        guard FileManager.default.createFile(atPath: logPath, contents: nil),
+            let log = FileHandle(forWritingAtPath: logPath)
+        else {
             throw WorkerFault("cannot write \(logPath)")
         }
         let exitStatus = ExitStatus()
@@ -60,7 +62,9 @@ final class WorkerProcess: Sendable {
     /// Waits until it says that it is ready: partitions assigned and restored, APNs and Kafka in reach.
     func ready() async throws {
         try await until("the worker is ready (log: \(self.logPath))") {
-            guard self.isRunning else { throw WorkerFault("the worker ended with \(self.exitStatus.value ?? .min), see \(self.logPath)") }
+            guard self.isRunning else {
+                throw WorkerFault("the worker ended with \(self.exitStatus.value ?? .min), see \(self.logPath)")
+            }
             return try await self.get("/readyz")?.status == 200
         }
     }

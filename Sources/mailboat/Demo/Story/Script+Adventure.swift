@@ -30,7 +30,8 @@ extension Script {
             if number < Self.recklessHeroCount { self.addRecklessPushes(hero, number: number) }
             if number % 2 == 0 {
                 // An end without content of its own: the last content stays on the card.
-                self.add(at: 16_000 + self.jitter(400), .publish(Publication(hero, StoryEvent(.end, app: Self.adventure))))
+                self.add(
+                    at: 16_000 + self.jitter(400), .publish(Publication(hero, StoryEvent(.end, app: Self.adventure))))
             }
         }
         self.add(at: 5_000, .say("Adventure: bursts of 12 small updates in 0.7 s, which merge into one push or two"))
@@ -55,9 +56,11 @@ extension Script {
 
     private func start(_ number: Int, token: String) -> StoryEvent {
         var event = StoryEvent(
-            .start, app: Self.adventure, contentState: "{\"currentHealthLevel\":100,\"eventDescription\":\"Adventure has begun!\"}",
+            .start, app: Self.adventure,
+            contentState: "{\"currentHealthLevel\":100,\"eventDescription\":\"Adventure has begun!\"}",
             alert: "{\"title\":{\"loc-key\":\"%@ is on an adventure!\",\"loc-args\":[\"Hero \(number)\"]},"
-                + "\"body\":{\"loc-key\":\"%@ found a sword!\",\"loc-args\":[\"Hero \(number)\"]},\"sound\":\"chime.aiff\"}")
+                + "\"body\":{\"loc-key\":\"%@ found a sword!\",\"loc-args\":[\"Hero \(number)\"]},\"sound\":\"chime.aiff\"}"
+        )
         event.startToken = token
         event.attributesType = "AdventureAttributes"
         event.attributes = "{\"currentHealthLevel\":100,\"eventDescription\":\"Hero \(number) sets out\"}"

@@ -39,7 +39,8 @@ extension Script {
             self.add(at: 5_000, .publish(Publication(order, setAside: update.value, as: ["rejected"])))
         }
         // Nobody ever registers this one.
-        self.add(at: 4_000, .publish(Publication("stranger", setAside: self.step("preparing").value, as: ["unregistered"])))
+        self.add(
+            at: 4_000, .publish(Publication("stranger", setAside: self.step("preparing").value, as: ["unregistered"])))
     }
 
     /// Records a client with another partitioner has put on the wrong partition.
@@ -68,7 +69,9 @@ extension Script {
         var expired = self.step("in the oven", priority: 10)
         expired.expiresSeconds = self.startSeconds - 60
         self.add(at: 5_000, .publish(Publication(order, setAside: expired.value, as: ["expired"])))
-        self.add(at: 7_000, .publish(Publication(order, StoryEvent(.end, app: Self.pizza, contentState: "{\"step\":\"delivered\"}"))))
+        self.add(
+            at: 7_000,
+            .publish(Publication(order, StoryEvent(.end, app: Self.pizza, contentState: "{\"step\":\"delivered\"}"))))
         var late = Publication(order, self.step("in the oven"))
         late.outcomes = ["late"]
         self.add(at: 10_000, .publish(late))

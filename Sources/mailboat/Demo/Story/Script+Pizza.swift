@@ -8,7 +8,11 @@ extension Script {
             self.add(at: ordered, .publish(Publication(order, StoryRegistration(app: Self.pizza, token: self.token()))))
             self.add(at: ordered, .publish(Publication(order, self.preparing(number))))
             let baked = ordered + 3_000 + self.jitter(500)
-            self.add(at: baked, .publish(Publication(order, StoryEvent(.update, app: Self.pizza, contentState: "{\"step\":\"in the oven\"}"))))
+            self.add(
+                at: baked,
+                .publish(
+                    Publication(order, StoryEvent(.update, app: Self.pizza, contentState: "{\"step\":\"in the oven\"}"))
+                ))
             let left = ordered + 6_000 + self.jitter(500)
             self.add(at: left, .publish(Publication(order, self.onItsWay(number))))
             let arrived = ordered + 9_000 + self.jitter(500)
@@ -21,7 +25,8 @@ extension Script {
 
     private func preparing(_ number: Int) -> StoryEvent {
         var event = StoryEvent(
-            .update, app: Self.pizza, contentState: "{\"step\":\"preparing\",\"pizzas\":\(1 + number % 4),\"total\":\(12 + number % 7).50}")
+            .update, app: Self.pizza,
+            contentState: "{\"step\":\"preparing\",\"pizzas\":\(1 + number % 4),\"total\":\(12 + number % 7).50}")
         event.relevanceScore = "50"
         return event
     }
@@ -29,7 +34,8 @@ extension Script {
     private func onItsWay(_ number: Int) -> StoryEvent {
         var event = StoryEvent(
             .update, app: Self.pizza,
-            contentState: "{\"step\":\"on its way\",\"driverName\":\"Anne \(number)\",\"estimatedDeliveryTime\":\(self.startSeconds + 600)}",
+            contentState:
+                "{\"step\":\"on its way\",\"driverName\":\"Anne \(number)\",\"estimatedDeliveryTime\":\(self.startSeconds + 600)}",
             priority: 10)
         event.staleDateSeconds = self.startSeconds + 1_200
         event.relevanceScore = "75"

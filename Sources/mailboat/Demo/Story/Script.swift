@@ -37,7 +37,8 @@ struct Script: Sendable {
 
     /// Adds a cue so many milliseconds after another, whatever the story's length.
     mutating func add(_ millis: Int, after writtenMillis: Int, _ action: Cue.Action) {
-        self.cues.append(Cue(atMillis: writtenMillis * self.durationMillis / Self.writtenMillis + millis, action: action))
+        self.cues.append(
+            Cue(atMillis: writtenMillis * self.durationMillis / Self.writtenMillis + millis, action: action))
     }
 
     /// A device token of this story: 32 bytes in hex.

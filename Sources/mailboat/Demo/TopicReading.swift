@@ -1,0 +1,23 @@
+import Foundation
+import KafkaLog
+
+/// Reads whole topics, as any consumer without a group would.
+enum TopicReading {
+    /// All records of a topic, partition by partition. The reader blocks, so it runs on a thread of its own.
+    /// - Parameter limit: for each partition.
+    static func readAll(
+        _ topic: String, partitionCount: Int32, settings: KafkaSettings, within limit: Duration
+    ) async throws -> [OwnedRecord] {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(
+                    with: Result {
+                        let reader = try KafkaLogReader(settings)
+                        return try (0..<partitionCount).flatMap { partition in
+                            try reader.readAll(TopicPartition(topic: topic, partition: partition), within: limit)
+                        }
+                    })
+            }
+        }
+    }
+}
