@@ -6,23 +6,24 @@ public enum Hex {
 
     /// Appends two lower-case digits per byte.
     public static func append(_ bytes: Span<UInt8>, to target: inout [UInt8]) {
-        let start = target.count
-        target.append(contentsOf: repeatElement(0, count: 2 * bytes.count))
-        var digits = target.mutableSpan
-        var index = 0
-        while bytes.count - index >= 4 {
-            let word =
-                UInt32(bytes[index]) | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2]) << 16 | UInt32(
-                    bytes[index + 3]) << 24
-            // Four bytes are eight digits, and `target` was made longer by two for each byte.
-            var storage = unsafe digits.mutableBytes
-            storage.storeBytes(of: Self.digits(of: word).littleEndian, toByteOffset: start + 2 * index, as: UInt64.self)
-            index += 4
-        }
-        while index < bytes.count {
-            digits[start + 2 * index] = Self.digit(bytes[index] >> 4)
-            digits[start + 2 * index + 1] = Self.digit(bytes[index] & 15)
-            index += 1
+        // Written to the stack first: an array that grows by words checks and moves its end for each of them.
+        unsafe withUnsafeTemporaryAllocation(byteCount: 2 * bytes.count, alignment: 1) { digits in
+            var index = 0
+            while bytes.count - index >= 4 {
+                // Four bytes are there, and their eight digits have room: `digits` holds two for each byte.
+                let word = unsafe UInt32(
+                    littleEndian: bytes.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt32.self))
+                unsafe digits.storeBytes(
+                    of: Self.digits(of: word).littleEndian, toByteOffset: 2 * index, as: UInt64.self)
+                index += 4
+            }
+            while index < bytes.count {
+                unsafe digits[2 * index] = Self.digit(bytes[index] >> 4)
+                unsafe digits[2 * index + 1] = Self.digit(bytes[index] & 15)
+                index += 1
+            }
+            // Every byte of it was written.
+            unsafe target.append(contentsOf: UnsafeRawBufferPointer(digits))
         }
     }
 
@@ -30,29 +31,26 @@ public enum Hex {
     /// character is no hexadecimal digit.
     public static func decode(_ digits: Span<UInt8>, to target: inout [UInt8]) -> Bool {
         guard digits.count.isMultiple(of: 2) else { return false }
-        let start = target.count
-        target.append(contentsOf: repeatElement(0, count: digits.count / 2))
-        var bytes = target.mutableSpan
-        var index = 0
-        var isDecoded = true
-        while digits.count - index >= 8 {
-            // Eight digits are there, and every bit pattern is a UInt64.
-            let word = unsafe UInt64(
-                littleEndian: digits.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
-            isDecoded = isDecoded && Self.areDigits(word)
-            // Eight digits are four bytes, and `target` was made longer by one for each two digits.
-            var storage = unsafe bytes.mutableBytes
-            storage.storeBytes(of: Self.bytes(of: word).littleEndian, toByteOffset: start + index / 2, as: UInt32.self)
-            index += 8
+        return unsafe withUnsafeTemporaryAllocation(byteCount: digits.count / 2, alignment: 1) { bytes in
+            var index = 0
+            while digits.count - index >= 8 {
+                // Eight digits are there, and their four bytes have room: `bytes` holds one for each two digits.
+                let word = unsafe UInt64(
+                    littleEndian: digits.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
+                guard Self.areDigits(word) else { return false }
+                unsafe bytes.storeBytes(of: Self.bytes(of: word).littleEndian, toByteOffset: index / 2, as: UInt32.self)
+                index += 8
+            }
+            while index < digits.count {
+                let (high, low) = (Self.value(of: digits[index]), Self.value(of: digits[index + 1]))
+                guard high | low < 16 else { return false }
+                unsafe bytes[index / 2] = high << 4 | low
+                index += 2
+            }
+            // Every byte of it was written.
+            unsafe target.append(contentsOf: UnsafeRawBufferPointer(bytes))
+            return true
         }
-        while index < digits.count {
-            let (high, low) = (Self.value(of: digits[index]), Self.value(of: digits[index + 1]))
-            isDecoded = isDecoded && high | low < 16
-            bytes[start + index / 2] = high << 4 | low & 15
-            index += 2
-        }
-        if !isDecoded { target.removeSubrange(start...) }
-        return isDecoded
     }
 
     /// The lower-case digit of a value below 16.

@@ -176,6 +176,8 @@ public struct JSONCursor: Sendable {
 
     /// Passes white space. The byte there, not consumed; 0, which JSON has nowhere outside strings, at the end.
     private mutating func nextSignificant(_ bytes: Span<UInt8>) -> UInt8 {
+        // Mostly there is none.
+        if self.index < bytes.count, bytes[self.index] > 0x20 { return bytes[self.index] }
         while self.index < bytes.count {
             let byte = bytes[self.index]
             switch byte {

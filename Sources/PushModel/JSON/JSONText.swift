@@ -3,21 +3,25 @@ extension Span where Element == UInt8 {
     @inlinable func spells(_ text: StaticString, at index: Int) -> Bool {
         let byteCount = text.utf8CodeUnitCount
         guard self.count - index >= byteCount else { return false }
-        // A literal lives as long as the program; every word loaded ends at or before `byteCount` on both sides.
+        // A literal lives as long as the program. Every word loaded ends at or before `byteCount` on both sides; the last one of a long
+        // name overlaps the one before it.
         let literal = unsafe UnsafeRawPointer(text.utf8Start)
         let bytes = unsafe self.bytes
+        guard byteCount >= 8 else {
+            for offset in 0..<byteCount
+            where self[index + offset] != (unsafe literal.load(fromByteOffset: offset, as: UInt8.self)) {
+                return false
+            }
+            return true
+        }
         var offset = 0
-        while byteCount - offset >= 8 {
+        while true {
             let left = unsafe bytes.unsafeLoadUnaligned(fromByteOffset: index + offset, as: UInt64.self)
             let right = unsafe literal.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
             if left != right { return false }
-            offset += 8
+            if offset == byteCount - 8 { return true }
+            offset = Swift.min(offset + 8, byteCount - 8)
         }
-        while offset < byteCount {
-            if unsafe self[index + offset] != literal.load(fromByteOffset: offset, as: UInt8.self) { return false }
-            offset += 1
-        }
-        return true
     }
 
     /// Whether `range` holds `text` and nothing else.
