@@ -1,0 +1,79 @@
+import ArgumentParser
+import Foundation
+import Logging
+import PushWorker
+
+/// `mailboat demo`: the whole path in one process, with a story to watch and a judge who looks at every phone afterwards.
+struct DemoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo",
+        abstract: "Plays a story: real Kafka records become real HTTP/2 pushes to simulated phones.",
+        discussion: """
+            An embedded Kafka, a simulated APNs and a worker run in this process, over real sockets. Pizza orders, a football match and a game's \
+            party are played, with rotated and dead tokens, broken records and a GOAWAY in the middle. It ends by itself within 30 seconds.
+
+            At the end every phone is compared with one that got every event on its own and in order. The exit status is 0 only if all show the \
+            same, every event has its outcome, nothing is pending and no budget was exceeded.
+            """)
+
+    @Option(help: ArgumentHelp("Write the numbers to this file as JSON.", valueName: "file"))
+    var summary: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "How long the story takes, 10 to 20 seconds; what is around it comes on top.", valueName: "seconds"))
+    var duration = 17
+
+    @Option(help: ArgumentHelp("How many fans follow the match, 1 to 5000.", valueName: "count"))
+    var fans = 2_000
+
+    @Option(help: "Seed of the story's randomness: device tokens and small delays.")
+    var seed: UInt64 = 1
+
+    @Flag(help: "Write the worker's log to standard error.")
+    var verbose = false
+
+    func validate() throws {
+        guard (10...20).contains(self.duration) else {
+            throw ValidationError("--duration is \(self.duration), expected 10 to 20 seconds")
+        }
+        guard (1...5_000).contains(self.fans) else {
+            throw ValidationError("--fans is \(self.fans), expected 1 to 5000")
+        }
+    }
+
+    func run() async throws {
+        let began = ContinuousClock.now
+        var logger = Logger(label: "mailboat.demo", factory: { StreamLogHandler.standardError(label: $0) })
+        logger.logLevel = self.verbose ? .info : .critical
+        Scoreboard.writeToStandardOutput("Starting an embedded Kafka, a simulated APNs and a worker …\n")
+        let stage = try await DemoStage(logger: logger)
+        let result: Result<DemoVerdict, any Error>
+        do {
+            var performance = try DemoPerformance(
+                stage: stage, durationMillis: self.duration * 1_000, fanCount: self.fans, seed: self.seed, began: began)
+            try await performance.play()
+            result = .success(try await performance.judge())
+        } catch {
+            result = .failure(error)
+        }
+        let report = await stage.strike()
+        var verdict = try result.get()
+        if !report.isClean { verdict.faults.append("the worker did not stop cleanly: \(report.detail)") }
+        try self.show(verdict, seconds: Double((ContinuousClock.now - began).wholeMillis) / 1_000)
+    }
+
+    private func show(_ verdict: DemoVerdict, seconds: Double) throws {
+        var text = "\n" + verdict.summary.lines(seconds: seconds).joined(separator: "\n") + "\n"
+        for fault in verdict.faults.prefix(20) { text += "FAULT  \(fault)\n" }
+        if verdict.faults.count > 20 { text += "FAULT  … and \(verdict.faults.count - 20) more\n" }
+        text += verdict.faults.isEmpty ? "Every phone shows what it should. Nothing was lost.\n" : ""
+        Scoreboard.writeToStandardOutput(text)
+        if let path = self.summary {
+            do { try verdict.summary.write(to: path) } catch {
+                throw DemoFault("--summary \(path): \(error.localizedDescription)")
+            }
+        }
+        guard verdict.faults.isEmpty else { throw ExitCode.failure }
+    }
+}

@@ -1,0 +1,101 @@
+import APNSSimulator
+import Foundation
+import KafkaLog
+import Logging
+import PushEngine
+import PushModel
+import PushWorker
+import TLSSession
+
+/// Everything the demo plays on, in this process: an embedded Kafka, a simulated APNs on a real socket, and a worker between them.
+final class DemoStage: Sendable {
+    static let partitionCount: Int32 = 16
+    /// How long an update waits for a usable token. Minutes in production; here the audience waits too.
+    static let registrationWaitMillis: Int64 = 4_000
+    /// Low, so that reckless heroes meet it (`Script.recklessHeroCount`).
+    static let adventureBudgetPerHour = 6
+    private static let keyID = "DEMOKEY123"
+    private static let teamID = "DEMOTEAM12"
+
+    let kafka: EmbeddedKafka
+    let simulator: APNSSimulator
+    let worker: WorkerService
+    let configuration: WorkerConfiguration
+    /// Keys and certificates; removed with the stage.
+    private let directory: String
+
+    /// Builds it up and starts the worker, which then joins its group; wait for `ready`.
+    init(logger: Logger) async throws {
+        self.directory =
+            FileManager.default.temporaryDirectory.appendingPathComponent("mailboat-demo-\(UUID().uuidString)").path
+        let credentials = try CredentialDirectory(
+            path: self.directory, keyID: Self.keyID, names: ["localhost", "127.0.0.1"],
+            nowSeconds: Int64(Date().timeIntervalSince1970))
+        do {
+            var configuration = WorkerConfiguration()
+            configuration.admin.isEnabled = false
+            configuration.outcomePublication = .all
+            self.kafka = try EmbeddedKafka(
+                topics: configuration.topics.all.map {
+                    EmbeddedKafka.Topic($0, partitionCount: Int(Self.partitionCount))
+                })
+            configuration.kafka.bootstrap = self.kafka.bootstrap
+            configuration.kafka.common = self.kafka.settings
+
+            var apns = SimulatorConfiguration()
+            apns.apps = [Script.pizza, Script.football, Script.adventure]
+            let key = RegisteredKey(
+                keyID: Self.keyID, teamID: Self.teamID, publicKey: try credentials.providerKey.publicKey())
+            self.simulator = try await APNSSimulator.start(
+                apns, credentials: credentials.credentials, keys: [key], logger: logger)
+            // As far away as a data centre of Apple's.
+            self.simulator.setLatency(Latency(fixedMillis: 10, jitterMillis: 20))
+
+            configuration.apps = apns.apps.map { [port = self.simulator.port] in
+                Self.app($0, credentials: credentials, port: port)
+            }
+            self.configuration = configuration
+            self.worker = try WorkerService(configuration, logger: logger)
+            try await self.worker.start()
+        } catch {
+            try? FileManager.default.removeItem(atPath: self.directory)
+            throw error
+        }
+    }
+
+    private static func app(_ bundleID: String, credentials: CredentialDirectory, port: Int) -> AppSettings {
+        var app = AppSettings(bundleID: bundleID)
+        app.keyID = Self.keyID
+        app.teamID = Self.teamID
+        app.keyFile = credentials.providerKeyPath
+        app.production.host = "127.0.0.1"
+        app.production.port = port
+        app.production.caFile = credentials.authorityPath
+        app.engine.registrationWaitMillis = Self.registrationWaitMillis
+        if bundleID == Script.adventure { app.engine.budgetPerHour = Self.adventureBudgetPerHour }
+        return app
+    }
+
+    /// High-priority pushes a phone of this activity may get in an hour.
+    func budgetPerHour(activity: String) -> Int {
+        let bundleID =
+            activity.hasPrefix("hero") ? Script.adventure : activity.hasPrefix("fan") ? Script.football : Script.pizza
+        guard let app = self.configuration.apps.first(where: { $0.bundleID == bundleID }) else { return 0 }
+        return bundleID == Script.football ? app.engine.budgetFrequentPerHour : app.engine.budgetPerHour
+    }
+
+    /// Whether the worker owns and has restored every partition.
+    var isReady: Bool {
+        let snapshot = self.worker.snapshot()
+        return snapshot.isReady && snapshot.runningPartitionCount == Int(Self.partitionCount)
+    }
+
+    /// Takes it all down again.
+    func strike() async -> StopReport {
+        let report = await self.worker.stop()
+        await self.simulator.stop()
+        self.kafka.stop()
+        try? FileManager.default.removeItem(atPath: self.directory)
+        return report
+    }
+}
