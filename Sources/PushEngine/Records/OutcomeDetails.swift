@@ -41,6 +41,7 @@ struct OutcomeDetails {
     // Of the push attempt, when there was one.
     var hasPush = false
     var apnsID: (UInt64, UInt64) = (0, 0)
+    var tokenHash: UInt64 = 0
     var priority = PushPriority.low
     var mergedCount: UInt32 = 0
     var queuedMillis: Int64 = -1
@@ -60,6 +61,7 @@ struct OutcomeDetails {
     mutating func fill(from update: borrowing Update) {
         self.hasPush = true
         self.apnsID = update.apnsID
+        self.tokenHash = update.tokenHash
         self.priority = update.sentPriority
         self.mergedCount = update.mergedCount
         self.queuedMillis = update.sentMillis - update.top.takenMillis

@@ -23,6 +23,7 @@ extension ShardEngine {
         self.beginOutcome(
             outcome, app: slot.map { self.slots[Int($0)].app }, key: key, source: context.source,
             eventID: text.span.extracting(eventID), details: OutcomeDetails(cause: detail))
+        self.appendTraceparent()
         self.batch.bytes.append(UInt8(ascii: "}"))
         self.appendRecord(
             .outcomes, key: keyRange, value: start..<self.batch.bytes.count,
@@ -43,9 +44,9 @@ extension ShardEngine {
             self.beginOutcome(
                 outcome, app: self.slots[Int(slot)].app, key: id, source: layer.source,
                 eventID: layer.blob.span.extracting(layer.eventID.range), details: details)
-            if details.hasPush, idByteCount < identity.count {
+            if details.hasPush {
                 self.batch.bytes.append(utf8: ",\"token-hash\":")
-                self.appendTokenHash(identity.span.extracting(idByteCount..<identity.count))
+                self.appendTokenHash(details.tokenHash)
             }
             if !layer.traceparent.isEmpty {
                 self.batch.bytes.append(utf8: ",\"traceparent\":")
@@ -153,10 +154,22 @@ extension ShardEngine {
         }
     }
 
+    /// Of the record being taken.
+    mutating func appendTraceparent() {
+        guard !self.traceparent.isEmpty else { return }
+        self.batch.bytes.append(utf8: ",\"traceparent\":")
+        let traceparent = self.traceparent
+        JSONBytes.appendString(traceparent.span, to: &self.batch.bytes)
+    }
+
     /// 64 bits of FNV-1a over the token: enough to tell tokens apart in a log, useless for sending.
-    private mutating func appendTokenHash(_ token: Span<UInt8>) {
+    static func tokenHash(_ token: Span<UInt8>) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for index in token.indices { hash = (hash ^ UInt64(token[index])) &* 0x0000_0100_0000_01b3 }
+        return hash
+    }
+
+    private mutating func appendTokenHash(_ hash: UInt64) {
         self.batch.bytes.append(UInt8(ascii: "\""))
         for digit in 0..<16 { self.batch.bytes.append(Hex.digit(UInt8((hash >> UInt64((15 - digit) * 4)) & 0xf))) }
         self.batch.bytes.append(UInt8(ascii: "\""))

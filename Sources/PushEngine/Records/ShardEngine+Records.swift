@@ -33,6 +33,7 @@ extension ShardEngine {
         JSONBytes.appendInteger(context.source.offset, to: &self.batch.bytes)
         self.batch.bytes.append(utf8: ",\"reason\":")
         JSONBytes.appendString("\(refusal.field): \(refusal.reason)", to: &self.batch.bytes)
+        self.appendTraceparent()
         self.batch.bytes.append(UInt8(ascii: "}"))
         self.appendRecord(
             .outcomes, key: keyRange, value: start..<self.batch.bytes.count, hasNoKey: !context.record.hasKey,

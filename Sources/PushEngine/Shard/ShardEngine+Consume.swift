@@ -18,6 +18,8 @@ extension ShardEngine {
         self.ledger.consumed(log: log, offset: record.offset)
         self.counters.consumed += 1
         let context = RecordContext(record: record, place: Int32(place), log: log)
+        self.traceparent.removeAll(keepingCapacity: true)
+        self.traceparent.append(copying: traceparent)
 
         do throws(EventRejection) {
             guard record.hasKey else {

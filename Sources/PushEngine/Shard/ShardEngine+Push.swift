@@ -79,7 +79,7 @@ extension ShardEngine {
         self.reschedule(slot, now: now)
     }
 
-    private func fill(_ request: inout PushRequest, slot: Int32, update: Int32, kind: EventKind, now: EngineTime) {
+    private mutating func fill(_ request: inout PushRequest, slot: Int32, update: Int32, kind: EventKind, now: EngineTime) {
         request.id = self.updates.pushID(of: update)
         request.app = self.slots[Int(slot)].app
         request.priority = self.updates[update].sentPriority
@@ -92,6 +92,7 @@ extension ShardEngine {
         request.body.removeAll(keepingCapacity: true)
         let stamp = self.updates[update].stampSeconds ?? 0
         if let start = self.updates[update].start.first {
+            self.updates[update].tokenHash = Self.tokenHash(start.token.span)
             Hex.append(start.token.span, to: &request.tokenHex)
             let (blob, content) = Self.combine(self.updates[update].top, start)
             PayloadWriter.append(
@@ -100,7 +101,9 @@ extension ShardEngine {
         } else {
             let idByteCount = Int(self.slots[Int(slot)].idByteCount)
             let identity = self.slots[Int(slot)].identity
-            Hex.append(identity.span.extracting(idByteCount..<identity.count), to: &request.tokenHex)
+            let token = identity.span.extracting(idByteCount..<identity.count)
+            self.updates[update].tokenHash = Self.tokenHash(token)
+            Hex.append(token, to: &request.tokenHex)
             let content = self.updates[update].top.content
             let alert = self.updates[update].top.alert.range
             PayloadWriter.append(

@@ -36,6 +36,8 @@ public struct ShardEngine: ~Copyable {
     var event = DecodedEvent()
     var scratchLayer = Layer()
     var scratchBytes: [UInt8] = []
+    /// The header of the record being taken.
+    var traceparent: [UInt8] = []
 
     /// How many latency samples are kept until the runner takes them; the rest is not sampled.
     static let samplesMax = 4_096

@@ -31,6 +31,8 @@ struct Update {
     var sentPriority = PushPriority.low
     var tokenGeneration: UInt32 = 0
     var apnsID: (UInt64, UInt64) = (0, 0)
+    /// Of the token it went to.
+    var tokenHash: UInt64 = 0
     var notBeforeOfPrevious: Int64 = 0
 
     var isStart: Bool { !self.start.isEmpty }

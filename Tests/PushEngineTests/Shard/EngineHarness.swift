@@ -73,6 +73,16 @@ final class EngineHarness {
         self.step()
     }
 
+    /// The partition comes back to the same process.
+    func assignAgain() {
+        self.outstanding = []
+        self.restoreResults = []
+        self.assign()
+    }
+
+    /// Somebody else writes to `state`.
+    func writeState(_ record: WrittenRecord) { self.stateLog.append(record) }
+
     private(set) var restoreResults: [RestoreResult] = []
 
     func logEnd(_ topic: UInt16 = 0) -> Int64 { self.nextOffset[topic] ?? Self.firstOffset }
@@ -150,6 +160,8 @@ final class EngineHarness {
     }
 
     func hasReady(route: UInt16 = 0) -> Bool { self.engine.hasReady(route: route) }
+    var isQuiet: Bool { self.engine.isQuiet(partition: self.partition) }
+    var isReleased: Bool { self.engine.isReleased(partition: self.partition) }
     var wantsRecords: Bool { self.engine.wantsRecords }
 
     // MARK: Time

@@ -1,0 +1,150 @@
+import PushEngine
+import PushModel
+import Testing
+
+/// Bad input never stops a partition: dead-lettered with reason and source position, counted, committed (contract §2, §6).
+@Suite struct DeadLetterTests {
+    struct Bad: Sendable, CustomTestStringConvertible {
+        var key: String? = "a"
+        var value: String?
+        var field: String
+        var testDescription: String { "\(self.field): \(self.value?.prefix(60) ?? "null")" }
+    }
+
+    private static let update = #""event":"update","content-state":{}"#
+
+    @Test(arguments: [
+        Bad(key: nil, value: "{\(update)}", field: "key"), Bad(key: "", value: "{\(update)}", field: "key"),
+        Bad(key: String(repeating: "k", count: 257), value: "{\(update)}", field: "key"), Bad(value: nil, field: "value"),
+        Bad(value: "", field: "value"), Bad(value: "no JSON", field: "value"), Bad(value: "{\(update)", field: "value"),
+        Bad(value: #"{\#(update),"timestap":5}"#, field: "timestap"), Bad(value: #"{"event":"push"}"#, field: "event"),
+        Bad(value: #"{\#(update),"app":"com.example.none"}"#, field: "app"),
+        Bad(value: #"{\#(update),"timestamp":1700000301}"#, field: "timestamp"),
+        Bad(value: #"{\#(update),"timestamp":1700000000000}"#, field: "timestamp"),
+        Bad(value: #"{\#(update),"to":{"activity":"b"}}"#, field: "to.activity"),
+        Bad(value: #"{"event":"update","content-state":{"pad":"\#(String(repeating: "x", count: 4_096))"}}"#, field: "payload"),
+    ])
+    func aBadRecordIsDeadLettered(_ bad: Bad) {
+        let h = EngineHarness()
+        let offset = h.consume(key: bad.key, value: bad.value, recordMillis: 1_699_999_999_123)
+        let letters = h.written.filter { $0.topic == .deadLetters }
+        #expect(letters.count == 1)
+        guard let letter = letters.first else { return }
+        #expect(letter.hasKey == (bad.key != nil))
+        #expect(letter.keyText == bad.key ?? "")
+        #expect(letter.isNull == (bad.value == nil))
+        #expect(letter.valueText == bad.value ?? "", "as it came")
+        #expect(letter.headers["mailboat-field"]?.hasPrefix(bad.field) == true, "\(letter.headers)")
+        #expect(letter.headers["mailboat-reason"]?.isEmpty == false)
+        #expect(letter.headers["mailboat-topic"] == "liveactivity.events")
+        #expect(letter.headers["mailboat-partition"] == "0")
+        #expect(letter.headers["mailboat-offset"] == "\(offset)")
+        #expect(letter.headers["mailboat-timestamp"] == "1699999999123")
+        #expect(h.outcomes(of: offset) == ["dead-lettered"])
+        #expect(h.counters.deadLetters == 1)
+        #expect(h.counters.activities == 0)
+        #expect(h.isCommitted())
+        // And the partition goes on.
+        h.register()
+        h.update(1, priority: 10)
+        #expect(h.deliver() != nil)
+    }
+
+    @Test func itIsCommittedWhenBothRecordsAreAcknowledged() {
+        let h = EngineHarness()
+        h.acknowledgesAtOnce = false
+        h.consume(key: "a", value: "no JSON")
+        #expect(Set(h.outstanding.map(\.topic)) == [.deadLetters, .outcomes])
+        h.acknowledgeAll { $0.topic == .outcomes }
+        #expect(!h.isCommitted())
+        h.acknowledgeAll()
+        #expect(h.isCommitted())
+    }
+
+    /// A token must not reach the topics that strangers read.
+    @Test func theReasonNeverHoldsAWholeToken() {
+        let h = EngineHarness()
+        let token = String(repeating: "ab", count: 40)
+        h.consume(key: "a", value: #"{"event":"register","token":"\#(token)zz"}"#)
+        let reason = h.written.first { $0.topic == .deadLetters }?.headers["mailboat-reason"] ?? ""
+        #expect(!reason.isEmpty && !reason.contains(token))
+    }
+
+    // MARK: Refused by APNs
+
+    @Test func whatAPNsRefusesForGoodIsDeadLetteredWithItsReason() {
+        let h = EngineHarness()
+        h.register()
+        let offset = h.update(7, at: 3, alert: "!", more: #""id":"e-7""#, #""relevance-score":1.50"#)
+        h.answer(
+            h.take()!, .response(status: 400, reason: "BadExpirationDate", timestampMillis: nil, retryAfterSeconds: nil))
+        let letter = h.written.first { $0.topic == .deadLetters }
+        #expect(letter?.keyText == "a")
+        #expect(letter?.headers["mailboat-reason"] == "APNs refused the push: 400 BadExpirationDate")
+        #expect(letter?.headers["mailboat-offset"] == "\(offset)")
+        let value = HarnessJSON.object(letter?.value ?? [])
+        #expect(value["event"] as? String == "update")
+        #expect(value["id"] as? String == "e-7")
+        #expect((value["content-state"] as? [String: Any])?["n"] as? Int == 7)
+        #expect((value["alert"] as? [String: Any])?["title"] as? String == "!")
+        #expect(letter?.valueText.contains("1.50") == true, "as it was spelt")
+        let said = h.outcome(of: offset)
+        #expect(said?.outcome == "dead-lettered")
+        #expect(said?.status == 400)
+        #expect(said?.reason == "BadExpirationDate")
+        h.advance(200)
+        #expect(h.isCommitted())
+        #expect(h.take() == nil)
+    }
+
+    @Test func anAlertOfAnotherEventIsNotPartOfTheLetter() {
+        let h = EngineHarness()
+        h.register()
+        h.update(1, at: 1, alert: "first")
+        h.update(2, at: 2)
+        h.answer(h.take()!, .response(status: 413, reason: "PayloadTooLarge", timestampMillis: nil, retryAfterSeconds: nil))
+        let letter = h.written.first { $0.topic == .deadLetters }
+        #expect(letter?.valueText.contains("first") == false)
+    }
+
+    @Test func whatCameMeanwhileIsSent() {
+        let h = EngineHarness()
+        h.register()
+        h.update(1, at: 1, priority: 10)
+        let push = h.take()!
+        h.update(2, at: 2, priority: 10)
+        h.answer(push, .response(status: 413, reason: "PayloadTooLarge", timestampMillis: nil, retryAfterSeconds: nil))
+        h.advance(2_000)
+        #expect(h.deliver()?.n == 2)
+    }
+
+    @Test func aRefusedEndLetsTheActivityLiveOn() {
+        let h = EngineHarness()
+        h.register()
+        let end = h.end(1)
+        h.answer(h.take()!, .response(status: 413, reason: "PayloadTooLarge", timestampMillis: nil, retryAfterSeconds: nil))
+        #expect(h.outcomes(of: end) == ["dead-lettered"])
+        h.advance(2_000)
+        h.update(2, priority: 10)
+        #expect(h.deliver()?.event == "update")
+    }
+
+    /// Credentials, throttling, a busy server: nothing is wrong with the push, so it is tried again for as long as it lives.
+    @Test(arguments: [
+        (UInt16(403), "InvalidProviderToken"), (403, "BadCertificateEnvironment"), (400, "BadTopic"), (429, "TooManyRequests"),
+        (429, "TooManyProviderTokenUpdates"), (403, "ExpiredProviderToken"), (500, "InternalServerError"), (503, "Shutdown"),
+        (502, ""), (504, "SomethingNew"),
+    ])
+    func whatIsNotThePushsFaultIsTriedAgain(status: UInt16, reason: String) {
+        let h = EngineHarness()
+        h.register()
+        let offset = h.update(1, priority: 10)
+        for _ in 0..<30 {
+            h.answer(h.take()!, .response(status: status, reason: reason, timestampMillis: nil, retryAfterSeconds: nil))
+            h.advance(61_000)
+        }
+        #expect(h.outcomes(of: offset).isEmpty)
+        #expect(h.deliver()?.n == 1)
+        #expect(h.counters.deadLetters == 0)
+    }
+}

@@ -1,0 +1,89 @@
+import PushEngine
+import PushModel
+import Testing
+
+/// Overload degrades freshness, not memory (contract §6).
+@Suite struct OverloadTests {
+    @Test func slotsWithSomethingToSendAreBounded() {
+        let h = EngineHarness { $0.pendingMax = 10 }
+        for number in 0..<10 {
+            #expect(h.wantsRecords)
+            h.register(token: "aa\(10 + number)", of: "a\(number)")
+            h.update(1, of: "a\(number)", priority: 10)
+        }
+        #expect(!h.wantsRecords)
+        h.update(2, of: "a3", priority: 10)
+        #expect(h.counters.activitiesPending == 10, "one that has a pending update needs no new room")
+        let push = h.take()!
+        #expect(!h.wantsRecords, "in flight still counts")
+        h.answer(push, .accepted)
+        #expect(h.wantsRecords)
+    }
+
+    @Test func idleSlotsAreBoundedToo() {
+        let h = EngineHarness { $0.activitiesMax = 5 }
+        for number in 0..<5 {
+            #expect(h.wantsRecords)
+            h.register(of: "a\(number)")
+        }
+        #expect(!h.wantsRecords)
+    }
+
+    @Test func recordsWithoutAnswerFromKafkaAreBounded() {
+        let h = EngineHarness { $0.unacknowledgedMax = 6 }
+        h.register()
+        h.advance(1_000)
+        h.acknowledgesAtOnce = false
+        h.update(1, priority: 10)
+        for _ in 0..<3 { h.consume(key: "a", value: "no JSON") }
+        #expect(h.counters.unacknowledged == 6)
+        #expect(!h.wantsRecords)
+        #expect(!h.hasReady(), "nothing new is sent either")
+        #expect(h.take() == nil)
+        h.acknowledgeAll()
+        #expect(h.wantsRecords)
+        #expect(h.take() != nil)
+    }
+
+    @Test func anAppMayTakeOnlyItsShare() {
+        let h = EngineHarness {
+            $0.pendingMax = 10
+            $0.apps[0].pendingShare = 0.3
+            var other = AppConfiguration(bundleID: "com.example.other")
+            other.productionRoute = 0
+            $0.apps.append(other)
+        }
+        for number in 0..<3 {
+            #expect(h.wantsRecords)
+            h.consume(key: "a\(number)", value: #"{"event":"update","app":"com.example.pizza","content-state":{}}"#)
+        }
+        #expect(!h.wantsRecords)
+        h.advance(300_000)
+        #expect(h.wantsRecords)
+        for number in 0..<9 {
+            #expect(h.wantsRecords)
+            h.consume(key: "b\(number)", value: #"{"event":"update","app":"com.example.other","content-state":{}}"#)
+        }
+        #expect(h.wantsRecords)
+    }
+
+    /// An app's share covers both of its environments, and follows a slot from one to the other.
+    @Test func theShareCountsBothEnvironments() {
+        let h = EngineHarness {
+            $0.pendingMax = 10
+            $0.apps[0].pendingShare = 0.2
+        }
+        h.update(1, of: "a")
+        h.register(of: "a", environment: "development")
+        h.update(1, of: "b")
+        #expect(!h.wantsRecords)
+        h.advance(1_000)
+        h.deliver(route: 1)
+        #expect(h.wantsRecords)
+        h.register(of: "b")
+        h.advance(1_000)
+        h.deliver(route: 0)
+        #expect(h.counters.activitiesPending == 0)
+        #expect(h.wantsRecords)
+    }
+}

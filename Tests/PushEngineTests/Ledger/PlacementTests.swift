@@ -1,0 +1,87 @@
+import PushEngine
+import PushModel
+import Testing
+
+/// Records that a producer's client placed elsewhere (contract §1): forwarded once, with their original position, never lost.
+@Suite struct PlacementTests {
+    private static func checked() -> EngineHarness { EngineHarness { $0.trustPlacement = false } }
+
+    private static func key(onPartition partition: Int32) -> String {
+        for number in 0... {
+            let key = Array("activity-\(number)".utf8)
+            if Murmur2.partition(key: key.span, count: 8) == partition { return "activity-\(number)" }
+        }
+        return ""
+    }
+
+    @Test func aMisplacedRecordIsForwardedAsItCame() {
+        let h = Self.checked()
+        let key = Self.key(onPartition: 3)
+        let value = #"{"event":"update",  "content-state":{}, "x-note":1}"#
+        let offset = h.consume(key: key, value: value, recordMillis: 1_699_999_000_000, traceparent: "00-abc-def-01")
+        let record = h.written.first { $0.topic == .routed }
+        #expect(record?.partition == 3)
+        #expect(record?.keyText == key)
+        #expect(record?.valueText == value)
+        #expect(record?.timestampMillis == 1_699_999_000_000)
+        #expect(
+            record?.headers == [
+                "mailboat-topic": "liveactivity.events", "mailboat-partition": "0", "mailboat-offset": "\(offset)",
+                "mailboat-timestamp": "1699999000000", "traceparent": "00-abc-def-01",
+            ])
+        #expect(h.counters.forwarded == 1)
+        #expect(h.counters.misplaced == 1)
+        #expect(h.outcomes(of: offset).isEmpty, "its outcome comes from its owner")
+        #expect(h.counters.activities == 0)
+    }
+
+    @Test func itIsCommittedWhenItsCopyIsAcknowledged() {
+        let h = Self.checked()
+        h.acknowledgesAtOnce = false
+        h.consume(key: Self.key(onPartition: 3), value: "{}")
+        #expect(!h.isCommitted())
+        h.acknowledgeAll()
+        #expect(h.isCommitted())
+    }
+
+    @Test func aRecordInItsPlaceIsTaken() {
+        let h = Self.checked()
+        h.register(of: Self.key(onPartition: 0))
+        #expect(h.counters.forwarded == 0)
+        #expect(h.counters.activities == 1)
+    }
+
+    /// The routed topic is taken as it lies: forwarded once.
+    @Test func aForwardedRecordIsTakenWhereverItLies() {
+        let h = Self.checked()
+        h.consume(
+            key: Self.key(onPartition: 3), value: #"{"event":"register","token":"aa"}"#, topic: 1,
+            origin: SourcePosition(topic: 0, partition: 7, offset: 5))
+        #expect(h.counters.forwarded == 0)
+        #expect(h.counters.activities == 1)
+        h.advance(100)
+        #expect(h.isCommitted(topic: 1))
+    }
+
+    @Test func placementMayBeTrusted() {
+        let h = EngineHarness()
+        h.register(of: Self.key(onPartition: 3))
+        #expect(h.counters.forwarded == 0)
+    }
+
+    @Test func aMisplacedNullValueIsForwardedAsNull() {
+        let h = Self.checked()
+        h.consume(key: Self.key(onPartition: 5), value: nil)
+        let record = h.written.first { $0.topic == .routed }
+        #expect(record?.partition == 5)
+        #expect(record?.isNull == true)
+    }
+
+    /// A key that cannot be anybody's is nobody's to forward.
+    @Test func aBadKeyIsDeadLetteredWhereItLies() {
+        let h = Self.checked()
+        h.consume(key: String(repeating: "k", count: 300), value: "{}")
+        #expect(h.counters.forwarded == 0)
+        #expect(h.counters.deadLetters == 1)
+    }
+}

@@ -1,0 +1,190 @@
+import PushEngine
+import PushModel
+import Testing
+
+/// Leaving a partition: take nothing more, let answers come, write the rest down, commit, forget (contract §6, one owner).
+@Suite struct ReleaseTests {
+    private static func alive() -> EngineHarness {
+        let h = EngineHarness()
+        h.register()
+        h.advance(1_000)
+        return h
+    }
+
+    @Test func pendingEventsAreWrittenDownAndCommitted() {
+        let h = Self.alive()
+        let offset = h.update(1, priority: 10, alert: "!")
+        h.acknowledgesAtOnce = false
+        h.engine.beginRelease(partition: 0, now: h.now)
+        #expect(h.take() == nil, "nothing more is sent")
+        #expect(h.isQuiet)
+        h.engine.finishRelease(partition: 0, now: h.now)
+        h.step()
+        #expect(!h.isReleased)
+        #expect(h.committed[0] == offset)
+        h.acknowledgeAll()
+        #expect(h.isReleased)
+        #expect(h.isCommitted())
+        h.engine.forget(partition: 0)
+        h.step()
+        #expect(h.counters.handedOver == 1)
+        #expect(h.counters.pending == 0)
+        #expect(h.counters.activities == 0)
+        h.crash()
+        h.advance(2_000)
+        #expect(h.deliver()?.alert == "!")
+    }
+
+    @Test func aRecordOfALeavingPartitionIsNotTaken() {
+        let h = Self.alive()
+        h.engine.beginRelease(partition: 0, now: h.now)
+        let consumed = h.counters.consumed
+        let offset = h.update(1)
+        #expect(h.counters.consumed == consumed)
+        #expect(h.committed[0] == offset)
+    }
+
+    @Test func answersStillCount() {
+        let h = Self.alive()
+        let offset = h.update(1, priority: 10)
+        let push = h.take()!
+        h.engine.beginRelease(partition: 0, now: h.now)
+        #expect(!h.isQuiet)
+        h.answer(push, .accepted)
+        #expect(h.isQuiet)
+        h.engine.finishRelease(partition: 0, now: h.now)
+        h.step()
+        #expect(h.isReleased)
+        #expect(h.isCommitted())
+        #expect(h.outcomes(of: offset) == ["delivered"])
+        h.engine.forget(partition: 0)
+        #expect(h.counters.handedOver == 0)
+    }
+
+    /// The deadline came first: the push is written down as one that nobody knows the answer of.
+    @Test func anUnansweredPushIsHandedOver() {
+        let h = Self.alive()
+        let offset = h.update(1, at: 0, priority: 10)
+        let push = h.take()!
+        h.update(2, at: 0)
+        h.engine.beginRelease(partition: 0, now: h.now)
+        h.engine.finishRelease(partition: 0, now: h.now)
+        h.step()
+        #expect(h.isReleased)
+        h.engine.forget(partition: 0)
+        h.step()
+        #expect(h.counters.inFlight == 0)
+        #expect(h.counters.handedOver == 2)
+        h.answer(push, .accepted)  // too late: nobody waits for it
+        #expect(h.counters.pushesAccepted == 0)
+        h.crash()
+        h.advance(5_000)
+        let next = h.deliver()
+        #expect(next?.n == 2)
+        #expect(next!.stamp > push.stamp)
+        #expect(h.outcomes(of: offset) == ["superseded"])
+    }
+
+    @Test func anAnswerAfterTheLastStepIsStillWrittenDown() {
+        let h = Self.alive()
+        let offset = h.update(1, priority: 10)
+        let push = h.take()!
+        h.engine.beginRelease(partition: 0, now: h.now)
+        h.engine.finishRelease(partition: 0, now: h.now)
+        h.step()
+        h.answer(push, .accepted)
+        h.advance(200)
+        #expect(h.isReleased)
+        #expect(h.outcomes(of: offset) == ["delivered"])
+        h.engine.forget(partition: 0)
+        h.crash()
+        #expect(h.counters.restored == 0)
+    }
+
+    @Test func aLostPartitionIsForgottenUncommitted() {
+        let h = Self.alive()
+        let offset = h.update(1, priority: 10)
+        _ = h.take()
+        h.update(2)
+        h.engine.forget(partition: 0)
+        h.step()
+        #expect(h.counters.handedOver == 2)
+        #expect(h.counters.inFlight == 0)
+        #expect(h.counters.activitiesPending == 0)
+        #expect(h.committed[0] == offset)
+        #expect(!h.hasReady())
+    }
+
+    /// Records of the time before are acknowledged late: they settle nothing of the partition's next stay.
+    @Test func acknowledgementsOfAnEarlierStayChangeNothing() {
+        let h = Self.alive()
+        h.acknowledgesAtOnce = false
+        h.update(1, priority: 10)
+        h.deliver()
+        h.advance(100)
+        let late = h.outstanding
+        #expect(!late.isEmpty)
+        h.engine.forget(partition: 0)
+        h.assignAgain()
+        let offset = h.update(2, priority: 10)
+        for record in late { h.engine.acknowledged(record.acknowledgement, offset: 99, now: h.now) }
+        h.step()
+        #expect(h.committed[0] == offset)
+        #expect(h.counters.unacknowledged == 0)
+    }
+
+    // MARK: Leaving before it ever ran
+
+    /// Half of `state` has been read: what is known may be older than what is written. Nothing is written back.
+    @Test func aPartitionReleasedWhileRestoringWritesNothing() {
+        let h = Self.alive()
+        h.update(1, priority: 10)
+        h.advance(2_000)
+        h.update(2, priority: 10)
+        h.advance(2_000)
+        let records = h.stateLog
+        var engine = RestoredEngine.make()
+        let now = h.now
+        engine.partitionAssigned(0, now: now)
+        engine.acknowledged(engine.batch.records[0].acknowledgement, offset: Int64(records.count), now: now)
+        engine.batch.removeAll()
+        let half = records.last { $0.key.count > 1 && !$0.isNull }!
+        let result = engine.restore(
+            partition: 0, key: half.key.span, value: half.value.span, isTombstone: false, offset: 1, now: now)
+        #expect(result == .restored)
+        engine.beginRelease(partition: 0, now: now)
+        engine.finishRelease(partition: 0, now: now)
+        engine.advance(now: EngineTime(steadyMillis: now.steadyMillis + 5_000, wallMillis: now.wallMillis + 5_000))
+        let isEmpty = engine.batch.isEmpty
+        let isReleased = engine.isReleased(partition: 0)
+        #expect(isEmpty)
+        #expect(isReleased)
+        engine.forget(partition: 0)
+        let counters = engine.counters
+        #expect(counters.isConserved)
+        #expect(counters.restored == 1 && counters.handedOver == 1)
+    }
+
+    @Test func aPartitionReleasedBeforeItsMarkerIsAcknowledged() {
+        var engine = RestoredEngine.make()
+        let now = EngineTime(steadyMillis: 0, wallMillis: 1_700_000_000_000)
+        engine.partitionAssigned(3, now: now)
+        let marker = engine.batch.records[0]
+        #expect(marker.topic == .state && marker.partition == 3)
+        engine.beginRelease(partition: 3, now: now)
+        engine.finishRelease(partition: 3, now: now)
+        var isReleased = engine.isReleased(partition: 3)
+        #expect(!isReleased)
+        engine.acknowledged(marker.acknowledgement, offset: 12, now: now)
+        isReleased = engine.isReleased(partition: 3)
+        #expect(isReleased)
+        engine.forget(partition: 3)
+        engine.partitionAssigned(3, now: now)
+    }
+
+    @Test func aPartitionThatIsNotOwnedIsReleasedAndQuiet() {
+        let engine = RestoredEngine.make()
+        let answers = [engine.isQuiet(partition: 9), engine.isReleased(partition: 9), engine.markerOffset(partition: 9) == nil]
+        #expect(answers == [true, true, true])
+    }
+}
