@@ -15,14 +15,17 @@ import Testing
 
     @Test(arguments: [
         Bad(key: nil, value: "{\(update)}", field: "key"), Bad(key: "", value: "{\(update)}", field: "key"),
-        Bad(key: String(repeating: "k", count: 257), value: "{\(update)}", field: "key"), Bad(value: nil, field: "value"),
+        Bad(key: String(repeating: "k", count: 257), value: "{\(update)}", field: "key"),
+        Bad(value: nil, field: "value"),
         Bad(value: "", field: "value"), Bad(value: "no JSON", field: "value"), Bad(value: "{\(update)", field: "value"),
         Bad(value: #"{\#(update),"timestap":5}"#, field: "timestap"), Bad(value: #"{"event":"push"}"#, field: "event"),
         Bad(value: #"{\#(update),"app":"com.example.none"}"#, field: "app"),
         Bad(value: #"{\#(update),"timestamp":1700000301}"#, field: "timestamp"),
         Bad(value: #"{\#(update),"timestamp":1700000000000}"#, field: "timestamp"),
         Bad(value: #"{\#(update),"to":{"activity":"b"}}"#, field: "to.activity"),
-        Bad(value: #"{"event":"update","content-state":{"pad":"\#(String(repeating: "x", count: 4_096))"}}"#, field: "payload"),
+        Bad(
+            value: #"{"event":"update","content-state":{"pad":"\#(String(repeating: "x", count: 4_096))"}}"#,
+            field: "payload"),
     ])
     func aBadRecordIsDeadLettered(_ bad: Bad) {
         let h = EngineHarness()
@@ -77,7 +80,8 @@ import Testing
         h.register()
         let offset = h.update(7, at: 3, alert: "!", more: #""id":"e-7""#, #""relevance-score":1.50"#)
         h.answer(
-            h.take()!, .response(status: 400, reason: "BadExpirationDate", timestampMillis: nil, retryAfterSeconds: nil))
+            h.take()!, .response(status: 400, reason: "BadExpirationDate", timestampMillis: nil, retryAfterSeconds: nil)
+        )
         let letter = h.written.first { $0.topic == .deadLetters }
         #expect(letter?.keyText == "a")
         #expect(letter?.headers["mailboat-reason"] == "APNs refused the push: 400 BadExpirationDate")
@@ -102,7 +106,8 @@ import Testing
         h.register()
         h.update(1, at: 1, alert: "first")
         h.update(2, at: 2)
-        h.answer(h.take()!, .response(status: 413, reason: "PayloadTooLarge", timestampMillis: nil, retryAfterSeconds: nil))
+        h.answer(
+            h.take()!, .response(status: 413, reason: "PayloadTooLarge", timestampMillis: nil, retryAfterSeconds: nil))
         let letter = h.written.first { $0.topic == .deadLetters }
         #expect(letter?.valueText.contains("first") == false)
     }
@@ -122,7 +127,8 @@ import Testing
         let h = EngineHarness()
         h.register()
         let end = h.end(1)
-        h.answer(h.take()!, .response(status: 413, reason: "PayloadTooLarge", timestampMillis: nil, retryAfterSeconds: nil))
+        h.answer(
+            h.take()!, .response(status: 413, reason: "PayloadTooLarge", timestampMillis: nil, retryAfterSeconds: nil))
         #expect(h.outcomes(of: end) == ["dead-lettered"])
         h.advance(2_000)
         h.update(2, priority: 10)
@@ -131,8 +137,10 @@ import Testing
 
     /// Credentials, throttling, a busy server: nothing is wrong with the push, so it is tried again for as long as it lives.
     @Test(arguments: [
-        (UInt16(403), "InvalidProviderToken"), (403, "BadCertificateEnvironment"), (400, "BadTopic"), (429, "TooManyRequests"),
-        (429, "TooManyProviderTokenUpdates"), (403, "ExpiredProviderToken"), (500, "InternalServerError"), (503, "Shutdown"),
+        (UInt16(403), "InvalidProviderToken"), (403, "BadCertificateEnvironment"), (400, "BadTopic"),
+        (429, "TooManyRequests"),
+        (429, "TooManyProviderTokenUpdates"), (403, "ExpiredProviderToken"), (500, "InternalServerError"),
+        (503, "Shutdown"),
         (502, ""), (504, "SomethingNew"),
     ])
     func whatIsNotThePushsFaultIsTriedAgain(status: UInt16, reason: String) {

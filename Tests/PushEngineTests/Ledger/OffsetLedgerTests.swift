@@ -36,7 +36,8 @@ import Testing
             switch Int.random(in: 0..<100, using: &random) {
             case 0..<45:
                 // Consumed, with gaps as compaction and control records leave them; some open an entry.
-                let offset = logs[at].nextOffset + (Bool.random(using: &random) ? 0 : Int64.random(in: 0...3, using: &random))
+                let offset =
+                    logs[at].nextOffset + (Bool.random(using: &random) ? 0 : Int64.random(in: 0...3, using: &random))
                 ledger.consumed(log: number, offset: offset)
                 logs[at].nextOffset = offset + 1
                 guard Int.random(in: 0..<3, using: &random) > 0 else { break }
@@ -51,12 +52,16 @@ import Testing
                 }
                 logs[at].open[id] = (offset, isSettled, outstanding)
             case 45..<70:
-                guard let id = logs[at].open.filter({ !$0.value.isSettled }).keys.sorted().randomElement(using: &random) else { break }
+                guard let id = logs[at].open.filter({ !$0.value.isSettled }).keys.sorted().randomElement(using: &random)
+                else { break }
                 ledger.settle(id)
                 logs[at].open[id]!.isSettled = true
                 logs[at].closeIfResolved(id)
             case 70..<97:
-                guard let id = logs[at].open.filter({ $0.value.outstanding > 0 }).keys.sorted().randomElement(using: &random) else { break }
+                guard
+                    let id = logs[at].open.filter({ $0.value.outstanding > 0 }).keys.sorted().randomElement(
+                        using: &random)
+                else { break }
                 ledger.acknowledged(id)
                 logs[at].open[id]!.outstanding -= 1
                 logs[at].closeIfResolved(id)

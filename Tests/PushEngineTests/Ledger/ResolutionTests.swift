@@ -40,7 +40,9 @@ import Testing
     }
 
     /// Events that end at once. Their offsets must not wait for the slot to leave.
-    @Test(arguments: ["late update", "late end", "late register", "duplicate start", "older update", "register", "unregister"])
+    @Test(arguments: [
+        "late update", "late end", "late register", "duplicate start", "older update", "register", "unregister",
+    ])
     func whatNeedsNoPushIsCommittedAtOnce(_ kind: String) {
         let h = EngineHarness()
         h.register()
@@ -90,7 +92,9 @@ import Testing
         #expect(h.counters.pending == 0)
         #expect(h.counters.count(.superseded) == 2)
         let published = Set(h.outcomes.map(\.outcome))
-        for outcome in Outcome.allCases where !publication.includes(outcome) { #expect(!published.contains("\(outcome.name)")) }
+        for outcome in Outcome.allCases where !publication.includes(outcome) {
+            #expect(!published.contains("\(outcome.name)"))
+        }
     }
 
     // MARK: Held long
@@ -212,7 +216,9 @@ import Testing
         h.advance(1_000)
         h.acknowledgesAtOnce = false
         let origin = SourcePosition(topic: 0, partition: 5, offset: 3)
-        let routed = h.consume(key: "a", value: EngineHarness.content("update", 1, at: nil, priority: 10, alert: nil, padding: 0, more: []),
+        let routed = h.consume(
+            key: "a",
+            value: EngineHarness.content("update", 1, at: nil, priority: 10, alert: nil, padding: 0, more: []),
             topic: 1, origin: origin)
         let direct = h.update(2, priority: 10)
         h.deliver()

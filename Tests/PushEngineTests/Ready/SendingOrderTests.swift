@@ -4,7 +4,9 @@ import Testing
 
 /// When streams are short (contract §4): high before low, oldest first within each, low not for ever; apps and routes in turn.
 @Suite struct SendingOrderTests {
-    private static func alive(_ activities: [String], _ configure: (inout EngineConfiguration) -> Void = { _ in }) -> EngineHarness {
+    private static func alive(_ activities: [String], _ configure: (inout EngineConfiguration) -> Void = { _ in })
+        -> EngineHarness
+    {
         let h = EngineHarness(configure)
         for (number, activity) in activities.enumerated() { h.register(token: "aa\(10 + number)", of: activity) }
         return h
@@ -68,10 +70,13 @@ import Testing
         for number in 0..<6 {
             let app = #""app":"com.example.\#(number < 4 ? "pizza" : "other")""#
             h.consume(key: "\(number)", value: #"{"event":"register","token":"aa\#(10 + number)",\#(app)}"#)
-            h.consume(key: "\(number)", value: #"{"event":"update","content-state":{"n":\#(number)},"priority":10,\#(app)}"#)
+            h.consume(
+                key: "\(number)", value: #"{"event":"update","content-state":{"n":\#(number)},"priority":10,\#(app)}"#)
         }
         let order = Self.drain(h)
-        #expect(order.compactMap { $0 }.prefix(4).count { $0 >= 4 } == 2, "four of one app do not hold back two of another: \(order)")
+        #expect(
+            order.compactMap { $0 }.prefix(4).count { $0 >= 4 } == 2,
+            "four of one app do not hold back two of another: \(order)")
         #expect(order.count == 6)
     }
 

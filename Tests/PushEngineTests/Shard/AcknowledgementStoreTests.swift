@@ -4,7 +4,8 @@ import Testing
 @Suite struct AcknowledgementStoreTests {
     private static func element(_ slot: Int32) -> PendingAcknowledgement {
         PendingAcknowledgement(
-            kind: .state, sequence: 0, isOpen: false, partition: 0, partitionGeneration: 0, slot: slot, slotGeneration: 0,
+            kind: .state, sequence: 0, isOpen: false, partition: 0, partitionGeneration: 0, slot: slot,
+            slotGeneration: 0,
             stateVersion: 0, isUnguarded: false, entry: OffsetLedger.none, routedEntry: OffsetLedger.none)
     }
 

@@ -8,7 +8,8 @@ extension EngineHarness {
 
     @discardableResult
     func register(
-        token: String = EngineHarness.token, of activity: String = "a", environment: String? = nil, frequent: Bool = false,
+        token: String = EngineHarness.token, of activity: String = "a", environment: String? = nil,
+        frequent: Bool = false,
         recordMillis: Int64? = nil
     ) -> Int64 {
         var fields = [#""event":"register""#, #""token":"\#(token)""#]
@@ -30,7 +31,8 @@ extension EngineHarness {
     ///   - more: further fields, as JSON.
     @discardableResult
     func update(
-        _ n: Int, of activity: String = "a", at: Int64? = nil, priority: Int? = nil, alert: String? = nil, padding: Int = 0,
+        _ n: Int, of activity: String = "a", at: Int64? = nil, priority: Int? = nil, alert: String? = nil,
+        padding: Int = 0,
         more: String..., recordMillis: Int64? = nil
     ) -> Int64 {
         self.consume(
@@ -41,21 +43,26 @@ extension EngineHarness {
 
     @discardableResult
     func end(
-        _ n: Int? = nil, of activity: String = "a", at: Int64? = nil, priority: Int? = nil, alert: String? = nil, padding: Int = 0,
+        _ n: Int? = nil, of activity: String = "a", at: Int64? = nil, priority: Int? = nil, alert: String? = nil,
+        padding: Int = 0,
         more: String...
     ) -> Int64 {
         self.consume(
-            key: activity, value: Self.content("end", n, at: at, priority: priority, alert: alert, padding: padding, more: more))
+            key: activity,
+            value: Self.content("end", n, at: at, priority: priority, alert: alert, padding: padding, more: more))
     }
 
     @discardableResult
     func start(
-        _ n: Int, of activity: String = "a", at: Int64? = nil, alert: String = "start", token: String = EngineHarness.startToken,
-        environment: String? = nil, padding: Int = 0, attributes: String = "{}", more: String..., recordMillis: Int64? = nil
+        _ n: Int, of activity: String = "a", at: Int64? = nil, alert: String = "start",
+        token: String = EngineHarness.startToken,
+        environment: String? = nil, padding: Int = 0, attributes: String = "{}", more: String...,
+        recordMillis: Int64? = nil
     ) -> Int64 {
         let environment = environment.map { #","environment":"\#($0)""# } ?? ""
         let fields = [
-            #""to":{"start-token":"\#(token)"\#(environment)}"#, #""attributes-type":"Pizza""#, #""attributes":\#(attributes)"#,
+            #""to":{"start-token":"\#(token)"\#(environment)}"#, #""attributes-type":"Pizza""#,
+            #""attributes":\#(attributes)"#,
         ]
         return self.consume(
             key: activity,

@@ -32,7 +32,8 @@ final class EngineHarness {
         app.productionRoute = 0
         app.developmentRoute = 1
         var configuration = EngineConfiguration(
-            apps: [app], inputTopics: ["liveactivity.events", "liveactivity.routed"], routedTopicIndex: 1, partitionCount: 8)
+            apps: [app], inputTopics: ["liveactivity.events", "liveactivity.routed"], routedTopicIndex: 1,
+            partitionCount: 8)
         configuration.trustPlacement = true
         configuration.outcomePublication = .all
         configure(&configuration)
@@ -58,7 +59,8 @@ final class EngineHarness {
             let key = record.key
             let value = record.value
             let result = self.engine.restore(
-                partition: self.partition, key: key.span, value: value.span, isTombstone: record.isNull, offset: Int64(offset),
+                partition: self.partition, key: key.span, value: value.span, isTombstone: record.isNull,
+                offset: Int64(offset),
                 now: self.now)
             self.restoreResults.append(result)
         }
@@ -104,7 +106,8 @@ final class EngineHarness {
     func replay(topic only: UInt16? = nil) {
         for (topic, records) in self.consumed.sorted(by: { $0.key < $1.key }) where only == nil || topic == only {
             for (record, key, value) in records where record.offset >= self.committed[topic] ?? Self.firstOffset {
-                self.engine.consume(record, key: key.span, value: value.span, traceparent: [UInt8]().span, now: self.now)
+                self.engine.consume(
+                    record, key: key.span, value: value.span, traceparent: [UInt8]().span, now: self.now)
                 self.step()
             }
         }
@@ -121,7 +124,8 @@ final class EngineHarness {
         let offset = self.logEnd(topic)
         self.nextOffset[topic] = offset + 1
         let record = InputRecord(
-            topic: topic, partition: self.partition, offset: offset, timestampMillis: recordMillis ?? self.now.wallMillis,
+            topic: topic, partition: self.partition, offset: offset,
+            timestampMillis: recordMillis ?? self.now.wallMillis,
             hasKey: key != nil, hasValue: value != nil, origin: origin)
         let keyBytes = Array((key ?? "").utf8)
         let valueBytes = Array((value ?? "").utf8)
@@ -231,7 +235,9 @@ final class EngineHarness {
         let counters = self.engine.counters
         if !counters.isConserved { Issue.record("not conserved: \(counters)") }
         let pending = self.engine.countPendingEvents()
-        if pending != counters.pending { Issue.record("\(pending) events are pending, \(counters.pending) are counted") }
+        if pending != counters.pending {
+            Issue.record("\(pending) events are pending, \(counters.pending) are counted")
+        }
     }
 
     // MARK: What was said
@@ -240,7 +246,8 @@ final class EngineHarness {
 
     /// Names of all outcomes of the event at an offset, in the order they were written.
     func outcomes(of offset: Int64, topic: UInt16 = 0) -> [String] {
-        self.outcomes.filter { $0.offset == offset && $0.topic == self.configuration.inputTopics[Int(topic)] }.map(\.outcome)
+        self.outcomes.filter { $0.offset == offset && $0.topic == self.configuration.inputTopics[Int(topic)] }.map(
+            \.outcome)
     }
 
     func outcome(of offset: Int64, sourceLocation: SourceLocation = #_sourceLocation) -> OutcomeRecord? {

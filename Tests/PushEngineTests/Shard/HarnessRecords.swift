@@ -53,7 +53,8 @@ struct WrittenRecord {
                     String(decoding: batch.bytes[header.value], as: UTF8.self)
             }
             return WrittenRecord(
-                topic: record.topic, partition: record.partition, key: Array(batch.bytes[record.key]), hasKey: record.hasKey,
+                topic: record.topic, partition: record.partition, key: Array(batch.bytes[record.key]),
+                hasKey: record.hasKey,
                 value: Array(batch.bytes[record.value]), isNull: record.isTombstone, headers: headers,
                 timestampMillis: record.timestampMillis, acknowledgement: record.acknowledgement)
         }

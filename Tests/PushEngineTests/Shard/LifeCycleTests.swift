@@ -111,7 +111,9 @@ import Testing
         let first = h.take()!
         #expect(first.token == EngineHarness.token)
         let register = h.register(token: "bb02")
-        h.answer(first, .response(status: 410, reason: "Unregistered", timestampMillis: h.now.wallMillis, retryAfterSeconds: nil))
+        h.answer(
+            first,
+            .response(status: 410, reason: "Unregistered", timestampMillis: h.now.wallMillis, retryAfterSeconds: nil))
         h.advance(5_000)
         let second = h.deliver()
         #expect(second?.event == "end")

@@ -42,7 +42,8 @@ import Testing
         h.answer(h.take()!, .notProcessed)
         let push = h.take()
         #expect(push?.alert == "!")
-        h.answer(push!, .response(status: 503, reason: "ServiceUnavailable", timestampMillis: nil, retryAfterSeconds: nil))
+        h.answer(
+            push!, .response(status: 503, reason: "ServiceUnavailable", timestampMillis: nil, retryAfterSeconds: nil))
         h.advance(5_000)
         #expect(h.deliver()?.alert == "!")
     }

@@ -23,7 +23,8 @@ import Testing
     @Test(arguments: [
         Newest(at: [1, 2, 3], shown: 2), Newest(at: [3, 2, 1], shown: 0), Newest(at: [2, 3, 1], shown: 1),
         Newest(at: [5, 5, 5], shown: 2), Newest(at: [5, 4, 5], shown: 2), Newest(at: [nil, nil], shown: 1),
-        Newest(at: [1, nil], shown: 0), Newest(at: [-1, nil], shown: 1), Newest(at: [0, nil], shown: 1), Newest(at: [nil, 0], shown: 1),
+        Newest(at: [1, nil], shown: 0), Newest(at: [-1, nil], shown: 1), Newest(at: [0, nil], shown: 1),
+        Newest(at: [nil, 0], shown: 1),
     ])
     func newestByTimestampThenByArrival(_ events: Newest) {
         let h = Self.alive()
@@ -40,7 +41,8 @@ import Testing
 
     @Test func theNewestContentBringsItsOwnDatesAndScore() {
         let h = Self.alive()
-        h.update(1, at: 1, priority: 10, more: #""stale-date":\#(EngineHarness.seconds(500))"#, #""relevance-score":50"#)
+        h.update(
+            1, at: 1, priority: 10, more: #""stale-date":\#(EngineHarness.seconds(500))"#, #""relevance-score":50"#)
         h.update(2, at: 2, more: #""expires":\#(EngineHarness.seconds(700))"#)
         let push = h.deliver()
         #expect(push?.n == 2)
@@ -69,8 +71,10 @@ import Testing
     }
 
     @Test(arguments: [
-        Alerts(alerts: ["a", nil], at: [1, 2], shown: "a"), Alerts(alerts: ["a", nil, nil], at: [1, 2, 3], shown: "a"),
-        Alerts(alerts: ["a", "b"], at: [1, 2], shown: "b"), Alerts(alerts: ["a", nil, "c", nil], at: [1, 1, 1, 1], shown: "c"),
+        Alerts(alerts: ["a", nil], at: [1, 2], shown: "a"),
+        Alerts(alerts: ["a", nil, nil], at: [1, 2, 3], shown: "a"),
+        Alerts(alerts: ["a", "b"], at: [1, 2], shown: "b"),
+        Alerts(alerts: ["a", nil, "c", nil], at: [1, 1, 1, 1], shown: "c"),
         // The device ignores an older event with its alert.
         Alerts(alerts: [nil, "b"], at: [2, 1], shown: nil), Alerts(alerts: ["a", "b"], at: [2, 1], shown: "a"),
     ])
@@ -235,7 +239,8 @@ import Testing
         h.update(1, at: 1, priority: 10, alert: String(repeating: "A", count: 1_000))
         let push = h.take()!
         h.update(2, at: 2, padding: 3_500)
-        h.answer(push, .response(status: 500, reason: "InternalServerError", timestampMillis: nil, retryAfterSeconds: nil))
+        h.answer(
+            push, .response(status: 500, reason: "InternalServerError", timestampMillis: nil, retryAfterSeconds: nil))
         h.advance(5_000)
         #expect(h.deliver()?.n == 1)
         h.advance(2_000)
@@ -252,7 +257,8 @@ import Testing
         var padding = 4_080
         while true {
             let pad = String(repeating: "x", count: padding)
-            let offset = h.consume(key: "a", value: #"{"event":"end","timestamp":1,"content-state":{"n":9,"pad":"\#(pad)"}}"#)
+            let offset = h.consume(
+                key: "a", value: #"{"event":"end","timestamp":1,"content-state":{"n":9,"pad":"\#(pad)"}}"#)
             if h.outcomes(of: offset) != ["dead-lettered"] { break }
             padding -= 1
         }

@@ -180,7 +180,9 @@ import Testing
         var waits: [Int64] = []
         for _ in 0..<12 {
             let push = h.take()!
-            h.answer(push, .response(status: 503, reason: "ServiceUnavailable", timestampMillis: nil, retryAfterSeconds: nil))
+            h.answer(
+                push, .response(status: 503, reason: "ServiceUnavailable", timestampMillis: nil, retryAfterSeconds: nil)
+            )
             let from = h.now.steadyMillis
             while !h.hasReady() { h.advance(100) }
             waits.append(h.now.steadyMillis - from)
@@ -191,12 +193,15 @@ import Testing
         }
     }
 
-    @Test(arguments: [(30, 30_000), (3_600, 3_600_000), (.max, 3_600_000), (0, 0), (-1, 0), (.min, 0)] as [(Int64, Int64)])
+    @Test(
+        arguments: [(30, 30_000), (3_600, 3_600_000), (.max, 3_600_000), (0, 0), (-1, 0), (.min, 0)] as [(Int64, Int64)]
+    )
     func retryAfterIsHonouredUpToAnHour(seconds: Int64, leastMillis: Int64) {
         let h = Self.alive()
         h.update(1, priority: 10)
         h.answer(
-            h.take()!, .response(status: 429, reason: "TooManyRequests", timestampMillis: nil, retryAfterSeconds: seconds))
+            h.take()!,
+            .response(status: 429, reason: "TooManyRequests", timestampMillis: nil, retryAfterSeconds: seconds))
         if leastMillis > 0 {
             h.advance(leastMillis - 1)
             #expect(h.take() == nil)

@@ -184,7 +184,9 @@ import Testing
 
     @Test func aPartitionThatIsNotOwnedIsReleasedAndQuiet() {
         let engine = RestoredEngine.make()
-        let answers = [engine.isQuiet(partition: 9), engine.isReleased(partition: 9), engine.markerOffset(partition: 9) == nil]
+        let answers = [
+            engine.isQuiet(partition: 9), engine.isReleased(partition: 9), engine.markerOffset(partition: 9) == nil,
+        ]
         #expect(answers == [true, true, true])
     }
 }

@@ -16,7 +16,8 @@ import Testing
         let h = Self.alive()
         h.update(1, at: 1, priority: 10, alert: "one")
         let offset = h.update(
-            2, at: 2, more: #""relevance-score":3.50"#, #""stale-date":\#(EngineHarness.seconds(9_000))"#, #""id":"e-2""#)
+            2, at: 2, more: #""relevance-score":3.50"#, #""stale-date":\#(EngineHarness.seconds(9_000))"#,
+            #""id":"e-2""#)
         h.advance(2_000)
         #expect(h.isCommitted())
         h.crash()
@@ -234,7 +235,8 @@ import Testing
         let key = Array("a/com.example.pizza/x".utf8)
         func restore(_ key: String, _ value: [UInt8]) -> RestoreResult {
             let key = Array(key.utf8)
-            return engine.restore(partition: 0, key: key.span, value: value.span, isTombstone: false, offset: 1, now: now)
+            return engine.restore(
+                partition: 0, key: key.span, value: value.span, isTombstone: false, offset: 1, now: now)
         }
         #expect(restore("a/com.example.pizza/x", [1, 1]) == .ignored, "the marker is not acknowledged")
         engine.partitionAssigned(0, now: now)

@@ -9,7 +9,8 @@ enum RestoredEngine {
         app.productionRoute = 0
         app.developmentRoute = 0
         var configuration = EngineConfiguration(
-            apps: [app], inputTopics: ["liveactivity.events", "liveactivity.routed"], routedTopicIndex: 1, partitionCount: 1)
+            apps: [app], inputTopics: ["liveactivity.events", "liveactivity.routed"], routedTopicIndex: 1,
+            partitionCount: 1)
         configuration.outcomePublication = .all
         return ShardEngine(configuration: configuration, randomSeed: 1)
     }
@@ -22,7 +23,8 @@ enum RestoredEngine {
         engine.acknowledged(engine.batch.records[0].acknowledgement, offset: 9, now: now)
         engine.batch.removeAll()
         let key = Array("a/com.example.pizza/".utf8) + id
-        let result = engine.restore(partition: 0, key: key.span, value: value.span, isTombstone: false, offset: 3, now: now)
+        let result = engine.restore(
+            partition: 0, key: key.span, value: value.span, isTombstone: false, offset: 3, now: now)
         if case .malformed(let text) = result { #expect(!text.isEmpty) }
         let end = CommitPosition(topic: 0, partition: 0, nextOffset: 50)
         engine.restoreFinished(partition: 0, logEnds: [end], starts: [], now: now)
@@ -36,7 +38,8 @@ enum RestoredEngine {
         for offset in Int64(0)..<24 {
             let event = Array(events[random.int(0...3)].utf8)
             let record = InputRecord(
-                topic: 0, partition: 0, offset: offset, timestampMillis: now.wallMillis, hasKey: true, hasValue: true, origin: nil)
+                topic: 0, partition: 0, offset: offset, timestampMillis: now.wallMillis, hasKey: true, hasValue: true,
+                origin: nil)
             engine.consume(record, key: id.span, value: event.span, traceparent: [UInt8]().span, now: now)
             if engine.nextPush(route: 0, into: &request, now: now) {
                 let results: [PushAnswer.Result] = [
@@ -63,6 +66,8 @@ enum RestoredEngine {
     private static func check(_ engine: inout ShardEngine) {
         let counters = engine.counters
         let pending = engine.countPendingEvents()
-        if !counters.isConserved || counters.pending != pending { Issue.record("not conserved: \(counters), \(pending) are pending") }
+        if !counters.isConserved || counters.pending != pending {
+            Issue.record("not conserved: \(counters), \(pending) are pending")
+        }
     }
 }

@@ -17,14 +17,18 @@ import Testing
         return writer.bytes
     }
 
-    private static func read(_ bytes: [UInt8]) throws(StateError) -> (slot: Slot, updates: [Update], epoch: Int64, isAtEnd: Bool) {
+    private static func read(_ bytes: [UInt8]) throws(StateError) -> (
+        slot: Slot, updates: [Update], epoch: Int64, isAtEnd: Bool
+    ) {
         var reader = StateReader(bytes)
         guard try StateCodec.readKind(&reader) == .slot else { throw .malformed("a marker") }
         let (slot, epoch) = try StateCodec.readSlot(&reader, id: Self.id.span, topicHashes: Self.hashes, now: Self.now)
         let count = try reader.unsigned()
         guard count <= 3 else { throw .malformed("\(count) updates") }
         var updates: [Update] = []
-        for _ in 0..<count { updates.append(try StateCodec.readUpdate(&reader, topicHashes: Self.hashes, now: Self.now)) }
+        for _ in 0..<count {
+            updates.append(try StateCodec.readUpdate(&reader, topicHashes: Self.hashes, now: Self.now))
+        }
         return (slot, updates, epoch, reader.isAtEnd)
     }
 
@@ -59,7 +63,8 @@ import Testing
         #expect(read.appliedOrigin == written.appliedOrigin)
         // Same clocks on both sides: units that are not over come back to the millisecond, one in flight as answered now.
         let over = Self.now.steadyMillis - RollingBudget.windowMillis
-        let units = written.budget.answers.filter { $0 > over } + (written.budget.inFlight ? [Self.now.steadyMillis] : [])
+        let units =
+            written.budget.answers.filter { $0 > over } + (written.budget.inFlight ? [Self.now.steadyMillis] : [])
         #expect(read.budget.answers == units)
     }
 
@@ -77,7 +82,9 @@ import Testing
             #expect(start.expiresSeconds == other.expiresSeconds)
         }
         #expect(read.under.count == written.under.count)
-        for (layer, other) in zip(read.under + [read.top], written.under + [written.top]) { Self.expectEqual(layer, other) }
+        for (layer, other) in zip(read.under + [read.top], written.under + [written.top]) {
+            Self.expectEqual(layer, other)
+        }
     }
 
     private static func expectEqual(_ read: Layer, _ written: Layer) {
@@ -92,7 +99,8 @@ import Testing
         #expect(read.scoreIsInherited == written.scoreIsInherited)
         #expect(read.alertSeconds == written.alertSeconds && read.contentSeconds == written.contentSeconds)
         #expect(read.content == written.content)
-        #expect(read.alert == written.alert && read.eventID == written.eventID && read.traceparent == written.traceparent)
+        #expect(
+            read.alert == written.alert && read.eventID == written.eventID && read.traceparent == written.traceparent)
         #expect(read.blob == written.blob)
         #expect(read.isWritten)
     }

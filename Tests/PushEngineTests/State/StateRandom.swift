@@ -22,7 +22,8 @@ struct StateRandom {
     /// Seconds as far from 1970 as a record may say.
     mutating func seconds() -> Int64 {
         let most = StateCodec.timeSecondsMax
-        return self.int(0...4) == 0 ? [most, -most, 0][self.int(0...2)] : Int64.random(in: -most...most, using: &self.random)
+        return self.int(0...4) == 0
+            ? [most, -most, 0][self.int(0...2)] : Int64.random(in: -most...most, using: &self.random)
     }
 
     mutating func bytes(_ counts: ClosedRange<Int>) -> [UInt8] {
@@ -47,7 +48,8 @@ struct StateRandom {
         slot.appliedRoutedOffset = self.extreme()
         if self.bool() {
             slot.appliedOrigin = SourcePosition(
-                topic: UInt16(self.int(0...1)), partition: Int32(truncatingIfNeeded: self.extreme()), offset: Int64(self.int(0...1_000)))
+                topic: UInt16(self.int(0...1)), partition: Int32(truncatingIfNeeded: self.extreme()),
+                offset: Int64(self.int(0...1_000)))
         }
         var at = now.steadyMillis - 2 * RollingBudget.windowMillis
         for _ in 0..<self.int(0...20) {
@@ -83,7 +85,8 @@ struct StateRandom {
         var layer = Layer()
         layer.blob = self.bytes(0...300)
         layer.source = SourcePosition(
-            topic: UInt16(self.int(0...1)), partition: Int32(truncatingIfNeeded: self.extreme()), offset: self.extreme())
+            topic: UInt16(self.int(0...1)), partition: Int32(truncatingIfNeeded: self.extreme()), offset: self.extreme()
+        )
         layer.timestampSeconds = self.seconds()
         layer.recordMillis = self.extreme()
         layer.expiresSeconds = self.bool() ? .max : self.seconds()
