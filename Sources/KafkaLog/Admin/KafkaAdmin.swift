@@ -1,46 +1,151 @@
-/// Asks and changes a cluster's topics. Every method blocks, at most about its limit.
+import CRDKafka
+
+/// Asks for and creates a cluster's topics. Every method blocks, at most about its limit.
 public final class KafkaAdmin: Sendable {
-    public init(_ settings: KafkaSettings, log: KafkaLogHandler? = nil) throws(KafkaError) { fatalError("not yet") }
+    private let client: ClientHandle
+
+    public init(_ settings: KafkaSettings, log: KafkaLogHandler? = nil) throws(KafkaError) {
+        let client = try ClientConfiguration.withoutGroup(settings)
+        self.client = try client.makeClient(log: log)
+    }
 
     /// The cluster's identifier; `nil` when unknown within `limit`.
-    public func clusterID(within limit: Duration) -> String? { fatalError("not yet") }
+    public func clusterID(within limit: Duration) -> String? { self.client.clusterID(within: limit) }
 
-    /// The topics that exist among `names` (all, when `nil`). Never creates one.
-    public func describeTopics(_ names: [String]?, within limit: Duration) throws(KafkaError) -> [TopicDescription] { fatalError("not yet") }
-
-    /// Creates topics; answers for each of them. `unsupportedFeature` is thrown by a broker without administration (the embedded one).
-    public func createTopics(_ topics: [NewTopic], within limit: Duration) throws(KafkaError) -> [TopicAnswer] { fatalError("not yet") }
-
-    /// Each topic's configuration, name to value (defaults included; a sensitive value is absent).
-    public func topicConfigurations(_ names: [String], within limit: Duration) throws(KafkaError) -> [String: [String: String]] { fatalError("not yet") }
-}
-
-/// A topic as the cluster's metadata shows it.
-public struct TopicDescription: Sendable, Hashable {
-    public var name: String
-    public var partitionCount: Int
-    /// Replicas of its first partition.
-    public var replicationFactor: Int
-}
-
-/// A topic to be created.
-public struct NewTopic: Sendable, Hashable {
-    public var name: String
-    public var partitionCount: Int
-    /// -1: the broker's default.
-    public var replicationFactor: Int
-    public var configuration: [String: String]
-    public init(name: String, partitionCount: Int, replicationFactor: Int = -1, configuration: [String: String] = [:]) {
-        self.name = name
-        self.partitionCount = partitionCount
-        self.replicationFactor = replicationFactor
-        self.configuration = configuration
+    /// The topics that exist among `names` (all, when `nil`), by name. Never creates one: it asks for the list of all topics, because asking
+    /// for one by name makes some brokers create it.
+    public func describeTopics(_ names: [String]? = nil, within limit: Duration) throws(KafkaError) -> [TopicDescription] {
+        var found: UnsafePointer<rd_kafka_metadata>?
+        let failure = rd_kafka_metadata(self.client.pointer, 1, nil, &found, limit.wholeMillis)
+        guard failure == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata = found else { throw KafkaError(failure) }
+        defer { rd_kafka_metadata_destroy(metadata) }
+        let wanted = names.map { Set($0) }
+        var topics: [TopicDescription] = []
+        for index in 0..<Int(metadata.pointee.topic_cnt) {
+            let topic = metadata.pointee.topics[index]
+            let name = String(cString: topic.topic)
+            guard wanted?.contains(name) ?? true, topic.err == RD_KAFKA_RESP_ERR_NO_ERROR else { continue }
+            topics.append(
+                TopicDescription(
+                    name: name, partitionCount: Int(topic.partition_cnt),
+                    replicationFactor: topic.partition_cnt > 0 ? Int(topic.partitions[0].replica_cnt) : 0))
+        }
+        return topics.sorted { $0.name < $1.name }
     }
-}
 
-/// The broker's answer for one topic.
-public struct TopicAnswer: Sendable, Hashable {
-    public var name: String
-    /// `nil`: done.
-    public var error: KafkaError?
+    /// Creates topics and waits for them to exist; answers for each. A topic that exists already is answered with `topicAlreadyExists` and not
+    /// touched. A broker without administration (the embedded one) makes the call throw `unsupportedFeature`.
+    public func createTopics(_ topics: [NewTopic], within limit: Duration) throws(KafkaError) -> [TopicAnswer] {
+        guard !topics.isEmpty else { return [] }
+        var requests: [OpaquePointer?] = []
+        defer { for request in requests { rd_kafka_NewTopic_destroy(request) } }
+        for topic in topics {
+            let reasonCapacity = 512
+            var reason = [CChar](repeating: 0, count: reasonCapacity)
+            guard
+                let request = rd_kafka_NewTopic_new(
+                    topic.name, Int32(clamping: topic.partitionCount), Int32(clamping: topic.replicationFactor), &reason, reasonCapacity)
+            else {
+                throw KafkaError(
+                    code: .invalidArgument, text: reason.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }, subject: .topic(topic.name))
+            }
+            requests.append(request)
+            for (name, value) in topic.configuration {
+                let failure = rd_kafka_NewTopic_set_config(request, name, value)
+                guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(failure, subject: .setting(name: name, value: value)) }
+            }
+        }
+        return try self.ask(
+            RD_KAFKA_ADMIN_OP_CREATETOPICS, within: limit,
+            { client, options, queue in rd_kafka_CreateTopics(client, &requests, requests.count, options, queue) },
+            { event throws(KafkaError) in
+                var count = 0
+                guard let result = rd_kafka_event_CreateTopics_result(event), let answers = rd_kafka_CreateTopics_result_topics(result, &count)
+                else { return [] }
+                return (0..<count).compactMap { answers[$0] }.map { answer in
+                    let name = String(cString: rd_kafka_topic_result_name(answer))
+                    let code = rd_kafka_topic_result_error(answer)
+                    guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return TopicAnswer(name: name, error: nil) }
+                    let text = rd_kafka_topic_result_error_string(answer).map { String(cString: $0) }
+                    return TopicAnswer(name: name, error: KafkaError(code, subject: .topic(name), text: text))
+                }
+            })
+    }
+
+    /// Each topic's settings, name to value (the broker's defaults included; what the broker calls sensitive is absent).
+    public func topicConfigurations(_ names: [String], within limit: Duration) throws(KafkaError) -> [String: [String: String]] {
+        guard !names.isEmpty else { return [:] }
+        var resources: [OpaquePointer?] = names.map { rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0) }
+        defer { for resource in resources { rd_kafka_ConfigResource_destroy(resource) } }
+        return try self.ask(
+            RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, within: limit,
+            { client, options, queue in rd_kafka_DescribeConfigs(client, &resources, resources.count, options, queue) },
+            { event throws(KafkaError) in
+                var count = 0
+                guard let result = rd_kafka_event_DescribeConfigs_result(event),
+                    let answers = rd_kafka_DescribeConfigs_result_resources(result, &count)
+                else { return [:] }
+                var configurations: [String: [String: String]] = [:]
+                for answer in (0..<count).compactMap({ answers[$0] }) {
+                    let name = String(cString: rd_kafka_ConfigResource_name(answer))
+                    let code = rd_kafka_ConfigResource_error(answer)
+                    guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
+                        throw KafkaError(code, subject: .topic(name), text: rd_kafka_ConfigResource_error_string(answer).map { String(cString: $0) })
+                    }
+                    configurations[name] = Self.entries(of: answer)
+                }
+                return configurations
+            })
+    }
+
+    private static func entries(of resource: OpaquePointer) -> [String: String] {
+        var count = 0
+        guard let entries = rd_kafka_ConfigResource_configs(resource, &count) else { return [:] }
+        var values: [String: String] = [:]
+        for entry in (0..<count).compactMap({ entries[$0] }) where rd_kafka_ConfigEntry_is_sensitive(entry) == 0 {
+            guard let value = rd_kafka_ConfigEntry_value(entry) else { continue }
+            values[String(cString: rd_kafka_ConfigEntry_name(entry))] = String(cString: value)
+        }
+        return values
+    }
+
+    /// A cluster without administration names no broker of its own as the controller (librdkafka's mock cluster names 0 and counts from 1), and
+    /// librdkafka would wait for it in vain.
+    private func requireController(within limit: Duration) throws(KafkaError) {
+        let controller = rd_kafka_controllerid(self.client.pointer, limit.wholeMillis)
+        guard controller >= 0 else { throw KafkaError(code: .timedOut, text: "the cluster named no controller in time") }
+        var found: UnsafePointer<rd_kafka_metadata>?
+        let failure = rd_kafka_metadata(self.client.pointer, 1, nil, &found, limit.wholeMillis)
+        guard failure == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata = found else { throw KafkaError(failure) }
+        defer { rd_kafka_metadata_destroy(metadata) }
+        guard (0..<Int(metadata.pointee.broker_cnt)).contains(where: { metadata.pointee.brokers[$0].id == controller }) else {
+            throw KafkaError(code: .unsupportedFeature, text: "the cluster has no controller to ask: it offers no administration, as the embedded one does not")
+        }
+    }
+
+    /// Sends one admin request and waits for its event.
+    private func ask<Answer>(
+        _ operation: rd_kafka_admin_op_t, within limit: Duration, _ send: (OpaquePointer, OpaquePointer?, OpaquePointer) -> Void,
+        _ read: (OpaquePointer) throws(KafkaError) -> Answer
+    ) throws(KafkaError) -> Answer {
+        try self.requireController(within: limit)
+        let options = rd_kafka_AdminOptions_new(self.client.pointer, operation)
+        defer { rd_kafka_AdminOptions_destroy(options) }
+        let reasonCapacity = 512
+        var reason = [CChar](repeating: 0, count: reasonCapacity)
+        _ = rd_kafka_AdminOptions_set_request_timeout(options, limit.wholeMillis, &reason, reasonCapacity)
+        if operation == RD_KAFKA_ADMIN_OP_CREATETOPICS {
+            // How long the controller may wait until every broker knows the topic.
+            _ = rd_kafka_AdminOptions_set_operation_timeout(options, limit.wholeMillis, &reason, reasonCapacity)
+        }
+        let answers = KafkaQueue(rd_kafka_queue_new(self.client.pointer))
+        send(self.client.pointer, options, answers.pointer)
+        guard let event = rd_kafka_queue_poll(answers.pointer, (limit + .seconds(1)).wholeMillis) else { throw KafkaError(code: .timedOut) }
+        defer { rd_kafka_event_destroy(event) }
+        let failure = rd_kafka_event_error(event)
+        guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else {
+            throw KafkaError(failure, text: rd_kafka_event_error_string(event).map { String(cString: $0) })
+        }
+        return try read(event)
+    }
 }

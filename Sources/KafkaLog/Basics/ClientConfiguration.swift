@@ -12,6 +12,17 @@ struct ClientConfiguration: ~Copyable {
 
     deinit { rd_kafka_conf_destroy(self.pointer) }
 
+    /// For a client that reads or asks but joins no group: `group.…` properties are left out.
+    static func withoutGroup(_ settings: KafkaSettings) throws(KafkaError) -> ClientConfiguration {
+        var client = ClientConfiguration(role: .consumer)
+        try client.apply(ConsumerConfiguration.defaults)
+        try client.apply(KafkaSettings(settings.properties.filter { !$0.name.hasPrefix("group.") }))
+        try client.set("enable.auto.commit", "false")
+        try client.set("enable.auto.offset.store", "false")
+        try client.set("auto.offset.reset", "error")
+        return client
+    }
+
     /// Every property in order; refuses those of `fixedProperties`.
     mutating func apply(_ settings: KafkaSettings) throws(KafkaError) {
         for property in settings.properties {

@@ -32,7 +32,7 @@ public final class PartitionAssignment: Sendable {
     /// Begins fetching. From any thread, once; returns at once.
     ///
     /// - Parameter start: where each partition begins; `nil`: where the group committed (without a commit, the reader reports
-    ///   `PartitionFailure.offsetOutOfRange`).
+    ///   `PartitionFailure.noCommittedOffset`).
     /// - Returns: `false` when it came too late: the partitions were taken away, or started by the consumer itself meanwhile.
     @discardableResult
     public func complete(_ start: (TopicPartition) -> LogStart?) -> Bool {

@@ -1,10 +1,12 @@
 import CRDKafka
 import Synchronization
 
-/// What stopped a partition from being read. Nothing more comes from the reader after `offsetOutOfRange`.
+/// What stopped a partition from being read. Nothing more comes from the reader after the first two.
 public enum PartitionFailure: Sendable, Hashable {
     /// The wanted position is not in the log any more, or not yet: retention or truncation cut it, or the topic is another one.
     case offsetOutOfRange(TopicPartitionOffset, text: String)
+    /// The partition was started at its committed offset, and the group never committed one.
+    case noCommittedOffset(TopicPartition)
     /// Anything else about this partition; `isRetriable` says whether librdkafka goes on by itself.
     case failed(TopicPartition, KafkaError)
 }
@@ -125,7 +127,8 @@ extension PartitionFailure {
     init(_ message: rd_kafka_message_t, topicPartition: TopicPartition, text: UnsafePointer<CChar>?) {
         let text = text.map { String(cString: $0) }
         if message.err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET || message.err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE {
-            self = .offsetOutOfRange(
+            // A negative number is one of librdkafka's logical offsets: it had no position to begin with.
+            self = message.offset < 0 ? .noCommittedOffset(topicPartition) : .offsetOutOfRange(
                 TopicPartitionOffset(topic: topicPartition.topic, partition: topicPartition.partition, offset: message.offset),
                 text: text ?? "the offset is outside the log")
         } else {

@@ -9,12 +9,7 @@ public final class KafkaLogReader: Sendable {
 
     /// Checks the settings and makes the client. `group.…` properties are ignored.
     public init(_ settings: KafkaSettings, log: KafkaLogHandler? = nil) throws(KafkaError) {
-        var client = ClientConfiguration(role: .consumer)
-        try client.apply(ConsumerConfiguration.defaults)
-        try client.apply(KafkaSettings(settings.properties.filter { !$0.name.hasPrefix("group.") }))
-        try client.set("enable.auto.commit", "false")
-        try client.set("enable.auto.offset.store", "false")
-        try client.set("auto.offset.reset", "error")
+        var client = try ClientConfiguration.withoutGroup(settings)
         // The end of the log tells that offsets which compaction or control records took will not come any more.
         try client.set("enable.partition.eof", "true")
         self.client = try client.makeClient(log: log)
@@ -69,6 +64,7 @@ public final class KafkaLogReader: Sendable {
             let result = section.read(max: 1_000, waiting: .milliseconds(10)) { records.append(OwnedRecord($0)) }
             switch result.failure {
             case .offsetOutOfRange(let position, let text): throw KafkaError(code: .autoOffsetReset, text: text, subject: .position(position))
+            case .noCommittedOffset(let partition): throw KafkaError(code: .autoOffsetReset, subject: .partition(partition))
             case .failed(_, let error) where !error.isRetriable: throw error
             case .failed, nil: break
             }

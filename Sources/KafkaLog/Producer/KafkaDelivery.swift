@@ -32,7 +32,14 @@ public struct KafkaDelivery: ~Copyable {
     public var isPossiblyPersisted: Bool { rd_kafka_message_status(self.message) != RD_KAFKA_MSG_STATUS_NOT_PERSISTED }
 
     /// Milliseconds since 1970, as produced.
-    public var timestampMillis: Int64 { rd_kafka_message_timestamp(self.message, nil) }
+    public var timestampMillis: Int64 {
+        // librdkafka tells the time of messages without error only. The message is ours alone until its event is destroyed.
+        let message = UnsafeMutablePointer(mutating: self.message)
+        let failure = message.pointee.err
+        message.pointee.err = RD_KAFKA_RESP_ERR_NO_ERROR
+        defer { message.pointee.err = failure }
+        return rd_kafka_message_timestamp(message, nil)
+    }
     public var hasKey: Bool { self.message.pointee.key != nil }
     public var hasValue: Bool { self.message.pointee.payload != nil }
 

@@ -1,0 +1,84 @@
+import CRDKafka
+import Synchronization
+
+/// Owns librdkafka's mock cluster and the client it lives in.
+final class MockCluster: Sendable {
+    let bootstrap: String
+    let brokerCount: Int
+    private let client: ClientHandle
+    private let state: Mutex<State>
+
+    /// The mock's pointer.
+    ///
+    /// `@unchecked Sendable`: used under the lock only. Its functions may be called from any thread, but not while it is destroyed.
+    private struct State: ~Copyable, @unchecked Sendable {
+        var mock: OpaquePointer?
+        var topics: Set<String> = []
+    }
+
+    init(brokerCount: Int, log: KafkaLogHandler?) throws(KafkaError) {
+        var client = ClientConfiguration(role: .producer)
+        try client.set("client.id", "mailboat-embedded")
+        self.client = try client.makeClient(log: log)
+        guard let mock = rd_kafka_mock_cluster_new(self.client.pointer, Int32(brokerCount)) else {
+            throw KafkaError(code: .transport, text: "librdkafka could not start its mock cluster (no free port on 127.0.0.1?)")
+        }
+        self.bootstrap = String(cString: rd_kafka_mock_cluster_bootstraps(mock))
+        self.brokerCount = brokerCount
+        self.state = Mutex(State(mock: mock))
+    }
+
+    deinit { self.stop() }
+
+    func createTopic(_ topic: EmbeddedKafka.Topic) throws(KafkaError) {
+        guard (1...EmbeddedKafka.partitionCountMax).contains(topic.partitionCount) else {
+            throw KafkaError(
+                code: .invalidArgument, text: "a topic has 1 to \(EmbeddedKafka.partitionCountMax) partitions, not \(topic.partitionCount)",
+                subject: .topic(topic.name))
+        }
+        guard !topic.name.isEmpty, topic.name.utf8.count <= 249 else {
+            throw KafkaError(code: .invalidArgument, text: "a topic name has 1 to 249 bytes", subject: .topic(topic.name))
+        }
+        let failure = self.state.withLock { state -> rd_kafka_resp_err_t in
+            guard let mock = state.mock else { return RD_KAFKA_RESP_ERR__DESTROY }
+            guard state.topics.insert(topic.name).inserted else { return RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS }
+            return rd_kafka_mock_topic_create(mock, topic.name, Int32(topic.partitionCount), Int32(min(3, self.brokerCount)))
+        }
+        guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(failure, subject: .topic(topic.name)) }
+    }
+
+    func forEachBroker(_ broker: Int32?, _ body: (OpaquePointer, Int32) -> rd_kafka_resp_err_t) {
+        self.state.withLock { state in
+            guard let mock = state.mock else { return }
+            if let broker {
+                _ = body(mock, broker)
+            } else {
+                for broker in 1...Int32(self.brokerCount) { _ = body(mock, broker) }
+            }
+        }
+    }
+
+    func failRequests(apiKey: Int16, code: KafkaError.Code, count: Int) {
+        guard count > 0 else { return }
+        let errors = [rd_kafka_resp_err_t](repeating: rd_kafka_resp_err_t(rawValue: code.rawValue), count: count)
+        self.state.withLock { state in
+            guard let mock = state.mock else { return }
+            rd_kafka_mock_push_request_errors_array(mock, apiKey, errors.count, errors)
+        }
+    }
+
+    func clearFailures(apiKey: Int16) {
+        self.state.withLock { state in
+            guard let mock = state.mock else { return }
+            rd_kafka_mock_clear_request_errors(mock, apiKey)
+        }
+    }
+
+    func stop() {
+        self.state.withLock { state in
+            guard let mock = state.mock else { return }
+            state.mock = nil
+            rd_kafka_mock_cluster_destroy(mock)
+        }
+    }
+}

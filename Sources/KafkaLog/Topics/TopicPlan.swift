@@ -1,0 +1,120 @@
+/// The topics a deployment needs: which of them to create, and what is wrong with those that exist. Decides; asks nobody.
+public struct TopicPlan: Sendable {
+    public struct Topic: Sendable, Hashable {
+        public var name: String
+        public var role: TopicRole
+        public init(_ name: String, _ role: TopicRole) {
+            self.name = name
+            self.role = role
+        }
+    }
+
+    public var topics: [Topic]
+    /// For topics to be created when no co-partitioned one exists yet. An existing count is never changed.
+    public var partitionCount: Int
+    /// Copies of each partition, for topics to be created and expected of those that exist.
+    public var replicationFactor: Int
+    /// Copies that must have a record before it counts as written.
+    public var inSyncReplicasMin: Int
+
+    /// - Parameter inSyncReplicasMin: `nil`: one less than `replicationFactor`, so that one broker may be away, but at least 1.
+    public init(topics: [Topic], partitionCount: Int = 64, replicationFactor: Int = 3, inSyncReplicasMin: Int? = nil) {
+        self.topics = topics
+        self.partitionCount = partitionCount
+        self.replicationFactor = replicationFactor
+        self.inSyncReplicasMin = inSyncReplicasMin ?? max(1, replicationFactor - 1)
+    }
+
+    /// The count that co-partitioned topics have: the first input topic's, or another one's when there is no input topic yet.
+    public func coPartitionCount(existing: [TopicDescription]) -> Int? {
+        let counts = Dictionary(existing.map { ($0.name, $0.partitionCount) }, uniquingKeysWith: { first, _ in first })
+        return self.topics.filter(\.role.isCoPartitioned).sorted { $0.role == .events && $1.role != .events }.compactMap { counts[$0.name] }.first
+    }
+
+    /// What is missing, with every setting it needs.
+    public func missing(existing: [TopicDescription]) -> [NewTopic] {
+        let names = Set(existing.map(\.name))
+        let coPartitionCount = self.coPartitionCount(existing: existing) ?? self.partitionCount
+        return self.topics.filter { !names.contains($0.name) }.map { topic in
+            var configuration = Dictionary(topic.role.rules.map { ($0.name, $0.createdValue) }, uniquingKeysWith: { first, _ in first })
+            configuration["min.insync.replicas"] = String(self.inSyncReplicasMin)
+            return NewTopic(
+                name: topic.name, partitionCount: topic.role.isCoPartitioned ? coPartitionCount : self.partitionCount,
+                replicationFactor: self.replicationFactor, configuration: configuration)
+        }
+    }
+
+    /// Looks at every topic of the plan.
+    /// - Parameter configurations: settings by topic; `nil`: the cluster does not tell, and the findings say so.
+    public func check(existing: [TopicDescription], configurations: [String: [String: String]]?) -> [TopicFinding] {
+        let described = Dictionary(existing.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let coPartitionCount = self.coPartitionCount(existing: existing)
+        return self.topics.flatMap { topic -> [TopicFinding] in
+            guard let found = described[topic.name] else {
+                return [
+                    TopicFinding(
+                        topic: topic.name, setting: "exists", value: "no", expected: "yes", reason: "'mailboat topics create' makes it", verdict: .wrong)
+                ]
+            }
+            var findings = [self.partitions(topic, found, coPartitionCount), self.replication(topic, found, isKnown: configurations != nil)]
+            let values = configurations.map { $0[topic.name] ?? [:] }
+            findings.append(self.inSyncReplicas(topic, values))
+            findings += topic.role.rules.map { Self.finding(topic, $0, values) }
+            return findings
+        }
+    }
+
+    private func partitions(_ topic: Topic, _ found: TopicDescription, _ coPartitionCount: Int?) -> TopicFinding {
+        let wanted = topic.role.isCoPartitioned ? coPartitionCount : nil
+        return TopicFinding(
+            topic: topic.name, setting: "partitions", value: String(found.partitionCount), expected: wanted.map { String($0) } ?? "any",
+            reason: wanted == nil ? "" : "events, routed and state have the same count", verdict: wanted ?? found.partitionCount == found.partitionCount ? .right : .wrong)
+    }
+
+    private func replication(_ topic: Topic, _ found: TopicDescription, isKnown: Bool) -> TopicFinding {
+        TopicFinding(
+            topic: topic.name, setting: "replication", value: String(found.replicationFactor), expected: "at least \(self.replicationFactor)",
+            reason: "a broker that is lost takes nothing with it",
+            verdict: !isKnown ? .unknown : found.replicationFactor >= self.replicationFactor ? .right : .poor)
+    }
+
+    private func inSyncReplicas(_ topic: Topic, _ values: [String: String]?) -> TopicFinding {
+        let rule = TopicRule.atLeast(
+            "min.insync.replicas", Int64(self.inSyncReplicasMin), .advised, created: Int64(self.inSyncReplicasMin),
+            "an acknowledged record is on this many brokers")
+        return Self.finding(topic, rule, values)
+    }
+
+    private static func finding(_ topic: Topic, _ rule: TopicRule, _ values: [String: String]?) -> TopicFinding {
+        let value = values?[rule.name]
+        let verdict: TopicFinding.Verdict =
+            switch value {
+            case nil: .unknown
+            case let value? where rule.accepts(value): .right
+            case _?: rule.weight == .required ? .wrong : .poor
+            }
+        return TopicFinding(
+            topic: topic.name, setting: rule.name, value: value ?? "?", expected: rule.expected, reason: rule.reason, verdict: verdict)
+    }
+}
+
+/// One line of a topic check.
+public struct TopicFinding: Sendable, Hashable {
+    public enum Verdict: String, Sendable, Hashable, CaseIterable {
+        case right = "ok"
+        /// The cluster did not say.
+        case unknown = "not checked"
+        /// Works, but worse.
+        case poor = "warning"
+        /// A promise does not hold.
+        case wrong = "error"
+    }
+
+    public var topic: String
+    public var setting: String
+    public var value: String
+    public var expected: String
+    /// Why it is expected; may be empty.
+    public var reason: String
+    public var verdict: Verdict
+}

@@ -1,0 +1,69 @@
+/// One topic setting that Mailboat cares about: what it is created with, and what is acceptable in a topic that exists.
+public struct TopicRule: Sendable, Hashable {
+    public enum Weight: Sendable, Hashable {
+        /// A promise rests on it.
+        case required
+        /// It works without, but worse.
+        case advised
+    }
+
+    enum Acceptable: Sendable, Hashable {
+        case anything
+        case equal(String)
+        case atLeast(Int64)
+        case atMost(Int64)
+    }
+
+    static let minuteMillis: Int64 = 60_000
+    static let dayMillis: Int64 = 86_400_000
+
+    /// Kafka's name of the setting.
+    public let name: String
+    public let weight: Weight
+    /// What `topics create` sets.
+    public let createdValue: String
+    /// Why, in a few words.
+    public let reason: String
+    let acceptable: Acceptable
+
+    static func cleanupPolicy(_ policy: String) -> TopicRule {
+        let reason = policy == "compact" ? "the newest record of every key is kept for good" : "old records go"
+        return TopicRule(name: "cleanup.policy", weight: .required, createdValue: policy, reason: reason, acceptable: .equal(policy))
+    }
+
+    static func equal(_ name: String, _ value: String, _ weight: Weight, _ reason: String) -> TopicRule {
+        TopicRule(name: name, weight: weight, createdValue: value, reason: reason, acceptable: .equal(value))
+    }
+
+    static func atLeast(_ name: String, _ low: Int64, _ weight: Weight, created: Int64, _ reason: String) -> TopicRule {
+        TopicRule(name: name, weight: weight, createdValue: String(created), reason: reason, acceptable: .atLeast(low))
+    }
+
+    static func atMost(_ name: String, _ high: Int64, created: Int64, _ reason: String) -> TopicRule {
+        TopicRule(name: name, weight: .advised, createdValue: String(created), reason: reason, acceptable: .atMost(high))
+    }
+
+    static func created(_ name: String, _ value: String, _ reason: String) -> TopicRule {
+        TopicRule(name: name, weight: .advised, createdValue: value, reason: reason, acceptable: .anything)
+    }
+
+    /// Whether a topic with this value will do. In Kafka -1 means no bound, so it is more than any number.
+    func accepts(_ value: String) -> Bool {
+        switch self.acceptable {
+        case .anything: true
+        case .equal(let wanted): value == wanted
+        case .atLeast(let low): Int64(value).map { $0 == -1 || $0 >= low } ?? false
+        case .atMost(let high): Int64(value).map { $0 != -1 && $0 <= high } ?? false
+        }
+    }
+
+    /// As shown beside the value found.
+    public var expected: String {
+        switch self.acceptable {
+        case .anything: "any (created with \(self.createdValue))"
+        case .equal(let wanted): wanted
+        case .atLeast(let low): "at least \(low)"
+        case .atMost(let high): "at most \(high)"
+        }
+    }
+}

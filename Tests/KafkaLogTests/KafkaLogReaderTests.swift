@@ -1,0 +1,66 @@
+import KafkaLog
+import Synchronization
+import Testing
+
+struct KafkaLogReaderTests {
+    @Test func aSectionEndsWhereItWasToldTo() async throws {
+        let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 2)])
+        try TestWriter(kafka.settings).write(100, to: "t", partition: 1)
+        let reader = try KafkaLogReader(kafka.settings)
+        let partition = TopicPartition(topic: "t", partition: 1)
+        let progress = Progress()
+        let section = try reader.open(partition, from: .offset(10), upTo: 60)
+        #expect(throws: KafkaError.self) { try reader.open(partition, from: .beginning) }
+        let offsets = Mutex<[Int64]>([])
+        let isFinished = Mutex(false)
+        section.onReadable { progress.made() }
+        #expect(
+            await progress.wait {
+                var result = section.read(max: 7) { record in offsets.withLock { $0.append(record.offset) } }
+                while result.mayHaveMore { result = section.read(max: 7) { record in offsets.withLock { $0.append(record.offset) } } }
+                isFinished.withLock { $0 = result.isFinished }
+                return result.isFinished
+            })
+        #expect(offsets.withLock { $0 } == Array(10..<60))
+        section.close()
+        let again = try reader.open(partition, from: .end)
+        again.close()
+    }
+
+    @Test func anEmptySectionIsFinishedAtOnceAndALogEndIsKnown() async throws {
+        let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
+        let reader = try KafkaLogReader(kafka.settings)
+        let partition = TopicPartition(topic: "t", partition: 0)
+        let section = try reader.open(partition, from: .beginning, upTo: 0)
+        #expect(section.read(max: 10) { _ in }.isFinished)
+        section.close()
+        let progress = Progress()
+        let waiting = try reader.open(partition, from: .beginning, upTo: 1)
+        waiting.onReadable { progress.made() }
+        try TestWriter(kafka.settings).write(1, to: "t", partition: 0)
+        #expect(await progress.wait { waiting.read(max: 10) { _ in }.isFinished })
+        let positions = try await NamedThread.run("test") { Result { try reader.positions(of: [partition], within: .seconds(5)) } }.get()
+        #expect(positions == [PartitionPositions(topicPartition: partition, committed: nil, lowOffset: 0, endOffset: 1)])
+    }
+
+    @Test func anOffsetOutsideTheLogIsReportedWithItsPlace() async throws {
+        let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
+        try TestWriter(kafka.settings).write(5, to: "t", partition: 0)
+        let progress = Progress()
+        let section = try KafkaLogReader(kafka.settings).open(.init(topic: "t", partition: 0), from: .offset(1_000))
+        section.onReadable { progress.made() }
+        let failure = Mutex<PartitionFailure?>(nil)
+        #expect(
+            await progress.wait {
+                let found = section.read(max: 10) { _ in }.failure
+                failure.withLock { $0 = found ?? $0 }
+                return found != nil
+            })
+        guard case .offsetOutOfRange(let position, let text)? = failure.withLock({ $0 }) else {
+            Issue.record("reported as \(String(describing: failure.withLock { $0 }))")
+            return
+        }
+        #expect(position == TopicPartitionOffset(topic: "t", partition: 0, offset: 1_000))
+        #expect(!text.isEmpty)
+    }
+}

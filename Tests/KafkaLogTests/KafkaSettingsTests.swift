@@ -1,0 +1,61 @@
+import KafkaLog
+import Testing
+
+struct KafkaSettingsTests {
+    @Test(arguments: KafkaSettings.Role.allCases)
+    func defaultsAreAccepted(role: KafkaSettings.Role) throws {
+        try KafkaSettings(bootstrap: "broker:9092").validate(for: role)
+        try ConsumerConfiguration.defaults.validate(for: .consumer)
+        try ProducerConfiguration.defaults.validate(for: .producer)
+    }
+
+    @Test(arguments: [
+        ("linger.ms", "soon", "Invalid value"), ("no.such.property", "1", "No such configuration property"), ("compression.codec", "zip", "zip"),
+        ("session.timeout.ms", "-3", "session.timeout.ms"),
+    ])
+    func anUnacceptablePropertyIsNamedWithItsValueAndTheReason(name: String, value: String, reason: String) {
+        let error = #expect(throws: KafkaError.self) { try KafkaSettings([.init(name, value)]).validate(for: .producer) }
+        #expect(error?.subject == .setting(name: name, value: value))
+        #expect(error?.description.contains(name) == true)
+        #expect(error?.description.contains(value) == true)
+        #expect(error?.text.contains(reason) == true)
+    }
+
+    @Test(arguments: [
+        "enable.auto.commit", "enable.auto.offset.store", "auto.offset.reset", "group.id", "enable.idempotence", "acks",
+        "delivery.report.only.error",
+    ])
+    func propertiesThatPromisesRestOnCannotBeSet(name: String) {
+        let error = #expect(throws: KafkaError.self) { try KafkaSettings([.init(name, "true")]).validate(for: .producer) }
+        #expect(error?.subject == .setting(name: name, value: "true"))
+    }
+
+    @Test(arguments: [
+        "sasl.password", "ssl.key.password", "ssl.keystore.password", "sasl.oauthbearer.client.secret", "ssl.key.pem", "sasl.oauthbearer.config",
+        "sasl.username",
+    ])
+    func secretsAreNeverShown(name: String) {
+        let secret = "hunter2-very-secret"
+        let settings = KafkaSettings([.init("bootstrap.servers", "b:1"), .init(name, secret)])
+        var dumped = ""
+        dump(settings, to: &dumped)
+        dump(ConsumerConfiguration(settings: settings, groupID: "g", driverTopic: "t"), to: &dumped)
+        dump(settings.properties, to: &dumped)
+        for text in ["\(settings)", String(reflecting: settings), "\(settings.properties)", dumped] { #expect(!text.contains(secret)) }
+        #expect("\(settings)".contains("bootstrap.servers=b:1"))
+    }
+
+    @Test func aSecretThatIsRefusedIsNotShownEither() {
+        let secret = "hunter2\u{1}"
+        let settings = KafkaSettings([.init("sasl.password.typo", secret)])
+        let error = #expect(throws: KafkaError.self) { try settings.validate(for: .consumer) }
+        #expect(error?.description.contains("hunter2") == false)
+        #expect(error?.description.contains("sasl.password.typo") == true)
+    }
+
+    @Test func laterPropertiesWin() {
+        let settings = KafkaSettings(bootstrap: "a:1").appending(KafkaSettings(bootstrap: "b:2"))
+        #expect(settings["bootstrap.servers"] == "b:2")
+        #expect(settings["nothing"] == nil)
+    }
+}
