@@ -22,7 +22,6 @@ struct HeaderEncoderTests {
         settings.checksMessages = false
         settings.headerTableByteCount = [0, 40, 300, 4_096, 65_536].randomElement(using: &random)!
         let pipe = HTTP2Pipe(server: settings, seed: seed, chunkMax: 700)
-        // More templates than the encoder keeps plans for.
         let templates = (0..<50).map { _ in
             HTTP2HeaderTemplate(
                 Self.pseudo

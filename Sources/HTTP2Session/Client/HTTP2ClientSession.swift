@@ -188,15 +188,15 @@ public final class HTTP2ClientSession {
     /// Resets a stream we opened, with CANCEL or another code, and gives its final event at once: `.resetLocally`, or `.requestIncomplete`
     /// when the request had not wholly left. Its credit is free when RST_STREAM has been serialised. An unknown or finished stream id is ignored.
     public func reset(streamID: Int32, errorCode: HTTP2ErrorCode = .cancel) {
-        // A request still queued is not known to nghttp2 as a stream: look through the slots. Resets are rare.
-        for index in 0..<self.state.pointee.streams.count {
-            let slot = self.state.pointee.streams[index]
-            guard slot.pointee.isInUse, slot.pointee.streamID == streamID else { continue }
-            if self.state.pointee.resetLocally(slot, errorCode) {
-                nghttp2_submit_rst_stream(self.session, 0, streamID, errorCode.rawValue)
-            }
-            return
-        }
+        // A request still queued is not known to nghttp2 as a stream: then look through the slots.
+        let known = slotIndex(nghttp2_session_get_stream_user_data(self.session, streamID))
+        guard let index = known ?? self.state.pointee.streams.firstIndex(where: { $0.streamID == streamID }) else { return }
+        self.reset(self.state.pointee.streams[index], errorCode)
+    }
+
+    private func reset(_ slot: UnsafeMutablePointer<ClientStream>, _ errorCode: HTTP2ErrorCode) {
+        guard self.state.pointee.resetLocally(slot, errorCode) else { return }
+        nghttp2_submit_rst_stream(self.session, 0, slot.pointee.streamID, errorCode.rawValue)
     }
 
     /// Takes back the requests of which something has not left yet, as after a drop of the peer's stream limit: each gets `.requestIncomplete`
@@ -205,10 +205,7 @@ public final class HTTP2ClientSession {
         for index in 0..<self.state.pointee.streams.count {
             let slot = self.state.pointee.streams[index]
             guard slot.pointee.isInUse, slot.pointee.requestEnd == nil else { continue }
-            let streamID = slot.pointee.streamID
-            if self.state.pointee.resetLocally(slot, .cancel) {
-                nghttp2_submit_rst_stream(self.session, 0, streamID, HTTP2ErrorCode.cancel.rawValue)
-            }
+            self.reset(slot, .cancel)
         }
     }
 

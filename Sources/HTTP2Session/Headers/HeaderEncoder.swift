@@ -4,8 +4,8 @@
 /// the same for 45 minutes. So nghttp2 is given requests without fields, keeps all its state (streams, windows, order, limits), and the HEADERS
 /// frame it makes is replaced by one of ours. It is the only compressor of its direction, so the peer's table follows it alone.
 struct HeaderEncoder {
-    /// Templates kept at most while none of their messages waits; past it the one least recently added gives way.
-    static let plansMax = 32
+    /// Templates whose plans are kept; past it one that no message waits for gives way. A hundred apps at two priorities fit.
+    static let plansMax = 256
     /// The largest frame every peer takes (RFC 9113 §4.2); a longer block goes on in CONTINUATION frames.
     private static let frameByteCountMax = 16_384
     private static let frameHeaderByteCount = 9
@@ -15,6 +15,8 @@ struct HeaderEncoder {
 
     private var table = HeaderTable()
     private var plans = SlotTable<HeaderPlan>()
+    /// Where the plan of a template lies. The plan holds the template, so an identifier stays its own.
+    private var places: [ObjectIdentifier: Int] = [:]
     private var recentPlan = -1
     private var nextVictim = 0
     private var block: [UInt8] = []
@@ -31,7 +33,7 @@ struct HeaderEncoder {
     }
 
     private mutating func find(_ template: HTTP2HeaderTemplate) -> Int {
-        for index in 0..<self.plans.count where self.plans[index].pointee.template === template { return index }
+        if let index = self.places[ObjectIdentifier(template)] { return index }
         // Reuse the place of a template that no message waits for; add one when all are waited for.
         var index = -1
         if self.plans.count >= Self.plansMax {
@@ -44,7 +46,9 @@ struct HeaderEncoder {
             }
         }
         if index < 0 { index = self.plans.take() }
+        if let old = self.plans[index].pointee.template { self.places[ObjectIdentifier(old)] = nil }
         self.plans[index].pointee.begin(template)
+        self.places[ObjectIdentifier(template)] = index
         return index
     }
 

@@ -36,6 +36,11 @@ struct SlotTable<Slot: StreamSlot> {
         self.unused.append(Int32(truncatingIfNeeded: index))
     }
 
+    /// The slot in use that `matches`, looked for among all.
+    func firstIndex(where matches: (Slot) -> Bool) -> Int? {
+        (0..<self.count).first { self[$0].pointee.isInUse && matches(self[$0].pointee) }
+    }
+
     private mutating func grow() {
         let capacity = max(16, self.capacity * 2)
         let slots = UnsafeMutablePointer<Slot>.allocate(capacity: capacity)
