@@ -1,4 +1,5 @@
-/// An HTTP/2 error code, as RST_STREAM and GOAWAY carry it (RFC 9113 §7). A code this list does not name is kept as it came.
+/// An HTTP/2 error code, as RST_STREAM and GOAWAY carry it (RFC 9113 §7). A code this list does not name is kept as it
+/// came.
 public struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable {
     public var rawValue: UInt32
 

@@ -1,6 +1,7 @@
 import COpenSSL
 
-/// OpenSSL's error queue, which is one per thread and keeps what nobody read: cleared before each call whose result is looked at.
+/// OpenSSL's error queue, which is one per thread and keeps what nobody read: cleared before each call whose result is
+/// looked at.
 enum OpenSSLError {
     static func clear() { ERR_clear_error() }
 

@@ -10,7 +10,9 @@ enum PEM {
     private static func reading<Result>(_ pem: [UInt8], _ body: (OpaquePointer) -> Result?) -> Result? {
         OpenSSLError.clear()
         return pem.withUnsafeBytes { bytes in
-            guard bytes.count > 0, let count = Int32(exactly: bytes.count), let bio = BIO_new_mem_buf(bytes.baseAddress, count) else {
+            guard bytes.count > 0, let count = Int32(exactly: bytes.count),
+                let bio = BIO_new_mem_buf(bytes.baseAddress, count)
+            else {
                 return nil
             }
             defer { BIO_free(bio) }
@@ -30,7 +32,9 @@ enum PEM {
     static func readCertificates(_ pem: [UInt8]) -> [OpaquePointer] {
         self.reading(pem) { bio in
             var certificates: [OpaquePointer] = []
-            while let certificate = PEM_read_bio_X509(bio, nil, refusePassword, nil) { certificates.append(certificate) }
+            while let certificate = PEM_read_bio_X509(bio, nil, refusePassword, nil) {
+                certificates.append(certificate)
+            }
             // The end of the text is an error too; anything else means that a certificate could not be read.
             let reason = OpenSSLError.take().reason
             guard reason == PEM_R_NO_START_LINE else {

@@ -1,7 +1,7 @@
 import COpenSSL
 
-/// Where OpenSSL reads ciphertext from and writes it to: the other end of a session's BIO. Lives behind a pointer, because OpenSSL calls back
-/// while the session is in a call to it.
+/// Where OpenSSL reads ciphertext from and writes it to: the other end of a session's BIO. Lives behind a pointer,
+/// because OpenSSL calls back while the session is in a call to it.
 struct TLSBytes {
     /// Capacity kept after a burst has been taken.
     static let capacityKeptMax = 1 << 20
@@ -13,14 +13,16 @@ struct TLSBytes {
     /// Bytes at the front of `output` that were taken already.
     var outputTaken = 0
 
-    /// A BIO over plain memory of ours. OpenSSL's own memory BIO would copy once more each way, and wipe what it copied.
+    /// A BIO over plain memory of ours. OpenSSL's own memory BIO would copy once more each way, and wipe what it
+    /// copied.
     ///
     /// `nonisolated(unsafe)`: made once, never changed afterwards.
     nonisolated(unsafe) static let method: OpaquePointer = {
         let method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "bytes")!
         BIO_meth_set_read(method) { bio, buffer, byteCount in
             mailboat_BIO_clear_retry_flags(bio)
-            guard let bytes = BIO_get_data(bio)?.assumingMemoryBound(to: TLSBytes.self), let buffer, byteCount > 0 else { return 0 }
+            guard let bytes = BIO_get_data(bio)?.assumingMemoryBound(to: TLSBytes.self), let buffer, byteCount > 0
+            else { return 0 }
             guard let input = bytes.pointee.input, input.count > 0 else {
                 mailboat_BIO_set_retry_read(bio)
                 return -1
@@ -32,7 +34,8 @@ struct TLSBytes {
         }
         BIO_meth_set_write(method) { bio, buffer, byteCount in
             mailboat_BIO_clear_retry_flags(bio)
-            guard let bytes = BIO_get_data(bio)?.assumingMemoryBound(to: TLSBytes.self), let buffer, byteCount > 0 else { return 0 }
+            guard let bytes = BIO_get_data(bio)?.assumingMemoryBound(to: TLSBytes.self), let buffer, byteCount > 0
+            else { return 0 }
             bytes.pointee.output.append(contentsOf: UnsafeRawBufferPointer(start: buffer, count: Int(byteCount)))
             return byteCount
         }
@@ -50,6 +53,10 @@ struct TLSBytes {
 
     mutating func forgetOutput() {
         self.outputTaken = 0
-        if self.output.capacity > Self.capacityKeptMax { self.output = [] } else { self.output.removeAll(keepingCapacity: true) }
+        if self.output.capacity > Self.capacityKeptMax {
+            self.output = []
+        } else {
+            self.output.removeAll(keepingCapacity: true)
+        }
     }
 }

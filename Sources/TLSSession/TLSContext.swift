@@ -10,17 +10,20 @@ public enum TLSTrustRoots: Equatable, Sendable {
     case pem([UInt8])
 }
 
-/// What all TLS sessions of one kind share: trust roots or certificate, protocol versions, ALPN. TLS 1.2 or later; a client always verifies.
+/// What all TLS sessions of one kind share: trust roots or certificate, protocol versions, ALPN. TLS 1.2 or later; a
+/// client always verifies.
 ///
 /// Immutable after `init`; may be used from any thread.
 ///
-/// `@unchecked`: the SSL_CTX is configured in `init` and only read afterwards, which OpenSSL allows from several threads.
+/// `@unchecked`: the SSL_CTX is configured in `init` and only read afterwards, which OpenSSL allows from several
+/// threads.
 public final class TLSContext: @unchecked Sendable {
     let handle: OpaquePointer
     let isServer: Bool
     /// What the peer must agree to, in the order we prefer.
     let applicationProtocols: [String]
-    /// The same as ALPN writes it: each name after its length. The server's callback reads it, so it lives as long as the context.
+    /// The same as ALPN writes it: each name after its length. The server's callback reads it, so it lives as long as
+    /// the context.
     private let protocolList: UnsafeMutableBufferPointer<UInt8>
 
     private init(isServer: Bool, applicationProtocols: [String]) throws(TLSError) {
@@ -40,7 +43,9 @@ public final class TLSContext: @unchecked Sendable {
 
         // AES-128 first: as safe for this use and cheaper than OpenSSL's first choice; the order h2load has, too.
         let cipherSuites = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
-        guard mailboat_SSL_CTX_set_min_proto_version(handle, TLS1_2_VERSION) == 1, SSL_CTX_set_ciphersuites(handle, cipherSuites) == 1 else {
+        guard mailboat_SSL_CTX_set_min_proto_version(handle, TLS1_2_VERSION) == 1,
+            SSL_CTX_set_ciphersuites(handle, cipherSuites) == 1
+        else {
             throw OpenSSLError.make(.library, "TLS 1.2 or later cannot be set")
         }
         mailboat_SSL_CTX_no_renegotiation_no_compression(handle)
@@ -55,15 +60,19 @@ public final class TLSContext: @unchecked Sendable {
         self.protocolList.deallocate()
     }
 
-    /// For connections we open: the peer's certificate chain and host name are verified. Without a common application protocol the
-    /// session fails. Throws `.badTrustRoots`.
-    public static func client(roots: TLSTrustRoots = .system, applicationProtocols: [String] = ["h2"]) throws(TLSError) -> TLSContext {
+    /// For connections we open: the peer's certificate chain and host name are verified. Without a common application
+    /// protocol the session fails. Throws `.badTrustRoots`.
+    public static func client(roots: TLSTrustRoots = .system, applicationProtocols: [String] = ["h2"]) throws(TLSError)
+        -> TLSContext
+    {
         let context = try TLSContext(isServer: false, applicationProtocols: applicationProtocols)
         SSL_CTX_set_verify(context.handle, SSL_VERIFY_PEER, nil)
         try context.load(roots)
         // 0 means success here, alone among OpenSSL's functions.
-        guard context.protocolList.isEmpty
-            || SSL_CTX_set_alpn_protos(context.handle, context.protocolList.baseAddress, UInt32(context.protocolList.count)) == 0
+        guard
+            context.protocolList.isEmpty
+                || SSL_CTX_set_alpn_protos(
+                    context.handle, context.protocolList.baseAddress, UInt32(context.protocolList.count)) == 0
         else { throw OpenSSLError.make(.library, "ALPN cannot be set") }
         return context
     }
@@ -77,13 +86,15 @@ public final class TLSContext: @unchecked Sendable {
             }
         case .file(let path):
             guard SSL_CTX_load_verify_file(self.handle, path) == 1 else {
-                throw OpenSSLError.make(.badTrustRoots, "no certificate authority can be read from \(path) (expected: a PEM file)")
+                throw OpenSSLError.make(
+                    .badTrustRoots, "no certificate authority can be read from \(path) (expected: a PEM file)")
             }
         case .pem(let pem):
             let certificates = PEM.readCertificates(pem)
             defer { for certificate in certificates { X509_free(certificate) } }
             guard !certificates.isEmpty else {
-                throw TLSError(kind: .badTrustRoots, detail: "the certificate authorities given hold no readable PEM certificate")
+                throw TLSError(
+                    kind: .badTrustRoots, detail: "the certificate authorities given hold no readable PEM certificate")
             }
             for certificate in certificates {
                 guard X509_STORE_add_cert(SSL_CTX_get_cert_store(self.handle), certificate) == 1 else {
@@ -93,8 +104,9 @@ public final class TLSContext: @unchecked Sendable {
         }
     }
 
-    /// For connections we accept. `certificateChainPEM`: the leaf first, then intermediates. Without a common application protocol
-    /// the handshake fails; an empty list accepts whatever the client offers. Throws `.badKeyMaterial`.
+    /// For connections we accept. `certificateChainPEM`: the leaf first, then intermediates. Without a common
+    /// application protocol the handshake fails; an empty list accepts whatever the client offers. Throws
+    /// `.badKeyMaterial`.
     public static func server(
         certificateChainPEM: [UInt8], privateKeyPEM: [UInt8], applicationProtocols: [String] = ["h2"]
     ) throws(TLSError) -> TLSContext {
@@ -102,7 +114,8 @@ public final class TLSContext: @unchecked Sendable {
         let certificates = PEM.readCertificates(certificateChainPEM)
         defer { for certificate in certificates { X509_free(certificate) } }
         guard let leaf = certificates.first, SSL_CTX_use_certificate(context.handle, leaf) == 1 else {
-            throw OpenSSLError.make(.badKeyMaterial, "no server certificate can be read (expected: PEM, the leaf first)")
+            throw OpenSSLError.make(
+                .badKeyMaterial, "no server certificate can be read (expected: PEM, the leaf first)")
         }
         for certificate in certificates.dropFirst() {
             guard mailboat_SSL_CTX_add1_chain_cert(context.handle, certificate) == 1 else {
@@ -110,7 +123,8 @@ public final class TLSContext: @unchecked Sendable {
             }
         }
         guard let key = PEM.readPrivateKey(privateKeyPEM) else {
-            throw OpenSSLError.make(.badKeyMaterial, "no unencrypted PEM private key can be read for the server certificate")
+            throw OpenSSLError.make(
+                .badKeyMaterial, "no unencrypted PEM private key can be read for the server certificate")
         }
         defer { EVP_PKEY_free(key) }
         guard SSL_CTX_use_PrivateKey(context.handle, key) == 1, SSL_CTX_check_private_key(context.handle) == 1 else {
@@ -123,8 +137,10 @@ public final class TLSContext: @unchecked Sendable {
             { _, selected, selectedCount, offered, offeredCount, context in
                 let ours = Unmanaged<TLSContext>.fromOpaque(context!).takeUnretainedValue().protocolList
                 var choice: UnsafeMutablePointer<UInt8>?
-                guard SSL_select_next_proto(&choice, selectedCount, ours.baseAddress, UInt32(ours.count), offered, offeredCount)
-                    == OPENSSL_NPN_NEGOTIATED
+                guard
+                    SSL_select_next_proto(
+                        &choice, selectedCount, ours.baseAddress, UInt32(ours.count), offered, offeredCount)
+                        == OPENSSL_NPN_NEGOTIATED
                 else { return SSL_TLSEXT_ERR_ALERT_FATAL }
                 selected!.pointee = UnsafePointer(choice)
                 return SSL_TLSEXT_ERR_OK

@@ -5,7 +5,8 @@ public struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
         case badKeyMaterial
         /// A file named in the configuration cannot be read or holds no certificate.
         case badTrustRoots
-        /// The peer's certificate was not accepted; `verifyCode` is OpenSSL's `X509_V_ERR_…`, `detail` says it in words.
+        /// The peer's certificate was not accepted; `verifyCode` is OpenSSL's `X509_V_ERR_…`, `detail` says it in
+        /// words.
         case certificateRejected(verifyCode: Int)
         /// The peer ended the handshake or the connection with an alert; the number is RFC 8446 §6's.
         case alertReceived(UInt8)

@@ -1,10 +1,10 @@
 import COpenSSL
 
-/// TLS over bytes, one connection, client or server: no socket, no clock of its own (certificate dates are checked against the system's).
-/// OpenSSL underneath.
+/// TLS over bytes, one connection, client or server: no socket, no clock of its own (certificate dates are checked
+/// against the system's). OpenSSL underneath.
 ///
-/// Confined to one thread or event loop. Feed what came with `receive`, write with `write`, and after each call send off what
-/// `takeCiphertext` gives. A client produces its first bytes with `start`.
+/// Confined to one thread or event loop. Feed what came with `receive`, write with `write`, and after each call send
+/// off what `takeCiphertext` gives. A client produces its first bytes with `start`.
 public final class TLSSession {
     public enum State: Equatable, Sendable {
         /// Nothing may be written yet.
@@ -53,13 +53,15 @@ public final class TLSSession {
         self.plaintext.deallocate()
     }
 
-    /// A client's session. `serverName` is sent as SNI and verified against the certificate; an IP address is verified as such, without SNI.
-    /// Throws `.library` for an empty name or one with a NUL, which OpenSSL would not verify.
+    /// A client's session. `serverName` is sent as SNI and verified against the certificate; an IP address is verified
+    /// as such, without SNI. Throws `.library` for an empty name or one with a NUL, which OpenSSL would not verify.
     public convenience init(client context: TLSContext, serverName: String) throws(TLSError) {
         precondition(!context.isServer, "a client's session needs a client's context")
         let name = serverName.hasSuffix(".") ? String(serverName.dropLast()) : serverName
         guard !name.isEmpty, !name.utf8.contains(0) else {
-            throw TLSError(kind: .library, detail: "the server name \"\(serverName)\" cannot be verified (expected: a host name or IP address)")
+            throw TLSError(
+                kind: .library,
+                detail: "the server name \"\(serverName)\" cannot be verified (expected: a host name or IP address)")
         }
         try self.init(context)
         SSL_set_connect_state(self.handle)
@@ -87,12 +89,13 @@ public final class TLSSession {
         return self.state
     }
 
-    /// Feeds bytes that came from the peer, any number, cut anywhere, and gives what they decrypt to, in large pieces. A piece lives for the
-    /// duration of the call. `plaintext` must not call this object.
+    /// Feeds bytes that came from the peer, any number, cut anywhere, and gives what they decrypt to, in large pieces.
+    /// A piece lives for the duration of the call. `plaintext` must not call this object.
     @discardableResult
     public func receive(_ ciphertext: RawSpan, plaintext: (RawSpan) -> Void) -> State {
         ciphertext.withUnsafeBytes { input in
-            // OpenSSL reads to the end of the input before it asks for more, so nothing of it is left when the call ends well.
+            // OpenSSL reads to the end of the input before it asks for more, so nothing of it is left when the call
+            // ends well.
             self.bytes.pointee.input = input
             if self.state == .handshaking { self.shakeHands() }
             while self.state == .established, self.read(plaintext) {}
@@ -134,7 +137,8 @@ public final class TLSSession {
         case SSL_ERROR_NONE: return true
         case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return false
         case SSL_ERROR_ZERO_RETURN: self.state = .peerClosed
-        default: self.state = .failed(failure ?? TLSError(kind: .library, detail: "TLS read failed with code \(reason)"))
+        default:
+            self.state = .failed(failure ?? TLSError(kind: .library, detail: "TLS read failed with code \(reason)"))
         }
         return false
     }
@@ -144,9 +148,11 @@ public final class TLSSession {
     public func transportClosed() -> State {
         switch self.state {
         case .handshaking:
-            self.state = .failed(TLSError(kind: .truncated, detail: "the connection was closed during the TLS handshake"))
+            self.state = .failed(
+                TLSError(kind: .truncated, detail: "the connection was closed during the TLS handshake"))
         case .established:
-            self.state = .failed(TLSError(kind: .truncated, detail: "the connection was closed without TLS close_notify"))
+            self.state = .failed(
+                TLSError(kind: .truncated, detail: "the connection was closed without TLS close_notify"))
         case .peerClosed, .failed: break
         }
         return self.state
@@ -154,7 +160,8 @@ public final class TLSSession {
 
     // MARK: To the peer
 
-    /// Encrypts all of `plaintext`, in records as large as TLS allows: give it much at once. `false` when not established, or after `shutdown`.
+    /// Encrypts all of `plaintext`, in records as large as TLS allows: give it much at once. `false` when not
+    /// established, or after `shutdown`.
     @discardableResult
     public func write(_ plaintext: RawSpan) -> Bool {
         guard self.state == .established, !self.closeSent else { return false }
@@ -191,16 +198,21 @@ public final class TLSSession {
         let start = self.bytes.pointee.outputTaken
         let count = min(buffer.count, self.bytes.pointee.outputByteCount)
         guard count > 0 else { return 0 }
-        self.bytes.pointee.output.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[start..<start + count])) }
+        self.bytes.pointee.output.withUnsafeBytes {
+            buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[start..<start + count]))
+        }
         self.bytes.pointee.outputTaken += count
         if self.bytes.pointee.outputByteCount == 0 { self.bytes.pointee.forgetOutput() }
         return count
     }
 
-    /// Lends all waiting bytes to `body` and then forgets them: one copy less than a `drain` that is copied on. `body` must not call this object.
+    /// Lends all waiting bytes to `body` and then forgets them: one copy less than a `drain` that is copied on. `body`
+    /// must not call this object.
     public func takeCiphertext<Result>(_ body: (RawSpan) -> Result) -> Result {
         let start = self.bytes.pointee.outputTaken
-        let result = self.bytes.pointee.output.withUnsafeBytes { body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: $0[start...]))) }
+        let result = self.bytes.pointee.output.withUnsafeBytes {
+            body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: $0[start...])))
+        }
         self.bytes.pointee.forgetOutput()
         return result
     }
@@ -230,7 +242,9 @@ public final class TLSSession {
     private func noCommonProtocol() -> TLSError {
         TLSError(
             kind: .noApplicationProtocol,
-            detail: "the peer does not speak \(self.context.applicationProtocols.joined(separator: " or ")) (nothing agreed on by ALPN)")
+            detail:
+                "the peer does not speak \(self.context.applicationProtocols.joined(separator: " or ")) (nothing agreed on by ALPN)"
+        )
     }
 
     private func handshakeError() -> TLSError {
@@ -239,13 +253,15 @@ public final class TLSSession {
         if reason == SSL_R_CERTIFICATE_VERIFY_FAILED {
             return TLSError(
                 kind: .certificateRejected(verifyCode: verifyCode),
-                detail: "the server's certificate is not accepted: " + String(cString: X509_verify_cert_error_string(verifyCode)))
+                detail: "the server's certificate is not accepted: "
+                    + String(cString: X509_verify_cert_error_string(verifyCode)))
         }
         if reason == SSL_R_NO_APPLICATION_PROTOCOL || reason == Self.alertReasonBase + SSL_AD_NO_APPLICATION_PROTOCOL {
             return self.noCommonProtocol()
         }
         if let alert = Self.alert(reason) {
-            return TLSError(kind: .alertReceived(alert), detail: "the peer ended the TLS handshake with alert \(alert): \(text)")
+            return TLSError(
+                kind: .alertReceived(alert), detail: "the peer ended the TLS handshake with alert \(alert): \(text)")
         }
         return TLSError(kind: .handshakeFailed, detail: "the TLS handshake failed: " + text)
     }
@@ -253,7 +269,8 @@ public final class TLSSession {
     private func readError() -> TLSError {
         let (reason, text) = OpenSSLError.take()
         if let alert = Self.alert(reason) {
-            return TLSError(kind: .alertReceived(alert), detail: "the peer ended the TLS connection with alert \(alert): \(text)")
+            return TLSError(
+                kind: .alertReceived(alert), detail: "the peer ended the TLS connection with alert \(alert): \(text)")
         }
         return TLSError(kind: .badRecord, detail: "the peer sent bytes that are no valid TLS record: " + text)
     }

@@ -40,7 +40,8 @@ struct ConnectionTests {
         #expect(pipe.submit(3) == .noCredit)
     }
 
-    /// The limit drops while requests are on their way: what is over it comes back as REFUSED_STREAM, which was not processed.
+    /// The limit drops while requests are on their way: what is over it comes back as REFUSED_STREAM, which was not
+    /// processed.
     @Test func requestsOverALoweredLimitAreRefused() {
         let pipe = HTTP2Pipe()
         pipe.onRequest = { _, _ in }
@@ -94,9 +95,11 @@ struct ConnectionTests {
         let reason = Array(#"{"reason":"Shutdown"}"#.utf8)
         pipe.server.goAway(lastStreamID: 7, errorCode: .noError, debugData: reason)
         pipe.run()
-        guard case .goAwayReceived(lastStreamID: 7, errorCode: .noError, _)? = pipe.clientEvents.first(where: {
-            if case .goAwayReceived = $0 { true } else { false }
-        }) else {
+        guard
+            case .goAwayReceived(lastStreamID: 7, errorCode: .noError, _)? = pipe.clientEvents.first(where: {
+                if case .goAwayReceived = $0 { true } else { false }
+            })
+        else {
             Issue.record("\(pipe.clientEvents)")
             return
         }
@@ -172,7 +175,10 @@ struct ConnectionTests {
         #expect(pipe.failures == [1: .connectionEnded])
     }
 
-    @Test(arguments: [HTTP2ErrorCode.refusedStream, .cancel, .internalError, .enhanceYourCalm, .noError, HTTP2ErrorCode(rawValue: 0x1234)])
+    @Test(arguments: [
+        HTTP2ErrorCode.refusedStream, .cancel, .internalError, .enhanceYourCalm, .noError,
+        HTTP2ErrorCode(rawValue: 0x1234),
+    ])
     func aResetIsReported(code: HTTP2ErrorCode) {
         let pipe = HTTP2Pipe()
         pipe.onRequest = { server, request in server.reset(streamID: request.streamID, errorCode: code) }

@@ -15,9 +15,12 @@ struct SplitMix64: RandomNumberGenerator {
 
 /// A push request as the transport makes it.
 let pushTemplate = HTTP2HeaderTemplate([
-    .fixed(":method", "POST"), .fixed(":scheme", "https"), .variable(":path"), .fixed(":authority", "api.push.apple.com"),
-    .fixed("authorization", "bearer " + String(repeating: "t", count: 180)), .fixed("apns-topic", "com.example.pizza.push-type.liveactivity"),
-    .fixed("apns-push-type", "liveactivity"), .variable("apns-priority", indexing: .allowed), .variable("apns-id"), .variable("apns-expiration"),
+    .fixed(":method", "POST"), .fixed(":scheme", "https"), .variable(":path"),
+    .fixed(":authority", "api.push.apple.com"),
+    .fixed("authorization", "bearer " + String(repeating: "t", count: 180)),
+    .fixed("apns-topic", "com.example.pizza.push-type.liveactivity"),
+    .fixed("apns-push-type", "liveactivity"), .variable("apns-priority", indexing: .allowed), .variable("apns-id"),
+    .variable("apns-expiration"),
 ])
 
 /// Answers without and with a body.
@@ -49,7 +52,8 @@ struct SeenRequest: Equatable {
     func value(_ name: String) -> String? { self.fields.first { $0[0] == name }?[1] }
 }
 
-/// A client and a server session joined by two byte pipes that cut the bytes at random places. Nothing moves but by `run`.
+/// A client and a server session joined by two byte pipes that cut the bytes at random places. Nothing moves but by
+/// `run`.
 final class HTTP2Pipe {
     let client: HTTP2ClientSession
     let server: HTTP2ServerSession
@@ -74,7 +78,8 @@ final class HTTP2Pipe {
     private let chunkMax: Int
 
     init(
-        client: HTTP2ClientSettings = HTTP2ClientSettings(), server: HTTP2ServerSettings = HTTP2ServerSettings(), seed: UInt64 = 1,
+        client: HTTP2ClientSettings = HTTP2ClientSettings(), server: HTTP2ServerSettings = HTTP2ServerSettings(),
+        seed: UInt64 = 1,
         chunkMax: Int = 20_000
     ) {
         self.client = HTTP2ClientSession(settings: client)
@@ -131,8 +136,10 @@ final class HTTP2Pipe {
         self.client.takeEvents(into: &self.clientBatch)
         for event in self.clientBatch.events {
             switch event {
-            case .responseFinished(let tag, _, _, let body, _, _): self.clientBodies[tag] = Array(self.clientBatch.bytes[body])
-            case .goAwayReceived(_, _, let data), .goAwaySent(_, let data): self.clientDebugData.append(Array(self.clientBatch.bytes[data]))
+            case .responseFinished(let tag, _, _, let body, _, _):
+                self.clientBodies[tag] = Array(self.clientBatch.bytes[body])
+            case .goAwayReceived(_, _, let data), .goAwaySent(_, let data):
+                self.clientDebugData.append(Array(self.clientBatch.bytes[data]))
             case .streamFailed, .settingsChanged, .pingAcknowledged: break
             }
             self.clientEvents.append(event)
@@ -151,10 +158,12 @@ final class HTTP2Pipe {
                     fields: batch.fields[request.fields].map { field in
                         [field.name, field.value].map { String(decoding: batch.bytes[$0], as: UTF8.self) }
                     },
-                    fieldsTruncated: request.fieldsTruncated, body: Array(batch.bytes[request.body]), bodyByteCount: request.bodyByteCount)
+                    fieldsTruncated: request.fieldsTruncated, body: Array(batch.bytes[request.body]),
+                    bodyByteCount: request.bodyByteCount)
                 self.requests.append(seen)
                 self.onRequest(self.server, seen)
-            case .goAwayReceived(_, _, let data), .goAwaySent(_, _, let data): self.serverDebugData.append(Array(batch.bytes[data]))
+            case .goAwayReceived(_, _, let data), .goAwaySent(_, _, let data):
+                self.serverDebugData.append(Array(batch.bytes[data]))
             case .requestHeaders, .streamClosed, .settingsAcknowledged, .pingAcknowledged: break
             }
         }

@@ -5,17 +5,26 @@ import Testing
 /// What our encoder writes, nghttp2's decoder reads back, field by field.
 @Suite("Header compression")
 struct HeaderEncoderTests {
-    private static let names = ["apns-id", "apns-topic", "authorization", "x-a", "x-b", "content-type", "accept", "user-agent"]
-    private static let values = ["", "1", "10", "liveactivity", "com.example.pizza.push-type.liveactivity", "a b c", "\u{e4}\u{2713}"]
-    private static let pseudo: [HTTP2Field] = [.fixed(":method", "POST"), .fixed(":scheme", "https"), .fixed(":path", "/"), .fixed(":authority", "a")]
+    private static let names = [
+        "apns-id", "apns-topic", "authorization", "x-a", "x-b", "content-type", "accept", "user-agent",
+    ]
+    private static let values = [
+        "", "1", "10", "liveactivity", "com.example.pizza.push-type.liveactivity", "a b c", "\u{e4}\u{2713}",
+    ]
+    private static let pseudo: [HTTP2Field] = [
+        .fixed(":method", "POST"), .fixed(":scheme", "https"), .fixed(":path", "/"), .fixed(":authority", "a"),
+    ]
 
-    /// Random templates and values, few names so that they share table entries, and a table size that changes under way.
+    /// Random templates and values, few names so that they share table entries, and a table size that changes under
+    /// way.
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
     func everyFieldArrives(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         func value() -> String {
             if Int.random(in: 0..<4, using: &random) > 0 { return Self.values.randomElement(using: &random)! }
-            return String(repeating: Character(UnicodeScalar(UInt8.random(in: 33...126, using: &random))), count: Int.random(in: 0...300, using: &random))
+            return String(
+                repeating: Character(UnicodeScalar(UInt8.random(in: 33...126, using: &random))),
+                count: Int.random(in: 0...300, using: &random))
         }
         func indexing() -> HTTP2Field.Indexing { [.allowed, .name, .never].randomElement(using: &random)! }
         var settings = HTTP2ServerSettings()
@@ -49,7 +58,9 @@ struct HeaderEncoderTests {
             if Int.random(in: 0..<20, using: &random) == 0 { pipe.run() }
             if Int.random(in: 0..<40, using: &random) == 0 {
                 let sizes = [0, 33, 100, 1_000, 4_096, 1 << 20].shuffled(using: &random)
-                for size in sizes.prefix(2) { pipe.server.change(HTTP2SettingsChange(headerTableByteCount: UInt32(size))) }
+                for size in sizes.prefix(2) {
+                    pipe.server.change(HTTP2SettingsChange(headerTableByteCount: UInt32(size)))
+                }
                 pipe.serverToClient()
             }
         }
@@ -65,7 +76,9 @@ struct HeaderEncoderTests {
         settings.checksMessages = false
         let pipe = HTTP2Pipe(server: settings)
         for indexing in [HTTP2Field.Indexing.allowed, .never] {
-            let fields = HPACKStaticTable.entries.map { HTTP2Field.fixed(String(decoding: $0.name, as: UTF8.self), $0.value, indexing: indexing) }
+            let fields = HPACKStaticTable.entries.map {
+                HTTP2Field.fixed(String(decoding: $0.name, as: UTF8.self), $0.value, indexing: indexing)
+            }
             _ = pipe.client.submit(HTTP2HeaderTemplate(fields), values: HTTP2HeaderValues(), tag: 1)
         }
         pipe.run()
@@ -75,7 +88,8 @@ struct HeaderEncoderTests {
         #expect(pipe.requests.map(\.fields) == [expected, expected])
     }
 
-    /// A whole field of the static table is one byte, a secret is never inserted, and the rest is small once the peer knows it.
+    /// A whole field of the static table is one byte, a secret is never inserted, and the rest is small once the peer
+    /// knows it.
     @Test func aRepeatedRequestIsMostlyIndices() {
         var encoder = HeaderEncoder()
         var output = OutputBuffer()
@@ -84,7 +98,8 @@ struct HeaderEncoderTests {
             output.free()
         }
         let template = HTTP2HeaderTemplate([
-            .fixed(":method", "POST"), .fixed("authorization", "secret", indexing: .never), .fixed("apns-topic", "com.example"),
+            .fixed(":method", "POST"), .fixed("authorization", "secret", indexing: .never),
+            .fixed("apns-topic", "com.example"),
             .variable("apns-id"),
         ])
         func block(_ id: String) -> [UInt8] {
@@ -103,7 +118,8 @@ struct HeaderEncoderTests {
         #expect(first[0] == 0x83)
         #expect(first[1] == 0x1f && first[2] == 8)
         #expect(second.count == third.count)
-        // apns-topic is entry 63 of the peer's table, the name apns-id entry 62: 15 in the first byte, 47 in the second.
+        // apns-topic is entry 63 of the peer's table, the name apns-id entry 62: 15 in the first byte, 47 in the
+        // second.
         let end: [UInt8] = [0xbf, 0x1f, 47, 1, UInt8(ascii: "c")]
         #expect(Array(third.suffix(5)) == end)
     }

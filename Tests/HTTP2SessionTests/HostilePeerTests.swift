@@ -7,16 +7,22 @@ struct Frames {
 
     mutating func add(type: UInt8, flags: UInt8 = 0, streamID: Int32 = 0, announced: Int? = nil, _ payload: [UInt8]) {
         let count = announced ?? payload.count
-        self.bytes += [UInt8(truncatingIfNeeded: count >> 16), UInt8(truncatingIfNeeded: count >> 8), UInt8(truncatingIfNeeded: count)]
+        self.bytes += [
+            UInt8(truncatingIfNeeded: count >> 16), UInt8(truncatingIfNeeded: count >> 8),
+            UInt8(truncatingIfNeeded: count),
+        ]
         self.bytes += [type, flags]
         self.bytes += (0..<4).map { UInt8(truncatingIfNeeded: streamID >> (24 - 8 * Int32($0))) }
         self.bytes += payload
     }
 
     mutating func settings(_ entries: [(id: UInt16, value: UInt32)] = []) {
-        self.add(type: 4, entries.flatMap { entry in
-            [UInt8(entry.id >> 8), UInt8(entry.id & 255)] + (0..<4).map { UInt8(truncatingIfNeeded: entry.value >> (24 - 8 * UInt32($0))) }
-        })
+        self.add(
+            type: 4,
+            entries.flatMap { entry in
+                [UInt8(entry.id >> 8), UInt8(entry.id & 255)]
+                    + (0..<4).map { UInt8(truncatingIfNeeded: entry.value >> (24 - 8 * UInt32($0))) }
+            })
     }
 
     /// HEADERS with literal fields, not indexed.
@@ -60,7 +66,10 @@ struct HostilePeerTests {
         #expect(pipe.clientBodies[1] == [1, 2])
     }
 
-    @Test(arguments: [[], [("status", "200")], [(":status", "20")], [(":status", "2000")], [(":status", "abc")], [(":status", "103")], [(":status", "")]])
+    @Test(arguments: [
+        [], [("status", "200")], [(":status", "20")], [(":status", "2000")], [(":status", "abc")], [(":status", "103")],
+        [(":status", "")],
+    ])
     func anAnswerWithoutAStatusIsMalformed(fields: [(String, String)]) {
         let pipe = self.client { $0.headers(1, endStream: true, fields) }
         #expect(pipe.failures == [1: .malformedResponse])
@@ -68,29 +77,60 @@ struct HostilePeerTests {
     }
 
     /// Each of these ends the connection with GOAWAY and its code; `receive` itself reports no error.
-    @Test(arguments: [
-        ("DATA on stream 0", HTTP2ErrorCode.protocolError, { @Sendable (frames: inout Frames) in frames.add(type: 0, [1]) }),
-        ("a frame over the size limit", .frameSizeError, { frames in frames.add(type: 0, streamID: 1, [UInt8](repeating: 0, count: 16_385)) }),
-        ("a frame that announces 16 MB", .frameSizeError, { frames in frames.add(type: 0, streamID: 1, announced: 0xff_ffff, [0]) }),
-        ("broken HPACK", .compressionError, { frames in frames.add(type: 1, flags: 5, streamID: 1, [0xff, 0xff, 0xff, 0xff, 0xff, 0x0f]) }),
-        ("SETTINGS of 5 bytes", .frameSizeError, { frames in frames.add(type: 4, [0, 0, 0, 0, 0]) }),
-        ("SETTINGS on a stream", .protocolError, { frames in frames.add(type: 4, streamID: 1, []) }),
-        ("a window past 2^31-1", .flowControlError, { frames in frames.settings([(4, 0x8000_0000)]) }),
-        ("a window update of 0", .protocolError, { frames in frames.add(type: 8, [0, 0, 0, 0]) }),
-        ("a window update past 2^31-1", .flowControlError, { frames in frames.add(type: 8, [0x7f, 0xff, 0xff, 0xff]) }),
-        ("PUSH_PROMISE after it acknowledged that we want none", .protocolError, { frames in
-            frames.add(type: 4, flags: 1, [])
-            frames.add(type: 5, flags: 4, streamID: 1, [0, 0, 0, 2, 0x88])
-        }),
-        ("CONTINUATION without HEADERS", .protocolError, { frames in frames.add(type: 9, flags: 4, streamID: 1, []) }),
-        ("PING of 7 bytes", .frameSizeError, { frames in frames.add(type: 6, [UInt8](repeating: 0, count: 7)) }),
-        ("GOAWAY that raises its last stream", .protocolError, { frames in
-            frames.add(type: 7, [0, 0, 0, 1, 0, 0, 0, 0])
-            frames.add(type: 7, [0, 0, 0, 9, 0, 0, 0, 0])
-        }),
-        ("RST_STREAM of a stream never opened", .protocolError, { frames in frames.add(type: 3, streamID: 99, [0, 0, 0, 0]) }),
-        ("padding longer than the frame", .protocolError, { frames in frames.add(type: 0, flags: 8, streamID: 1, [200, 1]) }),
-    ] as [(String, HTTP2ErrorCode, @Sendable (inout Frames) -> Void)])
+    @Test(
+        arguments: [
+            (
+                "DATA on stream 0", HTTP2ErrorCode.protocolError,
+                { @Sendable (frames: inout Frames) in frames.add(type: 0, [1]) }
+            ),
+            (
+                "a frame over the size limit", .frameSizeError,
+                { frames in frames.add(type: 0, streamID: 1, [UInt8](repeating: 0, count: 16_385)) }
+            ),
+            (
+                "a frame that announces 16 MB", .frameSizeError,
+                { frames in frames.add(type: 0, streamID: 1, announced: 0xff_ffff, [0]) }
+            ),
+            (
+                "broken HPACK", .compressionError,
+                { frames in frames.add(type: 1, flags: 5, streamID: 1, [0xff, 0xff, 0xff, 0xff, 0xff, 0x0f]) }
+            ),
+            ("SETTINGS of 5 bytes", .frameSizeError, { frames in frames.add(type: 4, [0, 0, 0, 0, 0]) }),
+            ("SETTINGS on a stream", .protocolError, { frames in frames.add(type: 4, streamID: 1, []) }),
+            ("a window past 2^31-1", .flowControlError, { frames in frames.settings([(4, 0x8000_0000)]) }),
+            ("a window update of 0", .protocolError, { frames in frames.add(type: 8, [0, 0, 0, 0]) }),
+            (
+                "a window update past 2^31-1", .flowControlError,
+                { frames in frames.add(type: 8, [0x7f, 0xff, 0xff, 0xff]) }
+            ),
+            (
+                "PUSH_PROMISE after it acknowledged that we want none", .protocolError,
+                { frames in
+                    frames.add(type: 4, flags: 1, [])
+                    frames.add(type: 5, flags: 4, streamID: 1, [0, 0, 0, 2, 0x88])
+                }
+            ),
+            (
+                "CONTINUATION without HEADERS", .protocolError,
+                { frames in frames.add(type: 9, flags: 4, streamID: 1, []) }
+            ),
+            ("PING of 7 bytes", .frameSizeError, { frames in frames.add(type: 6, [UInt8](repeating: 0, count: 7)) }),
+            (
+                "GOAWAY that raises its last stream", .protocolError,
+                { frames in
+                    frames.add(type: 7, [0, 0, 0, 1, 0, 0, 0, 0])
+                    frames.add(type: 7, [0, 0, 0, 9, 0, 0, 0, 0])
+                }
+            ),
+            (
+                "RST_STREAM of a stream never opened", .protocolError,
+                { frames in frames.add(type: 3, streamID: 99, [0, 0, 0, 0]) }
+            ),
+            (
+                "padding longer than the frame", .protocolError,
+                { frames in frames.add(type: 0, flags: 8, streamID: 1, [200, 1]) }
+            ),
+        ] as [(String, HTTP2ErrorCode, @Sendable (inout Frames) -> Void)])
     func protocolErrorsEndTheConnection(name: String, code: HTTP2ErrorCode, build: @Sendable (inout Frames) -> Void) {
         let pipe = self.client(build)
         let sent = pipe.clientEvents.compactMap { event -> HTTP2ErrorCode? in
@@ -121,7 +161,9 @@ struct HostilePeerTests {
         let pipe = HTTP2Pipe(seed: seed)
         if Bool.random(using: &random) { pipe.run() }
         for number in 0..<5 { pipe.submit(number) }
-        let garbage = (0..<Int.random(in: 1...40_000, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+        let garbage = (0..<Int.random(in: 1...40_000, using: &random)).map { _ in
+            UInt8.random(in: 0...255, using: &random)
+        }
         pipe.client.receive(garbage.span.bytes)
         pipe.server.receive(garbage.span.bytes)
         pipe.run()
@@ -130,14 +172,15 @@ struct HostilePeerTests {
         #expect(pipe.finalEventCounts == [0: 1, 1: 1, 2: 1, 3: 1, 4: 1])
     }
 
-    /// Traffic in which bytes are flipped, dropped or doubled on the way. Whatever either side makes of it, nothing traps, no tag gets two final
-    /// events, and after the connection's end each has one.
+    /// Traffic in which bytes are flipped, dropped or doubled on the way. Whatever either side makes of it, nothing
+    /// traps, no tag gets two final events, and after the connection's end each has one.
     @Test(arguments: 1...300 as ClosedRange<UInt64>)
     func damagedTrafficLosesNoTag(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let pipe = HTTP2Pipe(seed: seed, chunkMax: 500)
         pipe.onRequest = { server, request in
-            server.respond(streamID: request.streamID, statusTemplate(400), values: HTTP2HeaderValues(), body: request.body)
+            server.respond(
+                streamID: request.streamID, statusTemplate(400), values: HTTP2HeaderValues(), body: request.body)
         }
         pipe.run()
         var damage = SplitMix64(seed: seed &+ 1_000)

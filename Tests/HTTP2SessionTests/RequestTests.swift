@@ -16,8 +16,11 @@ struct RequestTests {
             #expect(request.body == [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: number % 700))
             #expect(request.fields.map { $0[0] } == pushTemplate.fields.map(\.name))
             #expect(request.value("apns-expiration") == "\(1_700_000_000 + number)")
-            let answer = [UInt8](repeating: UInt8(truncatingIfNeeded: number &* 7), count: number % 3 == 0 ? 0 : number % 900)
-            server.respond(streamID: request.streamID, statusTemplate(200 + number % 300), values: HTTP2HeaderValues(), body: answer)
+            let answer = [UInt8](
+                repeating: UInt8(truncatingIfNeeded: number &* 7), count: number % 3 == 0 ? 0 : number % 900)
+            server.respond(
+                streamID: request.streamID, statusTemplate(200 + number % 300), values: HTTP2HeaderValues(),
+                body: answer)
         }
         pipe.run()
         let count = 2_000
@@ -55,7 +58,8 @@ struct RequestTests {
         #expect(pipe.statuses.count == 1_000)
     }
 
-    /// The values that differ per push are not put into the peer's table: the hundredth request is as small as the second.
+    /// The values that differ per push are not put into the peer's table: the hundredth request is as small as the
+    /// second.
     @Test func aRequestStaysSmall() {
         let pipe = HTTP2Pipe()
         pipe.run()
@@ -90,7 +94,9 @@ struct RequestTests {
 
     @Test func aRequestWithoutABodyEndsWithItsHeaders() {
         let pipe = HTTP2Pipe()
-        let template = HTTP2HeaderTemplate([.fixed(":method", "GET"), .fixed(":scheme", "https"), .fixed(":path", "/"), .fixed(":authority", "a")])
+        let template = HTTP2HeaderTemplate([
+            .fixed(":method", "GET"), .fixed(":scheme", "https"), .fixed(":path", "/"), .fixed(":authority", "a"),
+        ])
         let result = pipe.client.submit(template, values: HTTP2HeaderValues(), tag: 9)
         #expect(result == .submitted(streamID: 1))
         pipe.run()
@@ -98,16 +104,22 @@ struct RequestTests {
         #expect(pipe.requests[0].body == [])
     }
 
-    @Test(arguments: [("17", 17), ("0", 0), ("soon", -1), ("", -1), ("-5", -1), ("9999999999", -1), ("1.5", -1)] as [(String, Int64)])
+    @Test(
+        arguments: [("17", 17), ("0", 0), ("soon", -1), ("", -1), ("-5", -1), ("9999999999", -1), ("1.5", -1)]
+            as [(String, Int64)])
     func readsRetryAfter(text: String, seconds: Int64) {
         let pipe = HTTP2Pipe()
         pipe.onRequest = { server, request in
             server.respond(
-                streamID: request.streamID, statusTemplate(429, [.fixed("retry-after", text)]), values: HTTP2HeaderValues())
+                streamID: request.streamID, statusTemplate(429, [.fixed("retry-after", text)]),
+                values: HTTP2HeaderValues())
         }
         pipe.submit(1)
         pipe.run()
-        #expect(pipe.clientEvents.last == .responseFinished(tag: 1, streamID: 1, status: 429, body: 0..<0, bodyByteCount: 0, retryAfterSeconds: seconds))
+        #expect(
+            pipe.clientEvents.last
+                == .responseFinished(
+                    tag: 1, streamID: 1, status: 429, body: 0..<0, bodyByteCount: 0, retryAfterSeconds: seconds))
     }
 
     @Test func keepsTheStartOfALongAnswer() {
@@ -126,7 +138,8 @@ struct RequestTests {
         #expect(range.count == 1_024)
     }
 
-    /// An answer may come before the request is wholly sent: the rest is not sent, and the answer counts (RFC 9113 §8.1).
+    /// An answer may come before the request is wholly sent: the rest is not sent, and the answer counts (RFC 9113
+    /// §8.1).
     @Test func anEarlyAnswerEndsTheRequest() {
         var settings = HTTP2ServerSettings()
         settings.initialWindowByteCount = 10
@@ -179,7 +192,8 @@ struct RequestTests {
         for round in 0..<100 {
             for number in 0..<10 {
                 let template = HTTP2HeaderTemplate([
-                    .fixed(":method", "POST"), .fixed(":scheme", "https"), .fixed(":path", "/\(round)"), .fixed(":authority", "a"),
+                    .fixed(":method", "POST"), .fixed(":scheme", "https"), .fixed(":path", "/\(round)"),
+                    .fixed(":authority", "a"),
                     .fixed("X-Number", "\(round * 10 + number)"),
                 ])
                 let result = pipe.client.submit(template, values: HTTP2HeaderValues(), tag: UInt32(round * 10 + number))
@@ -195,7 +209,8 @@ struct RequestTests {
 struct HeaderValuesTests {
     private func text(_ fill: (inout HTTP2HeaderValues) -> Void) -> String? {
         let template = HTTP2HeaderTemplate([
-            .fixed(":method", "GET"), .fixed(":scheme", "https"), .fixed(":path", "/"), .fixed(":authority", "a"), .variable("x"),
+            .fixed(":method", "GET"), .fixed(":scheme", "https"), .fixed(":path", "/"), .fixed(":authority", "a"),
+            .variable("x"),
         ])
         var values = HTTP2HeaderValues()
         fill(&values)
@@ -211,7 +226,9 @@ struct HeaderValuesTests {
     }
 
     @Test func writesUUIDs() {
-        #expect(self.text { $0.append(uuid: (0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210)) } == "01234567-89ab-cdef-fedc-ba9876543210")
+        #expect(
+            self.text { $0.append(uuid: (0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210)) }
+                == "01234567-89ab-cdef-fedc-ba9876543210")
         #expect(self.text { $0.append(uuid: (0, 0)) } == "00000000-0000-0000-0000-000000000000")
     }
 

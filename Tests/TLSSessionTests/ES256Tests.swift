@@ -53,7 +53,10 @@ struct ES256Tests {
         #expect(short > 0)
     }
 
-    @Test(arguments: [[], [0x30], [0x30, 0x00], [0x30, 0x06, 0x02, 0x01, 0x01, 0x02, 0x01], [UInt8](repeating: 0xff, count: 80)] as [[UInt8]])
+    @Test(
+        arguments: [
+            [], [0x30], [0x30, 0x00], [0x30, 0x06, 0x02, 0x01, 0x01, 0x02, 0x01], [UInt8](repeating: 0xff, count: 80),
+        ] as [[UInt8]])
     func readsNoSignatureFromOtherBytes(der: [UInt8]) {
         #expect(ES256Signature.raw(der: der) == nil)
     }
@@ -108,8 +111,10 @@ struct ES256CommandTests {
         #expect(publicKey.verify(try key.sign([1, 2, 3]), of: [1, 2, 3]))
     }
 
-    @Test(arguments: [["genpkey", "-algorithm", "RSA", "-out", "key.pem"], ["genpkey", "-algorithm", "ED25519", "-out", "key.pem"],
-        ["ecparam", "-name", "secp384r1", "-genkey", "-noout", "-out", "key.pem"]])
+    @Test(arguments: [
+        ["genpkey", "-algorithm", "RSA", "-out", "key.pem"], ["genpkey", "-algorithm", "ED25519", "-out", "key.pem"],
+        ["ecparam", "-name", "secp384r1", "-genkey", "-noout", "-out", "key.pem"],
+    ])
     func refusesOtherKinds(arguments: [String]) throws {
         let folder = try OpenSSLCommand.Folder()
         #expect(try folder.run(arguments).status == 0)
@@ -124,7 +129,8 @@ struct ES256CommandTests {
         let folder = try OpenSSLCommand.Folder()
         #expect(
             try folder.run(
-                "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-aes-128-cbc", "-pass", "pass:x", "-out", "key.pem"
+                "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-aes-128-cbc", "-pass", "pass:x",
+                "-out", "key.pem"
             ).status == 0)
         let pem = try folder.read("key.pem")
         #expect(throws: TLSError.self) { try ES256PrivateKey(pem: pem) }
@@ -136,7 +142,8 @@ struct ES256CommandTests {
         try folder.write("ca.pem", certificates.authority.certificatePEM)
         try folder.write("leaf.pem", certificates.leaf.chainPEM)
         let answer = try folder.run(
-            "verify", "-x509_strict", "-purpose", "sslserver", "-verify_hostname", "localhost", "-CAfile", "ca.pem", "leaf.pem")
+            "verify", "-x509_strict", "-purpose", "sslserver", "-verify_hostname", "localhost", "-CAfile", "ca.pem",
+            "leaf.pem")
         #expect(answer.status == 0, "\(answer.output)")
         let text = try folder.run("x509", "-in", "leaf.pem", "-noout", "-text").output
         #expect(text.contains("DNS:localhost, IP Address:127.0.0.1"))
@@ -152,15 +159,20 @@ enum OpenSSLCommand {
         private let url: URL
 
         init() throws {
-            self.url = FileManager.default.temporaryDirectory.appendingPathComponent("mailboat-es256-\(UUID().uuidString)")
+            self.url = FileManager.default.temporaryDirectory.appendingPathComponent(
+                "mailboat-es256-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: self.url, withIntermediateDirectories: true)
         }
 
         deinit { try? FileManager.default.removeItem(at: self.url) }
 
-        func write(_ name: String, _ bytes: [UInt8]) throws { try Data(bytes).write(to: self.url.appendingPathComponent(name)) }
+        func write(_ name: String, _ bytes: [UInt8]) throws {
+            try Data(bytes).write(to: self.url.appendingPathComponent(name))
+        }
 
-        func read(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: self.url.appendingPathComponent(name))) }
+        func read(_ name: String) throws -> [UInt8] {
+            Array(try Data(contentsOf: self.url.appendingPathComponent(name)))
+        }
 
         func run(_ arguments: String...) throws -> (status: Int32, output: String) { try self.run(arguments) }
 

@@ -2,7 +2,8 @@ import Testing
 
 @testable import TLSSession
 
-/// 2000-01-01 and 2100-01-01, seconds since 1970: test certificates are valid for a century, so that no test depends on the day it runs.
+/// 2000-01-01 and 2100-01-01, seconds since 1970: test certificates are valid for a century, so that no test depends on
+/// the day it runs.
 let longAgo: Int64 = 946_684_800
 let farAhead: Int64 = 4_102_444_800
 
@@ -60,7 +61,9 @@ final class TLSPipe {
 
 /// One authority and server certificate for all tests that need nothing special.
 struct TestCertificates {
-    static let shared = try! TestCertificates()  // A test cannot go on without; OpenSSL failing here is a broken machine.
+    // A test cannot go on without; OpenSSL failing here is a broken machine.
+    // swift-format-ignore: NeverUseForceTry
+    static let shared = try! TestCertificates()
 
     let authority: CertificateAuthority
     let leaf: CertificateAndKey
@@ -76,7 +79,8 @@ struct TestCertificates {
 
     func server(_ protocols: [String] = ["h2"]) throws -> TLSContext {
         try TLSContext.server(
-            certificateChainPEM: self.leaf.chainPEM, privateKeyPEM: self.leaf.privateKeyPEM, applicationProtocols: protocols)
+            certificateChainPEM: self.leaf.chainPEM, privateKeyPEM: self.leaf.privateKeyPEM,
+            applicationProtocols: protocols)
     }
 }
 

@@ -7,7 +7,8 @@ struct TLSSessionTests {
     private let certificates = TestCertificates.shared
 
     private func pipe(serverName: String = "localhost", seed: UInt64 = 1) throws -> TLSPipe {
-        try TLSPipe(client: self.certificates.client(), server: self.certificates.server(), serverName: serverName, seed: seed)
+        try TLSPipe(
+            client: self.certificates.client(), server: self.certificates.server(), serverName: serverName, seed: seed)
     }
 
     /// Whatever way the bytes are cut, what goes in on one side comes out on the other.
@@ -80,7 +81,9 @@ struct TLSSessionTests {
     @Test func systemRootsDoNotKnowATestAuthority() throws {
         let pipe = try TLSPipe(client: TLSContext.client(roots: .system), server: self.certificates.server())
         pipe.run()
-        guard case .certificateRejected? = pipe.client.state.error?.kind else { throw try #require(pipe.client.state.error) }
+        guard case .certificateRejected? = pipe.client.state.error?.kind else {
+            throw try #require(pipe.client.state.error)
+        }
     }
 
     @Test(arguments: [(longAgo, longAgo + 86_400, "expired"), (farAhead - 86_400, farAhead, "not yet valid")])
@@ -146,11 +149,15 @@ struct TLSSessionTests {
         var random = SplitMix64(seed: seed)
         let pipe = try self.pipe(seed: seed)
         if Bool.random(using: &random) { pipe.run() }
-        let garbage = (0..<Int.random(in: 64...30_000, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+        let garbage = (0..<Int.random(in: 64...30_000, using: &random)).map { _ in
+            UInt8.random(in: 0...255, using: &random)
+        }
         for session in [pipe.client, pipe.server] {
             session.receive(garbage.span.bytes) { _ in }
             // A length that random bytes announce may simply not have come yet.
-            if session.state.error == nil { session.receive([UInt8](repeating: 0xff, count: 70_000).span.bytes) { _ in } }
+            if session.state.error == nil {
+                session.receive([UInt8](repeating: 0xff, count: 70_000).span.bytes) { _ in }
+            }
             let error = try #require(session.state.error)
             #expect(!error.detail.isEmpty)
             #expect(!session.write([1]))
@@ -202,7 +209,9 @@ struct TLSSessionTests {
 @Suite("TLS contexts")
 struct TLSContextTests {
     @Test func namesTheFileItCannotRead() {
-        let error = #expect(throws: TLSError.self) { try TLSContext.client(roots: .file(path: "/nonexistent/roots.pem")) }
+        let error = #expect(throws: TLSError.self) {
+            try TLSContext.client(roots: .file(path: "/nonexistent/roots.pem"))
+        }
         #expect(error?.kind == .badTrustRoots)
         #expect(error?.detail.contains("/nonexistent/roots.pem") == true)
     }
@@ -226,7 +235,8 @@ struct TLSContextTests {
         let leaf = TestCertificates.shared.leaf
         let error = #expect(throws: TLSError.self) {
             try TLSContext.server(
-                certificateChainPEM: withoutKey ? leaf.chainPEM : [], privateKeyPEM: withoutKey ? [] : leaf.privateKeyPEM)
+                certificateChainPEM: withoutKey ? leaf.chainPEM : [],
+                privateKeyPEM: withoutKey ? [] : leaf.privateKeyPEM)
         }
         #expect(error?.kind == .badKeyMaterial)
     }
@@ -234,7 +244,8 @@ struct TLSContextTests {
     @Test(arguments: ["a,DNS:evil", "", "a b", "ä", String(repeating: "a", count: 254)])
     func refusesACertificateNameThatIsNone(name: String) {
         #expect(throws: TLSError.self) {
-            try TestCertificates.shared.authority.issue(names: [name], notBeforeSeconds: longAgo, notAfterSeconds: farAhead)
+            try TestCertificates.shared.authority.issue(
+                names: [name], notBeforeSeconds: longAgo, notAfterSeconds: farAhead)
         }
     }
 }

@@ -1,7 +1,7 @@
 import CNGHTTP2
 
-/// What nghttp2 calls. Each callback notes what happened in `ClientState` and returns; none calls nghttp2's receive or send functions, which
-/// the library forbids.
+/// What nghttp2 calls. Each callback notes what happened in `ClientState` and returns; none calls nghttp2's receive or
+/// send functions, which the library forbids.
 enum ClientCallbacks {
     @inline(__always)
     private static func state(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<ClientState> {
@@ -13,13 +13,15 @@ enum ClientCallbacks {
         precondition(nghttp2_session_callbacks_new(&made) == 0, "no memory for HTTP/2 callbacks")
         let callbacks = made!
 
-        nghttp2_session_callbacks_set_on_header_callback(callbacks) { session, frame, name, nameCount, value, valueCount, _, context in
+        nghttp2_session_callbacks_set_on_header_callback(callbacks) {
+            session, frame, name, nameCount, value, valueCount, _, context in
             Self.state(context).pointee.headerReceived(
                 session!, frame!.pointee.hd.stream_id, name: UnsafeBufferPointer(start: name, count: nameCount),
                 value: UnsafeBufferPointer(start: value, count: valueCount))
             return 0
         }
-        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { session, _, streamID, bytes, byteCount, context in
+        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {
+            session, _, streamID, bytes, byteCount, context in
             Self.state(context).pointee.dataReceived(session!, streamID, bytes!, byteCount)
             return 0
         }
@@ -43,8 +45,8 @@ enum ClientCallbacks {
         return callbacks
     }
 
-    /// Says how much of a stream's body goes into the next DATA frame: no more than `length`, which the windows and the frame size allow.
-    /// The bytes themselves are written by the send-data callback (NO_COPY).
+    /// Says how much of a stream's body goes into the next DATA frame: no more than `length`, which the windows and the
+    /// frame size allow. The bytes themselves are written by the send-data callback (NO_COPY).
     static let readBody: nghttp2_data_source_read_callback = { _, _, _, length, flags, source, context in
         let slot = ClientCallbacks.state(context).pointee.streams[Int(source!.pointee.fd)]
         let left = slot.pointee.request.bodyLeft
@@ -69,10 +71,12 @@ enum ClientCallbacks {
         case NGHTTP2_SETTINGS.rawValue:
             guard header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0 else { return }
             state.pointee.remoteSettingsReceived = true
-            state.pointee.encoder.peerAllowsTable(nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_HEADER_TABLE_SIZE))
+            state.pointee.encoder.peerAllowsTable(
+                nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_HEADER_TABLE_SIZE))
             state.pointee.inbox.events.append(
                 .settingsChanged(
-                    concurrentStreamsMax: nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)))
+                    concurrentStreamsMax: nghttp2_session_get_remote_settings(
+                        session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)))
         case NGHTTP2_PING.rawValue:
             guard header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 else { return }
             state.pointee.inbox.events.append(.pingAcknowledged(payload: pingPayload(frame.pointee.ping)))

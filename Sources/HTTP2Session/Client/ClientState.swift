@@ -44,8 +44,8 @@ struct ClientStream: StreamSlot {
     }
 }
 
-/// Everything the C side sees of a client session. Lives behind a pointer, because nghttp2 calls back while the session is in a call to it:
-/// nothing may hold an access to the whole struct across a call into nghttp2.
+/// Everything the C side sees of a client session. Lives behind a pointer, because nghttp2 calls back while the session
+/// is in a call to it: nothing may hold an access to the whole struct across a call into nghttp2.
 struct ClientState {
     let settings: HTTP2ClientSettings
     var streams = SlotTable<ClientStream>()
@@ -79,7 +79,9 @@ struct ClientState {
         return self.streams[index]
     }
 
-    mutating func headerReceived(_ session: OpaquePointer, _ streamID: Int32, name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
+    mutating func headerReceived(
+        _ session: OpaquePointer, _ streamID: Int32, name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>
+    ) {
         // ":status" is the only response field that begins with a colon and has seven bytes.
         if name.count == 7, name[0] == UInt8(ascii: ":") {
             guard let status = decimal(value), (200...999).contains(status) else { return }
@@ -90,7 +92,8 @@ struct ClientState {
         }
     }
 
-    mutating func dataReceived(_ session: OpaquePointer, _ streamID: Int32, _ bytes: UnsafeRawPointer, _ byteCount: Int) {
+    mutating func dataReceived(_ session: OpaquePointer, _ streamID: Int32, _ bytes: UnsafeRawPointer, _ byteCount: Int)
+    {
         guard let slot = self.slot(session, streamID) else { return }
         let room = self.settings.responseBodyByteCountMax - slot.pointee.response.count
         slot.pointee.response.append(bytes, max(0, min(room, byteCount)))
@@ -148,7 +151,8 @@ struct ClientState {
             let body = stream.response.count == 0 ? 0..<0 : self.inbox.bytes.appendRange(stream.response.bytes)
             self.inbox.events.append(
                 .responseFinished(
-                    tag: stream.tag, streamID: stream.streamID, status: stream.status, body: body, bodyByteCount: stream.responseByteCount,
+                    tag: stream.tag, streamID: stream.streamID, status: stream.status, body: body,
+                    bodyByteCount: stream.responseByteCount,
                     retryAfterSeconds: stream.retryAfterSeconds))
         } else if stream.responseEnded, stream.peerReset == nil {
             self.fail(slot, .malformedResponse)
@@ -163,7 +167,8 @@ struct ClientState {
 
     private mutating func fail(_ slot: UnsafeMutablePointer<ClientStream>, _ failure: HTTP2StreamFailure) {
         slot.pointee.isAnswered = true
-        self.inbox.events.append(.streamFailed(tag: slot.pointee.tag, streamID: slot.pointee.streamID, failure: failure))
+        self.inbox.events.append(
+            .streamFailed(tag: slot.pointee.tag, streamID: slot.pointee.streamID, failure: failure))
     }
 
     /// Gives the final event of a stream we reset. `false`: it had one.

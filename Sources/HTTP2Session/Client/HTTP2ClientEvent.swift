@@ -4,11 +4,13 @@ public enum HTTP2StreamFailure: Equatable, Sendable {
     case resetByPeer(HTTP2ErrorCode)
     /// Its id lies above the last one a GOAWAY named: the peer did not and will not process it (RFC 9113 §6.8).
     case aboveGoAway
-    /// Part of the request never left this session when the stream or the connection ended, so it cannot have been processed.
+    /// Part of the request never left this session when the stream or the connection ended, so it cannot have been
+    /// processed.
     case requestIncomplete
     /// We reset it, by `reset` or because the answer broke the protocol.
     case resetLocally(HTTP2ErrorCode)
-    /// The connection ended (`connectionLost`, or a protocol error) after the whole request had left: nobody knows what became of it.
+    /// The connection ended (`connectionLost`, or a protocol error) after the whole request had left: nobody knows what
+    /// became of it.
     case connectionEnded
     /// The stream ended cleanly but its answer had no valid `:status`.
     case malformedResponse
@@ -25,23 +27,27 @@ public enum HTTP2StreamFailure: Equatable, Sendable {
 
 /// What happened on a client connection. Plain bits; byte ranges refer to `HTTP2ClientEvents.bytes`.
 public enum HTTP2ClientEvent: Equatable, Sendable {
-    /// A whole answer came. `tag` is what `submit` was given. `retryAfterSeconds` is -1 without a `retry-after` in whole seconds.
-    /// `bodyByteCount` may exceed `body.count` when the body was longer than what is kept. One event per stream; its credit is free again.
-    case responseFinished(tag: UInt32, streamID: Int32, status: UInt16, body: Range<Int>, bodyByteCount: Int, retryAfterSeconds: Int64)
+    /// A whole answer came. `tag` is what `submit` was given. `retryAfterSeconds` is -1 without a `retry-after` in
+    /// whole seconds. `bodyByteCount` may exceed `body.count` when the body was longer than what is kept. One event per
+    /// stream; its credit is free again.
+    case responseFinished(
+        tag: UInt32, streamID: Int32, status: UInt16, body: Range<Int>, bodyByteCount: Int, retryAfterSeconds: Int64)
     /// The stream ended without a whole answer. One event per stream; its credit is free again.
     case streamFailed(tag: UInt32, streamID: Int32, failure: HTTP2StreamFailure)
     /// SETTINGS came from the peer; read `remoteConcurrentStreamsMax` and `credit` again.
     case settingsChanged(concurrentStreamsMax: UInt32)
-    /// The peer takes no new streams. Streams above `lastStreamID` fail as `.aboveGoAway` in the events that follow; the others still finish.
+    /// The peer takes no new streams. Streams above `lastStreamID` fail as `.aboveGoAway` in the events that follow;
+    /// the others still finish.
     case goAwayReceived(lastStreamID: Int32, errorCode: HTTP2ErrorCode, debugData: Range<Int>)
     /// The peer answered our PING with this payload.
     case pingAcknowledged(payload: UInt64)
-    /// GOAWAY was put into our output: by `terminate`, or (an error code other than NO_ERROR) because the peer broke the protocol, which
-    /// `debugData` says in words. Write what `drain` gives, then close the connection.
+    /// GOAWAY was put into our output: by `terminate`, or (an error code other than NO_ERROR) because the peer broke
+    /// the protocol, which `debugData` says in words. Write what `drain` gives, then close the connection.
     case goAwaySent(errorCode: HTTP2ErrorCode, debugData: Range<Int>)
 }
 
-/// Events in the order they happened, with the bytes they refer to. Given to `takeEvents` again and again: it keeps its memory.
+/// Events in the order they happened, with the bytes they refer to. Given to `takeEvents` again and again: it keeps its
+/// memory.
 public struct HTTP2ClientEvents: Sendable {
     public internal(set) var events: [HTTP2ClientEvent] = []
     public internal(set) var bytes: [UInt8] = []

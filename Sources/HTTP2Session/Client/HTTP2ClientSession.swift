@@ -2,11 +2,12 @@ import CNGHTTP2
 
 /// The client's side of one HTTP/2 connection, over bytes: no socket, no clock, no lock. nghttp2 underneath.
 ///
-/// Confined to one thread or event loop. A turn of the connection is: `receive` what came, `takeEvents`, `submit` new requests, then
-/// `takeOutput` (or `drain`) until it gives nothing, and write that out. Every call but the plain properties may leave events.
+/// Confined to one thread or event loop. A turn of the connection is: `receive` what came, `takeEvents`, `submit` new
+/// requests, then `takeOutput` (or `drain`) until it gives nothing, and write that out. Every call but the plain
+/// properties may leave events.
 ///
-/// A protocol error of the peer is not an error of `receive`: nghttp2 answers it with GOAWAY. After each feed collect the output, look
-/// for `.goAwaySent`, and close when `isFinished`.
+/// A protocol error of the peer is not an error of `receive`: nghttp2 answers it with GOAWAY. After each feed collect
+/// the output, look for `.goAwaySent`, and close when `isFinished`.
 public final class HTTP2ClientSession {
     /// Output is serialised in pieces of about this many bytes unless the caller says otherwise.
     public static let outputByteCountDefault = 256 * 1024
@@ -26,12 +27,14 @@ public final class HTTP2ClientSession {
         var option: OpaquePointer?
         precondition(nghttp2_option_new(&option) == 0, "no memory for HTTP/2 options")
         defer { nghttp2_option_del(option) }
-        // nghttp2's checks of HTTP's own rules cost 9 % of a request. Of a response only `:status` and `retry-after` are read, each checked where
-        // it is read; framing, HPACK and flow control are checked regardless.
+        // nghttp2's checks of HTTP's own rules cost 9 % of a request. Of a response only `:status` and `retry-after`
+        // are read, each checked where it is read; framing, HPACK and flow control are checked regardless.
         nghttp2_option_set_no_http_messaging(option, 1)
         var memory = SessionAllocator.functions(self.allocator)
         var made: OpaquePointer?
-        precondition(nghttp2_session_client_new3(&made, callbacks, self.state, option, &memory) == 0, "no memory for an HTTP/2 session")
+        precondition(
+            nghttp2_session_client_new3(&made, callbacks, self.state, option, &memory) == 0,
+            "no memory for an HTTP/2 session")
         self.session = made!
         self.submitSettings(settings)
         if settings.firstStreamID > 1 { nghttp2_session_set_next_stream_id(self.session, settings.firstStreamID) }
@@ -48,11 +51,14 @@ public final class HTTP2ClientSession {
     private func submitSettings(_ settings: HTTP2ClientSettings) {
         let entries = [
             nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
-            nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_HEADER_TABLE_SIZE.rawValue), value: settings.headerTableByteCount),
             nghttp2_settings_entry(
-                settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue), value: settings.initialWindowByteCount),
+                settings_id: Int32(NGHTTP2_SETTINGS_HEADER_TABLE_SIZE.rawValue), value: settings.headerTableByteCount),
             nghttp2_settings_entry(
-                settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), value: settings.headerListByteCountMax),
+                settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue),
+                value: settings.initialWindowByteCount),
+            nghttp2_settings_entry(
+                settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue),
+                value: settings.headerListByteCountMax),
         ]
         nghttp2_submit_settings(self.session, 0, entries, entries.count)
     }
@@ -70,8 +76,9 @@ public final class HTTP2ClientSession {
         return result < 0 ? self.fail(Int32(truncatingIfNeeded: result)) : .ok
     }
 
-    /// Lends the bytes to be written to the peer, about `byteCountMax` of them at most, and forgets them when `body` returns: they count as
-    /// sent. `body` must not call this session. `nil`, and no call of `body`: there is nothing to write now.
+    /// Lends the bytes to be written to the peer, about `byteCountMax` of them at most, and forgets them when `body`
+    /// returns: they count as sent. `body` must not call this session. `nil`, and no call of `body`: there is nothing
+    /// to write now.
     public func takeOutput<Result>(
         byteCountMax: Int = HTTP2ClientSession.outputByteCountDefault, _ body: (RawSpan) -> Result
     ) -> Result? {
@@ -84,7 +91,8 @@ public final class HTTP2ClientSession {
         return result
     }
 
-    /// Fills `buffer` from the start with bytes to be written to the peer and returns how many; 0: nothing to write now.
+    /// Fills `buffer` from the start with bytes to be written to the peer and returns how many; 0: nothing to write
+    /// now.
     public func drain(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         self.takeOutput(byteCountMax: buffer.count) { output in
             output.withUnsafeBytes { buffer.copyMemory(from: $0) }
@@ -110,8 +118,8 @@ public final class HTTP2ClientSession {
         guard self.state.pointee.failure == nil else { return }
         self.state.pointee.outputLimit = byteCount
         while self.state.pointee.output.count < byteCount {
-            // The piece lives until the next `mem_send`. DATA frames are not given here: the send-data callback appends them itself. HEADERS are,
-            // but the on-frame-send callback has appended ours by then.
+            // The piece lives until the next `mem_send`. DATA frames are not given here: the send-data callback appends
+            // them itself. HEADERS are, but the on-frame-send callback has appended ours by then.
             var piece: UnsafePointer<UInt8>?
             let count = nghttp2_session_mem_send(self.session, &piece)
             if count < 0 { _ = self.fail(Int32(truncatingIfNeeded: count)) }
@@ -130,7 +138,8 @@ public final class HTTP2ClientSession {
         return .failed(detail: detail)
     }
 
-    /// Hands over the events since the last call: what is in `events` is dropped, its memory is used for the events to come.
+    /// Hands over the events since the last call: what is in `events` is dropped, its memory is used for the events to
+    /// come.
     public func takeEvents(into events: inout HTTP2ClientEvents) {
         events.removeAll()
         swap(&events, &self.state.pointee.inbox)
@@ -138,15 +147,20 @@ public final class HTTP2ClientSession {
 
     // MARK: Requests
 
-    /// Queues one request. `values` and `body` are copied into memory of the stream that is reused; both may be refilled at once. An empty
-    /// `body` is a request without DATA frames. `tag` comes back in the stream's one final event.
+    /// Queues one request. `values` and `body` are copied into memory of the stream that is reused; both may be
+    /// refilled at once. An empty `body` is a request without DATA frames. `tag` comes back in the stream's one final
+    /// event.
     public func submit(
         _ template: HTTP2HeaderTemplate, values: borrowing HTTP2HeaderValues, body: Span<UInt8>, tag: UInt32
     ) -> HTTP2SubmitResult {
-        guard self.state.pointee.failure == nil, !self.state.pointee.isClosing, self.state.pointee.goAwayLastStreamID == nil else {
+        guard self.state.pointee.failure == nil, !self.state.pointee.isClosing,
+            self.state.pointee.goAwayLastStreamID == nil
+        else {
             return .closing
         }
-        guard values.count == template.variableCount else { return .valueCountMismatch(expected: template.variableCount) }
+        guard values.count == template.variableCount else {
+            return .valueCountMismatch(expected: template.variableCount)
+        }
         let bodyMax = self.state.pointee.settings.requestBodyByteCountMax
         guard body.count <= bodyMax else { return .bodyTooLong(byteCountMax: bodyMax) }
         guard self.streamIDsLeft > 0 else { return .streamIDsExhausted }
@@ -164,7 +178,8 @@ public final class HTTP2ClientSession {
             streamID = nghttp2_submit_request(self.session, nil, nil, 0, nil, streamUserData(index))
         } else {
             var provider = nghttp2_data_provider(
-                source: nghttp2_data_source(fd: Int32(truncatingIfNeeded: index)), read_callback: ClientCallbacks.readBody)
+                source: nghttp2_data_source(fd: Int32(truncatingIfNeeded: index)),
+                read_callback: ClientCallbacks.readBody)
             streamID = nghttp2_submit_request(self.session, nil, nil, 0, &provider, streamUserData(index))
         }
         guard streamID > 0 else {
@@ -185,12 +200,15 @@ public final class HTTP2ClientSession {
         self.submit(template, values: values, body: body.span, tag: tag)
     }
 
-    /// Resets a stream we opened, with CANCEL or another code, and gives its final event at once: `.resetLocally`, or `.requestIncomplete`
-    /// when the request had not wholly left. Its credit is free when RST_STREAM has been serialised. An unknown or finished stream id is ignored.
+    /// Resets a stream we opened, with CANCEL or another code, and gives its final event at once: `.resetLocally`, or
+    /// `.requestIncomplete` when the request had not wholly left. Its credit is free when RST_STREAM has been
+    /// serialised. An unknown or finished stream id is ignored.
     public func reset(streamID: Int32, errorCode: HTTP2ErrorCode = .cancel) {
         // A request still queued is not known to nghttp2 as a stream: then look through the slots.
         let known = slotIndex(nghttp2_session_get_stream_user_data(self.session, streamID))
-        guard let index = known ?? self.state.pointee.streams.firstIndex(where: { $0.streamID == streamID }) else { return }
+        guard let index = known ?? self.state.pointee.streams.firstIndex(where: { $0.streamID == streamID }) else {
+            return
+        }
         self.reset(self.state.pointee.streams[index], errorCode)
     }
 
@@ -199,8 +217,8 @@ public final class HTTP2ClientSession {
         nghttp2_submit_rst_stream(self.session, 0, slot.pointee.streamID, errorCode.rawValue)
     }
 
-    /// Takes back the requests of which something has not left yet, as after a drop of the peer's stream limit: each gets `.requestIncomplete`
-    /// at once and may go over another connection.
+    /// Takes back the requests of which something has not left yet, as after a drop of the peer's stream limit: each
+    /// gets `.requestIncomplete` at once and may go over another connection.
     public func withdrawUnsent() {
         for index in 0..<self.state.pointee.streams.count {
             let slot = self.state.pointee.streams[index]
@@ -218,20 +236,23 @@ public final class HTTP2ClientSession {
         }
     }
 
-    /// Queues GOAWAY. Open streams still finish; nothing new is accepted. The session is finished once the last stream is.
+    /// Queues GOAWAY. Open streams still finish; nothing new is accepted. The session is finished once the last stream
+    /// is.
     public func goAway(errorCode: HTTP2ErrorCode = .noError, debugData: [UInt8] = []) {
         self.state.pointee.isClosing = true
         nghttp2_submit_goaway(self.session, 0, 0, errorCode.rawValue, debugData, debugData.count)
     }
 
-    /// Queues GOAWAY and stops reading: after the next `drain` the session is finished. Call `connectionLost` for the streams left.
+    /// Queues GOAWAY and stops reading: after the next `drain` the session is finished. Call `connectionLost` for the
+    /// streams left.
     public func terminate(errorCode: HTTP2ErrorCode = .noError) {
         self.state.pointee.isClosing = true
         nghttp2_session_terminate_session(self.session, errorCode.rawValue)
     }
 
-    /// Says that the connection is gone: each open stream gets its final event, `.requestIncomplete` or `.connectionEnded`. Afterwards
-    /// `submit` answers `.closing` and nothing is read or written. Further calls do nothing.
+    /// Says that the connection is gone: each open stream gets its final event, `.requestIncomplete` or
+    /// `.connectionEnded`. Afterwards `submit` answers `.closing` and nothing is read or written. Further calls do
+    /// nothing.
     public func connectionLost() {
         self.state.pointee.failAll()
         if self.state.pointee.failure == nil { self.state.pointee.failure = "the connection has ended" }
@@ -243,7 +264,8 @@ public final class HTTP2ClientSession {
     /// Streams opened and not finished.
     public var openStreamCount: Int { self.state.pointee.streams.inUseCount }
 
-    /// The peer's SETTINGS_MAX_CONCURRENT_STREAMS, live: 100 until its first SETTINGS came, `UInt32.max` if they set none.
+    /// The peer's SETTINGS_MAX_CONCURRENT_STREAMS, live: 100 until its first SETTINGS came, `UInt32.max` if they set
+    /// none.
     public var remoteConcurrentStreamsMax: UInt32 {
         nghttp2_session_get_remote_settings(self.session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
     }
@@ -251,9 +273,12 @@ public final class HTTP2ClientSession {
     /// `true` once the peer's first SETTINGS came.
     public var remoteSettingsReceived: Bool { self.state.pointee.remoteSettingsReceived }
 
-    /// Requests that may be submitted now: the lower of both limits less the open streams; 0 after GOAWAY. Never negative.
+    /// Requests that may be submitted now: the lower of both limits less the open streams; 0 after GOAWAY. Never
+    /// negative.
     public var credit: Int {
-        guard self.state.pointee.failure == nil, nghttp2_session_check_request_allowed(self.session) != 0, !self.state.pointee.isClosing else {
+        guard self.state.pointee.failure == nil, nghttp2_session_check_request_allowed(self.session) != 0,
+            !self.state.pointee.isClosing
+        else {
             return 0
         }
         let limit = min(self.state.pointee.settings.concurrentStreamsMax, Int(self.remoteConcurrentStreamsMax))
@@ -261,14 +286,17 @@ public final class HTTP2ClientSession {
     }
 
     /// Requests that stream ids are left for.
-    public var streamIDsLeft: Int { max(0, ((1 << 31) - Int(nghttp2_session_get_next_stream_id(self.session)) + 1) / 2) }
+    public var streamIDsLeft: Int {
+        max(0, ((1 << 31) - Int(nghttp2_session_get_next_stream_id(self.session)) + 1) / 2)
+    }
 
     /// nghttp2 expects input.
     public var wantsRead: Bool { self.state.pointee.failure == nil && nghttp2_session_want_read(self.session) != 0 }
 
     /// There are bytes to write.
     public var wantsWrite: Bool {
-        self.state.pointee.failure == nil && (self.state.pointee.output.count > 0 || nghttp2_session_want_write(self.session) != 0)
+        self.state.pointee.failure == nil
+            && (self.state.pointee.output.count > 0 || nghttp2_session_want_write(self.session) != 0)
     }
 
     /// Neither reads nor writes any more: close the connection.

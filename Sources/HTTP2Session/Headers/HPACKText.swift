@@ -35,8 +35,8 @@ enum HPACKText {
 
     /// A string literal for a text that is sent many times: in Huffman's code where that is shorter.
     ///
-    /// Values that change per message are written plain instead: coding a push's path, id and authorization took 30 % of all instructions of a
-    /// push, and path and id are only a third longer plain.
+    /// Values that change per message are written plain instead: coding a push's path, id and authorization took 30 %
+    /// of all instructions of a push, and path and id are only a third longer plain.
     static func literal(_ text: [UInt8]) -> [UInt8] {
         Self.huffmanLiteral(text) ?? Self.plainLiteral(text)
     }
@@ -47,7 +47,8 @@ enum HPACKText {
         return literal + text
     }
 
-    /// Has nghttp2's own compressor write `authorization: text`, which comes out as two bytes for the name and then the literal.
+    /// Has nghttp2's own compressor write `authorization: text`, which comes out as two bytes for the name and then the
+    /// literal.
     private static func huffmanLiteral(_ text: [UInt8]) -> [UInt8]? {
         var made: OpaquePointer?
         guard nghttp2_hd_deflate_new(&made, 4_096) == 0, let deflater = made else { return nil }

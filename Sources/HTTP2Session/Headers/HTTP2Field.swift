@@ -4,10 +4,12 @@ public struct HTTP2Field: Sendable {
     public enum Indexing: Sendable {
         /// The value goes into the dynamic table: for values that seldom change.
         case allowed
-        /// Only the name is of use in the table: the first value goes along with it, later ones are sent as literals "never indexed". For values
-        /// that differ per message and would flush the peer's table (Apple asks for this for `apns-id` and `apns-expiration`).
+        /// Only the name is of use in the table: the first value goes along with it, later ones are sent as literals
+        /// "never indexed". For values that differ per message and would flush the peer's table (Apple asks for this
+        /// for `apns-id` and `apns-expiration`).
         case name
-        /// Always a literal "never indexed" (RFC 7541 §6.2.3), the name too unless it is in the static table: for secrets.
+        /// Always a literal "never indexed" (RFC 7541 §6.2.3), the name too unless it is in the static table: for
+        /// secrets.
         case never
     }
 

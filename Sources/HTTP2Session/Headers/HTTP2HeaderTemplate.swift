@@ -1,5 +1,5 @@
-/// The header fields of a request or response, prepared once, so that a message costs only its own values. One per app and provider token for
-/// requests; one per kind of answer for responses.
+/// The header fields of a request or response, prepared once, so that a message costs only its own values. One per app
+/// and provider token for requests; one per kind of answer for responses.
 ///
 /// Immutable, so it may be shared by sessions of several loops. A session keeps a template alive while it may need it.
 public final class HTTP2HeaderTemplate: Sendable {

@@ -1,5 +1,6 @@
-/// The values of a template's variable fields for one message, in the template's order. Reused from message to message: it keeps its
-/// memory. The session copies what it needs, so it may be refilled right after the call. Use it from one thread at a time.
+/// The values of a template's variable fields for one message, in the template's order. Reused from message to message:
+/// it keeps its memory. The session copies what it needs, so it may be refilled right after the call. Use it from one
+/// thread at a time.
 public struct HTTP2HeaderValues: Sendable {
     /// Room for what a push needs, four times over.
     private static let byteCountFirst = 512
@@ -76,7 +77,8 @@ public struct HTTP2HeaderValues: Sendable {
         self.write(signCount + digitCount) { memory in
             if signCount > 0 { memory.storeBytes(of: UInt8(ascii: "-"), as: UInt8.self) }
             for place in stride(from: signCount + digitCount - 1, through: signCount, by: -1) {
-                memory.storeBytes(of: UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10), toByteOffset: place, as: UInt8.self)
+                memory.storeBytes(
+                    of: UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10), toByteOffset: place, as: UInt8.self)
                 rest /= 10
             }
         }
@@ -85,8 +87,12 @@ public struct HTTP2HeaderValues: Sendable {
     /// Adds a UUID in lower-case canonical form to the value being built.
     public mutating func appendPart(uuid: (UInt64, UInt64)) {
         self.write(36) { memory in
-            let (a, b) = (Self.hex(UInt32(truncatingIfNeeded: uuid.0 >> 32)), Self.hex(UInt32(truncatingIfNeeded: uuid.0)))
-            let (c, d) = (Self.hex(UInt32(truncatingIfNeeded: uuid.1 >> 32)), Self.hex(UInt32(truncatingIfNeeded: uuid.1)))
+            let (a, b) = (
+                Self.hex(UInt32(truncatingIfNeeded: uuid.0 >> 32)), Self.hex(UInt32(truncatingIfNeeded: uuid.0))
+            )
+            let (c, d) = (
+                Self.hex(UInt32(truncatingIfNeeded: uuid.1 >> 32)), Self.hex(UInt32(truncatingIfNeeded: uuid.1))
+            )
             memory.storeBytes(of: a.bigEndian, as: UInt64.self)
             memory.storeBytes(of: UInt32(truncatingIfNeeded: b >> 32).bigEndian, toByteOffset: 9, as: UInt32.self)
             memory.storeBytes(of: UInt32(truncatingIfNeeded: b).bigEndian, toByteOffset: 14, as: UInt32.self)
@@ -107,12 +113,15 @@ public struct HTTP2HeaderValues: Sendable {
     @inline(__always)
     private mutating func write(_ byteCount: Int, _ body: (UnsafeMutableRawPointer) -> Void) {
         let end = self.used + byteCount
-        if end > self.bytes.count { self.bytes.append(contentsOf: repeatElement(0, count: max(end, 2 * self.bytes.count) - self.bytes.count)) }
+        if end > self.bytes.count {
+            self.bytes.append(contentsOf: repeatElement(0, count: max(end, 2 * self.bytes.count) - self.bytes.count))
+        }
         self.bytes.withUnsafeMutableBytes { body($0.baseAddress! + self.used) }
         self.used = end
     }
 
-    /// Eight lower-case digits, the first in the highest byte: the number's nibbles are spread to a byte each and all turned to ASCII at once.
+    /// Eight lower-case digits, the first in the highest byte: the number's nibbles are spread to a byte each and all
+    /// turned to ASCII at once.
     @inline(__always)
     private static func hex(_ number: UInt32) -> UInt64 {
         var digits = UInt64(number)

@@ -1,10 +1,12 @@
 /// Writes the header blocks of one session (HPACK, RFC 7541), each as a HEADERS frame.
 ///
-/// nghttp2 would compress every block anew; its compressor took 40 % of a push's instructions, most of it in coding an `authorization` that stays
-/// the same for 45 minutes. So nghttp2 is given requests without fields, keeps all its state (streams, windows, order, limits), and the HEADERS
-/// frame it makes is replaced by one of ours. It is the only compressor of its direction, so the peer's table follows it alone.
+/// nghttp2 would compress every block anew; its compressor took 40 % of a push's instructions, most of it in coding an
+/// `authorization` that stays the same for 45 minutes. So nghttp2 is given requests without fields, keeps all its state
+/// (streams, windows, order, limits), and the HEADERS frame it makes is replaced by one of ours. It is the only
+/// compressor of its direction, so the peer's table follows it alone.
 struct HeaderEncoder {
-    /// Templates whose plans are kept; past it one that no message waits for gives way. A hundred apps at two priorities fit.
+    /// Templates whose plans are kept; past it one that no message waits for gives way. A hundred apps at two
+    /// priorities fit.
     static let plansMax = 256
     /// The largest frame every peer takes (RFC 9113 §4.2); a longer block goes on in CONTINUATION frames.
     private static let frameByteCountMax = 16_384
@@ -27,7 +29,9 @@ struct HeaderEncoder {
     /// Says that a message with this template will be written; returns what to call `append` or `forget` with.
     @inline(__always)
     mutating func plan(for template: HTTP2HeaderTemplate) -> Int {
-        if self.recentPlan < 0 || self.plans[self.recentPlan].pointee.template !== template { self.recentPlan = self.find(template) }
+        if self.recentPlan < 0 || self.plans[self.recentPlan].pointee.template !== template {
+            self.recentPlan = self.find(template)
+        }
         self.plans[self.recentPlan].pointee.unsentCount += 1
         return self.recentPlan
     }
@@ -56,7 +60,10 @@ struct HeaderEncoder {
     mutating func forget(plan: Int) { self.plans[plan].pointee.unsentCount -= 1 }
 
     /// Writes a HEADERS frame with the template's fields and the values of `message`. `flags`: END_STREAM or nothing.
-    mutating func append(plan index: Int, _ message: borrowing OutgoingMessage, streamID: Int32, flags: UInt8, to output: inout OutputBuffer) {
+    mutating func append(
+        plan index: Int, _ message: borrowing OutgoingMessage, streamID: Int32, flags: UInt8,
+        to output: inout OutputBuffer
+    ) {
         let plan = self.plans[index]
         plan.pointee.unsentCount -= 1
         if plan.pointee.generation == self.table.generation, !self.table.updatePending,
@@ -69,14 +76,15 @@ struct HeaderEncoder {
         self.appendBlock(streamID: streamID, flags: flags, to: &output)
     }
 
-    /// The quick way: copies constants and values. `false`, with nothing written: the block is too long for a frame, or a value is not in the
-    /// table.
+    /// The quick way: copies constants and values. `false`, with nothing written: the block is too long for a frame, or
+    /// a value is not in the table.
     private func appendPlanned(
         _ plan: UnsafeMutablePointer<HeaderPlan>, _ message: borrowing OutgoingMessage, streamID: Int32, flags: UInt8,
         to output: inout OutputBuffer
     ) -> Bool {
         let bound =
-            plan.pointee.constants.count + message.valuesByteCount + (message.valueCount + 1) * 2 * HPACKText.integerByteCountMax
+            plan.pointee.constants.count + message.valuesByteCount + (message.valueCount + 1) * 2
+            * HPACKText.integerByteCountMax
         guard bound <= Self.frameByteCountMax else { return false }
         let frame = output.reserve(Self.frameHeaderByteCount + bound)
         let block = frame + Self.frameHeaderByteCount
@@ -102,13 +110,14 @@ struct HeaderEncoder {
             }
         }
         Self.writeFrameHeader(
-            byteCount: cursor - block, type: Self.headersType, flags: flags | Self.endHeadersFlag, streamID: streamID, to: frame)
+            byteCount: cursor - block, type: Self.headersType, flags: flags | Self.endHeadersFlag, streamID: streamID,
+            to: frame)
         output.commit(cursor - frame)
         return true
     }
 
-    /// The thorough way: writes the block into `self.block` field by field, inserting into the table what belongs there. When nothing had to be
-    /// inserted, the next block can be written by the plan this leaves behind.
+    /// The thorough way: writes the block into `self.block` field by field, inserting into the table what belongs
+    /// there. When nothing had to be inserted, the next block can be written by the plan this leaves behind.
     private mutating func compose(_ plan: UnsafeMutablePointer<HeaderPlan>, _ message: borrowing OutgoingMessage) {
         self.table.takeUpdates(into: &self.block)
         let generation = self.table.generation
@@ -150,7 +159,8 @@ struct HeaderEncoder {
             self.table.insert(name: field.name, value: value)
         } else {
             // "Never indexed" also binds those who pass the field on; "without indexing" does not.
-            HPACKText.appendInteger(nameIndex, prefixBits: 4, first: field.indexing == .allowed ? 0x00 : 0x10, to: &self.block)
+            HPACKText.appendInteger(
+                nameIndex, prefixBits: 4, first: field.indexing == .allowed ? 0x00 : 0x10, to: &self.block)
         }
         if nameIndex == 0 { self.block.append(contentsOf: field.nameLiteral) }
         self.block.append(contentsOf: literal)
@@ -175,7 +185,9 @@ struct HeaderEncoder {
     }
 
     @inline(__always)
-    private static func writeFrameHeader(byteCount: Int, type: UInt8, flags: UInt8, streamID: Int32, to memory: UnsafeMutableRawPointer) {
+    private static func writeFrameHeader(
+        byteCount: Int, type: UInt8, flags: UInt8, streamID: Int32, to memory: UnsafeMutableRawPointer
+    ) {
         memory.storeBytes(of: (UInt32(truncatingIfNeeded: byteCount) << 8 | UInt32(type)).bigEndian, as: UInt32.self)
         memory.storeBytes(of: flags, toByteOffset: 4, as: UInt8.self)
         memory.storeBytes(of: streamID.bigEndian, toByteOffset: 5, as: Int32.self)

@@ -6,7 +6,8 @@ struct HeaderPlan: StreamSlot {
         /// Constant bytes before the value.
         var start: Int
         var count: Int
-        /// Place of the field in the template, for a value that is looked up in the table; -1: the value is written as a literal.
+        /// Place of the field in the template, for a value that is looked up in the table; -1: the value is written as
+        /// a literal.
         var indexedField: Int
         /// `false`: the constant bytes end the block.
         var hasValue: Bool
@@ -48,7 +49,9 @@ struct HeaderPlan: StreamSlot {
 
     /// Ends a step: the bytes since the one before, then a value or nothing.
     mutating func endStep(hasValue: Bool, indexedField: Int = -1) {
-        let step = Step(start: self.stepStart, count: self.constants.count - self.stepStart, indexedField: indexedField, hasValue: hasValue)
+        let step = Step(
+            start: self.stepStart, count: self.constants.count - self.stepStart, indexedField: indexedField,
+            hasValue: hasValue)
         (self.steps! + self.stepCount).initialize(to: step)
         self.stepCount += 1
         self.stepStart = self.constants.count

@@ -1,7 +1,7 @@
 /// Our side of HPACK's dynamic table (RFC 7541 §2.3.2): what the peer's decoder holds by now.
 ///
-/// Nothing is ever evicted: what does not fit is not inserted, which the RFC leaves to the encoder. A dozen names and values that seldom change
-/// need a fraction of the 4,096 bytes.
+/// Nothing is ever evicted: what does not fit is not inserted, which the RFC leaves to the encoder. A dozen names and
+/// values that seldom change need a fraction of the 4,096 bytes.
 struct HeaderTable {
     /// The most we use, whatever the peer allows.
     static let byteCountMax = 4_096

@@ -1,6 +1,8 @@
-/// Bytes in memory of their own that grows, keeps its capacity and does not move unless it grows. Whoever holds it calls `free`.
+/// Bytes in memory of their own that grows, keeps its capacity and does not move unless it grows. Whoever holds it
+/// calls `free`.
 ///
-/// Used instead of an array where C code writes or reads by pointer and where the checks and reference counts of an array per push would show.
+/// Used instead of an array where C code writes or reads by pointer and where the checks and reference counts of an
+/// array per push would show.
 struct GrowingBytes {
     private(set) var base: UnsafeMutableRawPointer?
     private(set) var count = 0

@@ -1,4 +1,5 @@
-/// What one stream sends: the values of its header fields and its body, in memory of the stream that the next stream reuses.
+/// What one stream sends: the values of its header fields and its body, in memory of the stream that the next stream
+/// reuses.
 struct OutgoingMessage {
     /// Where each value ends (`UInt32`, from the first value's start), then the values, then the body.
     private var storage = GrowingBytes()
@@ -39,7 +40,9 @@ struct OutgoingMessage {
     /// The next `byteCount` bytes of the body.
     mutating func takeBody(_ byteCount: Int) -> UnsafeRawPointer? {
         defer { self.sentByteCount += byteCount }
-        return self.storage.base.map { UnsafeRawPointer($0 + self.valuesStart + self.valuesByteCount + self.sentByteCount) }
+        return self.storage.base.map {
+            UnsafeRawPointer($0 + self.valuesStart + self.valuesByteCount + self.sentByteCount)
+        }
     }
 
     mutating func free() { self.storage.free() }

@@ -1,5 +1,5 @@
-/// Frames serialised and not yet taken: the end of the line inside a session. Counts every byte that ever passed, so that a stream can tell
-/// whether its last one has left.
+/// Frames serialised and not yet taken: the end of the line inside a session. Counts every byte that ever passed, so
+/// that a stream can tell whether its last one has left.
 struct OutputBuffer {
     /// Capacity kept after a burst has been taken.
     static let capacityKeptMax = 1 << 20

@@ -1,8 +1,9 @@
 import CNGHTTP2
 import Glibc
 
-/// Memory for one nghttp2 session: freed blocks are kept by size and handed out again. nghttp2 allocates and frees about five small blocks per
-/// request, a thousand streams at a time, which is more than malloc's per-thread cache holds. Confined to the session's thread.
+/// Memory for one nghttp2 session: freed blocks are kept by size and handed out again. nghttp2 allocates and frees
+/// about five small blocks per request, a thousand streams at a time, which is more than malloc's per-thread cache
+/// holds. Confined to the session's thread.
 ///
 /// A block carries its size class in the 16 bytes before it. What is kept is bounded by what was in use at once.
 struct SessionAllocator {

@@ -7,7 +7,8 @@ protocol StreamSlot {
     mutating func free()
 }
 
-/// The open streams of one session: slots by index, reused, with their buffers. The index travels through nghttp2 as the stream's user data.
+/// The open streams of one session: slots by index, reused, with their buffers. The index travels through nghttp2 as
+/// the stream's user data.
 ///
 /// A slot may move when the table grows; its buffers do not.
 struct SlotTable<Slot: StreamSlot> {

@@ -1,10 +1,13 @@
 /// What happened on a server connection. Plain bits; ranges refer to the arrays of `HTTP2ServerEvents`.
 public enum HTTP2ServerEvent: Equatable, Sendable {
-    /// The header block of a request is complete (only with `HTTP2ServerSettings.announcesHeaders`). `fields`: range of `fields`.
+    /// The header block of a request is complete (only with `HTTP2ServerSettings.announcesHeaders`). `fields`: range of
+    /// `fields`.
     case requestHeaders(streamID: Int32, fields: Range<Int>)
-    /// A whole request: header fields in their order, duplicates kept, pseudo-header fields first; trailers at the end, if any.
+    /// A whole request: header fields in their order, duplicates kept, pseudo-header fields first; trailers at the end,
+    /// if any.
     case request(HTTP2ServerRequest)
-    /// The stream is over, for whatever reason; `NO_ERROR` after an answer that was sent wholly. Nothing more may be answered on it.
+    /// The stream is over, for whatever reason; `NO_ERROR` after an answer that was sent wholly. Nothing more may be
+    /// answered on it.
     case streamClosed(streamID: Int32, errorCode: HTTP2ErrorCode)
     /// The client took over our last SETTINGS.
     case settingsAcknowledged
@@ -12,7 +15,8 @@ public enum HTTP2ServerEvent: Equatable, Sendable {
     case goAwayReceived(lastStreamID: Int32, errorCode: HTTP2ErrorCode, debugData: Range<Int>)
     /// The client answered our PING with this payload.
     case pingAcknowledged(payload: UInt64)
-    /// GOAWAY was put into our output: by `goAway`/`terminate`, or because the peer broke the protocol, which `debugData` says in words.
+    /// GOAWAY was put into our output: by `goAway`/`terminate`, or because the peer broke the protocol, which
+    /// `debugData` says in words.
     case goAwaySent(lastStreamID: Int32, errorCode: HTTP2ErrorCode, debugData: Range<Int>)
 }
 
@@ -35,7 +39,8 @@ public struct HTTP2FieldRange: Equatable, Sendable {
     public var value: Range<Int>
 }
 
-/// Events in the order they happened, with the bytes they refer to. Given to `takeEvents` again and again: it keeps its memory.
+/// Events in the order they happened, with the bytes they refer to. Given to `takeEvents` again and again: it keeps its
+/// memory.
 public struct HTTP2ServerEvents: Sendable {
     public internal(set) var events: [HTTP2ServerEvent] = []
     public internal(set) var fields: [HTTP2FieldRange] = []

@@ -1,10 +1,10 @@
 import CNGHTTP2
 
-/// The server's side of one HTTP/2 connection, over bytes: no socket, no clock, no lock. nghttp2 underneath. It answers what it is told
-/// to and can misbehave on demand, for a simulator.
+/// The server's side of one HTTP/2 connection, over bytes: no socket, no clock, no lock. nghttp2 underneath. It answers
+/// what it is told to and can misbehave on demand, for a simulator.
 ///
-/// Confined to one thread or event loop. A turn: `receive`, `takeEvents`, `respond` …, `takeOutput` until it gives nothing, write that
-/// out. `receive` and `takeOutput` both may leave events. Close the connection when `isFinished`.
+/// Confined to one thread or event loop. A turn: `receive`, `takeEvents`, `respond` …, `takeOutput` until it gives
+/// nothing, write that out. `receive` and `takeOutput` both may leave events. Close the connection when `isFinished`.
 public final class HTTP2ServerSession {
     private let state: UnsafeMutablePointer<ServerState>
     private let session: OpaquePointer
@@ -26,17 +26,21 @@ public final class HTTP2ServerSession {
         nghttp2_option_set_no_closed_streams(option, 1)
         var memory = SessionAllocator.functions(self.allocator)
         var made: OpaquePointer?
-        precondition(nghttp2_session_server_new3(&made, callbacks, self.state, option, &memory) == 0, "no memory for an HTTP/2 session")
+        precondition(
+            nghttp2_session_server_new3(&made, callbacks, self.state, option, &memory) == 0,
+            "no memory for an HTTP/2 session")
         self.session = made!
 
         self.change(
             HTTP2SettingsChange(
-                concurrentStreamsMax: settings.concurrentStreamsMax, initialWindowByteCount: settings.initialWindowByteCount,
+                concurrentStreamsMax: settings.concurrentStreamsMax,
+                initialWindowByteCount: settings.initialWindowByteCount,
                 headerTableByteCount: settings.headerTableByteCount, frameByteCountMax: settings.frameByteCountMax,
                 headerListByteCountMax: settings.headerListByteCountMax))
         if settings.connectionWindowByteCount > 65_535 {
             nghttp2_session_set_local_window_size(
-                self.session, 0, 0, Int32(truncatingIfNeeded: min(settings.connectionWindowByteCount, UInt32(Int32.max))))
+                self.session, 0, 0,
+                Int32(truncatingIfNeeded: min(settings.connectionWindowByteCount, UInt32(Int32.max))))
         }
     }
 
@@ -61,8 +65,8 @@ public final class HTTP2ServerSession {
         return result < 0 ? self.fail(Int32(truncatingIfNeeded: result)) : .ok
     }
 
-    /// Lends the bytes to be written to the client, about `byteCountMax` of them at most, and forgets them when `body` returns. `body` must not
-    /// call this session. `nil`, and no call of `body`: there is nothing to write now.
+    /// Lends the bytes to be written to the client, about `byteCountMax` of them at most, and forgets them when `body`
+    /// returns. `body` must not call this session. `nil`, and no call of `body`: there is nothing to write now.
     public func takeOutput<Result>(
         byteCountMax: Int = HTTP2ClientSession.outputByteCountDefault, _ body: (RawSpan) -> Result
     ) -> Result? {
@@ -75,7 +79,8 @@ public final class HTTP2ServerSession {
         return result
     }
 
-    /// Fills `buffer` from the start with bytes to be written to the client and returns how many; 0: nothing to write now.
+    /// Fills `buffer` from the start with bytes to be written to the client and returns how many; 0: nothing to write
+    /// now.
     public func drain(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         self.takeOutput(byteCountMax: buffer.count) { output in
             output.withUnsafeBytes { buffer.copyMemory(from: $0) }
@@ -119,7 +124,8 @@ public final class HTTP2ServerSession {
         return .failed(detail: detail)
     }
 
-    /// Hands over the events since the last call: what is in `events` is dropped, its memory is used for the events to come.
+    /// Hands over the events since the last call: what is in `events` is dropped, its memory is used for the events to
+    /// come.
     public func takeEvents(into events: inout HTTP2ServerEvents) {
         events.removeAll()
         swap(&events, &self.state.pointee.inbox)
@@ -127,8 +133,9 @@ public final class HTTP2ServerSession {
 
     // MARK: Answers
 
-    /// Queues the answer of a request, also before the request is complete. The template's first field is `:status`. `values` and `body` are
-    /// copied. `false`: the stream is unknown, closed or answered already, or the values do not fit the template.
+    /// Queues the answer of a request, also before the request is complete. The template's first field is `:status`.
+    /// `values` and `body` are copied. `false`: the stream is unknown, closed or answered already, or the values do not
+    /// fit the template.
     @discardableResult
     public func respond(
         streamID: Int32, _ template: HTTP2HeaderTemplate, values: borrowing HTTP2HeaderValues, body: Span<UInt8>
@@ -145,7 +152,8 @@ public final class HTTP2ServerSession {
             result = nghttp2_submit_response(self.session, streamID, nil, 0, nil)
         } else {
             var provider = nghttp2_data_provider(
-                source: nghttp2_data_source(fd: Int32(truncatingIfNeeded: index)), read_callback: ServerCallbacks.readBody)
+                source: nghttp2_data_source(fd: Int32(truncatingIfNeeded: index)),
+                read_callback: ServerCallbacks.readBody)
             result = nghttp2_submit_response(self.session, streamID, nil, 0, &provider)
         }
         guard result == 0 else { return false }
@@ -170,8 +178,9 @@ public final class HTTP2ServerSession {
 
     // MARK: Connection
 
-    /// Queues SETTINGS. Streams the client opens above a lowered limit before it acknowledged are refused (REFUSED_STREAM), after that the
-    /// connection ends with PROTOCOL_ERROR. A value outside its range is not sent, nor are the others of that change; `false` then.
+    /// Queues SETTINGS. Streams the client opens above a lowered limit before it acknowledged are refused
+    /// (REFUSED_STREAM), after that the connection ends with PROTOCOL_ERROR. A value outside its range is not sent, nor
+    /// are the others of that change; `false` then.
     @discardableResult
     public func change(_ settings: HTTP2SettingsChange) -> Bool {
         var entries: [nghttp2_settings_entry] = []
@@ -194,9 +203,9 @@ public final class HTTP2ServerSession {
         }
     }
 
-    /// Queues GOAWAY and stays open: streams up to `lastStreamID` may still be answered, those above are closed and new ones ignored.
-    /// `lastStreamID` `nil`: the highest the client opened; an even one is lowered to the client's stream before it. Debug data is sent as
-    /// it is given (APNs: `{"reason":"Shutdown"}`).
+    /// Queues GOAWAY and stays open: streams up to `lastStreamID` may still be answered, those above are closed and new
+    /// ones ignored. `lastStreamID` `nil`: the highest the client opened; an even one is lowered to the client's stream
+    /// before it. Debug data is sent as it is given (APNs: `{"reason":"Shutdown"}`).
     public func goAway(lastStreamID: Int32? = nil, errorCode: HTTP2ErrorCode = .noError, debugData: [UInt8] = []) {
         let asked = max(0, lastStreamID ?? self.state.pointee.lastStreamID)
         let last = asked == 0 || asked % 2 == 1 ? asked : asked - 1
@@ -234,7 +243,8 @@ public final class HTTP2ServerSession {
 
     /// There are bytes to write.
     public var wantsWrite: Bool {
-        self.state.pointee.failure == nil && (self.state.pointee.output.count > 0 || nghttp2_session_want_write(self.session) != 0)
+        self.state.pointee.failure == nil
+            && (self.state.pointee.output.count > 0 || nghttp2_session_want_write(self.session) != 0)
     }
 
     /// Neither reads nor writes any more: close the connection.

@@ -1,4 +1,5 @@
-/// How a server session introduces itself and what it keeps of a request. The defaults are APNs' own, as seen on the wire.
+/// How a server session introduces itself and what it keeps of a request. The defaults are APNs' own, as seen on the
+/// wire.
 public struct HTTP2ServerSettings: Sendable {
     /// SETTINGS_MAX_CONCURRENT_STREAMS announced first.
     public var concurrentStreamsMax: UInt32 = 1_000
@@ -18,10 +19,11 @@ public struct HTTP2ServerSettings: Sendable {
     public var requestFieldsByteCountMax = 16_384
     /// Give `.requestHeaders` when the header block is complete, before the body.
     public var announcesHeaders = false
-    /// `false`: received DATA is not acknowledged by WINDOW_UPDATE until `releaseWindows`; the peer stalls when its window is used up.
+    /// `false`: received DATA is not acknowledged by WINDOW_UPDATE until `releaseWindows`; the peer stalls when its
+    /// window is used up.
     public var acknowledgesData = true
-    /// `false`: HTTP rules for header fields (pseudo-header order, forbidden names …) are not checked, which is cheaper. Framing and HPACK
-    /// always are.
+    /// `false`: HTTP rules for header fields (pseudo-header order, forbidden names …) are not checked, which is
+    /// cheaper. Framing and HPACK always are.
     public var checksMessages = true
 
     public init() {}

@@ -17,13 +17,15 @@ enum ServerCallbacks {
             Self.state(context).pointee.requestBegan(session!, frame!.pointee.hd.stream_id)
             return 0
         }
-        nghttp2_session_callbacks_set_on_header_callback(callbacks) { session, frame, name, nameCount, value, valueCount, _, context in
+        nghttp2_session_callbacks_set_on_header_callback(callbacks) {
+            session, frame, name, nameCount, value, valueCount, _, context in
             Self.state(context).pointee.headerReceived(
                 session!, frame!.pointee.hd.stream_id, name: UnsafeRawBufferPointer(start: name, count: nameCount),
                 value: UnsafeRawBufferPointer(start: value, count: valueCount))
             return 0
         }
-        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { session, _, streamID, bytes, byteCount, context in
+        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {
+            session, _, streamID, bytes, byteCount, context in
             Self.state(context).pointee.dataReceived(session!, streamID, bytes!, byteCount)
             return 0
         }
@@ -71,7 +73,8 @@ enum ServerCallbacks {
             if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 {
                 state.pointee.inbox.events.append(.settingsAcknowledged)
             } else {
-                state.pointee.encoder.peerAllowsTable(nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_HEADER_TABLE_SIZE))
+                state.pointee.encoder.peerAllowsTable(
+                    nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_HEADER_TABLE_SIZE))
             }
         case NGHTTP2_PING.rawValue:
             guard header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 else { return }

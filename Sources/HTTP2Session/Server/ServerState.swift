@@ -86,19 +86,23 @@ struct ServerState {
         self.recentSlot = index
     }
 
-    mutating func headerReceived(_ session: OpaquePointer, _ streamID: Int32, name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+    mutating func headerReceived(
+        _ session: OpaquePointer, _ streamID: Int32, name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
+    ) {
         guard let slot = self.slot(session, streamID) else { return }
         guard slot.pointee.fieldBytes.count + name.count + value.count <= self.settings.requestFieldsByteCountMax else {
             slot.pointee.fieldsTruncated = true
             return
         }
         slot.pointee.fieldLengths.append(
-            ServerStream.FieldLengths(name: UInt32(truncatingIfNeeded: name.count), value: UInt32(truncatingIfNeeded: value.count)))
+            ServerStream.FieldLengths(
+                name: UInt32(truncatingIfNeeded: name.count), value: UInt32(truncatingIfNeeded: value.count)))
         slot.pointee.fieldBytes.append(name)
         slot.pointee.fieldBytes.append(value)
     }
 
-    mutating func dataReceived(_ session: OpaquePointer, _ streamID: Int32, _ bytes: UnsafeRawPointer, _ byteCount: Int) {
+    mutating func dataReceived(_ session: OpaquePointer, _ streamID: Int32, _ bytes: UnsafeRawPointer, _ byteCount: Int)
+    {
         if !self.settings.acknowledgesData { self.unacknowledgedByteCount += byteCount }
         guard let slot = self.slot(session, streamID) else { return }
         let room = self.settings.requestBodyByteCountMax - slot.pointee.body.count
@@ -119,7 +123,8 @@ struct ServerState {
             .request(
                 HTTP2ServerRequest(
                     streamID: streamID, fields: fields, fieldsTruncated: slot.pointee.fieldsTruncated,
-                    body: self.inbox.bytes.appendRange(slot.pointee.body.bytes), bodyByteCount: slot.pointee.bodyByteCount)))
+                    body: self.inbox.bytes.appendRange(slot.pointee.body.bytes),
+                    bodyByteCount: slot.pointee.bodyByteCount)))
     }
 
     private mutating func publishFields(_ slot: UnsafeMutablePointer<ServerStream>) -> Range<Int> {
@@ -148,7 +153,9 @@ struct ServerState {
     /// See `ClientState.dataSent`.
     mutating func dataSent(_ index: Int, header: UnsafeRawPointer, byteCount: Int) {
         self.output.append(header, 9)
-        if byteCount > 0, let bytes = self.streams[index].pointee.response.takeBody(byteCount) { self.output.append(bytes, byteCount) }
+        if byteCount > 0, let bytes = self.streams[index].pointee.response.takeBody(byteCount) {
+            self.output.append(bytes, byteCount)
+        }
     }
 
     mutating func streamClosed(_ session: OpaquePointer, _ streamID: Int32, _ errorCode: HTTP2ErrorCode) {

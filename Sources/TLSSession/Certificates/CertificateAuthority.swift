@@ -13,14 +13,17 @@ public struct CertificateAndKey: Sendable {
     }
 }
 
-/// A throwaway certificate authority on P-256, for simulators and tests: nothing is kept but in memory. May be used from any thread.
+/// A throwaway certificate authority on P-256, for simulators and tests: nothing is kept but in memory. May be used
+/// from any thread.
 public final class CertificateAuthority: Sendable {
     /// The authority's certificate, for `TLSTrustRoots.pem` or a file.
     public let certificatePEM: [UInt8]
     private let key: ES256PrivateKey
 
     /// Makes a self-signed authority. Times in seconds since 1970. Throws `.library` when OpenSSL fails.
-    public init(commonName: String = "Mailboat test authority", notBeforeSeconds: Int64, notAfterSeconds: Int64) throws(TLSError) {
+    public init(commonName: String = "Mailboat test authority", notBeforeSeconds: Int64, notAfterSeconds: Int64)
+        throws(TLSError)
+    {
         self.key = try ES256PrivateKey.generate()
         self.certificatePEM = try makeCertificate(
             CertificateRequest(
@@ -32,12 +35,15 @@ public final class CertificateAuthority: Sendable {
             key: self.key, issuerPEM: nil, issuerKey: self.key)
     }
 
-    /// Makes a server certificate with a new key. `names`: DNS names and IP addresses of its subjectAltName, at least one. Times in seconds
-    /// since 1970. Throws `.badKeyMaterial` for a name that is neither, `.library` when OpenSSL fails.
+    /// Makes a server certificate with a new key. `names`: DNS names and IP addresses of its subjectAltName, at least
+    /// one. Times in seconds since 1970. Throws `.badKeyMaterial` for a name that is neither, `.library` when OpenSSL
+    /// fails.
     public func issue(
         names: [String] = ["localhost", "127.0.0.1", "::1"], notBeforeSeconds: Int64, notAfterSeconds: Int64
     ) throws(TLSError) -> CertificateAndKey {
-        guard let first = names.first else { throw TLSError(kind: .badKeyMaterial, detail: "a server certificate needs a name") }
+        guard let first = names.first else {
+            throw TLSError(kind: .badKeyMaterial, detail: "a server certificate needs a name")
+        }
         var alternatives: [String] = []
         for name in names { alternatives.append(try alternativeName(name)) }
         let leafKey = try ES256PrivateKey.generate()
@@ -46,7 +52,8 @@ public final class CertificateAuthority: Sendable {
                 commonName: first, notBeforeSeconds: notBeforeSeconds, notAfterSeconds: notAfterSeconds,
                 extensions: [
                     (NID_basic_constraints, "critical,CA:FALSE"), (NID_key_usage, "critical,digitalSignature"),
-                    (NID_ext_key_usage, "serverAuth"), (NID_subject_key_identifier, "hash"), (NID_authority_key_identifier, "keyid"),
+                    (NID_ext_key_usage, "serverAuth"), (NID_subject_key_identifier, "hash"),
+                    (NID_authority_key_identifier, "keyid"),
                     (NID_subject_alt_name, alternatives.joined(separator: ",")),
                 ]),
             key: leafKey, issuerPEM: self.certificatePEM, issuerKey: self.key)
@@ -62,13 +69,15 @@ private struct CertificateRequest {
     var extensions: [(nid: Int32, value: String)]
 }
 
-/// A name as subjectAltName writes it. Only letters, digits, `.`, `-`, `_` and `*` pass for a DNS name: the text is read as a list.
+/// A name as subjectAltName writes it. Only letters, digits, `.`, `-`, `_` and `*` pass for a DNS name: the text is
+/// read as a list.
 private func alternativeName(_ name: String) throws(TLSError) -> String {
     var address = in6_addr()
     if inet_pton(AF_INET, name, &address) == 1 || inet_pton(AF_INET6, name, &address) == 1 { return "IP:" + name }
     let allowed = name.utf8.allSatisfy { byte in
         switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"),
             UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "*"):
             true
         default: false
@@ -92,7 +101,9 @@ private func makeCertificate(
     let issuer = issuers.first ?? certificate
 
     var serial: UInt64 = 0
-    let random = withUnsafeMutableBytes(of: &serial) { RAND_bytes($0.baseAddress?.assumingMemoryBound(to: UInt8.self), 8) }
+    let random = withUnsafeMutableBytes(of: &serial) {
+        RAND_bytes($0.baseAddress?.assumingMemoryBound(to: UInt8.self), 8)
+    }
     // Positive, never 0 (RFC 5280 §4.1.2.2).
     let name = Array(request.commonName.utf8)
     guard random == 1,
@@ -102,7 +113,8 @@ private func makeCertificate(
         ASN1_TIME_set(X509_getm_notAfter(certificate), time_t(request.notAfterSeconds)) != nil,
         X509_set_pubkey(certificate, key.handle) == 1,
         X509_NAME_add_entry_by_NID(
-            X509_get_subject_name(certificate), NID_commonName, MBSTRING_UTF8, name, Int32(truncatingIfNeeded: name.count), -1, 0) == 1,
+            X509_get_subject_name(certificate), NID_commonName, MBSTRING_UTF8, name,
+            Int32(truncatingIfNeeded: name.count), -1, 0) == 1,
         X509_set_issuer_name(certificate, X509_get_subject_name(issuer)) == 1
     else { throw OpenSSLError.make(.library, "a certificate cannot be made") }
     for (nid, value) in request.extensions {

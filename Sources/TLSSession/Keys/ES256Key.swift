@@ -15,12 +15,15 @@ private func requireP256(_ key: OpaquePointer) throws(TLSError) {
         throw OpenSSLError.make(.badKeyMaterial, "the key names no curve")
     }
     let curve = String(decoding: name[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    guard curve == p256 else { throw TLSError(kind: .badKeyMaterial, detail: "the key is on curve \(curve); ES256 needs P-256") }
+    guard curve == p256 else {
+        throw TLSError(kind: .badKeyMaterial, detail: "the key is on curve \(curve); ES256 needs P-256")
+    }
 }
 
 /// A P-256 private key that signs as JWT's ES256 demands (RFC 7518 §3.4). May be used from any thread.
 ///
-/// `@unchecked`: the key is never changed, and OpenSSL 3 lets threads use one key at the same time, each with a context of its own.
+/// `@unchecked`: the key is never changed, and OpenSSL 3 lets threads use one key at the same time, each with a context
+/// of its own.
 public final class ES256PrivateKey: @unchecked Sendable {
     let handle: OpaquePointer
 
@@ -29,10 +32,12 @@ public final class ES256PrivateKey: @unchecked Sendable {
 
     deinit { EVP_PKEY_free(self.handle) }
 
-    /// Reads a PEM private key: PKCS#8 (`.p8`, as Apple gives it) or SEC 1. Throws `.badKeyMaterial` when it is none, is encrypted, or not on P-256.
+    /// Reads a PEM private key: PKCS#8 (`.p8`, as Apple gives it) or SEC 1. Throws `.badKeyMaterial` when it is none,
+    /// is encrypted, or not on P-256.
     public convenience init(pem: [UInt8]) throws(TLSError) {
         guard let handle = PEM.readPrivateKey(pem) else {
-            throw OpenSSLError.make(.badKeyMaterial, "no unencrypted PEM private key can be read (expected: -----BEGIN PRIVATE KEY-----)")
+            throw OpenSSLError.make(
+                .badKeyMaterial, "no unencrypted PEM private key can be read (expected: -----BEGIN PRIVATE KEY-----)")
         }
         self.init(handle: handle)
         try requireP256(handle)
@@ -41,7 +46,9 @@ public final class ES256PrivateKey: @unchecked Sendable {
     /// A new key.
     public static func generate() throws(TLSError) -> ES256PrivateKey {
         OpenSSLError.clear()
-        guard let handle = mailboat_EVP_EC_gen(p256) else { throw OpenSSLError.make(.library, "no key can be generated") }
+        guard let handle = mailboat_EVP_EC_gen(p256) else {
+            throw OpenSSLError.make(.library, "no key can be generated")
+        }
         return ES256PrivateKey(handle: handle)
     }
 
@@ -63,13 +70,17 @@ public final class ES256PrivateKey: @unchecked Sendable {
 
     /// The key as unencrypted PKCS#8 PEM.
     public func pem() throws(TLSError) -> [UInt8] {
-        guard let pem = PEM.writePrivateKey(self.handle) else { throw OpenSSLError.make(.library, "the key cannot be written") }
+        guard let pem = PEM.writePrivateKey(self.handle) else {
+            throw OpenSSLError.make(.library, "the key cannot be written")
+        }
         return pem
     }
 
     /// The public half.
     public func publicKey() throws(TLSError) -> ES256PublicKey {
-        guard let pem = PEM.writePublicKey(self.handle) else { throw OpenSSLError.make(.library, "the public key cannot be written") }
+        guard let pem = PEM.writePublicKey(self.handle) else {
+            throw OpenSSLError.make(.library, "the public key cannot be written")
+        }
         return try ES256PublicKey(pem: pem)
     }
 }
@@ -83,7 +94,8 @@ public final class ES256PublicKey: @unchecked Sendable {
     /// Reads a PEM public key (SubjectPublicKeyInfo). Throws `.badKeyMaterial` when it is none, or not on P-256.
     public init(pem: [UInt8]) throws(TLSError) {
         guard let handle = PEM.readPublicKey(pem) else {
-            throw OpenSSLError.make(.badKeyMaterial, "no PEM public key can be read (expected: -----BEGIN PUBLIC KEY-----)")
+            throw OpenSSLError.make(
+                .badKeyMaterial, "no PEM public key can be read (expected: -----BEGIN PUBLIC KEY-----)")
         }
         self.handle = handle
         try requireP256(handle)
@@ -103,7 +115,9 @@ public final class ES256PublicKey: @unchecked Sendable {
 
     /// The key as PEM.
     public func pem() throws(TLSError) -> [UInt8] {
-        guard let pem = PEM.writePublicKey(self.handle) else { throw OpenSSLError.make(.library, "the public key cannot be written") }
+        guard let pem = PEM.writePublicKey(self.handle) else {
+            throw OpenSSLError.make(.library, "the public key cannot be written")
+        }
         return pem
     }
 }

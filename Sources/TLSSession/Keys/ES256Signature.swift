@@ -1,6 +1,7 @@
 import COpenSSL
 
-/// An ECDSA signature over P-256 in its two spellings: DER, as OpenSSL has it, and r and s one after the other, as JWT has it (RFC 7518 §3.4).
+/// An ECDSA signature over P-256 in its two spellings: DER, as OpenSSL has it, and r and s one after the other, as JWT
+/// has it (RFC 7518 §3.4).
 enum ES256Signature {
     /// Bytes of r and of s.
     static let numberByteCount = 32
@@ -14,8 +15,11 @@ enum ES256Signature {
             defer { ECDSA_SIG_free(signature) }
             var raw = [UInt8](repeating: 0, count: 2 * Self.numberByteCount)
             let written = raw.withUnsafeMutableBufferPointer { raw in
-                BN_bn2binpad(ECDSA_SIG_get0_r(signature), raw.baseAddress, Int32(Self.numberByteCount)) == Self.numberByteCount
-                    && BN_bn2binpad(ECDSA_SIG_get0_s(signature), raw.baseAddress! + Self.numberByteCount, Int32(Self.numberByteCount))
+                BN_bn2binpad(ECDSA_SIG_get0_r(signature), raw.baseAddress, Int32(Self.numberByteCount))
+                    == Self.numberByteCount
+                    && BN_bn2binpad(
+                        ECDSA_SIG_get0_s(signature), raw.baseAddress! + Self.numberByteCount,
+                        Int32(Self.numberByteCount))
                         == Self.numberByteCount
             }
             return written ? raw : nil
