@@ -28,16 +28,19 @@ public final class APNSSimulator: Sendable {
     /// - Parameter group: `nil`: threads of its own, stopped with it.
     /// - Throws: `TLSError` when the credentials are no certificate and key, `IOError` when the address is taken.
     public static func start(
-        _ configuration: SimulatorConfiguration = SimulatorConfiguration(), credentials: SimulatorCredentials, keys: [RegisteredKey] = [],
+        _ configuration: SimulatorConfiguration = SimulatorConfiguration(), credentials: SimulatorCredentials,
+        keys: [RegisteredKey] = [],
         group: (any EventLoopGroup)? = nil, logger: Logger? = nil
     ) async throws -> APNSSimulator {
         let tls = try TLSContext.server(
             certificateChainPEM: credentials.certificate.chainPEM, privateKeyPEM: credentials.certificate.privateKeyPEM)
         let shared = SharedSimulator(configuration: configuration, keys: keys, tls: tls)
-        let ownGroup = group == nil ? MultiThreadedEventLoopGroup(numberOfThreads: max(1, configuration.threadCount)) : nil
+        let ownGroup =
+            group == nil ? MultiThreadedEventLoopGroup(numberOfThreads: max(1, configuration.threadCount)) : nil
         do {
             let listener = try await Self.listen(shared, on: group ?? ownGroup ?? MultiThreadedEventLoopGroup.singleton)
-            logger?.info("simulated APNs listens", metadata: ["address": "\(listener.localAddress.map { "\($0)" } ?? "")"])
+            logger?.info(
+                "simulated APNs listens", metadata: ["address": "\(listener.localAddress.map { "\($0)" } ?? "")"])
             return APNSSimulator(shared: shared, listener: listener, ownGroup: ownGroup)
         } catch {
             try? await ownGroup?.shutdownGracefully()
@@ -53,21 +56,31 @@ public final class APNSSimulator: Sendable {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     guard let number = shared.admit() else { throw ChannelError.eof }
-                    let handler = try ConnectionHandler(shared: shared, number: number)
-                    try channel.pipeline.syncOperations.addHandler(handler)
-                    guard shared.opened(ConnectionReference(handler, channel: channel), number: number) else { throw ChannelError.eof }
+                    let connection: any SimulatedConnection
+                    switch shared.configuration.mode {
+                    case .full:
+                        let handler = try ConnectionHandler(shared: shared, number: number)
+                        try channel.pipeline.syncOperations.addHandler(handler)
+                        connection = ConnectionReference(handler, channel: channel)
+                    case .sink:
+                        let handler = try SinkHandler(shared: shared, number: number)
+                        try channel.pipeline.syncOperations.addHandler(handler)
+                        connection = SinkReference(handler, channel: channel)
+                    }
+                    guard shared.opened(connection, number: number) else { throw ChannelError.eof }
                 }
             }
             .bind(host: shared.configuration.host, port: shared.configuration.port)
             .get()
     }
 
-    /// Closes every connection and the port.
+    /// Closes every connection and the port. Only the first call does anything.
     public func stop() async {
+        guard let connections = self.shared.stop() else { return }
         // Closing what is closed already is not an error here.
         try? await self.listener.close().get()
-        for connection in self.shared.stop() {
-            connection.perform(.cut)
+        for connection in connections {
+            _ = connection.perform(.cut)
             try? await connection.closeFuture.get()
         }
         try? await self.ownGroup?.shutdownGracefully()
@@ -79,7 +92,9 @@ public final class APNSSimulator: Sendable {
     public func device(token: String) -> SimulatedDevice? {
         guard let bytes = TokenText.decode(token) else { return nil }
         return self.shared.withState { state in
-            state.store.tokens.find(bytes.span, hash: TokenTable.hash(bytes.span)).map { state.store.simulatedDevice($0) }
+            state.store.tokens.find(bytes.span, hash: TokenTable.hash(bytes.span)).map {
+                state.store.simulatedDevice($0)
+            }
         }
     }
 
@@ -89,7 +104,9 @@ public final class APNSSimulator: Sendable {
         return self.shared.withState { state in
             var found: [SimulatedDevice] = []
             for index in 0..<state.store.tokens.count where found.count < limit {
-                guard prefix.isEmpty || TokenText.encode(state.store.tokens.token(index)).hasPrefix(prefix) else { continue }
+                guard prefix.isEmpty || TokenText.encode(state.store.tokens.token(index)).hasPrefix(prefix) else {
+                    continue
+                }
                 found.append(state.store.simulatedDevice(index))
             }
             return found
@@ -101,7 +118,8 @@ public final class APNSSimulator: Sendable {
 
     /// The device as the control API shows it.
     func appendJSON(_ device: SimulatedDevice, to json: inout [UInt8]) {
-        DeviceJSON.append(device, nowMillis: self.shared.nowMillis(), rules: self.shared.configuration.deviceRules, to: &json)
+        DeviceJSON.append(
+            device, nowMillis: self.shared.nowMillis(), rules: self.shared.configuration.deviceRules, to: &json)
     }
 
     /// Says what a token is from now on; one never seen is made known. `sinceMillis`: the timestamp of its 410, `nil`: now.
@@ -118,9 +136,11 @@ public final class APNSSimulator: Sendable {
     /// does), and `new` leads to the same device.
     /// - Returns: `false`: one is not the hex of a token.
     @discardableResult
-    public func rotateToken(from old: String, to new: String, keepsOld: Bool = false, sinceMillis: Int64? = nil) -> Bool {
+    public func rotateToken(from old: String, to new: String, keepsOld: Bool = false, sinceMillis: Int64? = nil) -> Bool
+    {
         guard let oldBytes = TokenText.decode(old), let newBytes = TokenText.decode(new) else { return false }
-        let standing = TokenStanding(state: keepsOld ? .alive : .rotated, sinceMillis: sinceMillis ?? self.shared.nowMillis())
+        let standing = TokenStanding(
+            state: keepsOld ? .alive : .rotated, sinceMillis: sinceMillis ?? self.shared.nowMillis())
         self.shared.withState { $0.store.rotate(from: oldBytes, to: newBytes, oldStanding: standing) }
         return true
     }
@@ -168,6 +188,7 @@ public final class APNSSimulator: Sendable {
     /// The limit announced from now on, to connections open and new. For other settings use `perform(.settings(…))`.
     public func setConcurrentStreamsMax(_ streams: UInt32) {
         self.shared.withState { $0.concurrentStreamsMax = streams }
+        // Each connection announces it on its loop, soon.
         _ = self.shared.perform(.settings(HTTP2SettingsChange(concurrentStreamsMax: streams)), connection: nil)
     }
 
@@ -184,11 +205,19 @@ public final class APNSSimulator: Sendable {
         if restoresStreams { self.setConcurrentStreamsMax(configured) }
     }
 
-    /// Does something to all open connections, or to one (counted from 1). Returns to how many it was handed; it happens soon after, each on
-    /// its loop.
+    /// Does something to all open connections, or to one (counted from 1), and returns to how many. It happens soon after, each on its loop.
     @discardableResult
     public func perform(_ action: ConnectionAction, connection: Int? = nil) -> Int {
-        self.shared.perform(action, connection: connection)
+        self.shared.perform(action, connection: connection).count
+    }
+
+    /// As `perform`, and returns once it is done on every connection.
+    @discardableResult
+    public func performAndWait(_ action: ConnectionAction, connection: Int? = nil) async -> Int {
+        let done = self.shared.perform(action, connection: connection)
+        // A connection's loop that has ended took the connection with it.
+        for future in done { try? await future.get() }
+        return done.count
     }
 
     // What was seen
@@ -200,7 +229,9 @@ public final class APNSSimulator: Sendable {
 
     /// Waits until the statistics satisfy `condition`, looked at after each batch of requests and each connection opened or closed.
     /// Returns what satisfied it; throws `CancellationError` when the task is cancelled or the simulator stopped.
-    public func wait(until condition: @escaping @Sendable (SimulatorStatistics) -> Bool) async throws -> SimulatorStatistics {
+    public func wait(until condition: @escaping @Sendable (SimulatorStatistics) -> Bool) async throws
+        -> SimulatorStatistics
+    {
         try await self.shared.wait(until: condition)
     }
 }

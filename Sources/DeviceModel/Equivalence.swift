@@ -24,16 +24,20 @@ extension Device {
             return "newest alert is \(Self.words(self.alerts.last)), expected \(Self.words(expected.alerts.last))"
         }
         if self.relevanceScore != expected.relevanceScore {
-            return "relevance-score is \(Self.words(self.relevanceScore)), expected \(Self.words(expected.relevanceScore))"
+            return
+                "relevance-score is \(Self.words(self.relevanceScore)), expected \(Self.words(expected.relevanceScore))"
         }
         if self.staleDateSeconds != expected.staleDateSeconds {
-            return "stale-date is \(Self.words(self.staleDateSeconds)), expected \(Self.words(expected.staleDateSeconds))"
+            return
+                "stale-date is \(Self.words(self.staleDateSeconds)), expected \(Self.words(expected.staleDateSeconds))"
         }
         if self.dismissalDateSeconds != expected.dismissalDateSeconds {
-            return "dismissal-date is \(Self.words(self.dismissalDateSeconds)), expected \(Self.words(expected.dismissalDateSeconds))"
+            return
+                "dismissal-date is \(Self.words(self.dismissalDateSeconds)), expected \(Self.words(expected.dismissalDateSeconds))"
         }
         if self.attributesType != expected.attributesType {
-            return "attributes-type is \(Self.words(self.attributesType)), expected \(Self.words(expected.attributesType))"
+            return
+                "attributes-type is \(Self.words(self.attributesType)), expected \(Self.words(expected.attributesType))"
         }
         if self.attributes != expected.attributes {
             return "attributes are \(Self.words(self.attributes)), expected \(Self.words(expected.attributes))"

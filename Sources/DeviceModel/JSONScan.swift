@@ -14,7 +14,9 @@ enum JSONScan {
     static let depthMax = 64
 
     static func skipSpace(_ bytes: Span<UInt8>, _ at: inout Int) {
-        while at < bytes.count, bytes[at] == 0x20 || bytes[at] == 0x0A || bytes[at] == 0x0D || bytes[at] == 0x09 { at += 1 }
+        while at < bytes.count, bytes[at] == 0x20 || bytes[at] == 0x0A || bytes[at] == 0x0D || bytes[at] == 0x09 {
+            at += 1
+        }
     }
 
     static func peek(_ bytes: Span<UInt8>, _ at: Int) -> UInt8 { at < bytes.count ? bytes[at] : 0 }
@@ -91,7 +93,9 @@ enum JSONScan {
             let opening = Self.peek(bytes, at)
             var closed = true
             if opening == UInt8(ascii: "{") || opening == UInt8(ascii: "[") {
-                guard depth < Self.depthMax else { throw Fault(offset: at, expected: "at most \(Self.depthMax) levels") }
+                guard depth < Self.depthMax else {
+                    throw Fault(offset: at, expected: "at most \(Self.depthMax) levels")
+                }
                 isObject = isObject << 1 | (opening == UInt8(ascii: "{") ? 1 : 0)
                 depth += 1
                 at += 1
@@ -134,7 +138,9 @@ enum JSONScan {
         let start = at
         for index in 0..<text.utf8CodeUnitCount {
             // Safe: a literal's bytes live as long as the program, and the index is below their count.
-            guard unsafe Self.peek(bytes, at) == text.utf8Start[index] else { throw Fault(offset: start, expected: "a value") }
+            guard unsafe Self.peek(bytes, at) == text.utf8Start[index] else {
+                throw Fault(offset: start, expected: "a value")
+            }
             at += 1
         }
     }
@@ -169,7 +175,8 @@ enum JSONScan {
     private static func escape(_ bytes: Span<UInt8>, _ at: inout Int) throws(Fault) {
         at += 1
         switch Self.peek(bytes, at) {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"), UInt8(ascii: "n"),
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"),
             UInt8(ascii: "r"), UInt8(ascii: "t"):
             at += 1
         case UInt8(ascii: "u"):

@@ -38,13 +38,18 @@ public enum PayloadReader {
                 for key in [Key.contentState, .attributesType, .attributes, .alert] { try self.require(key) }
                 try self.forbid(.dismissalDate)
                 if self.has(.inputPushToken), self.has(.inputPushChannel) {
-                    throw PayloadFault(kind: .meaning, key: "aps.input-push-channel", problem: "given together with input-push-token")
+                    throw PayloadFault(
+                        kind: .meaning, key: "aps.input-push-channel", problem: "given together with input-push-token")
                 }
             case .update:
                 try self.require(.contentState)
-                for key in [Key.dismissalDate, .attributesType, .attributes, .inputPushToken, .inputPushChannel] { try self.forbid(key) }
+                for key in [Key.dismissalDate, .attributesType, .attributes, .inputPushToken, .inputPushChannel] {
+                    try self.forbid(key)
+                }
             case .end:
-                for key in [Key.attributesType, .attributes, .inputPushToken, .inputPushChannel] { try self.forbid(key) }
+                for key in [Key.attributesType, .attributes, .inputPushToken, .inputPushChannel] {
+                    try self.forbid(key)
+                }
             }
         }
 
@@ -59,7 +64,8 @@ public enum PayloadReader {
 
     /// The keys of `aps` that mean something to a Live Activity.
     private enum Key: UInt8, CaseIterable {
-        case event, timestamp, contentState, alert, staleDate, dismissalDate, relevanceScore, attributesType, attributes, inputPushToken,
+        case event, timestamp, contentState, alert, staleDate, dismissalDate, relevanceScore, attributesType,
+            attributes, inputPushToken,
             inputPushChannel
 
         var bit: UInt32 { 1 << UInt32(self.rawValue) }
@@ -87,7 +93,8 @@ public enum PayloadReader {
 
     /// Apple's general keys that a payload may carry without effect on a Live Activity (apns.md §3.2).
     private static let inertKeys: [StaticString] = [
-        "badge", "category", "content-available", "filter-criteria", "interruption-level", "mutable-content", "sound", "target-content-id",
+        "badge", "category", "content-available", "filter-criteria", "interruption-level", "mutable-content", "sound",
+        "target-content-id",
         "thread-id",
     ]
 
@@ -99,8 +106,12 @@ public enum PayloadReader {
         var members = Members()
         while let name = try members.next(body, &at) {
             if Self.matches(body, name, "aps") {
-                guard !fields.foundAPS else { throw JSONScan.Fault(offset: name.lowerBound, expected: "one 'aps', this is a second") }
-                guard JSONScan.peek(body, at) == UInt8(ascii: "{") else { throw JSONScan.Fault(offset: at, expected: "an object") }
+                guard !fields.foundAPS else {
+                    throw JSONScan.Fault(offset: name.lowerBound, expected: "one 'aps', this is a second")
+                }
+                guard JSONScan.peek(body, at) == UInt8(ascii: "{") else {
+                    throw JSONScan.Fault(offset: at, expected: "an object")
+                }
                 fields.foundAPS = true
                 if let fault = try Self.scanAPS(body, &at, into: &fields) { meaning = meaning ?? fault }
             } else {
@@ -112,7 +123,9 @@ public enum PayloadReader {
         return meaning
     }
 
-    private static func scanAPS(_ body: Span<UInt8>, _ at: inout Int, into fields: inout Fields) throws(JSONScan.Fault) -> PayloadFault? {
+    private static func scanAPS(_ body: Span<UInt8>, _ at: inout Int, into fields: inout Fields) throws(JSONScan.Fault)
+        -> PayloadFault?
+    {
         var meaning: PayloadFault?
         var members = Members()
         while let name = try members.next(body, &at) {
@@ -121,7 +134,11 @@ public enum PayloadReader {
             guard let key = Self.key(body, name) else {
                 if !Self.inertKeys.contains(where: { Self.matches(body, name, $0) }) {
                     let text = Bytes.copy(body, name.lowerBound..<min(name.upperBound, name.lowerBound + 64))
-                    meaning = meaning ?? PayloadFault(kind: .meaning, key: "aps", problem: "unknown key '\(String(decoding: text, as: UTF8.self))'")
+                    meaning =
+                        meaning
+                        ?? PayloadFault(
+                            kind: .meaning, key: "aps",
+                            problem: "unknown key '\(String(decoding: text, as: UTF8.self))'")
                 }
                 continue
             }
@@ -143,7 +160,9 @@ public enum PayloadReader {
     ) throws(PayloadFault) {
         switch key {
         case .event:
-            guard kind == .string, let event = Self.event(body, range) else { throw key.fault("expected \"start\", \"update\" or \"end\"") }
+            guard kind == .string, let event = Self.event(body, range) else {
+                throw key.fault("expected \"start\", \"update\" or \"end\"")
+            }
             content.event = event
         case .timestamp:
             content.stampSeconds = try Self.date(key, kind, body, range)
@@ -166,7 +185,9 @@ public enum PayloadReader {
         case .attributes:
             content.attributes = try Self.object(key, kind, range)
         case .inputPushToken:
-            guard kind == .number, range.count == 1, body[range.lowerBound] == UInt8(ascii: "1") else { throw key.fault("expected 1") }
+            guard kind == .number, range.count == 1, body[range.lowerBound] == UInt8(ascii: "1") else {
+                throw key.fault("expected 1")
+            }
             content.inputPushToken = true
         case .inputPushChannel:
             guard kind == .string, range.count > 2 else { throw key.fault("expected a channel id as a string") }
@@ -174,7 +195,9 @@ public enum PayloadReader {
         }
     }
 
-    private static func object(_ key: Key, _ kind: JSONScan.Kind, _ range: Range<Int>) throws(PayloadFault) -> Range<Int> {
+    private static func object(_ key: Key, _ kind: JSONScan.Kind, _ range: Range<Int>) throws(PayloadFault) -> Range<
+        Int
+    > {
         guard kind == .object else { throw key.fault("expected an object") }
         return range
     }
@@ -188,7 +211,9 @@ public enum PayloadReader {
         for index in range {
             guard JSONScan.isDigit(body[index]) else { throw key.fault("expected whole seconds since 1970") }
             seconds = seconds * 10 + Int64(body[index] - 0x30)
-            guard seconds <= Self.dateSecondsMax else { throw key.fault("expected seconds since 1970, not milliseconds") }
+            guard seconds <= Self.dateSecondsMax else {
+                throw key.fault("expected seconds since 1970, not milliseconds")
+            }
         }
         return seconds
     }
@@ -212,9 +237,13 @@ public enum PayloadReader {
                 if Self.matches(body, name, "sound"), kind != .string {
                     throw PayloadFault(kind: .meaning, key: "aps.alert.sound", problem: "expected a string")
                 }
-                guard Self.matches(body, name, "title") || Self.matches(body, name, "body"), kind != .string else { continue }
+                guard Self.matches(body, name, "title") || Self.matches(body, name, "body"), kind != .string else {
+                    continue
+                }
                 guard kind == .object, try Self.hasLocalizationKey(body, start) else {
-                    throw PayloadFault(kind: .meaning, key: "aps.alert", problem: "title and body are a string or {\"loc-key\", \"loc-args\"}")
+                    throw PayloadFault(
+                        kind: .meaning, key: "aps.alert",
+                        problem: "title and body are a string or {\"loc-key\", \"loc-args\"}")
                 }
             }
         } catch let fault as PayloadFault {

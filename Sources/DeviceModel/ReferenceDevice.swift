@@ -21,9 +21,13 @@ public struct ReferenceDevice: Sendable {
         case .update: if content.stampSeconds < self.newestTimestamp { return .ignoredOlder }
         }
         var pushed = content
-        if self.device.stampSeconds != .min { pushed.stampSeconds = max(content.stampSeconds, self.device.stampSeconds + 1) }
+        if self.device.stampSeconds != .min {
+            pushed.stampSeconds = max(content.stampSeconds, self.device.stampSeconds + 1)
+        }
         let reaction = self.device.apply(pushed, body: source, priority: 5, nowMillis: nowMillis)
-        if reaction == .shown || reaction == .shownAsSecondCard { self.newestTimestamp = max(self.newestTimestamp, content.stampSeconds) }
+        if reaction == .shown || reaction == .shownAsSecondCard {
+            self.newestTimestamp = max(self.newestTimestamp, content.stampSeconds)
+        }
         return reaction
     }
 

@@ -41,7 +41,8 @@ extension Device {
             }
         }
         return Shown(
-            card: card, contentState: self.contentState, relevanceScore: self.relevanceScore, staleDateSeconds: self.staleDateSeconds,
+            card: card, contentState: self.contentState, relevanceScore: self.relevanceScore,
+            staleDateSeconds: self.staleDateSeconds,
             dismissedAtSeconds: ended, newestAlert: self.alerts.last ?? [], alertCount: Int(self.alertCount))
     }
 }

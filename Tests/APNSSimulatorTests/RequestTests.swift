@@ -8,7 +8,8 @@ import Testing
     @Test func aGoodPushIsAcceptedAndShown() async throws {
         try await Bench.run { bench in
             let client = try await bench.connect()
-            let response = try await client.send(bench.push(token: "00ff", body: Bodies.update(stamp: 5, state: #"{"driver":"Anne"}"#)))
+            let response = try await client.send(
+                bench.push(token: "00ff", body: Bodies.update(stamp: 5, state: #"{"driver":"Anne"}"#)))
             #expect(response == TestResponse(status: 200))
             let device = try #require(bench.simulator.device(token: "00FF"))
             #expect(String(decoding: device.device.contentState, as: UTF8.self) == #"{"driver":"Anne"}"#)
@@ -35,23 +36,34 @@ import Testing
         Refusal(name: "odd hex digits", expected: "400 BadDeviceToken", changing: [":path": "/3/device/abc"]),
         Refusal(name: "no hex", expected: "400 BadDeviceToken", changing: [":path": "/3/device/zz"]),
         Refusal(name: "topic twice", expected: "400 DuplicateHeaders", adding: [("apns-topic", Bench.topic)]),
-        Refusal(name: "id twice", expected: "400 DuplicateHeaders", adding: [("apns-id", "123e4567-e89b-42d3-a456-426614174000")]),
-        Refusal(name: "id in capitals", expected: "400 BadMessageId", changing: ["apns-id": "123E4567-E89B-42D3-A456-426614174000"]),
-        Refusal(name: "id without dashes", expected: "400 BadMessageId", changing: ["apns-id": "123e4567e89b42d3a456426614174000"]),
+        Refusal(
+            name: "id twice", expected: "400 DuplicateHeaders",
+            adding: [("apns-id", "123e4567-e89b-42d3-a456-426614174000")]),
+        Refusal(
+            name: "id in capitals", expected: "400 BadMessageId",
+            changing: ["apns-id": "123E4567-E89B-42D3-A456-426614174000"]),
+        Refusal(
+            name: "id without dashes", expected: "400 BadMessageId",
+            changing: ["apns-id": "123e4567e89b42d3a456426614174000"]),
         Refusal(name: "no provider token", expected: "403 MissingProviderToken", changing: ["authorization": nil]),
-        Refusal(name: "basic authorization", expected: "403 MissingProviderToken", changing: ["authorization": "basic abcdef"]),
+        Refusal(
+            name: "basic authorization", expected: "403 MissingProviderToken",
+            changing: ["authorization": "basic abcdef"]),
         Refusal(name: "no JWT", expected: "403 InvalidProviderToken", changing: ["authorization": "bearer abc"]),
         Refusal(name: "no topic", expected: "400 MissingTopic", changing: ["apns-topic": nil]),
         Refusal(name: "topic without suffix", expected: "400 BadTopic", changing: ["apns-topic": "com.example.pizza"]),
         Refusal(
-            name: "unknown app", expected: "400 TopicDisallowed", changing: ["apns-topic": "com.example.other.push-type.liveactivity"]),
+            name: "unknown app", expected: "400 TopicDisallowed",
+            changing: ["apns-topic": "com.example.other.push-type.liveactivity"]),
         Refusal(name: "no push type", expected: "400 InvalidPushType", changing: ["apns-push-type": nil]),
         Refusal(name: "alert push type", expected: "400 InvalidPushType", changing: ["apns-push-type": "alert"]),
         Refusal(name: "priority 1", expected: "400 BadPriority", changing: ["apns-priority": "1"]),
         Refusal(name: "priority 010", expected: "400 BadPriority", changing: ["apns-priority": "010"]),
         Refusal(name: "expiration in words", expected: "400 BadExpirationDate", changing: ["apns-expiration": "soon"]),
         Refusal(name: "expiration below 0", expected: "400 BadExpirationDate", changing: ["apns-expiration": "-1"]),
-        Refusal(name: "long collapse id", expected: "400 BadCollapseId", adding: [("apns-collapse-id", String(repeating: "x", count: 65))]),
+        Refusal(
+            name: "long collapse id", expected: "400 BadCollapseId",
+            adding: [("apns-collapse-id", String(repeating: "x", count: 65))]),
         Refusal(name: "no body", expected: "400 PayloadEmpty", body: ""),
         Refusal(name: "no JSON", expected: "400 PayloadEmpty", body: "{"),
         Refusal(
@@ -65,7 +77,8 @@ import Testing
             $0.apps = ["com.example.pizza"]
         } _: { bench in
             let client = try await bench.connect()
-            let request = bench.push(token: "00ff", body: refusal.body, changing: refusal.changing, adding: refusal.adding)
+            let request = bench.push(
+                token: "00ff", body: refusal.body, changing: refusal.changing, adding: refusal.adding)
             let response = try await client.send(request)
             let parts = refusal.expected.split(separator: " ")
             #expect(response.summary == "\(parts[0]) {\"reason\":\"\(parts[1])\"}")
@@ -87,14 +100,17 @@ import Testing
     @Test func optionalFieldsMayBeAbsentAndPriorityIsTenThen() async throws {
         try await Bench.run { bench in
             let client = try await bench.connect()
-            let request = bench.push(token: "00", changing: ["apns-priority": nil, "apns-expiration": nil, "apns-id": nil])
+            let request = bench.push(
+                token: "00", changing: ["apns-priority": nil, "apns-expiration": nil, "apns-id": nil])
             #expect(try await client.send(request).status == 200)
             #expect(bench.simulator.device(token: "00")?.device.highPriorityPeak == 1)
             await client.close()
         }
     }
 
-    @Test(arguments: [(TokenState.rotated, "410 Unregistered"), (.dead, "410 ExpiredToken"), (.unknown, "400 BadDeviceToken")])
+    @Test(arguments: [
+        (TokenState.rotated, "410 Unregistered"), (.dead, "410 ExpiredToken"), (.unknown, "400 BadDeviceToken"),
+    ])
     func tokensThatAreNoLongerGoodAreRefused(state: TokenState, expected: String) async throws {
         try await Bench.run { bench in
             let client = try await bench.connect()
@@ -118,7 +134,9 @@ import Testing
             bench.simulator.rotateToken(from: "aa", to: "bb")
             #expect(try await client.send(bench.push(token: "aa")).status == 410)
             // Older than what the phone shows already: the device behind both is one.
-            #expect(try await client.send(bench.push(token: "bb", body: Bodies.update(stamp: 9, state: #"{"n":2}"#))).status == 200)
+            #expect(
+                try await client.send(bench.push(token: "bb", body: Bodies.update(stamp: 9, state: #"{"n":2}"#))).status
+                    == 200)
             #expect(bench.simulator.device(token: "bb")?.device.contentState == Array(#"{"n":1}"#.utf8))
             #expect(bench.simulator.violations().map(\.kind) == [.stampOlder])
             await client.close()
@@ -153,7 +171,10 @@ import Testing
         } _: { bench in
             let client = try await bench.connect()
             var statuses: [Int] = []
-            for stamp in 1...4 { statuses.append(try await client.send(bench.push(token: "01", body: Bodies.update(stamp: Int64(stamp)))).status) }
+            for stamp in 1...4 {
+                statuses.append(
+                    try await client.send(bench.push(token: "01", body: Bodies.update(stamp: Int64(stamp)))).status)
+            }
             bench.advance(millis: 30_000)
             statuses.append(try await client.send(bench.push(token: "01", body: Bodies.update(stamp: 9))).status)
             #expect(statuses == [200, 200, 429, 429, 200])
@@ -167,7 +188,10 @@ import Testing
             let body = #"{"aps":{"timestamp":1,"event":"start","content-state":{}}}"#
             #expect(try await client.send(bench.push(token: "01", body: body)).status == 200)
             #expect(bench.simulator.device(token: "01")?.device.phase == .untouched)
-            #expect(bench.simulator.violations().map(\.detail) == ["aps.attributes-type: missing, an event 'start' requires it"])
+            #expect(
+                bench.simulator.violations().map(\.detail) == [
+                    "aps.attributes-type: missing, an event 'start' requires it"
+                ])
             await client.close()
         }
     }

@@ -26,7 +26,8 @@ public struct ControlServer: Service {
     ///   - providerTokens: signs what `GET /provider-token` gives; `nil`: there is none.
     ///   - onListening: told the port, once it takes requests.
     public init(
-        simulator: APNSSimulator, host: String = "127.0.0.1", port: Int, providerTokens: ProviderTokenMint? = nil, logger: Logger,
+        simulator: APNSSimulator, host: String = "127.0.0.1", port: Int, providerTokens: ProviderTokenMint? = nil,
+        logger: Logger,
         onListening: @escaping @Sendable (_ port: Int) -> Void = { _ in }
     ) {
         self.simulator = simulator
@@ -49,7 +50,8 @@ public struct ControlServer: Service {
         self.addProviderToken(to: router)
         let onListening = self.onListening
         let application = Application(
-            router: router, configuration: ApplicationConfiguration(address: .hostname(self.host, port: self.port), serverName: nil),
+            router: router,
+            configuration: ApplicationConfiguration(address: .hostname(self.host, port: self.port), serverName: nil),
             onServerRunning: { channel in onListening(channel.localAddress?.port ?? 0) }, logger: self.logger)
         try await application.run()
     }
@@ -70,7 +72,9 @@ public struct ControlServer: Service {
         }
         router.get("/devices/:token") { _, context in
             let token = try context.parameters.require("token")
-            guard let device = simulator.device(token: token) else { return Self.refusal("no push and no setting for this token yet", .notFound) }
+            guard let device = simulator.device(token: token) else {
+                return Self.refusal("no push and no setting for this token yet", .notFound)
+            }
             var json: [UInt8] = []
             simulator.appendJSON(device, to: &json)
             json.append(UInt8(ascii: "\n"))
@@ -78,14 +82,18 @@ public struct ControlServer: Service {
         }
         router.post("/tokens/:token") { request, context in
             let token = try context.parameters.require("token")
-            return try await Self.answering(request) { body throws(FlatDocument.Refusal) in
+            return try await Self.answering(request) { body async throws(FlatDocument.Refusal) in
                 let isDone: Bool
                 switch try TokenDocument.read(body) {
-                case .state(let state, let sinceMillis): isDone = simulator.setToken(token, state, sinceMillis: sinceMillis)
+                case .state(let state, let sinceMillis):
+                    isDone = simulator.setToken(token, state, sinceMillis: sinceMillis)
                 case .rotate(let successor, let keepsOld, let sinceMillis):
-                    isDone = simulator.rotateToken(from: token, to: successor, keepsOld: keepsOld, sinceMillis: sinceMillis)
+                    isDone = simulator.rotateToken(
+                        from: token, to: successor, keepsOld: keepsOld, sinceMillis: sinceMillis)
                 }
-                guard isDone else { throw FlatDocument.Refusal(text: "a token is an even number of hex digits, at most 512") }
+                guard isDone else {
+                    throw FlatDocument.Refusal(text: "a token is an even number of hex digits, at most 512")
+                }
                 return Self.json(Array("{\"ok\":true}\n".utf8))
             }
         }
@@ -101,20 +109,21 @@ public struct ControlServer: Service {
         let simulator = self.simulator
         router.get("/faults") { _, _ in
             let faults = simulator.faults().map { entry in
-                FaultView(id: entry.id.rawValue, fired: entry.fired, effect: "\(entry.fault.effect)", rate: entry.fault.rate,
+                FaultView(
+                    id: entry.id.rawValue, fired: entry.fired, effect: "\(entry.fault.effect)", rate: entry.fault.rate,
                     left: entry.fault.count.map { $0 - entry.fired }, token: entry.fault.tokenPrefix)
             }
             return try Self.json(encoding: ["faults": faults])
         }
         router.post("/faults") { request, _ in
-            try await Self.answering(request) { body throws(FlatDocument.Refusal) in
+            try await Self.answering(request) { body async throws(FlatDocument.Refusal) in
                 switch try FaultDocument.read(body) {
                 case .fault(let fault): return Self.json(Array("{\"id\":\(simulator.add(fault).rawValue)}\n".utf8))
                 case .latency(let latency): simulator.setLatency(latency)
                 case .refuse(let on): simulator.setRefusesConnections(on)
                 case .streams(let streams): simulator.setConcurrentStreamsMax(streams)
                 case .action(let action, let connection):
-                    let count = simulator.perform(action, connection: connection)
+                    let count = await simulator.performAndWait(action, connection: connection)
                     return Self.json(Array("{\"connections\":\(count)}\n".utf8))
                 }
                 return Self.json(Array("{\"ok\":true}\n".utf8))
@@ -136,7 +145,7 @@ public struct ControlServer: Service {
         let simulator = self.simulator
         router.get("/keys") { _, _ in try Self.json(encoding: ["keys": simulator.keyIDs]) }
         router.post("/keys") { request, _ in
-            try await Self.answering(request) { body throws(FlatDocument.Refusal) in
+            try await Self.answering(request) { body async throws(FlatDocument.Refusal) in
                 simulator.register(try KeyDocument.read(body))
                 return Self.json(Array("{\"ok\":true}\n".utf8))
             }
@@ -167,19 +176,21 @@ public struct ControlServer: Service {
     // Answers
 
     private static func answering(
-        _ request: Request, _ body: ([UInt8]) throws(FlatDocument.Refusal) -> Response
+        _ request: Request, _ body: ([UInt8]) async throws(FlatDocument.Refusal) -> Response
     ) async throws -> Response {
         var request = request
         let buffer = try await request.collectBody(upTo: Self.bodyByteCountMax)
         do {
-            return try body(Array(buffer.readableBytesView))
+            return try await body(Array(buffer.readableBytesView))
         } catch let refusal {
             return Self.refusal(refusal.text)
         }
     }
 
     private static func json(_ bytes: [UInt8]) -> Response {
-        Response(status: .ok, headers: [.contentType: "application/json"], body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+        Response(
+            status: .ok, headers: [.contentType: "application/json"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
     private static func json(encoding value: some Encodable) throws -> Response {
@@ -189,7 +200,9 @@ public struct ControlServer: Service {
     }
 
     private static func plain(_ text: String) -> Response {
-        Response(status: .ok, headers: [.contentType: "text/plain; charset=utf-8"], body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+        Response(
+            status: .ok, headers: [.contentType: "text/plain; charset=utf-8"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
     }
 
     private static func refusal(_ text: String, _ status: HTTPResponse.Status = .badRequest) -> Response {

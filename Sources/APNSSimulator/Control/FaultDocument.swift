@@ -12,7 +12,9 @@ enum FaultDocument {
 
     static func read(_ body: [UInt8]) throws(FlatDocument.Refusal) -> FaultDocument {
         var document = try FlatDocument(body)
-        guard let kind = try document.text("kind") else { throw FlatDocument.Refusal(text: "'kind' is missing. \(Self.kinds)") }
+        guard let kind = try document.text("kind") else {
+            throw FlatDocument.Refusal(text: "'kind' is missing. \(Self.kinds)")
+        }
         let read: FaultDocument
         switch kind {
         case "answer", "stall", "reset", "cut", "goaway":
@@ -42,13 +44,16 @@ enum FaultDocument {
 
     private static let kinds = "Known: answer, stall, reset, cut, goaway, latency, refuse, streams, now"
 
-    private static func requestFault(_ kind: String, _ document: inout FlatDocument) throws(FlatDocument.Refusal) -> FaultDocument {
+    private static func requestFault(_ kind: String, _ document: inout FlatDocument) throws(FlatDocument.Refusal)
+        -> FaultDocument
+    {
         let effect: Fault.Effect
         switch kind {
         case "answer": effect = try Self.answer(&document)
         case "stall": effect = .stall(applied: try document.bool("applied") ?? false)
         case "reset":
-            effect = .reset(try Self.errorCode(&document) ?? .internalError, applied: try document.bool("applied") ?? false)
+            effect = .reset(
+                try Self.errorCode(&document) ?? .internalError, applied: try document.bool("applied") ?? false)
         case "cut": effect = .cut(applied: try document.bool("applied") ?? false)
         default: effect = .goAway(try Self.goAway(&document))
         }
@@ -58,7 +63,8 @@ enum FaultDocument {
         }
         return .fault(
             Fault(
-                effect, rate: try document.fraction("rate") ?? 1, count: try document.integer("count", in: 1...Self.numberMax),
+                effect, rate: try document.fraction("rate") ?? 1,
+                count: try document.integer("count", in: 1...Self.numberMax),
                 skip: try document.integer("skip", in: 0...Self.numberMax) ?? 0, tokenPrefix: prefix,
                 connection: try document.integer("connection", in: 1...Self.numberMax)))
     }
@@ -67,20 +73,24 @@ enum FaultDocument {
         let named = try document.text("reason")
         let status = try document.integer("status", in: 200...599) ?? named.flatMap(Reason.init(rawValue:))?.status
         guard let status else {
-            throw FlatDocument.Refusal(text: "'status' is missing (it may only be left out with one of Apple's reasons in 'reason')")
+            throw FlatDocument.Refusal(
+                text: "'status' is missing (it may only be left out with one of Apple's reasons in 'reason')")
         }
         if let body = try document.text("body") {
             guard named == nil else { throw FlatDocument.Refusal(text: "'body' and 'reason' exclude one another") }
             return .answerRaw(status: status, body: Array(body.utf8))
         }
-        guard named?.utf8.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) ?? true else {
-            throw FlatDocument.Refusal(text: "'reason' must be a word without quotes, backslashes and control characters")
+        guard named?.utf8.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) ?? true
+        else {
+            throw FlatDocument.Refusal(
+                text: "'reason' must be a word without quotes, backslashes and control characters")
         }
         // Far enough for any date in milliseconds.
         let timestamp = try document.integer("timestampMillis", in: 0...(1 << 52))
         let retryAfter = try document.integer("retryAfterSeconds", in: 0...86_400)
         return .answer(
-            status: status, reason: named ?? "", timestampMillis: timestamp.map(Int64.init), retryAfterSeconds: retryAfter)
+            status: status, reason: named ?? "", timestampMillis: timestamp.map(Int64.init),
+            retryAfterSeconds: retryAfter)
     }
 
     private static func action(_ document: inout FlatDocument) throws(FlatDocument.Refusal) -> ConnectionAction {
@@ -97,13 +107,16 @@ enum FaultDocument {
                 try document.integer(key, in: 0...Self.numberMax).map { UInt32($0) }
             }
             let change = HTTP2SettingsChange(
-                concurrentStreamsMax: try setting("maxConcurrentStreams"), initialWindowByteCount: try setting("initialWindowSize"),
+                concurrentStreamsMax: try setting("maxConcurrentStreams"),
+                initialWindowByteCount: try setting("initialWindowSize"),
                 headerTableByteCount: try setting("headerTableSize"),
                 frameByteCountMax: try document.integer("maxFrameSize", in: 16_384...16_777_215).map { UInt32($0) },
                 headerListByteCountMax: try setting("maxHeaderListSize"))
             guard change != HTTP2SettingsChange() else {
                 throw FlatDocument.Refusal(
-                    text: "no setting given. Known: maxConcurrentStreams, initialWindowSize, headerTableSize, maxFrameSize, maxHeaderListSize")
+                    text:
+                        "no setting given. Known: maxConcurrentStreams, initialWindowSize, headerTableSize, maxFrameSize, maxHeaderListSize"
+                )
             }
             return .settings(change)
         case let other?: throw FlatDocument.Refusal(text: "'action' is '\(other)'. Known: \(names)")
@@ -112,7 +125,8 @@ enum FaultDocument {
     }
 
     private static func goAway(_ document: inout FlatDocument) throws(FlatDocument.Refusal) -> GoAway {
-        var goAway = GoAway(errorCode: try Self.errorCode(&document) ?? .noError, closes: try document.bool("closes") ?? true)
+        var goAway = GoAway(
+            errorCode: try Self.errorCode(&document) ?? .noError, closes: try document.bool("closes") ?? true)
         let debug = try document.text("debug")
         if let reason = try document.text("reason") {
             guard debug == nil else { throw FlatDocument.Refusal(text: "'debug' and 'reason' exclude one another") }
@@ -131,7 +145,8 @@ enum FaultDocument {
     }
 
     private static let errorCodes: [HTTP2ErrorCode] = [
-        .noError, .protocolError, .internalError, .flowControlError, .settingsTimeout, .streamClosed, .frameSizeError, .refusedStream,
+        .noError, .protocolError, .internalError, .flowControlError, .settingsTimeout, .streamClosed, .frameSizeError,
+        .refusedStream,
         .cancel, .compressionError, .connectError, .enhanceYourCalm, .inadequateSecurity, .http11Required,
     ]
 

@@ -12,19 +12,23 @@ enum KeyDocument {
         var environment: SimulatorConfiguration.Environment?
         if let name = try document.text("environment") {
             environment = SimulatorConfiguration.Environment(rawValue: name)
-            guard environment != nil else { throw FlatDocument.Refusal(text: "'environment' must be production or development") }
+            guard environment != nil else {
+                throw FlatDocument.Refusal(text: "'environment' must be production or development")
+            }
         }
         let app = try document.text("app")
         try document.finish()
         do {
             return try RegisteredKey(
-                keyID: keyID, teamID: teamID, pem: Array(pem.utf8), environment: environment, apps: app.map { [$0] } ?? [])
+                keyID: keyID, teamID: teamID, pem: Array(pem.utf8), environment: environment,
+                apps: app.map { [$0] } ?? [])
         } catch {
             throw FlatDocument.Refusal(text: "'pem': \(error)")
         }
     }
 
-    private static func identifier(_ key: String, _ document: inout FlatDocument) throws(FlatDocument.Refusal) -> String {
+    private static func identifier(_ key: String, _ document: inout FlatDocument) throws(FlatDocument.Refusal) -> String
+    {
         guard let text = try document.text(key), text.utf8.count == 10 else {
             throw FlatDocument.Refusal(text: "'\(key)' must be 10 characters")
         }

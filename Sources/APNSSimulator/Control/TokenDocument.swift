@@ -14,7 +14,9 @@ enum TokenDocument {
         let keepsOld = try document.bool("keepsOld") ?? false
         try document.finish()
         if let successor {
-            guard name == nil || name == "rotated" else { throw FlatDocument.Refusal(text: "'to' belongs to the state 'rotated'") }
+            guard name == nil || name == "rotated" else {
+                throw FlatDocument.Refusal(text: "'to' belongs to the state 'rotated'")
+            }
             return .rotate(to: successor, keepsOld: keepsOld, sinceMillis: since)
         }
         switch name {

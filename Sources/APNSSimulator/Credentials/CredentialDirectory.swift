@@ -26,13 +26,16 @@ public struct CredentialDirectory: Sendable {
         self.authorityPath = path + "/ca.pem"
         self.providerKeyPath = path + "/AuthKey_\(keyID).p8"
         let (certificatePath, keyPath) = (path + "/server.pem", path + "/server.key")
-        try Self.naming(path) { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+        try Self.naming(path) {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        }
 
         let tlsPaths = [self.authorityPath, certificatePath, keyPath]
         if tlsPaths.allSatisfy({ FileManager.default.fileExists(atPath: $0) }) {
             self.credentials = SimulatorCredentials(
                 authorityPEM: try Self.read(self.authorityPath),
-                certificate: CertificateAndKey(chainPEM: try Self.read(certificatePath), privateKeyPEM: try Self.read(keyPath)))
+                certificate: CertificateAndKey(
+                    chainPEM: try Self.read(certificatePath), privateKeyPEM: try Self.read(keyPath)))
         } else {
             self.credentials = try SimulatorCredentials.generate(names: names, nowSeconds: nowSeconds)
             try Self.write(self.credentials.certificate.privateKeyPEM, to: keyPath, mode: 0o600)
@@ -82,7 +85,8 @@ public struct ProviderTokenMint: Sendable {
 
     /// A token issued at `nowSeconds` (seconds since 1970), good for an hour. A secret, of a throwaway key.
     public func token(nowSeconds: Int64) throws(TLSError) -> [UInt8] {
-        let input = ProviderTokenClaims.signingInput(keyID: self.keyID, teamID: self.teamID, issuedAtSeconds: nowSeconds)
+        let input = ProviderTokenClaims.signingInput(
+            keyID: self.keyID, teamID: self.teamID, issuedAtSeconds: nowSeconds)
         return ProviderTokenClaims.token(signingInput: input, signature: try self.key.sign(input))
     }
 }

@@ -13,7 +13,8 @@ public struct RegisteredKey: Sendable {
     public var apps: [String]
 
     public init(
-        keyID: String, teamID: String, publicKey: ES256PublicKey, environment: SimulatorConfiguration.Environment? = nil, apps: [String] = []
+        keyID: String, teamID: String, publicKey: ES256PublicKey,
+        environment: SimulatorConfiguration.Environment? = nil, apps: [String] = []
     ) {
         self.keyID = keyID
         self.teamID = teamID
@@ -24,7 +25,8 @@ public struct RegisteredKey: Sendable {
 
     /// Reads the key from PEM: a `.p8` as Apple gives it, or the public half alone.
     public init(
-        keyID: String, teamID: String, pem: [UInt8], environment: SimulatorConfiguration.Environment? = nil, apps: [String] = []
+        keyID: String, teamID: String, pem: [UInt8], environment: SimulatorConfiguration.Environment? = nil,
+        apps: [String] = []
     ) throws(TLSError) {
         let publicKey: ES256PublicKey
         if String(decoding: pem, as: UTF8.self).contains("PUBLIC KEY") {

@@ -29,7 +29,9 @@ struct DeviceStore {
 
     mutating func setToken(_ token: [UInt8], _ standing: TokenStanding) {
         let hash = TokenTable.hash(token.span)
-        guard let index = self.tokens.find(token.span, hash: hash) ?? self.addDevice(token.span, hash: hash) else { return }
+        guard let index = self.tokens.find(token.span, hash: hash) ?? self.addDevice(token.span, hash: hash) else {
+            return
+        }
         self.tokens[index].standing = standing
         self.tokens[index].wasRefusedAsDead = false
     }
@@ -37,7 +39,9 @@ struct DeviceStore {
     /// `new` leads to the device of `old` from now on.
     mutating func rotate(from old: [UInt8], to new: [UInt8], oldStanding: TokenStanding) {
         let oldHash = TokenTable.hash(old.span)
-        guard let oldIndex = self.tokens.find(old.span, hash: oldHash) ?? self.addDevice(old.span, hash: oldHash) else { return }
+        guard let oldIndex = self.tokens.find(old.span, hash: oldHash) ?? self.addDevice(old.span, hash: oldHash) else {
+            return
+        }
         self.tokens[oldIndex].standing = oldStanding
         let (device, topic) = (self.tokens[oldIndex].device, self.tokens[oldIndex].topic)
         let newHash = TokenTable.hash(new.span)

@@ -54,7 +54,8 @@ struct TokenTable {
         if (self.entries.count + 1) * 4 > self.slots.count * 3 { self.grow() }
         let start = self.bytes.count
         for index in token.indices { self.bytes.append(token[index]) }
-        self.entries.append(Entry(hash: hash, start: start, byteCount: Int32(token.count), device: device, standing: standing))
+        self.entries.append(
+            Entry(hash: hash, start: start, byteCount: Int32(token.count), device: device, standing: standing))
         self.occupy(hash: hash, index: self.entries.count - 1)
         return self.entries.count - 1
     }

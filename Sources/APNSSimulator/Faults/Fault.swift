@@ -32,7 +32,8 @@ public struct Fault: Sendable, Equatable {
     public var connection: Int?
 
     public init(
-        _ effect: Effect, rate: Double = 1, count: Int? = nil, skip: Int = 0, tokenPrefix: String = "", connection: Int? = nil
+        _ effect: Effect, rate: Double = 1, count: Int? = nil, skip: Int = 0, tokenPrefix: String = "",
+        connection: Int? = nil
     ) {
         self.effect = effect
         self.rate = rate
@@ -60,7 +61,8 @@ public struct GoAway: Sendable, Equatable {
     public var closes: Bool
 
     public init(
-        errorCode: HTTP2ErrorCode = .noError, reason: String? = nil, lastStream: LastStream = .highest, closes: Bool = true
+        errorCode: HTTP2ErrorCode = .noError, reason: String? = nil, lastStream: LastStream = .highest,
+        closes: Bool = true
     ) {
         self.errorCode = errorCode
         self.debugData = reason.map { Array("{\"reason\":\"\($0)\"}".utf8) } ?? []

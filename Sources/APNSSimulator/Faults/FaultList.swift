@@ -25,7 +25,9 @@ struct FaultList {
         self.nextID += 1
         if self.entries.count == Self.faultsMax { self.retire(0) }
         self.entries.append(
-            Entry(id: id, fault: fault, prefix: Array(fault.tokenPrefix.lowercased().utf8), prepared: Self.prepare(fault.effect)))
+            Entry(
+                id: id, fault: fault, prefix: Array(fault.tokenPrefix.lowercased().utf8),
+                prepared: Self.prepare(fault.effect)))
         return id
     }
 
@@ -49,7 +51,9 @@ struct FaultList {
         for index in self.entries.indices {
             let entry = self.entries[index]
             if let only = entry.fault.connection, only != connection { continue }
-            guard entry.prefix.count <= tokenText.count, tokenText.extracting(0..<entry.prefix.count).equals(entry.prefix) else { continue }
+            guard entry.prefix.count <= tokenText.count,
+                tokenText.extracting(0..<entry.prefix.count).equals(entry.prefix)
+            else { continue }
             self.entries[index].matched += 1
             if entry.matched < entry.fault.skip { continue }
             if entry.fault.rate < 1, random.unit() >= entry.fault.rate { continue }

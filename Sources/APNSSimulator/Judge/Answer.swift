@@ -38,7 +38,8 @@ enum AnswerForms {
     private static let refusals: [Reason: (template: HTTP2HeaderTemplate, body: [UInt8])] = Dictionary(
         uniqueKeysWithValues: Reason.allCases.map { reason in
             let template = HTTP2HeaderTemplate([
-                .fixed(":status", String(reason.status)), .variable("apns-id"), .fixed("content-type", "application/json"),
+                .fixed(":status", String(reason.status)), .variable("apns-id"),
+                .fixed("content-type", "application/json"),
             ])
             return (reason, (template, Array("{\"reason\":\"\(reason.rawValue)\"}".utf8)))
         })

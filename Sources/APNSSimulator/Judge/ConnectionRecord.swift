@@ -20,7 +20,9 @@ struct ConnectionRecord {
 
     var isAuthenticated: Bool { !self.authorization.isEmpty }
 
-    mutating func accept(authorization: [UInt8], keyID: String, teamID: String, issuedAtSeconds: Int64, keysGeneration: Int) {
+    mutating func accept(
+        authorization: [UInt8], keyID: String, teamID: String, issuedAtSeconds: Int64, keysGeneration: Int
+    ) {
         self.authorization = authorization
         self.keyID = keyID
         self.teamID = teamID

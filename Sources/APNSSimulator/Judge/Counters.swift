@@ -31,6 +31,9 @@ struct Counters {
         }
     }
 
+    /// So many answers without one of Apple's reasons.
+    mutating func countRefusals(_ name: String, _ count: Int) { self.refused[name, default: 0] += count }
+
     mutating func connectionClosed(_ connection: SimulatorStatistics.Connection) {
         var closed = connection
         closed.isOpen = false
@@ -60,7 +63,8 @@ struct Counters {
         statistics.devices = devices
         statistics.faultsFired = self.faultsFired
         statistics.violations = self.violations.values.reduce(0, +)
-        statistics.violationsByKind = Dictionary(uniqueKeysWithValues: self.violations.map { ($0.key.rawValue, $0.value) })
+        statistics.violationsByKind = Dictionary(
+            uniqueKeysWithValues: self.violations.map { ($0.key.rawValue, $0.value) })
         statistics.connections = self.connections.values.sorted { $0.number < $1.number }
         return statistics
     }

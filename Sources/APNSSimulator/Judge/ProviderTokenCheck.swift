@@ -25,7 +25,8 @@ struct ParsedProviderToken {
     init?(_ token: Span<UInt8>) {
         let bytes = token.array
         let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard parts.count == 3, let header = Self.base64URLDecoded(parts[0]), let claims = Self.base64URLDecoded(parts[1]),
+        guard parts.count == 3, let header = Self.base64URLDecoded(parts[0]),
+            let claims = Self.base64URLDecoded(parts[1]),
             let signature = Self.base64URLDecoded(parts[2]), signature.count == 64,
             let parsedHeader = try? JSONDecoder().decode(Header.self, from: header), parsedHeader.alg == "ES256",
             let parsedClaims = try? JSONDecoder().decode(Claims.self, from: claims), parsedHeader.kid.utf8.count == 10,
@@ -39,7 +40,8 @@ struct ParsedProviderToken {
     }
 
     private static func base64URLDecoded(_ text: ArraySlice<UInt8>) -> Data? {
-        guard !text.contains(UInt8(ascii: "=")), !text.contains(UInt8(ascii: "+")), !text.contains(UInt8(ascii: "/")) else { return nil }
+        guard !text.contains(UInt8(ascii: "=")), !text.contains(UInt8(ascii: "+")), !text.contains(UInt8(ascii: "/"))
+        else { return nil }
         var base64 = text.map { byte -> UInt8 in
             switch byte {
             case UInt8(ascii: "-"): return UInt8(ascii: "+")
@@ -99,7 +101,9 @@ struct ProviderTokenChecks {
         guard value.count > 7, value.extracting(0..<7).isBearer else { return .missingProviderToken }
         let bytes = value.extracting(7..<value.count)
         guard let token = self.verifiedToken(bytes) else { return .invalidProviderToken }
-        if let environment = self.keys[token.keyID]?.environment, environment != self.environment { return .badEnvironmentKeyIDInToken }
+        if let environment = self.keys[token.keyID]?.environment, environment != self.environment {
+            return .badEnvironmentKeyIDInToken
+        }
         if nowSeconds - token.issuedAtSeconds > Self.ageSecondsMax { return .expiredProviderToken }
         if token.issuedAtSeconds - nowSeconds > Self.ageSecondsMax { return .invalidProviderToken }
         if !connection.keyID.isEmpty {
@@ -107,12 +111,15 @@ struct ProviderTokenChecks {
             if token.keyID != connection.keyID { return .unrelatedKeyIDInToken }
         }
         if !connection.authorization.isEmpty, !value.equals(connection.authorization) {
-            if let last = connection.tokenChangedMillis, nowMillis - last < Self.renewalDistanceMillis { return .tooManyProviderTokenUpdates }
+            if let last = connection.tokenChangedMillis, nowMillis - last < Self.renewalDistanceMillis {
+                return .tooManyProviderTokenUpdates
+            }
             connection.tokenChangedMillis = nowMillis
         }
         if !value.equals(connection.authorization) { connection.statistics.providerTokens += 1 }
         connection.accept(
-            authorization: value.array, keyID: token.keyID, teamID: token.teamID, issuedAtSeconds: token.issuedAtSeconds,
+            authorization: value.array, keyID: token.keyID, teamID: token.teamID,
+            issuedAtSeconds: token.issuedAtSeconds,
             keysGeneration: self.generation)
         return nil
     }

@@ -38,8 +38,10 @@ public enum Reason: String, Sendable, CaseIterable, Codable {
     /// The HTTP status that comes with it.
     public var status: Int {
         switch self {
-        case .badCollapseID, .badDeviceToken, .badExpirationDate, .badMessageID, .badPriority, .badTopic, .deviceTokenNotForTopic,
-            .duplicateHeaders, .idleTimeout, .invalidPushType, .missingDeviceToken, .missingTopic, .payloadEmpty, .topicDisallowed:
+        case .badCollapseID, .badDeviceToken, .badExpirationDate, .badMessageID, .badPriority, .badTopic,
+            .deviceTokenNotForTopic,
+            .duplicateHeaders, .idleTimeout, .invalidPushType, .missingDeviceToken, .missingTopic, .payloadEmpty,
+            .topicDisallowed:
             return 400
         case .badCertificate, .badCertificateEnvironment, .expiredProviderToken, .forbidden, .invalidProviderToken,
             .missingProviderToken, .unrelatedKeyIDInToken, .badEnvironmentKeyIDInToken:
@@ -57,12 +59,16 @@ public enum Reason: String, Sendable, CaseIterable, Codable {
     /// The provider built the request wrongly: nothing about the device or the service explains it.
     var isProvidersFault: Bool {
         switch self {
-        case .badCollapseID, .badExpirationDate, .badMessageID, .badPriority, .badTopic, .duplicateHeaders, .invalidPushType,
+        case .badCollapseID, .badExpirationDate, .badMessageID, .badPriority, .badTopic, .duplicateHeaders,
+            .invalidPushType,
             .missingDeviceToken, .missingTopic, .payloadEmpty, .invalidProviderToken, .missingProviderToken, .badPath,
-            .methodNotAllowed, .payloadTooLarge, .tooManyProviderTokenUpdates, .expiredProviderToken, .unrelatedKeyIDInToken:
+            .methodNotAllowed, .payloadTooLarge, .tooManyProviderTokenUpdates, .expiredProviderToken,
+            .unrelatedKeyIDInToken:
             return true
-        case .badDeviceToken, .deviceTokenNotForTopic, .idleTimeout, .topicDisallowed, .badCertificate, .badCertificateEnvironment,
-            .forbidden, .badEnvironmentKeyIDInToken, .expiredToken, .unregistered, .tooManyRequests, .internalServerError,
+        case .badDeviceToken, .deviceTokenNotForTopic, .idleTimeout, .topicDisallowed, .badCertificate,
+            .badCertificateEnvironment,
+            .forbidden, .badEnvironmentKeyIDInToken, .expiredToken, .unregistered, .tooManyRequests,
+            .internalServerError,
             .serviceUnavailable, .shutdown:
             return false
         }

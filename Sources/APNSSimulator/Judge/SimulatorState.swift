@@ -37,7 +37,8 @@ struct SimulatorState {
 
     /// Judges one whole request and adds what is to be done to `rulings`.
     mutating func judge(
-        _ request: HTTP2ServerRequest, in events: borrowing HTTP2ServerEvents, on connection: inout ConnectionRecord, nowMillis: Int64,
+        _ request: HTTP2ServerRequest, in events: borrowing HTTP2ServerEvents, on connection: inout ConnectionRecord,
+        nowMillis: Int64,
         rulings: inout Rulings
     ) {
         self.counters.requests += 1
@@ -45,7 +46,8 @@ struct SimulatorState {
         let bytes = events.bytes.span
         let fields = RequestFields(events.fields[request.fields], bytes: bytes)
         let messageID = fields.messageID.flatMap { MessageID.parse(bytes.extracting($0)) }
-        var answer = Answer(streamID: request.streamID, messageID: messageID ?? (self.random.next(), self.random.next()))
+        var answer = Answer(
+            streamID: request.streamID, messageID: messageID ?? (self.random.next(), self.random.next()))
 
         let hit = self.faults.isEmpty ? nil : self.faultHitting(fields, bytes: bytes, connection: connection)
         if let hit {
@@ -57,7 +59,9 @@ struct SimulatorState {
                 return
             case .stall(let applied), .reset(_, let applied), .cut(let applied):
                 self.counters.unanswered += 1
-                if applied, self.verdict(fields, request, bytes, on: &connection, nowMillis: nowMillis, answer: &answer) == nil {
+                if applied,
+                    self.verdict(fields, request, bytes, on: &connection, nowMillis: nowMillis, answer: &answer) == nil
+                {
                     self.counters.unansweredApplied += 1
                 }
                 switch hit.effect {
@@ -76,16 +80,22 @@ struct SimulatorState {
 
     /// The stream limit a connection is to announce.
     func streamsMax(of connection: ConnectionRecord) -> UInt32 {
-        if self.configuration.opensWithOneStream, !connection.isAuthenticated { return min(1, self.concurrentStreamsMax) }
+        if self.configuration.opensWithOneStream, !connection.isAuthenticated {
+            return min(1, self.concurrentStreamsMax)
+        }
         return connection.isCollapsed ? min(1, self.concurrentStreamsMax) : self.concurrentStreamsMax
     }
 
-    mutating func record(_ kind: Violation.Kind, _ detail: @autoclosure () -> String, connection: Int, token: String = "", nowMillis: Int64) {
+    mutating func record(
+        _ kind: Violation.Kind, _ detail: @autoclosure () -> String, connection: Int, token: String = "",
+        nowMillis: Int64
+    ) {
         self.counters.violations[kind, default: 0] += 1
         guard self.violations.count < self.configuration.violationsMax else { return }
         self.violations.append(
             Violation(
-                kind: kind, detail: detail(), connection: connection, token: String(token.prefix(Self.tokenPrefixCount)), atMillis: nowMillis))
+                kind: kind, detail: detail(), connection: connection,
+                token: String(token.prefix(Self.tokenPrefixCount)), atMillis: nowMillis))
     }
 
     private mutating func faultHitting(
@@ -94,30 +104,38 @@ struct SimulatorState {
         let path = bytes.extracting(fields.path ?? 0..<0)
         let prefixCount = min(path.count, Self.pathPrefix.utf8CodeUnitCount)
         return self.faults.hit(
-            tokenText: path.extracting(prefixCount..<path.count), connection: connection.statistics.number, random: &self.random)
+            tokenText: path.extracting(prefixCount..<path.count), connection: connection.statistics.number,
+            random: &self.random)
     }
 
     private mutating func add(_ answer: Answer, to rulings: inout Rulings, on connection: inout ConnectionRecord) {
         if let prepared = answer.prepared {
             self.counters.countRefusal(prepared)
-            connection.isCollapsed = self.configuration.collapsesOnRejection && (400..<500).contains(prepared.status) && prepared.status != 410
+            connection.isCollapsed =
+                self.configuration.collapsesOnRejection && (400..<500).contains(prepared.status)
+                && prepared.status != 410
         } else if let reason = answer.reason {
             self.counters.countRefusal(reason)
-            if reason.status < 500, reason.status != 410 { connection.isCollapsed = self.configuration.collapsesOnRejection }
+            if reason.status < 500, reason.status != 410 {
+                connection.isCollapsed = self.configuration.collapsesOnRejection
+            }
         } else {
             self.counters.accepted += 1
             connection.statistics.accepted += 1
             connection.isCollapsed = false
         }
         var delayNanos = self.latency.fixedMillis * 1_000_000
-        if self.latency.jitterMillis > 0 { delayNanos += Int64(self.random.unit() * Double(self.latency.jitterMillis) * 1e6) }
+        if self.latency.jitterMillis > 0 {
+            delayNanos += Int64(self.random.unit() * Double(self.latency.jitterMillis) * 1e6)
+        }
         rulings.answers.append((answer, delayNanos))
     }
 
     // The checks, in the order an answer is decided. `nil`: accepted, and the device has the push.
 
     private mutating func verdict(
-        _ fields: RequestFields, _ request: HTTP2ServerRequest, _ bytes: Span<UInt8>, on connection: inout ConnectionRecord,
+        _ fields: RequestFields, _ request: HTTP2ServerRequest, _ bytes: Span<UInt8>,
+        on connection: inout ConnectionRecord,
         nowMillis: Int64, answer: inout Answer
     ) -> Reason? {
         if let reason = self.headerFault(fields, bytes, on: &connection, nowMillis: nowMillis) {
@@ -126,7 +144,9 @@ struct SimulatorState {
         }
         let tokenText = bytes.extracting(fields.path ?? 0..<0)
         let prefixCount = Self.pathPrefix.utf8CodeUnitCount
-        guard TokenText.decode(tokenText.extracting(prefixCount..<tokenText.count), into: &self.token) else { return .badDeviceToken }
+        guard TokenText.decode(tokenText.extracting(prefixCount..<tokenText.count), into: &self.token) else {
+            return .badDeviceToken
+        }
         let hash = TokenTable.hash(self.token.span)
         var found = self.store.tokens.find(self.token.span, hash: hash)
         if found == nil {
@@ -142,7 +162,8 @@ struct SimulatorState {
             self.counters.devicesFull += 1
             return .serviceUnavailable
         }
-        let reason = self.deviceVerdict(index, fields, request, bytes, on: connection, nowMillis: nowMillis, answer: &answer)
+        let reason = self.deviceVerdict(
+            index, fields, request, bytes, on: connection, nowMillis: nowMillis, answer: &answer)
         if reason == nil {
             self.store.tokens[index].accepted &+= 1
         } else {
@@ -165,11 +186,17 @@ struct SimulatorState {
         if let id = fields.messageID, MessageID.parse(bytes.extracting(id)) == nil { return .badMessageID }
 
         guard let authorization = fields.authorization else { return .missingProviderToken }
-        if let reason = self.providerTokens.check(bytes.extracting(authorization), on: &connection, nowMillis: nowMillis) { return reason }
+        if let reason = self.providerTokens.check(
+            bytes.extracting(authorization), on: &connection, nowMillis: nowMillis)
+        {
+            return reason
+        }
 
         guard let topic = fields.topic else { return .missingTopic }
         if let reason = self.topicFault(bytes.extracting(topic), on: &connection) { return reason }
-        guard let pushType = fields.pushType, bytes.extracting(pushType).equals("liveactivity") else { return .invalidPushType }
+        guard let pushType = fields.pushType, bytes.extracting(pushType).equals("liveactivity") else {
+            return .invalidPushType
+        }
         if let priority = fields.priority, Self.priority(bytes.extracting(priority)) == nil { return .badPriority }
         if let expiration = fields.expiration, !Self.isDate(bytes.extracting(expiration)) { return .badExpirationDate }
         if let collapseID = fields.collapseID, collapseID.count > Self.collapseIDByteCountMax { return .badCollapseID }
@@ -180,7 +207,9 @@ struct SimulatorState {
     private mutating func topicFault(_ topic: Span<UInt8>, on connection: inout ConnectionRecord) -> Reason? {
         if connection.topicIndex >= 0, topic.equals(connection.topic) { return nil }
         let suffixCount = Self.topicSuffix.utf8CodeUnitCount
-        guard topic.count > suffixCount, topic.extracting(topic.count - suffixCount..<topic.count).equals(Self.topicSuffix) else {
+        guard topic.count > suffixCount,
+            topic.extracting(topic.count - suffixCount..<topic.count).equals(Self.topicSuffix)
+        else {
             return .badTopic
         }
         let app = String(decoding: topic.extracting(0..<topic.count - suffixCount).array, as: UTF8.self)
@@ -193,7 +222,8 @@ struct SimulatorState {
     }
 
     private mutating func deviceVerdict(
-        _ index: Int, _ fields: RequestFields, _ request: HTTP2ServerRequest, _ bytes: Span<UInt8>, on connection: ConnectionRecord,
+        _ index: Int, _ fields: RequestFields, _ request: HTTP2ServerRequest, _ bytes: Span<UInt8>,
+        on connection: ConnectionRecord,
         nowMillis: Int64, answer: inout Answer
     ) -> Reason? {
         let entry = self.store.tokens[index]
@@ -213,21 +243,25 @@ struct SimulatorState {
             return .deviceTokenNotForTopic
         }
         let sizeFault: Reason? =
-            request.bodyByteCount == 0 ? .payloadEmpty : request.bodyByteCount > Self.payloadByteCountMax ? .payloadTooLarge : nil
+            request.bodyByteCount == 0
+            ? .payloadEmpty : request.bodyByteCount > Self.payloadByteCountMax ? .payloadTooLarge : nil
         if let sizeFault {
             self.recordRefusal(sizeFault, fields, bytes, on: connection, nowMillis: nowMillis)
             return sizeFault
         }
         guard self.takeAllowance(index, nowMillis: nowMillis) else { return .tooManyRequests }
         let priority = fields.priority.flatMap { Self.priority(bytes.extracting($0)) } ?? 10
-        return self.deliver(index, bytes.extracting(request.body), priority: priority, on: connection, nowMillis: nowMillis)
+        return self.deliver(
+            index, bytes.extracting(request.body), priority: priority, on: connection, nowMillis: nowMillis)
     }
 
     /// A leaky bucket per device.
     private mutating func takeAllowance(_ index: Int, nowMillis: Int64) -> Bool {
         guard let perMinute = self.configuration.devicePushesPerMinuteMax else { return true }
         let entry = self.store.tokens[index]
-        let gained = entry.allowanceMillis == .min ? Float(perMinute) : Float(nowMillis - entry.allowanceMillis) * Float(perMinute) / 60_000
+        let gained =
+            entry.allowanceMillis == .min
+            ? Float(perMinute) : Float(nowMillis - entry.allowanceMillis) * Float(perMinute) / 60_000
         let allowance = min(Float(perMinute), entry.allowance + max(0, gained))
         self.store.tokens[index].allowanceMillis = nowMillis
         self.store.tokens[index].allowance = allowance >= 1 ? allowance - 1 : allowance
@@ -260,22 +294,27 @@ struct SimulatorState {
     }
 
     private mutating func watch(
-        _ index: Int, _ reaction: Device.Reaction, _ content: PushContent, priority: Int, on connection: ConnectionRecord, nowMillis: Int64
+        _ index: Int, _ reaction: Device.Reaction, _ content: PushContent, priority: Int,
+        on connection: ConnectionRecord, nowMillis: Int64
     ) {
         let device = Int(self.store.tokens[index].device)
         switch reaction {
         case .shown, .ignoredRepeat, .throttled: break
-        case .ignoredSameStamp: self.recordOn(connection, .stampNotIncreasing, "\(content.stampSeconds) came twice", nowMillis)
+        case .ignoredSameStamp:
+            self.recordOn(connection, .stampNotIncreasing, "\(content.stampSeconds) came twice", nowMillis)
         case .ignoredOlder:
             let shown = self.store.devices[device].stampSeconds
             self.recordOn(connection, .stampOlder, "\(content.stampSeconds) came after \(shown)", nowMillis)
-        case .ignoredFuture: self.recordOn(connection, .payload, "aps.timestamp: \(content.stampSeconds) lies too far ahead", nowMillis)
+        case .ignoredFuture:
+            self.recordOn(connection, .payload, "aps.timestamp: \(content.stampSeconds) lies too far ahead", nowMillis)
         case .ignoredAfterEnd: self.recordOn(connection, .afterEnd, "\(content.event) after the end", nowMillis)
         case .shownAsSecondCard: self.recordOn(connection, .startedTwice, "start while a card is up", nowMillis)
         }
         if let spacing = self.configuration.watchedSpacingMillis {
             let last = self.store.tokens[index].lastPushMillis
-            if last != .min, nowMillis - last < spacing { self.recordOn(connection, .pushedTooSoon, "after \(nowMillis - last) ms", nowMillis) }
+            if last != .min, nowMillis - last < spacing {
+                self.recordOn(connection, .pushedTooSoon, "after \(nowMillis - last) ms", nowMillis)
+            }
         }
         if let budget = self.configuration.watchedBudgetPerHour, priority == 10 {
             let count = self.store.devices[device].highPriorityCount(nowMillis: nowMillis)
@@ -284,19 +323,25 @@ struct SimulatorState {
     }
 
     /// Records a violation that concerns the token at hand.
-    private mutating func recordOn(_ connection: ConnectionRecord, _ kind: Violation.Kind, _ detail: @autoclosure () -> String, _ nowMillis: Int64) {
+    private mutating func recordOn(
+        _ connection: ConnectionRecord, _ kind: Violation.Kind, _ detail: @autoclosure () -> String, _ nowMillis: Int64
+    ) {
         self.record(
-            kind, detail(), connection: connection.statistics.number, token: TokenText.encode(self.token.prefix(Self.tokenPrefixCount / 2)),
+            kind, detail(), connection: connection.statistics.number,
+            token: TokenText.encode(self.token.prefix(Self.tokenPrefixCount / 2)),
             nowMillis: nowMillis)
     }
 
     private mutating func recordRefusal(
-        _ reason: Reason, _ fields: RequestFields, _ bytes: Span<UInt8>, on connection: ConnectionRecord, nowMillis: Int64
+        _ reason: Reason, _ fields: RequestFields, _ bytes: Span<UInt8>, on connection: ConnectionRecord,
+        nowMillis: Int64
     ) {
         guard reason.isProvidersFault else { return }
         let path = bytes.extracting(fields.path ?? 0..<0)
         let prefixCount = min(path.count, Self.pathPrefix.utf8CodeUnitCount)
-        let token = String(decoding: path.extracting(prefixCount..<min(path.count, prefixCount + Self.tokenPrefixCount)).array, as: UTF8.self)
+        let token = String(
+            decoding: path.extracting(prefixCount..<min(path.count, prefixCount + Self.tokenPrefixCount)).array,
+            as: UTF8.self)
         let kind: Violation.Kind = reason == .tooManyProviderTokenUpdates ? .providerTokenUpdatedTooOften : .request
         self.record(kind, reason.rawValue, connection: connection.statistics.number, token: token, nowMillis: nowMillis)
     }

@@ -115,13 +115,15 @@ final class ConnectionHandler: ChannelInboundHandler {
                 switch event {
                 case .request(let request):
                     wasAsked = true
-                    state.judge(request, in: self.events, on: &self.record, nowMillis: nowMillis, rulings: &self.rulings)
+                    state.judge(
+                        request, in: self.events, on: &self.record, nowMillis: nowMillis, rulings: &self.rulings)
                 case .goAwaySent(_, let errorCode, let debugData):
                     // Ours carries NO_ERROR unless a fault chose otherwise, and then `closesWhenIdle` or the fault's record tells.
                     guard errorCode != .noError, !self.sentGoAway else { continue }
                     let words = String(decoding: self.events.bytes[debugData], as: UTF8.self)
                     state.record(
-                        .http2, "\(errorCode): \(words)", connection: self.record.statistics.number, nowMillis: nowMillis)
+                        .http2, "\(errorCode): \(words)", connection: self.record.statistics.number,
+                        nowMillis: nowMillis)
                 case .streamClosed, .requestHeaders, .settingsAcknowledged, .goAwayReceived, .pingAcknowledged:
                     continue
                 }
@@ -132,7 +134,9 @@ final class ConnectionHandler: ChannelInboundHandler {
             }
             self.rulings.concurrentStreamsMax = state.streamsMax(of: self.record)
         }
-        if self.rulings.concurrentStreamsMax != self.announcedStreamsMax { self.announce(self.rulings.concurrentStreamsMax) }
+        if self.rulings.concurrentStreamsMax != self.announcedStreamsMax {
+            self.announce(self.rulings.concurrentStreamsMax)
+        }
         if wasAsked { self.shared.changed() }
     }
 
@@ -233,7 +237,8 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .failed, .peerClosed:
             self.close(context)
         case .established:
-            if self.http.isFinished || (self.closesWhenIdle && self.http.openStreamCount == 0 && !self.http.wantsWrite) {
+            if self.http.isFinished || (self.closesWhenIdle && self.http.openStreamCount == 0 && !self.http.wantsWrite)
+            {
                 self.shutDown(context)
             }
         }
@@ -310,9 +315,9 @@ struct ConnectionReference: SimulatedConnection {
         self.channel = channel
     }
 
-    func perform(_ action: ConnectionAction) {
+    func perform(_ action: ConnectionAction) -> EventLoopFuture<Void> {
         let handler = self.handler
-        self.channel.eventLoop.execute { handler.value.perform(action) }
+        return self.channel.eventLoop.submit { handler.value.perform(action) }
     }
 
     var closeFuture: EventLoopFuture<Void> { self.channel.closeFuture }

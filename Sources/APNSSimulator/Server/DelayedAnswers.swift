@@ -39,7 +39,8 @@ struct DelayedAnswers {
         var parent = 0
         while true {
             var least = parent
-            for child in [parent * 2 + 1, parent * 2 + 2] where child < self.heap.count && self.heap[child].isBefore(self.heap[least]) {
+            for child in [parent * 2 + 1, parent * 2 + 2]
+            where child < self.heap.count && self.heap[child].isBefore(self.heap[least]) {
                 least = child
             }
             guard least != parent else { return first.answer }

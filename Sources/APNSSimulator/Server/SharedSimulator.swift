@@ -32,7 +32,9 @@ final class SharedSimulator: Sendable {
     /// Milliseconds since 1970.
     func nowMillis() -> Int64 { self.configuration.clock?() ?? SystemClock.wallMillis() }
 
-    func withState<Result: Sendable>(_ body: (inout SimulatorState) -> Result) -> Result { self.state.withLock { body(&$0) } }
+    func withState<Result: Sendable>(_ body: (inout SimulatorState) -> Result) -> Result {
+        self.state.withLock { body(&$0) }
+    }
 
     /// As `withState`, for the loop of a connection, whose own values `body` may change.
     func judge(_ body: (inout SimulatorState) -> Void) { self.state.withLock { body(&$0) } }
@@ -46,7 +48,9 @@ final class SharedSimulator: Sendable {
     /// A connection came. `nil`: it is to be closed at once.
     func admit() -> Int? {
         let number = self.registry.withLock { registry -> Int? in
-            guard !registry.isStopped, registry.connections.count < self.configuration.connectionsMax else { return nil }
+            guard !registry.isStopped, registry.connections.count < self.configuration.connectionsMax else {
+                return nil
+            }
             defer { registry.nextNumber += 1 }
             return registry.nextNumber
         }
@@ -80,18 +84,18 @@ final class SharedSimulator: Sendable {
         self.changed()
     }
 
-    /// Hands an action to all connections or one; returns to how many.
-    func perform(_ action: ConnectionAction, connection: Int?) -> Int {
+    /// Hands an action to all connections or one; each result is there when it is done.
+    func perform(_ action: ConnectionAction, connection: Int?) -> [EventLoopFuture<Void>] {
         let targets = self.registry.withLock { registry in
             registry.connections.compactMap { connection == nil || connection == $0.key ? $0.value : nil }
         }
-        for target in targets { target.perform(action) }
-        return targets.count
+        return targets.map { $0.perform(action) }
     }
 
-    /// No connection is admitted any more; gives those that are open.
-    func stop() -> [any SimulatedConnection] {
-        let (connections, waiters) = self.registry.withLock { registry in
+    /// No connection is admitted any more; gives those that are open. `nil`: it was stopped before.
+    func stop() -> [any SimulatedConnection]? {
+        let (connections, waiters) = self.registry.withLock { registry -> ([any SimulatedConnection]?, [Waiter]) in
+            guard !registry.isStopped else { return (nil, []) }
             registry.isStopped = true
             defer { registry.waiters.removeAll() }
             return (Array(registry.connections.values), Array(registry.waiters.values))
@@ -121,7 +125,9 @@ final class SharedSimulator: Sendable {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let isStopped = self.registry.withLock { registry in
-                    if !registry.isStopped { registry.waiters[id] = Waiter(condition: condition, continuation: continuation) }
+                    if !registry.isStopped {
+                        registry.waiters[id] = Waiter(condition: condition, continuation: continuation)
+                    }
                     return registry.isStopped
                 }
                 if isStopped || Task.isCancelled {
@@ -137,13 +143,14 @@ final class SharedSimulator: Sendable {
     }
 
     private func cancelWait(_ id: Int) {
-        self.registry.withLock { $0.waiters.removeValue(forKey: id) }?.continuation.resume(throwing: CancellationError())
+        self.registry.withLock { $0.waiters.removeValue(forKey: id) }?.continuation.resume(
+            throwing: CancellationError())
     }
 }
 
 /// An open connection as others see it. May be called from any thread.
 protocol SimulatedConnection: Sendable {
-    func perform(_ action: ConnectionAction)
+    func perform(_ action: ConnectionAction) -> EventLoopFuture<Void>
     /// Closed for good.
     var closeFuture: EventLoopFuture<Void> { get }
 }

@@ -71,10 +71,13 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
     @Option(help: "Team id of 10 characters, of all keys.")
     var teamID = "SIMULATEAM"
 
-    @Option(name: .customLong("name"), help: "A DNS name or IP address the generated certificate is for. May be repeated.")
+    @Option(
+        name: .customLong("name"), help: "A DNS name or IP address the generated certificate is for. May be repeated.")
     var names: [String] = ["localhost", "127.0.0.1", "::1"]
 
-    @Option(name: .customLong("app"), help: "A bundle id that exists. May be repeated; none: every topic of the right form.")
+    @Option(
+        name: .customLong("app"), help: "A bundle id that exists. May be repeated; none: every topic of the right form."
+    )
     var apps: [String] = []
 
     @Option(help: "Which of Apple's services it is: production or development.")
@@ -117,15 +120,27 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
     var seed: UInt64 = 1
 
     func validate() throws {
-        guard (0...65_535).contains(self.port) else { throw ValidationError("--port is \(self.port), expected 0 to 65535") }
-        guard (0...65_535).contains(self.control) else { throw ValidationError("--control is \(self.control), expected 0 to 65535") }
-        guard (1...64).contains(self.threads) else { throw ValidationError("--threads is \(self.threads), expected 1 to 64") }
-        guard self.teamID.utf8.count == 10 else { throw ValidationError("--team-id is '\(self.teamID)', expected 10 characters") }
-        if let id = self.keyID, id.utf8.count != 10 { throw ValidationError("--key-id is '\(id)', expected 10 characters") }
+        guard (0...65_535).contains(self.port) else {
+            throw ValidationError("--port is \(self.port), expected 0 to 65535")
+        }
+        guard (0...65_535).contains(self.control) else {
+            throw ValidationError("--control is \(self.control), expected 0 to 65535")
+        }
+        guard (1...64).contains(self.threads) else {
+            throw ValidationError("--threads is \(self.threads), expected 1 to 64")
+        }
+        guard self.teamID.utf8.count == 10 else {
+            throw ValidationError("--team-id is '\(self.teamID)', expected 10 characters")
+        }
+        if let id = self.keyID, id.utf8.count != 10 {
+            throw ValidationError("--key-id is '\(id)', expected 10 characters")
+        }
         guard (0...Latency.millisMax).contains(self.latency), (0...Latency.millisMax).contains(self.jitter) else {
             throw ValidationError("--latency and --jitter are milliseconds, 0 to \(Latency.millisMax)")
         }
-        guard self.keyID == nil || self.keys.count <= 1 else { throw ValidationError("--key-id names one key, but --key is given \(self.keys.count) times") }
+        guard self.keyID == nil || self.keys.count <= 1 else {
+            throw ValidationError("--key-id names one key, but --key is given \(self.keys.count) times")
+        }
         guard self.generateCredentials != nil || (self.certificate != nil && self.certificateKey != nil) else {
             throw ValidationError("give --generate-credentials DIR, or --certificate FILE and --certificate-key FILE")
         }
@@ -140,7 +155,9 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
         let simulator = try await APNSSimulator.start(
             self.simulatorConfiguration, credentials: setup.credentials, keys: setup.keys, logger: logger)
         simulator.setLatency(Latency(fixedMillis: self.latency, jitterMillis: self.jitter))
-        print("pushes        https://\(self.host):\(simulator.port)  (\(self.environment.rawValue)\(self.sink ? ", sink" : ""))")
+        print(
+            "pushes        https://\(self.host):\(simulator.port)  (\(self.environment.rawValue)\(self.sink ? ", sink" : ""))"
+        )
         for line in setup.lines { print(line) }
 
         let controlHost = self.controlHost

@@ -23,15 +23,18 @@ struct SimulatorSetup {
             self.credentials = made.credentials
             self.lines.append("trust         \(made.authorityPath)")
             if command.keys.isEmpty {
-                self.keys.append(RegisteredKey(keyID: id, teamID: command.teamID, publicKey: try made.providerKey.publicKey()))
+                self.keys.append(
+                    RegisteredKey(keyID: id, teamID: command.teamID, publicKey: try made.providerKey.publicKey()))
                 self.lines.append("provider key  \(made.providerKeyPath)  (key id \(id), team id \(command.teamID))")
                 self.mint = ProviderTokenMint(key: made.providerKey, keyID: id, teamID: command.teamID)
             }
         } else {
-            self.credentials = SimulatorCredentials(authorityPEM: [], certificate: CertificateAndKey(chainPEM: [], privateKeyPEM: []))
+            self.credentials = SimulatorCredentials(
+                authorityPEM: [], certificate: CertificateAndKey(chainPEM: [], privateKeyPEM: []))
         }
         if let certificate = command.certificate, let key = command.certificateKey {
-            self.credentials.certificate = CertificateAndKey(chainPEM: try Self.read(certificate), privateKeyPEM: try Self.read(key))
+            self.credentials.certificate = CertificateAndKey(
+                chainPEM: try Self.read(certificate), privateKeyPEM: try Self.read(key))
         }
         for path in command.keys {
             let pem = try Self.read(path)
@@ -42,7 +45,9 @@ struct SimulatorSetup {
                 throw ValidationError("--key \(path): \(error)")
             }
             self.lines.append("provider key  \(path)  (key id \(id), team id \(command.teamID))")
-            if let key = try? ES256PrivateKey(pem: pem) { self.mint = ProviderTokenMint(key: key, keyID: id, teamID: command.teamID) }
+            if let key = try? ES256PrivateKey(pem: pem) {
+                self.mint = ProviderTokenMint(key: key, keyID: id, teamID: command.teamID)
+            }
         }
     }
 
@@ -51,7 +56,8 @@ struct SimulatorSetup {
         let name = URL(filePath: path).deletingPathExtension().lastPathComponent
         let id = name.hasPrefix("AuthKey_") ? String(name.dropFirst("AuthKey_".count)) : ""
         guard id.utf8.count == 10 else {
-            throw ValidationError("--key \(path): the file is not named AuthKey_<key id of 10 characters>.p8, so --key-id is needed")
+            throw ValidationError(
+                "--key \(path): the file is not named AuthKey_<key id of 10 characters>.p8, so --key-id is needed")
         }
         return id
     }

@@ -24,7 +24,8 @@ final class Bench: Sendable {
         let millis = Mutex<Int64>(Bench.startSeconds * 1_000)
     }
 
-    private init(simulator: APNSSimulator, credentials: SimulatorCredentials, key: ES256PrivateKey, clock: Clock) throws {
+    private init(simulator: APNSSimulator, credentials: SimulatorCredentials, key: ES256PrivateKey, clock: Clock) throws
+    {
         let mint = ProviderTokenMint(key: key, keyID: Self.keyID, teamID: Self.teamID)
         self.standardJWT = String(decoding: try mint.token(nowSeconds: Self.startSeconds), as: UTF8.self)
         self.simulator = simulator
@@ -70,7 +71,9 @@ final class Bench: Sendable {
     func advance(millis: Int64) { self.clock.millis.withLock { $0 += millis } }
     var nowSeconds: Int64 { self.clock.millis.withLock { $0 / 1_000 } }
 
-    func jwt(keyID: String = Bench.keyID, teamID: String = Bench.teamID, issuedAt: Int64? = nil, key: ES256PrivateKey? = nil) throws -> String {
+    func jwt(
+        keyID: String = Bench.keyID, teamID: String = Bench.teamID, issuedAt: Int64? = nil, key: ES256PrivateKey? = nil
+    ) throws -> String {
         let mint = ProviderTokenMint(key: key ?? self.key, keyID: keyID, teamID: teamID)
         return String(decoding: try mint.token(nowSeconds: issuedAt ?? self.nowSeconds), as: UTF8.self)
     }
@@ -84,7 +87,8 @@ final class Bench: Sendable {
         var fields = [
             (":method", "POST"), (":scheme", "https"), (":authority", "localhost"), (":path", "/3/device/\(token)"),
             ("authorization", bearer), ("apns-push-type", "liveactivity"), ("apns-topic", Self.topic),
-            ("apns-priority", "\(priority)"), ("apns-expiration", "0"), ("apns-id", "123e4567-e89b-42d3-a456-426614174000"),
+            ("apns-priority", "\(priority)"), ("apns-expiration", "0"),
+            ("apns-id", "123e4567-e89b-42d3-a456-426614174000"),
         ]
         for (name, value) in changing {
             if let index = fields.firstIndex(where: { $0.0 == name }) { fields.remove(at: index) }
@@ -106,7 +110,9 @@ enum Bodies {
         return Self.update(stamp: stamp, state: #"{"x":"\#(String(repeating: "x", count: byteCount - empty))"}"#)
     }
 
-    static func end(stamp: Int64, rest: String = "") -> String { #"{"aps":{"timestamp":\#(stamp),"event":"end"\#(rest)}}"# }
+    static func end(stamp: Int64, rest: String = "") -> String {
+        #"{"aps":{"timestamp":\#(stamp),"event":"end"\#(rest)}}"#
+    }
 
     static func start(stamp: Int64, state: String = #"{"n":0}"#) -> String {
         #"{"aps":{"timestamp":\#(stamp),"event":"start","content-state":\#(state),"attributes-type":"Pizza","attributes":{"id":7},"#

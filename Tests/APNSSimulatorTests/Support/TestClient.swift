@@ -26,7 +26,9 @@ final class TestClient: Sendable {
     }
 
     /// Connects and waits for the server's SETTINGS.
-    static func connect(port: Int, authorityPEM: [UInt8], settings: HTTP2ClientSettings = HTTP2ClientSettings()) async throws -> TestClient {
+    static func connect(port: Int, authorityPEM: [UInt8], settings: HTTP2ClientSettings = HTTP2ClientSettings())
+        async throws -> TestClient
+    {
         let context = try TLSContext.client(roots: .pem(authorityPEM))
         let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).connectTimeout(.seconds(10))
         let (client, ready) = try await bootstrap.connect(host: "127.0.0.1", port: port) { channel in
@@ -205,5 +207,7 @@ final class TestClientHandler: ChannelInboundHandler {
         self.waiters.removeAll { $0() }
     }
 
-    private func finish(_ tag: UInt32, _ response: TestResponse) { self.pending.removeValue(forKey: tag)?.succeed(response) }
+    private func finish(_ tag: UInt32, _ response: TestResponse) {
+        self.pending.removeValue(forKey: tag)?.succeed(response)
+    }
 }
