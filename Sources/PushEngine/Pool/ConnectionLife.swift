@@ -22,6 +22,9 @@ public struct ConnectionLife: Sendable {
     public enum TimeoutAction: Equatable, Sendable { case keepConnection, retireStalled }
     public enum DeadlineAction: Equatable, Sendable { case none, ping, closeIdle, close(ConnectionCloseReason) }
 
+    /// Requests timed out in a row after which a connection is left.
+    public static let timeoutsInRowMax = 3
+
     public private(set) var phase = Phase.connecting
     public private(set) var inFlight = 0
     /// The peer's SETTINGS_MAX_CONCURRENT_STREAMS as it last said.
@@ -40,11 +43,26 @@ public struct ConnectionLife: Sendable {
     private var lastReceivedMillis: Int64
     private var lastRequestMillis: Int64
     private var lastAnswerMicros: Int64 = .min
+    private var timeoutsInRow = 0
     private var pingSentMillis: Int64?
-    private let configuration: ConnectionPoolConfiguration
+    private let limits: Limits
+
+    /// What of the pool's configuration a living connection needs: a connection is touched per push, so it is kept small.
+    private struct Limits: Sendable {
+        var requestTimeoutMillis: Int64
+        var drainMillis: Int64
+        var pingAfterSilenceMillis: Int64
+        var pingAfterIdleMillis: Int64
+        var pingTimeoutMillis: Int64
+        var idleCloseMillis: Int64
+    }
 
     public init(configuration: ConnectionPoolConfiguration, now: EngineTime) {
-        self.configuration = configuration
+        self.limits = Limits(
+            requestTimeoutMillis: configuration.requestTimeoutMillis,
+            drainMillis: configuration.requestTimeoutMillis + configuration.drainTimeoutMillis,
+            pingAfterSilenceMillis: configuration.pingAfterSilenceMillis, pingAfterIdleMillis: configuration.pingAfterIdleMillis,
+            pingTimeoutMillis: configuration.pingTimeoutMillis, idleCloseMillis: configuration.idleCloseMillis)
         self.streamsMax = max(1, configuration.streamsPerConnectionMax)
         self.requestsLeft = max(1, configuration.requestsPerConnectionMax)
         self.beganMillis = now.steadyMillis
@@ -128,7 +146,10 @@ public struct ConnectionLife: Sendable {
     /// A request ended, whatever its answer. `answeredMicros`: the steady time when a status came; `nil`: none came.
     public mutating func streamEnded(accepted: Bool, answeredMicros: Int64?) -> StreamEndAction {
         self.inFlight -= 1
-        if let answeredMicros { self.lastAnswerMicros = max(self.lastAnswerMicros, answeredMicros) }
+        if let answeredMicros {
+            self.lastAnswerMicros = max(self.lastAnswerMicros, answeredMicros)
+            self.timeoutsInRow = 0
+        }
         switch self.phase {
         case .connecting, .handshaking, .closed:
             return .none
@@ -145,14 +166,16 @@ public struct ConnectionLife: Sendable {
         }
     }
 
-    /// A request got no answer in time. If nothing else was answered in the latter half of that time either, the connection carries requests
-    /// into nowhere, whatever its PINGs say.
-    public func requestTimedOut(micros: Int64) -> TimeoutAction {
+    /// A request got no answer in time. If several did so with no answer between, or nothing was answered in the latter half of that time, the
+    /// connection carries requests into nowhere, whatever its PINGs say.
+    public mutating func requestTimedOut(micros: Int64) -> TimeoutAction {
+        self.timeoutsInRow += 1
         switch self.phase {
         case .probing, .open:
-            self.lastAnswerMicros < micros - self.configuration.requestTimeoutMillis * 500 ? .retireStalled : .keepConnection
+            let isSilent = self.lastAnswerMicros < micros - self.limits.requestTimeoutMillis * 500
+            return isSilent || self.timeoutsInRow >= Self.timeoutsInRowMax ? .retireStalled : .keepConnection
         case .connecting, .handshaking, .draining, .closed:
-            .keepConnection
+            return .keepConnection
         }
     }
 
@@ -180,8 +203,7 @@ public struct ConnectionLife: Sendable {
                 self.phase = .closed
                 return .closeNow
             }
-            self.drainDeadlineMillis =
-                now.steadyMillis + self.configuration.requestTimeoutMillis + self.configuration.drainTimeoutMillis
+            self.drainDeadlineMillis = now.steadyMillis + self.limits.drainMillis
             self.phase = .draining
             return .waitForStreams(count: self.inFlight)
         case .draining:
@@ -240,13 +262,13 @@ public struct ConnectionLife: Sendable {
     }
 
     private var pingDeadlineMillis: Int64 {
-        if let pingSentMillis = self.pingSentMillis { return pingSentMillis + self.configuration.pingTimeoutMillis }
+        if let pingSentMillis = self.pingSentMillis { return pingSentMillis + self.limits.pingTimeoutMillis }
         return self.lastReceivedMillis
-            + (self.inFlight > 0 ? self.configuration.pingAfterSilenceMillis : self.configuration.pingAfterIdleMillis)
+            + (self.inFlight > 0 ? self.limits.pingAfterSilenceMillis : self.limits.pingAfterIdleMillis)
     }
 
     private var idleDeadlineMillis: Int64 {
-        self.inFlight > 0 ? .max : self.lastRequestMillis + self.configuration.idleCloseMillis
+        self.inFlight > 0 ? .max : self.lastRequestMillis + self.limits.idleCloseMillis
     }
 }
 

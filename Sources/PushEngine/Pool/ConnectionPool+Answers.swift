@@ -8,7 +8,7 @@ extension ConnectionPool {
     /// A 200, the steady case. `nil`: the push was answered before (it had timed out), or the tag is not in use. `micros`: steady time.
     public mutating func accepted(_ tag: UInt32, connection: Int, micros: Int64) -> PushEnd? {
         guard let stream = self.streams.stream(tag, connection: connection) else { return nil }
-        self.members[connection]?.refusedInRow = 0
+        self.members[connection].refusedInRow = 0
         self.busySucceeded()
         self.credentialsSucceeded()
         self.tokenSucceeded()
@@ -20,7 +20,7 @@ extension ConnectionPool {
         _ tag: UInt32, connection: Int, verdict: Verdict, retryAfterSeconds: Int64?, now: EngineTime, micros: Int64
     ) -> PushEnd? {
         guard let stream = self.streams.stream(tag, connection: connection) else { return nil }
-        self.members[connection]?.refusedInRow = 0
+        self.members[connection].refusedInRow = 0
         switch verdict {
         case .accepted:
             return self.accepted(tag, connection: connection, micros: micros)
@@ -53,7 +53,7 @@ extension ConnectionPool {
             }
         case .connectionUnusable:
             self.busySucceeded()
-            if self.members[connection]?.life.isProven == false { self.countFailure(connection, now: now) }
+            if !self.members[connection].life.isProven { self.countFailure(connection, now: now) }
             self.retire(connection, now: now)
         }
         return self.end(stream, tag, accepted: false, answeredMicros: micros)
@@ -95,13 +95,13 @@ extension ConnectionPool {
     ) -> PushEnd? {
         let connection = Int(stream.connection)
         self.streams.release(tag)
-        let action = self.members[connection]?.life.streamEnded(accepted: accepted, answeredMicros: answeredMicros)
+        let action = self.members[connection].life.streamEnded(accepted: accepted, answeredMicros: answeredMicros)
         self.refreshCredit(connection)
         switch action {
         case .closeDrained:
-            self.members[connection]?.life.ended()
+            self.members[connection].life.ended()
             self.actions.append(.close(connection: connection, reason: .drained))
-        case .some(.none), nil:
+        case .none:
             break
         }
         guard stream.state == .inFlight else { return nil }
@@ -110,11 +110,10 @@ extension ConnectionPool {
 
     /// A request was refused unprocessed. A connection that refuses without end would send the same pushes round in a circle.
     private mutating func refused(_ connection: Int, now: EngineTime) {
-        self.members[connection]?.refusedInRow += 1
-        guard let member = self.members[connection] else { return }
+        self.members[connection].refusedInRow += 1
         // Lowering the limit with streams in flight refuses as many as there were: that alone is no reason to give up.
-        let allowed = member.life.isProven ? 2 * self.configuration.streamsPerConnectionMax + Self.refusedInRowMax : Self.refusedInRowMax
-        guard member.refusedInRow >= allowed else { return }
+        let allowed = self.members[connection].life.isProven ? 2 * self.configuration.streamsPerConnectionMax + Self.refusedInRowMax : Self.refusedInRowMax
+        guard self.members[connection].refusedInRow >= allowed else { return }
         self.countFailure(connection, now: now)
         self.retire(connection, now: now)
     }

@@ -19,33 +19,32 @@ extension ConnectionPool {
     // MARK: Events of a connection
 
     public mutating func transportConnected(_ connection: Int, now: EngineTime) {
-        self.members[connection]?.life.transportConnected(now: now)
+        self.members[connection].life.transportConnected(now: now)
     }
 
     /// SETTINGS came: the first make the connection ready, later ones change its credit at once.
     public mutating func settingsReceived(_ connection: Int, streamsMax: Int, now: EngineTime) {
-        guard let action = self.members[connection]?.life.settingsReceived(streamsMax: streamsMax, now: now) else { return }
-        switch action {
-        case .becameReady: self.members[connection]?.isReady = true
+        switch self.members[connection].life.settingsReceived(streamsMax: streamsMax, now: now) {
+        case .becameReady: self.members[connection].isReady = true
         case .limitChanged, .ignore: break
         }
         self.refreshCredit(connection)
     }
 
     public mutating func bytesReceived(_ connection: Int, now: EngineTime) {
-        self.members[connection]?.life.bytesReceived(now: now)
+        self.members[connection].life.bytesReceived(now: now)
     }
 
     public mutating func outputBlocked(_ connection: Int, _ blocked: Bool) {
-        self.members[connection]?.life.outputBlocked(blocked)
+        self.members[connection].life.outputBlocked(blocked)
         self.refreshCredit(connection)
     }
 
     /// GOAWAY came: nothing new here, what lies at or below its last stream finishes. `isError`: its code was not NO_ERROR.
     public mutating func goAwayReceived(_ connection: Int, isError: Bool, now: EngineTime) {
-        guard let member = self.members[connection] else { return }
         if isError { self.countFailure(connection, now: now) }
-        if member.life.isProven, member.life.isUsable, !self.isShutDown { self.replacementsDue += 1 }
+        let life = self.members[connection].life
+        if life.isProven, life.isUsable, !self.isShutDown { self.replacementsDue += 1 }
         self.retire(connection, now: now)
         self.connectWhatIsDue(now: now)
     }
@@ -58,7 +57,8 @@ extension ConnectionPool {
     /// The connection could not be made, was lost, or is closed as told. Its slot is free again. What was still in flight comes back: nobody
     /// knows what became of it.
     public mutating func connectionEnded(_ connection: Int, now: EngineTime, micros: Int64) -> [PushEnd] {
-        guard let member = self.members[connection] else { return [] }
+        let member = self.members[connection]
+        guard member.isInUse else { return [] }
         let left: [PushEnd] = self.streams.tags(connection: connection).compactMap { tag in
             guard let stream = self.streams.stream(tag, connection: connection) else { return nil }
             self.streams.release(tag)
@@ -66,7 +66,7 @@ extension ConnectionPool {
             return PushEnd(push: stream.push, micros: max(0, micros - stream.beganMicros))
         }
         self.creditSum -= member.credit
-        self.members[connection] = nil
+        self.members[connection] = Member(configuration: self.configuration)
         self.countEnd(of: member, now: now)
         self.connectWhatIsDue(now: now)
         return left
@@ -82,9 +82,9 @@ extension ConnectionPool {
 
     /// Does what is due: requests timed out (see `timedOut`), PINGs, deadlines of connections, ends of pauses, connection attempts.
     public mutating func advance(now: EngineTime, micros: Int64) {
-        for connection in self.members.indices where self.members[connection] != nil {
+        for connection in self.members.indices where self.members[connection].isInUse {
             self.timeOutRequests(connection, now: now, micros: micros)
-            let action = self.members[connection]!.life.deadlineReached(now: now, mayCloseIdle: self.mayCloseIdle)
+            let action = self.members[connection].life.deadlineReached(now: now, mayCloseIdle: self.mayCloseIdle)
             self.refreshCredit(connection)
             switch action {
             case .none: break
@@ -105,9 +105,8 @@ extension ConnectionPool {
     public var nextDeadlineMillis: Int64? {
         var next = Int64.max
         let mayCloseIdle = self.mayCloseIdle
-        for connection in self.members.indices {
-            guard let member = self.members[connection] else { continue }
-            next = min(next, member.life.nextDeadlineMillis(mayCloseIdle: mayCloseIdle) ?? .max)
+        for connection in self.members.indices where self.members[connection].isInUse {
+            next = min(next, self.members[connection].life.nextDeadlineMillis(mayCloseIdle: mayCloseIdle) ?? .max)
             if let tag = self.streams.oldest(connection: connection) {
                 next = min(next, self.deadlineMillis(ofRequestBegunMicros: self.streams.streams[Int(tag)].beganMicros))
             }
@@ -131,7 +130,7 @@ extension ConnectionPool {
             self.streams.abandon(tag)
             self.timedOut.append(PushEnd(push: stream.push, micros: max(0, micros - stream.beganMicros)))
             self.actions.append(.reset(connection: connection, streamID: stream.streamID))
-            switch self.members[connection]!.life.requestTimedOut(micros: micros) {
+            switch self.members[connection].life.requestTimedOut(micros: micros) {
             case .keepConnection: break
             case .retireStalled:
                 self.countFailure(connection, now: now)
@@ -143,7 +142,7 @@ extension ConnectionPool {
     /// Idle connections may go as long as the warm ones stay.
     private var mayCloseIdle: Bool { self.usableCount > self.configuration.connectionsWarm }
 
-    private var usableCount: Int { self.members.count { $0?.life.isUsable == true } }
+    private var usableCount: Int { self.members.count { $0.life.isUsable } }
 
     private mutating func countEnd(of member: Member, now: EngineTime) {
         guard !self.isShutDown, !member.hasFailed else { return }
@@ -154,7 +153,7 @@ extension ConnectionPool {
 
     /// When the next connection is due; `nil`: none is.
     private var nextConnectMillis: Int64? {
-        guard !self.isShutDown, let _ = self.members.firstIndex(where: { $0 == nil }) else { return nil }
+        guard !self.isShutDown, self.members.contains(where: { !$0.isInUse }) else { return nil }
         let usable = self.usableCount
         guard usable < max(1, self.configuration.connectionsMax) else { return nil }
         guard !self.isResting else { return nil }
@@ -162,7 +161,7 @@ extension ConnectionPool {
         if self.replacementsDue > 0 { return self.connectNotBeforeMillis }
         guard self.hasDemand else { return nil }
         if usable == 0 { return self.connectNotBeforeMillis }
-        let isAnyStarting = self.members.contains { $0?.life.isStarting == true }
+        let isAnyStarting = self.members.contains { $0.life.isStarting }
         // A probe under way says soon how much there is; a route that lets single probes through needs no more connections.
         guard !isAnyStarting, self.isFlowing else { return nil }
         return max(self.connectNotBeforeMillis, self.waitingSinceMillis + self.configuration.growthPauseMillis)
@@ -181,9 +180,9 @@ extension ConnectionPool {
 
     private mutating func connectWhatIsDue(now: EngineTime) {
         while let due = self.nextConnectMillis, due <= now.steadyMillis,
-            let connection = self.members.firstIndex(where: { $0 == nil })
+            let connection = self.members.firstIndex(where: { !$0.isInUse })
         {
-            self.members[connection] = Member(life: ConnectionLife(configuration: self.configuration, now: now))
+            self.members[connection] = Member(configuration: self.configuration, beginningAt: now)
             self.replacementsDue = max(0, self.replacementsDue - 1)
             self.waitingSinceMillis = now.steadyMillis
             self.actions.append(.connect(connection: connection))

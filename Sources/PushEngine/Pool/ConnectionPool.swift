@@ -3,7 +3,11 @@
 ///
 /// Each push that began ends exactly once: by `accepted`, `answered`, `failed`, among `timedOut` or among what `connectionEnded` gives.
 public struct ConnectionPool: Sendable {
+    /// One slot.
     struct Member: Sendable {
+        /// The slot is taken, by a connection that lives, drains or is being closed.
+        let isInUse: Bool
+        /// Closed in a free slot, so that whatever is still told about it changes nothing.
         var life: ConnectionLife
         /// What this connection adds to `creditSum`.
         var credit = 0
@@ -13,6 +17,19 @@ public struct ConnectionPool: Sendable {
         var hasFailed = false
         /// Requests refused or unprocessed since the last answer.
         var refusedInRow = 0
+
+        /// A free slot.
+        init(configuration: ConnectionPoolConfiguration) {
+            self.isInUse = false
+            self.life = ConnectionLife(configuration: configuration, now: EngineTime(steadyMillis: 0, wallMillis: 0))
+            self.life.ended()
+        }
+
+        /// A connection that begins.
+        init(configuration: ConnectionPoolConfiguration, beginningAt now: EngineTime) {
+            self.isInUse = true
+            self.life = ConnectionLife(configuration: configuration, now: now)
+        }
     }
 
     /// Requests given to one connection before the next is chosen: so many fit one TLS record, and a burst still spreads.
@@ -30,8 +47,7 @@ public struct ConnectionPool: Sendable {
     /// Pushes that got no answer in time, filled by `advance`; what became of them is not known.
     public internal(set) var timedOut: [PushEnd] = []
 
-    /// `nil`: the slot is free.
-    var members: [Member?]
+    var members: [Member]
     var streams: StreamTable
     var creditSum = 0
     var busyGate: RouteGate
@@ -58,7 +74,7 @@ public struct ConnectionPool: Sendable {
         self.configuration = configuration
         let connectionsMax = max(1, configuration.connectionsMax)
         self.slotCount = 2 * connectionsMax
-        self.members = Array(repeating: nil, count: self.slotCount)
+        self.members = Array(repeating: Member(configuration: configuration), count: self.slotCount)
         self.streams = StreamTable(
             connectionCount: self.slotCount, streamsMax: self.slotCount * max(1, configuration.streamsPerConnectionMax))
         self.busyGate = RouteGate(
@@ -87,9 +103,12 @@ public struct ConnectionPool: Sendable {
     /// Requests not over yet, those answered as timed out included while their stream lives.
     public var inFlight: Int { self.streams.inUse }
 
-    public func phase(connection: Int) -> ConnectionLife.Phase? { self.members[connection]?.life.phase }
+    /// `nil`: the slot is free.
+    public func phase(connection: Int) -> ConnectionLife.Phase? {
+        self.members[connection].isInUse ? self.members[connection].life.phase : nil
+    }
 
-    public func count(_ phase: ConnectionLife.Phase) -> Int { self.members.count { $0?.life.phase == phase } }
+    public func count(_ phase: ConnectionLife.Phase) -> Int { self.members.count { $0.isInUse && $0.life.phase == phase } }
 
     public var isBreakerOpen: Bool { self.busyGate.state != .flowing }
     public var isPausedByCredentials: Bool { self.credentialGate.state != .flowing }
@@ -111,12 +130,12 @@ public struct ConnectionPool: Sendable {
     /// Chooses a connection for the next request; `nil` without credit. Follow with `began` or `takeBack`.
     public mutating func lease(now: EngineTime) -> StreamLease? {
         guard self.credit > 0 else { return nil }
-        if self.runLeft == 0 || (self.members[self.current]?.credit ?? 0) == 0 { self.chooseConnection() }
+        if self.runLeft == 0 || self.members[self.current].credit == 0 { self.chooseConnection() }
         guard let tag = self.streams.reserve(connection: self.current) else { return nil }
         self.runLeft -= 1
         self.hasDemand = false
-        self.members[self.current]?.life.streamBegan(now: now)
-        self.members[self.current]?.requestsBegan += 1
+        self.members[self.current].life.streamBegan(now: now)
+        self.members[self.current].requestsBegan += 1
         self.refreshCredit(self.current)
         return StreamLease(connection: self.current, tag: tag)
     }
@@ -124,8 +143,8 @@ public struct ConnectionPool: Sendable {
     /// Nothing was sent for this lease.
     public mutating func takeBack(_ lease: StreamLease) {
         self.streams.release(lease.tag)
-        self.members[lease.connection]?.life.streamTakenBack()
-        self.members[lease.connection]?.requestsBegan -= 1
+        self.members[lease.connection].life.streamTakenBack()
+        self.members[lease.connection].requestsBegan -= 1
         self.refreshCredit(lease.connection)
     }
 
@@ -134,7 +153,7 @@ public struct ConnectionPool: Sendable {
         _ lease: StreamLease, push: PushID, streamID: Int32, tokenGeneration: UInt32, now: EngineTime, micros: Int64
     ) {
         self.streams.began(lease.tag, push: push, streamID: streamID, tokenGeneration: tokenGeneration, micros: micros)
-        if self.members[lease.connection]?.life.requestsLeft == 0 {
+        if self.members[lease.connection].life.requestsLeft == 0 {
             // Stream ids run out: RFC 9113 §5.1.1 demands a new connection.
             self.retire(lease.connection, now: now)
         }
@@ -146,8 +165,8 @@ public struct ConnectionPool: Sendable {
         var bestLoad = Int.max
         for offset in 1...self.slotCount {
             let index = (self.current + offset) % self.slotCount
-            guard let member = self.members[index], member.credit > 0 else { continue }
-            let load = member.life.phase == .probing ? -1 : member.life.inFlight
+            guard self.members[index].credit > 0 else { continue }
+            let load = self.members[index].life.phase == .probing ? -1 : self.members[index].life.inFlight
             if load < bestLoad { (best, bestLoad) = (index, load) }
         }
         if best >= 0 { self.current = best }
@@ -157,14 +176,14 @@ public struct ConnectionPool: Sendable {
     // MARK: Internals
 
     mutating func refreshCredit(_ connection: Int) {
-        guard let credit = self.members[connection]?.life.credit else { return }
-        self.creditSum += credit - self.members[connection]!.credit
-        self.members[connection]!.credit = credit
+        let credit = self.members[connection].life.credit
+        self.creditSum += credit - self.members[connection].credit
+        self.members[connection].credit = credit
     }
 
     /// No new requests on this connection; those in flight finish.
     mutating func retire(_ connection: Int, now: EngineTime, reason: ConnectionCloseReason = .drained) {
-        guard let action = self.members[connection]?.life.drain(now: now) else { return }
+        let action = self.members[connection].life.drain(now: now)
         self.refreshCredit(connection)
         switch action {
         case .closeNow: self.actions.append(.close(connection: connection, reason: reason))
@@ -174,8 +193,9 @@ public struct ConnectionPool: Sendable {
 
     /// Counts a connection as a failed attempt, once: the next one waits. Told before the connection is retired or closed.
     mutating func countFailure(_ connection: Int, now: EngineTime) {
-        guard let member = self.members[connection], !member.hasFailed else { return }
-        self.members[connection]!.hasFailed = true
+        let member = self.members[connection]
+        guard !member.hasFailed else { return }
+        self.members[connection].hasFailed = true
         // One that served for long is no link in a chain of failures.
         if member.life.isProven, now.steadyMillis - member.life.beganMillis >= self.configuration.backoffMaxMillis {
             self.connectBackoff.succeeded()

@@ -195,8 +195,26 @@ import Testing
         var life = Self.life(phase)
         life.streamBegan(now: at(10_000))
         _ = life.streamEnded(accepted: false, answeredMicros: 10_000_000)
-        #expect(life.requestTimedOut(micros: 10_500_000) == .keepConnection)
         let isInUse = life.phase == .probing || life.phase == .open
-        #expect(life.requestTimedOut(micros: 12_000_000) == (isInUse ? .retireStalled : .keepConnection))
+        expectEqual(life.requestTimedOut(micros: 10_500_000), .keepConnection)
+        expectEqual(life.requestTimedOut(micros: 10_500_000), .keepConnection)
+        expectEqual(life.requestTimedOut(micros: 10_500_000), isInUse ? .retireStalled : .keepConnection, "three in a row")
+    }
+
+    @Test(arguments: phases) func aTimeoutAfterLongSilenceLeavesTheConnection(phase: ConnectionLife.Phase) {
+        var life = Self.life(phase)
+        life.streamBegan(now: at(10_000))
+        _ = life.streamEnded(accepted: false, answeredMicros: 10_000_000)
+        let isInUse = life.phase == .probing || life.phase == .open
+        expectEqual(life.requestTimedOut(micros: 12_000_000), isInUse ? .retireStalled : .keepConnection)
+    }
+
+    @Test func answersBetweenTimeoutsStartTheCountAnew() {
+        var life = Self.life(.open)
+        for second in 10..<30 as Range<Int64> {
+            life.streamBegan(now: at(second * 1_000))
+            _ = life.streamEnded(accepted: false, answeredMicros: second * 1_000_000)
+            expectEqual(life.requestTimedOut(micros: second * 1_000_000), .keepConnection)
+        }
     }
 }

@@ -294,11 +294,11 @@ struct PoolWorld {
     }
 
     private mutating func check() {
-        let usable = self.pool.members.count { $0?.life.isUsable == true }
+        let usable = self.pool.members.count { $0.life.isUsable }
         if usable > self.pool.configuration.connectionsMax { self.complaints.append("\(usable) usable connections") }
-        let sum = self.pool.members.reduce(0) { $0 + ($1?.life.credit ?? 0) }
+        let sum = self.pool.members.reduce(0) { $0 + $1.life.credit }
         if sum != self.pool.creditSum { self.complaints.append("credit \(self.pool.creditSum), members have \(sum)") }
-        let streams = self.pool.members.reduce(0) { $0 + ($1?.life.inFlight ?? 0) }
+        let streams = self.pool.members.reduce(0) { $0 + $1.life.inFlight }
         if streams != self.pool.inFlight { self.complaints.append("\(self.pool.inFlight) in flight, members have \(streams)") }
         if self.pool.inFlight < self.inFlight.count { self.complaints.append("a push in flight has no stream") }
     }
