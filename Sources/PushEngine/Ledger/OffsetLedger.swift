@@ -37,7 +37,8 @@ struct OffsetLedger {
     /// Begins to follow a log whose next record is `startOffset`. Returns the log's number.
     mutating func openLog(topic: UInt16, partition: Int32, startOffset: Int64) -> Int32 {
         let log = Log(
-            topic: topic, partition: partition, nextOffset: startOffset, committedOffset: startOffset, head: Self.none, tail: Self.none,
+            topic: topic, partition: partition, nextOffset: startOffset, committedOffset: startOffset, head: Self.none,
+            tail: Self.none,
             isOpen: true)
         if let place = self.logs.firstIndex(where: { !$0.isOpen && $0.head == Self.none }) {
             self.logs[place] = log
@@ -118,7 +119,9 @@ struct OffsetLedger {
             let next = self.watermark(log: Int32(number))
             guard next > self.logs[number].committedOffset else { continue }
             self.logs[number].committedOffset = next
-            body(CommitPosition(topic: self.logs[number].topic, partition: self.logs[number].partition, nextOffset: next))
+            body(
+                CommitPosition(topic: self.logs[number].topic, partition: self.logs[number].partition, nextOffset: next)
+            )
         }
     }
 
@@ -126,8 +129,16 @@ struct OffsetLedger {
         let entry = self.entries[Int(id)]
         guard entry.settled, entry.acknowledgementsOutstanding == 0 else { return }
         let log = Int(entry.log)
-        if entry.previous == Self.none { self.logs[log].head = entry.next } else { self.entries[Int(entry.previous)].next = entry.next }
-        if entry.next == Self.none { self.logs[log].tail = entry.previous } else { self.entries[Int(entry.next)].previous = entry.previous }
+        if entry.previous == Self.none {
+            self.logs[log].head = entry.next
+        } else {
+            self.entries[Int(entry.previous)].next = entry.next
+        }
+        if entry.next == Self.none {
+            self.logs[log].tail = entry.previous
+        } else {
+            self.entries[Int(entry.next)].previous = entry.previous
+        }
         self.release(id)
     }
 

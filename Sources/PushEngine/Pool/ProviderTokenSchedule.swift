@@ -47,13 +47,16 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
 
     /// What is due now. Ask at start and once a second or so.
     public func due(now: EngineTime) -> Decision {
-        guard let current = self.current else { return .sign(issuedAtSeconds: Self.issueTime(wallSeconds: now.wallSeconds)) }
+        guard let current = self.current else {
+            return .sign(issuedAtSeconds: Self.issueTime(wallSeconds: now.wallSeconds))
+        }
         if self.isReverted, now.steadyMillis >= current.renewAtMillis, let newer = self.previous,
             self.ageSeconds(of: newer, now: now) < Self.renewalAgeSeconds
         {
             return .usePrevious
         }
-        guard self.wantsNewToken || now.steadyMillis >= current.renewAtMillis, now.steadyMillis >= self.notBeforeMillis else {
+        guard self.wantsNewToken || now.steadyMillis >= current.renewAtMillis, now.steadyMillis >= self.notBeforeMillis
+        else {
             return .keep
         }
         return .sign(issuedAtSeconds: Self.issueTime(wallSeconds: now.wallSeconds))
@@ -98,7 +101,9 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
     public mutating func tooManyUpdatesReported(now: EngineTime) -> Decision {
         self.notBeforeMillis = max(self.notBeforeMillis, now.steadyMillis + Self.renewalDistanceSeconds * 1_000)
         self.wantsNewToken = false
-        guard !self.isReverted, let previous = self.previous, self.ageSeconds(of: previous, now: now) < Self.ageSecondsMax else {
+        guard !self.isReverted, let previous = self.previous,
+            self.ageSeconds(of: previous, now: now) < Self.ageSecondsMax
+        else {
             return .keep
         }
         return .usePrevious

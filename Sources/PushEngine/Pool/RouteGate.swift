@@ -95,7 +95,9 @@ public struct RouteGate: Equatable, Sendable {
         }
     }
 
-    private mutating func rest(now: EngineTime, retryAfterSeconds: Int64?, using random: inout some RandomNumberGenerator) {
+    private mutating func rest(
+        now: EngineTime, retryAfterSeconds: Int64?, using random: inout some RandomNumberGenerator
+    ) {
         let asked = min(max(retryAfterSeconds ?? 0, 0), Self.retryAfterSecondsMax) * 1_000
         self.streak = 0
         self.state = .resting(untilMillis: now.steadyMillis + max(asked, self.backoff.failed(using: &random)))

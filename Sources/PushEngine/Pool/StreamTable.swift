@@ -107,7 +107,8 @@ struct StreamTable: Sendable {
 
     /// Tags still in use on a connection, abandoned ones included. Walks the whole table: only for a connection that ended.
     func tags(connection: Int) -> [UInt32] {
-        self.streams.indices.filter { self.streams[$0].state != .free && self.streams[$0].connection == connection }.map { UInt32($0) }
+        self.streams.indices.filter { self.streams[$0].state != .free && self.streams[$0].connection == connection }.map
+        { UInt32($0) }
     }
 
     private mutating func unlink(_ index: Int) {

@@ -75,7 +75,9 @@ struct DeadlineQueue {
             guard child < self.entries.count else { break }
             if child + 1 < self.entries.count,
                 self.entries[child + 1].deadlineMillis < self.entries[child].deadlineMillis
-            { child += 1 }
+            {
+                child += 1
+            }
             guard self.entries[child].deadlineMillis < entry.deadlineMillis else { break }
             self.entries[position] = self.entries[child]
             self.positions[Int(self.entries[position].slot)] = Int32(position)

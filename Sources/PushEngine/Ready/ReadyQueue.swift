@@ -45,5 +45,7 @@ struct ReadyQueue {
         self.low.removeAll { !Self.stands($0, slots) }
     }
 
-    private static func stands(_ entry: Entry, _ slots: [Slot]) -> Bool { slots[Int(entry.slot)].queuedTicket == entry.ticket }
+    private static func stands(_ entry: Entry, _ slots: [Slot]) -> Bool {
+        slots[Int(entry.slot)].queuedTicket == entry.ticket
+    }
 }

@@ -6,15 +6,19 @@ extension ShardEngine {
 
     /// An event that never became content: its outcome comes at once.
     mutating func finishEvent(
-        _ context: RecordContext, slot: Int32?, outcome: Outcome, detail: OutcomeDetails.Cause, key: Span<UInt8>, now: EngineTime
+        _ context: RecordContext, slot: Int32?, outcome: Outcome, detail: OutcomeDetails.Cause, key: Span<UInt8>,
+        now: EngineTime
     ) {
         self.counters.outcomes[Int(outcome.rawValue)] += 1
         guard self.configuration.outcomePublication.includes(outcome) else {
             return
         }
         let isRouted = context.record.topic == self.configuration.routedTopicIndex
-        let guarding = slot.map { isRouted ? self.slots[Int($0)].openRoutedEntry : self.slots[Int($0)].openEntry } ?? OffsetLedger.none
-        let entry = guarding >= 0 ? guarding : self.ledger.open(log: context.log, offset: context.record.offset, settled: true)
+        let guarding =
+            slot.map { isRouted ? self.slots[Int($0)].openRoutedEntry : self.slots[Int($0)].openEntry }
+            ?? OffsetLedger.none
+        let entry =
+            guarding >= 0 ? guarding : self.ledger.open(log: context.log, offset: context.record.offset, settled: true)
         self.ledger.expectAcknowledgement(entry)
         let keyRange = self.appendBytes(key)
         let start = self.batch.bytes.count
@@ -31,7 +35,9 @@ extension ShardEngine {
     }
 
     /// A pending event gets its outcome and is pending no more. The caller takes the layer away.
-    mutating func finishLayer(_ layer: Layer, of slot: Int32, outcome: Outcome, details: OutcomeDetails, now: EngineTime) {
+    mutating func finishLayer(
+        _ layer: Layer, of slot: Int32, outcome: Outcome, details: OutcomeDetails, now: EngineTime
+    ) {
         self.counters.pending -= 1
         self.counters.outcomes[Int(outcome.rawValue)] += 1
         let place = self.slots[Int(slot)].partition
@@ -53,7 +59,9 @@ extension ShardEngine {
                 JSONBytes.appendString(layer.blob.span.extracting(layer.traceparent.range), to: &self.batch.bytes)
             }
             self.batch.bytes.append(UInt8(ascii: "}"))
-            let acknowledgement = self.expectGuarded(.outcome, slot: slot, isWritten: layer.isWritten, place: place)
+            // A push's outcome is in Kafka before the state record that says the event is done: a replay could only call it a duplicate.
+            let waits = layer.isWritten || outcome != .superseded
+            let acknowledgement = self.expectGuarded(.outcome, slot: slot, stateWaits: waits, place: place)
             self.appendRecord(
                 .outcomes, key: keyRange, value: start..<self.batch.bytes.count, acknowledgement: acknowledgement)
         }
@@ -61,7 +69,9 @@ extension ShardEngine {
     }
 
     /// A pending event gave way to a newer one. `into`: `nil` when what replaced it was already accepted.
-    mutating func supersede(_ layer: Layer, of slot: Int32, into: SourcePosition?, keepsAlert: Bool, keepsPriority: Bool) {
+    mutating func supersede(
+        _ layer: Layer, of slot: Int32, into: SourcePosition?, keepsAlert: Bool, keepsPriority: Bool
+    ) {
         self.counters.eventsMerged += 1
         guard self.configuration.outcomePublication.includes(.superseded) else {
             // The common case costs no copy of what the record would say.
@@ -73,13 +83,15 @@ extension ShardEngine {
         details.into = into
         details.keepsAlert = keepsAlert
         details.keepsPriority = keepsPriority
-        self.finishLayer(layer, of: slot, outcome: .superseded, details: details, now: EngineTime(steadyMillis: 0, wallMillis: 0))
+        self.finishLayer(
+            layer, of: slot, outcome: .superseded, details: details, now: EngineTime(steadyMillis: 0, wallMillis: 0))
     }
 
     // MARK: The record
 
     private mutating func beginOutcome(
-        _ outcome: Outcome, app: UInt16?, key: Span<UInt8>, source: SourcePosition, eventID: Span<UInt8>, details: OutcomeDetails
+        _ outcome: Outcome, app: UInt16?, key: Span<UInt8>, source: SourcePosition, eventID: Span<UInt8>,
+        details: OutcomeDetails
     ) {
         self.batch.bytes.append(utf8: "{\"outcome\":")
         JSONBytes.appendString(literal: outcome.name, to: &self.batch.bytes)

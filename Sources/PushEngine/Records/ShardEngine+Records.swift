@@ -68,7 +68,7 @@ extension ShardEngine {
         self.appendHeader("mailboat-reason", text: "APNs refused the push: \(details.status) \(details.reason)")
         self.appendSourceHeaders(layer.source, timestampMillis: layer.recordMillis)
         let acknowledgement = self.expectGuarded(
-            .deadLetter, slot: slot, isWritten: layer.isWritten, place: self.slots[Int(slot)].partition)
+            .deadLetter, slot: slot, stateWaits: true, place: self.slots[Int(slot)].partition)
         self.appendRecord(
             .deadLetters, key: keyRange, value: valueRange, headers: firstHeader..<self.batch.headers.count,
             acknowledgement: acknowledgement)
@@ -90,7 +90,8 @@ extension ShardEngine {
 
     /// Hands a record on to the partition its key belongs to, as it came, carrying where it first lay.
     mutating func forward(
-        _ context: RecordContext, to partition: Int32, key: Span<UInt8>, value: Span<UInt8>, traceparent: Span<UInt8>, now: EngineTime
+        _ context: RecordContext, to partition: Int32, key: Span<UInt8>, value: Span<UInt8>, traceparent: Span<UInt8>,
+        now: EngineTime
     ) {
         self.counters.forwarded += 1
         self.counters.misplaced += 1
@@ -105,7 +106,8 @@ extension ShardEngine {
             self.batch.headers.append(RecordBatch.Header(name: name, value: self.appendBytes(traceparent)))
         }
         self.appendRecord(
-            .routed, partition: partition, key: keyRange, value: valueRange, headers: firstHeader..<self.batch.headers.count,
+            .routed, partition: partition, key: keyRange, value: valueRange,
+            headers: firstHeader..<self.batch.headers.count,
             hasNoValue: !context.record.hasValue, timestampMillis: context.record.timestampMillis,
             acknowledgement: self.expect(.routed, place: context.place, entry: entry))
     }
@@ -146,12 +148,14 @@ extension ShardEngine {
     }
 
     mutating func appendRecord(
-        _ topic: EngineRecord.Topic, partition: Int32 = -1, key: Range<Int>, value: Range<Int>, headers: Range<Int> = 0..<0,
+        _ topic: EngineRecord.Topic, partition: Int32 = -1, key: Range<Int>, value: Range<Int>,
+        headers: Range<Int> = 0..<0,
         hasNoKey: Bool = false, hasNoValue: Bool = false, timestampMillis: Int64 = 0, acknowledgement: UInt64
     ) {
         self.batch.records.append(
             EngineRecord(
-                topic: topic, partition: partition, key: key, hasKey: !hasNoKey, value: value, isTombstone: hasNoValue, headers: headers,
+                topic: topic, partition: partition, key: key, hasKey: !hasNoKey, value: value, isTombstone: hasNoValue,
+                headers: headers,
                 timestampMillis: timestampMillis, acknowledgement: acknowledgement))
     }
 
@@ -167,17 +171,20 @@ extension ShardEngine {
         self.partitions[Int(place)].unacknowledged += 1
         return self.openAcknowledgement(
             PendingAcknowledgement(
-                kind: kind, sequence: 0, isOpen: true, partition: place, partitionGeneration: self.partitions[Int(place)].generation,
+                kind: kind, sequence: 0, isOpen: true, partition: place,
+                partitionGeneration: self.partitions[Int(place)].generation,
                 slot: Slot.none, slotGeneration: 0, stateVersion: 0, isUnguarded: false, entry: entry,
                 routedEntry: OffsetLedger.none))
     }
 
-    /// A record about an event of a slot: its open entry guards it, or, when a state record already covers the event, the slot does: its
-    /// next state record waits.
-    mutating func expectGuarded(_ kind: PendingAcknowledgement.Kind, slot: Int32, isWritten: Bool, place: Int32) -> UInt64 {
+    /// A record about an event of a slot. With `stateWaits` the slot's next state record is written after it is acknowledged; otherwise
+    /// the slot's open entries are resolved after that.
+    mutating func expectGuarded(_ kind: PendingAcknowledgement.Kind, slot: Int32, stateWaits: Bool, place: Int32)
+        -> UInt64
+    {
         let open = self.slots[Int(slot)].openEntry
         let openRouted = self.slots[Int(slot)].openRoutedEntry
-        let isUnguarded = isWritten || (open < 0 && openRouted < 0)
+        let isUnguarded = stateWaits || (open < 0 && openRouted < 0)
         if isUnguarded {
             self.slots[Int(slot)].unguardedRecords += 1
         } else {
@@ -188,8 +195,10 @@ extension ShardEngine {
         self.partitions[Int(place)].unacknowledged += 1
         return self.openAcknowledgement(
             PendingAcknowledgement(
-                kind: kind, sequence: 0, isOpen: true, partition: place, partitionGeneration: self.partitions[Int(place)].generation,
+                kind: kind, sequence: 0, isOpen: true, partition: place,
+                partitionGeneration: self.partitions[Int(place)].generation,
                 slot: slot, slotGeneration: self.slots[Int(slot)].generation, stateVersion: 0, isUnguarded: isUnguarded,
-                entry: isUnguarded ? OffsetLedger.none : open, routedEntry: isUnguarded ? OffsetLedger.none : openRouted))
+                entry: isUnguarded ? OffsetLedger.none : open, routedEntry: isUnguarded ? OffsetLedger.none : openRouted
+            ))
     }
 }

@@ -17,6 +17,8 @@ struct PartitionState {
     var phase: Phase
     /// Differs from assignment to assignment: late acknowledgements of an earlier one change nothing.
     var generation: UInt32
+    /// Wall clock when the partition came, milliseconds since 1970.
+    var assignedWallMillis: Int64 = 0
     /// Offset of this owner's marker in `state`: its epoch (contract §6).
     var epoch: Int64 = -1
     /// The newest marker met during the restore; slot records of an older epoch behind it are ignored.
@@ -76,7 +78,8 @@ struct AcknowledgementStore {
     /// The element, closed; `nil` when it is not open.
     mutating func close(_ rawValue: UInt64) -> PendingAcknowledgement? {
         let id = Int(rawValue & 0xffff_ffff)
-        guard id < self.elements.count, self.elements[id].isOpen, self.elements[id].sequence == UInt32(rawValue >> 32) else { return nil }
+        guard id < self.elements.count, self.elements[id].isOpen, self.elements[id].sequence == UInt32(rawValue >> 32)
+        else { return nil }
         self.elements[id].isOpen = false
         self.free.append(Int32(id))
         self.openCount -= 1

@@ -4,7 +4,8 @@ extension ShardEngine {
         guard let done = self.acknowledgements.close(acknowledgement) else { return }
         self.counters.unacknowledged -= 1
         let place = Int(done.partition)
-        guard self.partitions[place].phase != .gone, self.partitions[place].generation == done.partitionGeneration else { return }
+        guard self.partitions[place].phase != .gone, self.partitions[place].generation == done.partitionGeneration
+        else { return }
         self.partitions[place].unacknowledged -= 1
         switch done.kind {
         case .marker:
@@ -13,17 +14,23 @@ extension ShardEngine {
         case .state:
             if done.entry >= 0 { self.ledger.settle(done.entry) }
             if done.routedEntry >= 0 { self.ledger.settle(done.routedEntry) }
-            guard done.slot >= 0, self.slots[Int(done.slot)].generation == done.slotGeneration, self.slots[Int(done.slot)].isLive else {
+            guard done.slot >= 0, self.slots[Int(done.slot)].generation == done.slotGeneration,
+                self.slots[Int(done.slot)].isLive
+            else {
                 return
             }
-            if self.slots[Int(done.slot)].awaitsStateRecord, done.stateVersion >= self.slots[Int(done.slot)].requiredStateVersion {
+            if self.slots[Int(done.slot)].awaitsStateRecord,
+                done.stateVersion >= self.slots[Int(done.slot)].requiredStateVersion
+            {
                 self.slots[Int(done.slot)].awaitsStateRecord = false
                 self.reschedule(done.slot, now: now)
             }
         case .outcome, .deadLetter, .routed:
             if done.entry >= 0 { self.ledger.acknowledged(done.entry) }
             if done.routedEntry >= 0 { self.ledger.acknowledged(done.routedEntry) }
-            guard done.isUnguarded, self.slots[Int(done.slot)].generation == done.slotGeneration, self.slots[Int(done.slot)].isLive else {
+            guard done.isUnguarded, self.slots[Int(done.slot)].generation == done.slotGeneration,
+                self.slots[Int(done.slot)].isLive
+            else {
                 return
             }
             self.slots[Int(done.slot)].unguardedRecords -= 1

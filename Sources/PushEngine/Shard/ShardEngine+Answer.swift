@@ -24,7 +24,7 @@ extension ShardEngine {
             self.counters.pushesNotProcessed += 1
             self.refundBudget(update)
             self.slots[Int(slot)].notBeforeMillis = self.updates[update].notBeforeOfPrevious
-            self.forgetStampOfStart(update)
+            self.takeStampBack(update)
             self.requeueInFlight(slot, now: now)
         case .unknown(let detail):
             self.unknown(slot, details: OutcomeDetails(answer: answer, status: 0, reason: detail), now: now)
@@ -52,7 +52,8 @@ extension ShardEngine {
         let timestamp = self.updates[update].top.timestampSeconds
         self.slots[Int(slot)].lastAcceptedSeconds = max(self.slots[Int(slot)].lastAcceptedSeconds, timestamp)
         for layer in self.updates[update].under {
-            self.supersede(layer, of: slot, into: self.updates[update].top.source, keepsAlert: false, keepsPriority: false)
+            self.supersede(
+                layer, of: slot, into: self.updates[update].top.source, keepsAlert: false, keepsPriority: false)
         }
         self.updates[update].under.removeAll()
         var details = OutcomeDetails(answer: answer, status: 200, reason: "")
@@ -60,7 +61,9 @@ extension ShardEngine {
         self.finishLayer(self.updates[update].top, of: slot, outcome: .delivered, details: details, now: now)
         if self.updates[update].isStart {
             self.slots[Int(slot)].awaitsTokenOfStart = !self.slots[Int(slot)].hasToken
-            if self.slots[Int(slot)].life == .starting { self.slots[Int(slot)].life = self.slots[Int(slot)].hasToken ? .alive : .started }
+            if self.slots[Int(slot)].life == .starting {
+                self.slots[Int(slot)].life = self.slots[Int(slot)].hasToken ? .alive : .started
+            }
         } else if self.updates[update].isEnd {
             self.slots[Int(slot)].life = .ended
             self.slots[Int(slot)].lastTouchedWallMillis = now.wallMillis
@@ -81,9 +84,13 @@ extension ShardEngine {
                 self.updates[update].under.removeFirst()
                 self.supersede(first, of: slot, into: nil, keepsAlert: false, keepsPriority: false)
             }
-            for layer in self.updates[update].under.indices { self.updates[update].under[layer].dropInherited(olderThan: accepted) }
+            for layer in self.updates[update].under.indices {
+                self.updates[update].under[layer].dropInherited(olderThan: accepted)
+            }
             self.updates[update].top.dropInherited(olderThan: accepted)
-            guard !self.updates[update].top.isEnd, self.updates[update].top.timestampSeconds < accepted else { continue }
+            guard !self.updates[update].top.isEnd, self.updates[update].top.timestampSeconds < accepted else {
+                continue
+            }
             self.supersedeAll(of: update, into: nil)
             self.dropUpdate(update, of: slot)
         }
@@ -112,7 +119,7 @@ extension ShardEngine {
         let update = self.slots[Int(slot)].inFlight
         self.counters.pushesRefused += 1
         self.refundBudget(update)
-        self.forgetStampOfStart(update)
+        self.takeStampBack(update)
         let lane = self.lane(of: slot)
         if case .tokenDead(_, let suspicious) = verdict {
             self.lanes[lane].tokenGuard.answered(isSuspicious: suspicious, nowMillis: now.steadyMillis)
@@ -188,12 +195,15 @@ extension ShardEngine {
     /// The start did not happen and will not. Its newest content has the start's outcome: there is no card to show it on.
     mutating func startFailed(_ slot: Int32, outcome: Outcome, details: OutcomeDetails, now: EngineTime) {
         let update = self.slots[Int(slot)].inFlight
-        for layer in self.updates[update].under { self.finishLayer(layer, of: slot, outcome: outcome, details: details, now: now) }
+        for layer in self.updates[update].under {
+            self.finishLayer(layer, of: slot, outcome: outcome, details: details, now: now)
+        }
         self.finishLayer(self.updates[update].top, of: slot, outcome: outcome, details: details, now: now)
         self.dropUpdate(update, of: slot)
         if outcome == .unknown { self.slots[Int(slot)].awaitsTokenOfStart = !self.slots[Int(slot)].hasToken }
         if self.slots[Int(slot)].life == .starting {
-            self.slots[Int(slot)].life = outcome == .unknown ? .started : self.slots[Int(slot)].hasToken ? .alive : .awaiting
+            self.slots[Int(slot)].life =
+                outcome == .unknown ? .started : self.slots[Int(slot)].hasToken ? .alive : .awaiting
         }
         self.markDirty(slot, now: now)
     }
@@ -220,15 +230,19 @@ extension ShardEngine {
             if app.alertOnUnknown == .drop, !self.updates[update].isStart {
                 self.updates[update].top.alert = ByteRange()
             }
+            self.updates[update].top.mayBeSent = true
             self.requeueInFlight(slot, now: now)
             self.backOff(slot, retryAfterSeconds: nil, now: now)
         }
         self.requireStateRecord(slot, now: now)
     }
 
-    /// A start with a stamp is one that may have reached the phone; this one did not.
-    private mutating func forgetStampOfStart(_ update: Int32) {
-        if self.updates[update].isStart { self.updates[update].stampSeconds = nil }
+    /// The push did not reach the phone: a stamp first given to this attempt is free again. So there is never more than one stamp that
+    /// `state` does not know, which is what a replay steps over (contract §4, wire stamp).
+    private mutating func takeStampBack(_ update: Int32) {
+        guard let before = self.updates[update].stampBeforeSeconds else { return }
+        self.slots[Int(self.updates[update].slot)].lastStampSeconds = before
+        self.updates[update].stampSeconds = nil
     }
 
     // MARK: Budget and backoff
@@ -255,7 +269,8 @@ extension ShardEngine {
     private mutating func backOff(_ slot: Int32, retryAfterSeconds: Int64?, now: EngineTime) {
         let attempt = self.slots[Int(slot)].attempt
         self.slots[Int(slot)].attempt = attempt < 20 ? attempt + 1 : attempt
-        let full = min(self.configuration.retryBackoffMaxMillis, self.configuration.retryBackoffMinMillis << Int64(attempt))
+        let full = min(
+            self.configuration.retryBackoffMaxMillis, self.configuration.retryBackoffMinMillis << Int64(attempt))
         let drawn = full / 2 + Int64.random(in: 0...max(1, full / 2), using: &self.random)
         // A server's wish is honoured up to an hour; more is taken as nonsense.
         let asked = min(max(retryAfterSeconds ?? 0, 0), 3_600) * 1_000

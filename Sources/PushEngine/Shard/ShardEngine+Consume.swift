@@ -23,7 +23,8 @@ extension ShardEngine {
 
         do throws(EventRejection) {
             guard record.hasKey else {
-                throw EventRejection(field: "key", reason: "is missing: expected the activity id, UTF-8, 1 to 256 bytes")
+                throw EventRejection(
+                    field: "key", reason: "is missing: expected the activity id, UTF-8, 1 to 256 bytes")
             }
             try EventRules.checkKey(key)
         } catch {
@@ -57,7 +58,8 @@ extension ShardEngine {
         var log: Int32
         var source: SourcePosition {
             self.record.origin
-                ?? SourcePosition(topic: self.record.topic, partition: self.record.partition, offset: self.record.offset)
+                ?? SourcePosition(
+                    topic: self.record.topic, partition: self.record.partition, offset: self.record.offset)
         }
     }
 
@@ -78,7 +80,8 @@ extension ShardEngine {
             return UInt16(index)
         }
         let given = String(decoding: self.event.text[name.range].prefix(80), as: UTF8.self)
-        throw EventRejection(field: "app", reason: "\"\(given)\" is not configured in this worker: expected a configured bundle id")
+        throw EventRejection(
+            field: "app", reason: "\"\(given)\" is not configured in this worker: expected a configured bundle id")
     }
 
     private func checkEvent(
@@ -87,7 +90,8 @@ extension ShardEngine {
         switch self.event.target {
         case .activity:
             if !self.event.activityInText.isEmpty, !self.isText(self.event.activityInText, equalTo: key) {
-                throw EventRejection(field: "to.activity", reason: "differs from the record's key: expected the same activity id")
+                throw EventRejection(
+                    field: "to.activity", reason: "differs from the record's key: expected the same activity id")
             }
         case .token, .startToken: break
         case .audience:
@@ -101,17 +105,21 @@ extension ShardEngine {
         if self.event.kind == .start, self.event.target != .startToken {
             throw EventRejection(field: "to", reason: "has no start-token: a start needs {\"start-token\": hex}")
         }
-        let bringsToken = self.event.kind == .register || self.event.target == .token || self.event.target == .startToken
+        let bringsToken =
+            self.event.kind == .register || self.event.target == .token || self.event.target == .startToken
         if bringsToken, self.lanes[self.lane(app: app, environment: self.event.environment)].route == nil {
             throw EventRejection(
                 field: "environment",
-                reason: "\"\(self.event.environment == .production ? "production" : "development")\" is not configured for this app")
+                reason:
+                    "\"\(self.event.environment == .production ? "production" : "development")\" is not configured for this app"
+            )
         }
         guard self.event.kind != .register, self.event.kind != .unregister else { return }
         if let given = self.event.timestampSeconds { try EventRules.checkTimestamp(given, nowSeconds: now.wallSeconds) }
         let content = PayloadContent(of: self.event)
         let size = PayloadWriter.byteCount(
-            kind: self.event.kind, stampSeconds: max(self.eventTimestamp(record, now: now), Self.longStampSeconds), content: content,
+            kind: self.event.kind, stampSeconds: max(self.eventTimestamp(record, now: now), Self.longStampSeconds),
+            content: content,
             source: value, alert: value.extracting(self.event.alertInValue.range))
         if size > PayloadWriter.payloadByteCountMax {
             throw EventRules.payloadTooLarge(
@@ -121,7 +129,8 @@ extension ShardEngine {
     }
 
     private static func notYet(_ field: String) -> EventRejection {
-        EventRejection(field: field, reason: "is not supported by this version: expected to.activity, to.token or to.start-token")
+        EventRejection(
+            field: field, reason: "is not supported by this version: expected to.activity, to.token or to.start-token")
     }
 
     func isText(_ range: ByteRange, equalTo bytes: Span<UInt8>) -> Bool {
@@ -138,7 +147,8 @@ extension ShardEngine {
     // MARK: Taking an event
 
     private mutating func apply(
-        _ context: RecordContext, app: UInt16, key: Span<UInt8>, value: Span<UInt8>, traceparent: Span<UInt8>, now: EngineTime
+        _ context: RecordContext, app: UInt16, key: Span<UInt8>, value: Span<UInt8>, traceparent: Span<UInt8>,
+        now: EngineTime
     ) {
         let found = self.findSlot(app: app, id: key)
         if let found, self.isApplied(context, slot: found) {
@@ -156,7 +166,9 @@ extension ShardEngine {
         case .register:
             self.register(context, slot: slot, key: key, now: now)
         case .unregister:
-            let isMeant = tokenRange.isEmpty || self.slots[Int(slot)].tokenEquals(self.event.text.span.extracting(tokenRange.range))
+            let isMeant =
+                tokenRange.isEmpty
+                || self.slots[Int(slot)].tokenEquals(self.event.text.span.extracting(tokenRange.range))
             if isMeant, self.slots[Int(slot)].hasToken {
                 self.slots[Int(slot)].clearToken()
                 self.slots[Int(slot)].tokenMissingSinceMillis = now.steadyMillis
@@ -219,14 +231,16 @@ extension ShardEngine {
     }
 
     private mutating func takeContent(
-        _ context: RecordContext, slot: Int32, key: Span<UInt8>, value: Span<UInt8>, traceparent: Span<UInt8>, now: EngineTime
+        _ context: RecordContext, slot: Int32, key: Span<UInt8>, value: Span<UInt8>, traceparent: Span<UInt8>,
+        now: EngineTime
     ) {
         let kind = self.event.kind
         switch (kind, self.slots[Int(slot)].life) {
         case (.update, .ending), (.update, .ended), (.end, .ending), (.end, .ended):
             return self.finishEvent(context, slot: slot, outcome: .late, detail: .afterEnd, key: key, now: now)
         case (.start, .alive), (.start, .starting), (.start, .started), (.start, .ending):
-            return self.finishEvent(context, slot: slot, outcome: .duplicate, detail: .alreadyStarted, key: key, now: now)
+            return self.finishEvent(
+                context, slot: slot, outcome: .duplicate, detail: .alreadyStarted, key: key, now: now)
         case (.start, .ended), (.start, .awaiting):
             if self.slots[Int(slot)].life == .ended { self.beginNewLife(slot) }
             self.slots[Int(slot)].life = .starting
@@ -242,7 +256,9 @@ extension ShardEngine {
             {
                 self.takeToken(slot, now: now, registeredMillis: context.record.timestampMillis)
             }
-            if self.slots[Int(slot)].life == .awaiting || self.slots[Int(slot)].life == .started { self.slots[Int(slot)].life = .alive }
+            if self.slots[Int(slot)].life == .awaiting || self.slots[Int(slot)].life == .started {
+                self.slots[Int(slot)].life = .alive
+            }
         }
         self.touch(slot, now: now)
         let timestamp = self.eventTimestamp(context.record, now: now)
@@ -250,7 +266,7 @@ extension ShardEngine {
             return self.finishEvent(context, slot: slot, outcome: .superseded, detail: .older, key: key, now: now)
         }
         self.fillLayer(context, timestamp: timestamp, value: value, traceparent: traceparent, now: now)
-        let isReplay = context.record.offset < self.partitions[Int(context.place)].replayEnds[Int(context.record.topic)]
+        let isReplay = self.mayBeReplay(context)
         let start = kind == .start ? self.makeStart(context, value: value, now: now) : nil
         if isReplay, self.event.priority == .high { self.countUnrecordedPush(slot, now: now) }
         self.counters.pending += 1
@@ -265,9 +281,11 @@ extension ShardEngine {
         swap(&layer, &self.scratchLayer)
         layer.reset()
         layer.source = context.source
+        layer.arrival = self.counters.consumed
         layer.timestampSeconds = timestamp
         layer.alertSeconds = timestamp
         layer.contentSeconds = timestamp
+        layer.stampFloorSeconds = timestamp
         layer.recordMillis = context.record.timestampMillis
         layer.takenMillis = now.steadyMillis
         layer.isEnd = self.event.kind == .end
@@ -305,19 +323,30 @@ extension ShardEngine {
         content.inputPushChannel = layer.append(value.extracting(given.inputPushChannel.range))
         content.inputPushToken = given.inputPushToken
         return StartPart(
-            token: Array(self.event.text[self.event.tokenInText.range]), environment: self.event.environment, blob: layer.blob,
+            token: Array(self.event.text[self.event.tokenInText.range]), environment: self.event.environment,
+            blob: layer.blob,
             content: content, expiresSeconds: self.event.expiresSeconds ?? writtenSeconds + Self.startExpirySeconds)
     }
 
     // MARK: Positions
 
+    /// The event may have been taken, and pushed, by an owner before. A forwarded one may have been forwarded twice: its own time tells.
+    private func mayBeReplay(_ context: RecordContext) -> Bool {
+        let partition = self.partitions[Int(context.place)]
+        if context.record.offset < partition.replayEnds[Int(context.record.topic)] { return true }
+        return context.record.origin != nil && context.record.timestampMillis < partition.assignedWallMillis
+    }
+
     /// A replay of what `state` already covers (contract §6): only records below the log end seen at assignment can be one.
     private func isApplied(_ context: RecordContext, slot: Int32) -> Bool {
         let record = context.record
-        guard record.offset < self.partitions[Int(context.place)].replayEnds[Int(record.topic)] || record.origin != nil else { return false }
+        guard record.offset < self.partitions[Int(context.place)].replayEnds[Int(record.topic)] || record.origin != nil
+        else { return false }
         if let origin = record.origin {
             let applied = self.slots[Int(slot)].appliedOrigin
-            if applied.topic == origin.topic, applied.partition == origin.partition, origin.offset <= applied.offset { return true }
+            if applied.topic == origin.topic, applied.partition == origin.partition, origin.offset <= applied.offset {
+                return true
+            }
             return record.offset <= self.slots[Int(slot)].appliedRoutedOffset
         }
         let applied = self.slots[Int(slot)].applied

@@ -7,7 +7,8 @@ extension ShardEngine {
 
     /// Something may be sent on this route.
     public func hasReady(route: UInt16) -> Bool {
-        guard Int(route) < self.routes.count, self.acknowledgements.openCount < self.configuration.unacknowledgedMax else { return false }
+        guard Int(route) < self.routes.count, self.acknowledgements.openCount < self.configuration.unacknowledgedMax
+        else { return false }
         for lane in self.routes[Int(route)].lanes where self.lanes[lane].readyCount > 0 { return true }
         return false
     }
@@ -23,7 +24,10 @@ extension ShardEngine {
             self.routes[Int(route)].turn = turn + 1 == count ? 0 : turn + 1
             let lane = self.routes[Int(route)].lanes[turn]
             while self.lanes[lane].readyCount > 0 {
-                guard let entry = self.lanes[lane].ready.popFirst(agingMillis: self.configuration.agingMillis, slots: self.slots) else { break }
+                guard
+                    let entry = self.lanes[lane].ready.popFirst(
+                        agingMillis: self.configuration.agingMillis, slots: self.slots)
+                else { break }
                 self.leaveReadyQueue(entry.slot)
                 self.expireContent(entry.slot, now: now)
                 guard self.readiness(entry.slot, now: now) == .ready else {
@@ -52,11 +56,20 @@ extension ShardEngine {
                 self.counters.pushesDowngraded += 1
             }
         }
+        self.updates[update].stampBeforeSeconds = nil
         if self.updates[update].stampSeconds == nil {
-            // The device drops what is not newer than what it has. A replay may follow one push that was never written down.
-            let step: Int64 = self.updates[update].containsReplay ? 2 : 1
-            let event = self.updates[update].top.timestampSeconds + (self.updates[update].containsReplay ? 1 : 0)
-            let stamp = max(event, self.slots[Int(slot)].lastStampSeconds + step)
+            self.updates[update].stampBeforeSeconds = self.slots[Int(slot)].lastStampSeconds
+            // The device drops what is not newer than what it has.
+            var stamp = max(self.updates[update].top.stampFloorSeconds, self.slots[Int(slot)].lastStampSeconds + 1)
+            if self.updates[update].containsReplay {
+                // Past the one push of the owner before that may have gone unrecorded. The time of the assignment parts owners that die
+                // one after the other without a record: with the event's time alone they would choose the same stamp. An owner before
+                // stamped at most a second past its own time.
+                let assigned = self.partitions[Int(self.slots[Int(slot)].partition)].assignedWallMillis / 1_000 + 2
+                stamp = max(
+                    self.updates[update].top.stampFloorSeconds + 1, self.slots[Int(slot)].lastStampSeconds + 2, assigned
+                )
+            }
             self.updates[update].stampSeconds = stamp
             self.slots[Int(slot)].lastStampSeconds = stamp
         }

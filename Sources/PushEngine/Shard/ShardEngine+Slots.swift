@@ -12,7 +12,8 @@ extension ShardEngine {
         var candidate = self.index.first(hash: hash)
         while let found = candidate {
             let slot = self.index.slot(at: found)
-            if self.slots[Int(slot)].hash == hash, self.slots[Int(slot)].app == app, self.slots[Int(slot)].idEquals(id) {
+            if self.slots[Int(slot)].hash == hash, self.slots[Int(slot)].app == app, self.slots[Int(slot)].idEquals(id)
+            {
                 place = slot
                 break
             }
@@ -52,7 +53,9 @@ extension ShardEngine {
     mutating func removeSlot(_ number: Int32) {
         self.leaveReadyQueue(number)
         self.deadlines.remove(number)
-        for update in [self.slots[Int(number)].pending, self.slots[Int(number)].behind, self.slots[Int(number)].inFlight]
+        for update in [
+            self.slots[Int(number)].pending, self.slots[Int(number)].behind, self.slots[Int(number)].inFlight,
+        ]
         where update >= 0 {
             self.updates.release(update)
         }
@@ -139,7 +142,8 @@ extension ShardEngine {
 
     mutating func readiness(_ number: Int32, now: EngineTime) -> Readiness {
         let slot = self.slots[Int(number)]
-        guard slot.pending >= 0, slot.inFlight < 0, !slot.awaitsStateRecord, self.partitions[Int(slot.partition)].sends else {
+        guard slot.pending >= 0, slot.inFlight < 0, !slot.awaitsStateRecord, self.partitions[Int(slot.partition)].sends
+        else {
             return .blocked
         }
         let update = slot.pending
@@ -184,7 +188,9 @@ extension ShardEngine {
             let update = slot.pending
             let expires = self.updates[update].firstExpirySeconds
             if expires != .max { deadline = min(deadline, now.steadyMillis + max(0, expires * 1_000 - now.wallMillis)) }
-            if !self.updates[update].isStart, !slot.hasUsableToken, slot.inFlight < 0 { deadline = min(deadline, self.tokenWaitEndsMillis(number)) }
+            if !self.updates[update].isStart, !slot.hasUsableToken, slot.inFlight < 0 {
+                deadline = min(deadline, self.tokenWaitEndsMillis(number))
+            }
             if slot.openEntry >= 0 || slot.openRoutedEntry >= 0, !slot.isDirty {
                 deadline = min(deadline, self.durableDueMillis(number))
             }

@@ -23,7 +23,9 @@ extension ShardEngine {
         self.giveUpWaiting(slot, now: now)
         if self.slots[Int(slot)].lifeEndsMillis <= now.steadyMillis { return self.endLife(slot, now: now) }
         let isOpen = self.slots[Int(slot)].openEntry >= 0 || self.slots[Int(slot)].openRoutedEntry >= 0
-        if self.slots[Int(slot)].pending >= 0, isOpen, self.durableDueMillis(slot) <= now.steadyMillis { self.markDirty(slot, now: now) }
+        if self.slots[Int(slot)].pending >= 0, isOpen, self.durableDueMillis(slot) <= now.steadyMillis {
+            self.markDirty(slot, now: now)
+        }
         self.reschedule(slot, now: now)
     }
 
@@ -40,14 +42,12 @@ extension ShardEngine {
                 }
             }
             let startExpired = wasStart && !self.updates[update].isStart
-            self.updates[update].stampSeconds = nil
             var place = 0
             while place < self.updates[update].under.count {
                 let layer = self.updates[update].under[place]
                 if layer.expiresSeconds <= now.wallSeconds || (startExpired && layer.isStart) {
                     self.updates[update].under.remove(at: place)
-                    let cause: OutcomeDetails.Cause = layer.isStart ? .startExpired : .expires
-                    self.finishLayer(layer, of: slot, outcome: .expired, details: OutcomeDetails(cause: cause), now: now)
+                    self.finishExpired(layer, of: slot, now: now)
                 } else {
                     place += 1
                 }
@@ -55,10 +55,10 @@ extension ShardEngine {
             let top = self.updates[update].top
             guard top.expiresSeconds <= now.wallSeconds || (startExpired && top.isStart) else { continue }
             if top.isEnd { self.reviveAfterFailedEnd(slot) }
-            let cause: OutcomeDetails.Cause = top.isStart ? .startExpired : .expires
-            self.finishLayer(top, of: slot, outcome: .expired, details: OutcomeDetails(cause: cause), now: now)
+            self.finishExpired(top, of: slot, now: now)
             if let next = self.updates[update].under.popLast() {
                 self.updates[update].top = next
+                self.updates[update].stampSeconds = nil
             } else {
                 self.dropUpdate(update, of: slot)
             }
@@ -66,11 +66,20 @@ extension ShardEngine {
         }
     }
 
+    /// Whoever reads "expired" may rely on it that the phone never got it.
+    private mutating func finishExpired(_ layer: Layer, of slot: Int32, now: EngineTime) {
+        let cause: OutcomeDetails.Cause = layer.mayBeSent ? .mayBeSent : layer.isStart ? .startExpired : .expires
+        self.finishLayer(
+            layer, of: slot, outcome: layer.mayBeSent ? .unknown : .expired, details: OutcomeDetails(cause: cause),
+            now: now)
+    }
+
     /// No usable token came in time (contract §3): the update is given up.
     private mutating func giveUpWaiting(_ slot: Int32, now: EngineTime) {
         while self.slots[Int(slot)].pending >= 0 {
             let update = self.slots[Int(slot)].pending
-            guard !self.updates[update].isStart, !self.slots[Int(slot)].hasUsableToken, self.slots[Int(slot)].inFlight < 0,
+            guard !self.updates[update].isStart, !self.slots[Int(slot)].hasUsableToken,
+                self.slots[Int(slot)].inFlight < 0,
                 self.tokenWaitEndsMillis(slot) <= now.steadyMillis
             else { return }
             let isDead = self.slots[Int(slot)].hasToken
@@ -85,7 +94,9 @@ extension ShardEngine {
     private mutating func finishAll(
         of update: Int32, slot: Int32, outcome: Outcome, details: OutcomeDetails, now: EngineTime
     ) {
-        for layer in self.updates[update].under { self.finishLayer(layer, of: slot, outcome: outcome, details: details, now: now) }
+        for layer in self.updates[update].under {
+            self.finishLayer(layer, of: slot, outcome: outcome, details: details, now: now)
+        }
         let top = self.updates[update].top
         if top.isEnd { self.reviveAfterFailedEnd(slot) }
         self.finishLayer(top, of: slot, outcome: outcome, details: details, now: now)
@@ -96,7 +107,8 @@ extension ShardEngine {
     private mutating func endLife(_ slot: Int32, now: EngineTime) {
         while self.slots[Int(slot)].pending >= 0 {
             self.finishAll(
-                of: self.slots[Int(slot)].pending, slot: slot, outcome: .expired, details: OutcomeDetails(cause: .lifeOver), now: now)
+                of: self.slots[Int(slot)].pending, slot: slot, outcome: .expired,
+                details: OutcomeDetails(cause: .lifeOver), now: now)
         }
         self.leaveReadyQueue(slot)
         self.slots[Int(slot)].isLeaving = true

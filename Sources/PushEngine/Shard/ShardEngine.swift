@@ -89,7 +89,9 @@ public struct ShardEngine: ~Copyable {
             for environment in PushEnvironment.allCases {
                 pending += self.lanes[self.lane(app: UInt16(app), environment: environment)].pendingSlots
             }
-            if Double(pending) >= self.configuration.apps[app].pendingShare * Double(self.configuration.pendingMax) { return false }
+            if Double(pending) >= self.configuration.apps[app].pendingShare * Double(self.configuration.pendingMax) {
+                return false
+            }
         }
         return true
     }
@@ -128,7 +130,9 @@ public struct ShardEngine: ~Copyable {
     public func countPendingEvents() -> UInt64 {
         var count = 0
         for slot in self.slots where slot.isLive {
-            for update in [slot.pending, slot.behind, slot.inFlight] where update >= 0 { count += self.updates[update].eventCount }
+            for update in [slot.pending, slot.behind, slot.inFlight] where update >= 0 {
+                count += self.updates[update].eventCount
+            }
         }
         return UInt64(count)
     }
@@ -146,13 +150,15 @@ public struct ShardEngine: ~Copyable {
         let place: Int
         if let free = self.partitions.firstIndex(where: { $0.phase == .gone }) {
             place = free
-            state = PartitionState(number: partition, phase: .awaitingMarker, generation: self.partitions[free].generation &+ 1)
+            state = PartitionState(
+                number: partition, phase: .awaitingMarker, generation: self.partitions[free].generation &+ 1)
             self.partitions[free] = state
         } else {
             place = self.partitions.count
             state = PartitionState(number: partition, phase: .awaitingMarker, generation: 0)
             self.partitions.append(state)
         }
+        self.partitions[place].assignedWallMillis = now.wallMillis
         self.writeMarker(place: place, now: now)
     }
 
@@ -166,14 +172,18 @@ public struct ShardEngine: ~Copyable {
     /// - Parameters:
     ///   - logEnds: by input topic, the log end seen now. A record below it may be a replay.
     ///   - starts: by input topic, the offset of the first record that will be consumed.
-    public mutating func restoreFinished(partition: Int32, logEnds: [CommitPosition], starts: [CommitPosition], now: EngineTime) {
+    public mutating func restoreFinished(
+        partition: Int32, logEnds: [CommitPosition], starts: [CommitPosition], now: EngineTime
+    ) {
         guard let place = self.place(of: partition), self.partitions[place].phase == .restoring else { return }
         let topics = self.configuration.inputTopics.indices
         self.partitions[place].logs = topics.map { topic in
             let start = starts.first { $0.topic == UInt16(topic) }?.nextOffset ?? 0
             return self.ledger.openLog(topic: UInt16(topic), partition: partition, startOffset: start)
         }
-        self.partitions[place].replayEnds = topics.map { topic in logEnds.first { $0.topic == UInt16(topic) }?.nextOffset ?? 0 }
+        self.partitions[place].replayEnds = topics.map { topic in
+            logEnds.first { $0.topic == UInt16(topic) }?.nextOffset ?? 0
+        }
         self.partitions[place].phase = .running
         for slot in self.slots.indices where self.slots[slot].isLive && self.slots[slot].partition == Int32(place) {
             self.settleRestored(Int32(slot), now: now)
@@ -211,7 +221,9 @@ public struct ShardEngine: ~Copyable {
     /// Everything handed to Kafka for the partition is acknowledged; its last commit may be taken.
     public func isReleased(partition: Int32) -> Bool {
         guard let place = self.place(of: partition) else { return true }
-        guard self.partitions[place].phase == .released, self.partitions[place].unacknowledged == 0 else { return false }
+        guard self.partitions[place].phase == .released, self.partitions[place].unacknowledged == 0 else {
+            return false
+        }
         return !self.dirtySlots.contains { self.slots[Int($0)].isLive && self.slots[Int($0)].partition == Int32(place) }
     }
 
@@ -220,7 +232,8 @@ public struct ShardEngine: ~Copyable {
         guard let place = self.place(of: partition) else { return }
         for slot in self.slots.indices where self.slots[slot].isLive && self.slots[slot].partition == Int32(place) {
             let number = Int32(slot)
-            for update in [self.slots[slot].pending, self.slots[slot].behind, self.slots[slot].inFlight] where update >= 0 {
+            for update in [self.slots[slot].pending, self.slots[slot].behind, self.slots[slot].inFlight]
+            where update >= 0 {
                 let events = UInt64(self.updates[update].eventCount)
                 self.counters.handedOver += events
                 self.counters.pending -= events

@@ -4,8 +4,12 @@ import PushModel
 struct Layer {
     /// Which record it came from; outcomes name it.
     var source = SourcePosition(topic: 0, partition: 0, offset: 0)
+    /// Grows from event to event of this engine.
+    var arrival: UInt64 = 0
     /// Seconds; what "newest" is judged by, before arrival.
     var timestampSeconds: Int64 = 0
+    /// The wire stamp is not below this: the newest event time of all that went into the push. Differs for an `end` that is older.
+    var stampFloorSeconds: Int64 = 0
     /// The record's time, milliseconds since 1970.
     var recordMillis: Int64 = 0
     /// When it was taken, steady.
@@ -15,6 +19,8 @@ struct Layer {
     /// As given with the event (`apns-expiration`); `nil`: the default for the kind.
     var expirationHeaderSeconds: Int64?
     var isEnd = false
+    /// An attempt to send it, or what it replaced, got no answer: it may be on the phone already.
+    var mayBeSent = false
     /// The event is the `start` itself.
     var isStart = false
     /// A state record that holds it has been written: no ledger entry guards its outcome any more.
@@ -24,6 +30,7 @@ struct Layer {
     /// The same of the content-state, which only an `end` takes over, and of the relevance-score with it.
     var contentIsInherited = false
     var scoreIsInherited = false
+    var staleDateIsInherited = false
     /// Timestamps of the events that alert and content-state came with: the device would have ignored them after something newer.
     var alertSeconds: Int64 = 0
     var contentSeconds: Int64 = 0
@@ -46,7 +53,7 @@ struct Layer {
     struct Parts {
         var content: PayloadContent
         var alert: ByteRange
-        var alertIsInherited, contentIsInherited, scoreIsInherited: Bool
+        var alertIsInherited, contentIsInherited, scoreIsInherited, staleDateIsInherited: Bool
         var alertSeconds, contentSeconds: Int64
     }
 
@@ -55,6 +62,7 @@ struct Layer {
             Parts(
                 content: self.content, alert: self.alert, alertIsInherited: self.alertIsInherited,
                 contentIsInherited: self.contentIsInherited, scoreIsInherited: self.scoreIsInherited,
+                staleDateIsInherited: self.staleDateIsInherited,
                 alertSeconds: self.alertSeconds, contentSeconds: self.contentSeconds)
         }
         set {
@@ -63,6 +71,7 @@ struct Layer {
             self.alertIsInherited = newValue.alertIsInherited
             self.contentIsInherited = newValue.contentIsInherited
             self.scoreIsInherited = newValue.scoreIsInherited
+            self.staleDateIsInherited = newValue.staleDateIsInherited
             self.alertSeconds = newValue.alertSeconds
             self.contentSeconds = newValue.contentSeconds
         }
@@ -79,6 +88,8 @@ struct Layer {
             self.contentIsInherited = false
             if self.scoreIsInherited { self.content.relevanceScore = ByteRange() }
             self.scoreIsInherited = false
+            if self.staleDateIsInherited { self.content.staleDateSeconds = nil }
+            self.staleDateIsInherited = false
         }
     }
 
@@ -89,8 +100,13 @@ struct Layer {
             self.contentIsInherited = true
             self.contentSeconds = older.contentSeconds
             if self.content.relevanceScore.isEmpty {
-                self.content.relevanceScore = self.append(older.blob.span.extracting(older.content.relevanceScore.range))
+                self.content.relevanceScore = self.append(
+                    older.blob.span.extracting(older.content.relevanceScore.range))
                 self.scoreIsInherited = true
+            }
+            if self.content.staleDateSeconds == nil {
+                self.content.staleDateSeconds = older.content.staleDateSeconds
+                self.staleDateIsInherited = true
             }
         }
         if self.alert.isEmpty, !older.alert.isEmpty {

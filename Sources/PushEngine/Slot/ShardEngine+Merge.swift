@@ -16,21 +16,24 @@ extension ShardEngine {
         }
         if behind < 0, self.updates[pending].isStart, self.scratchLayer.isEnd {
             // A start cannot also end: the card appears first, then the end follows.
-            self.slots[Int(slot)].behind = self.makeUpdate(slot: slot, start: nil, priority: priority, isReplay: isReplay, now: now)
+            self.slots[Int(slot)].behind = self.makeUpdate(
+                slot: slot, start: nil, priority: priority, isReplay: isReplay, now: now)
             return
         }
         let target = behind >= 0 ? behind : pending
         if self.fold(into: target, mergedCount: 1, priority: priority, isReplay: isReplay, carries: true) { return }
         // Too large together: the older content goes first with its alert, this one follows.
         if behind < 0 {
-            self.slots[Int(slot)].behind = self.makeUpdate(slot: slot, start: nil, priority: priority, isReplay: isReplay, now: now)
+            self.slots[Int(slot)].behind = self.makeUpdate(
+                slot: slot, start: nil, priority: priority, isReplay: isReplay, now: now)
         } else if !self.updates[pending].isStart {
             // `behind` has a newer alert than `pending`: nothing of `pending` lives on.
             let into = self.updates[behind].top.source
             self.supersedeAll(of: pending, into: into)
             self.slots[Int(slot)].pending = behind
             self.updates.release(pending)
-            self.slots[Int(slot)].behind = self.makeUpdate(slot: slot, start: nil, priority: priority, isReplay: isReplay, now: now)
+            self.slots[Int(slot)].behind = self.makeUpdate(
+                slot: slot, start: nil, priority: priority, isReplay: isReplay, now: now)
         } else {
             // A start, an alert too large for it and a content too large for the alert: the alert gives way.
             _ = self.fold(into: behind, mergedCount: 1, priority: priority, isReplay: isReplay, carries: false)
@@ -69,7 +72,8 @@ extension ShardEngine {
         } else {
             if content.expiresSeconds == .max {
                 self.supersede(
-                    self.scratchLayer, of: slot, into: content.source, keepsAlert: content.alertIsInherited, keepsPriority: false)
+                    self.scratchLayer, of: slot, into: content.source, keepsAlert: content.alertIsInherited,
+                    keepsPriority: false)
             } else {
                 // Should the newer content expire unsent, the start still has its own.
                 self.updates[pending].under.append(self.scratchLayer)
@@ -115,10 +119,15 @@ extension ShardEngine {
         let hadAlert = !self.scratchLayer.alert.isEmpty
         if carries { self.scratchLayer.inherit(from: top) }
         let inherits = !hadAlert && !self.scratchLayer.alert.isEmpty
-        guard self.byteCount(of: self.scratchLayer, start: self.updates[update].start.first) <= PayloadWriter.payloadByteCountMax else {
+        guard
+            self.byteCount(of: self.scratchLayer, start: self.updates[update].start.first)
+                <= PayloadWriter.payloadByteCountMax
+        else {
             self.scratchLayer.parts = own
             return false
         }
+        if top.mayBeSent { self.scratchLayer.mayBeSent = true }
+        self.scratchLayer.stampFloorSeconds = max(self.scratchLayer.stampFloorSeconds, top.stampFloorSeconds)
         let expires = self.scratchLayer.expiresSeconds
         let into = self.scratchLayer.source
         self.dropUnder(of: update, notOutliving: expires, into: into)
@@ -144,10 +153,18 @@ extension ShardEngine {
     /// An event older than the newest one of the update: the device would ignore it, unless everything newer expires unsent.
     private mutating func foldOlder(into update: Int32, priority: PushPriority) {
         let slot = self.updates[update].slot
-        let layer = self.scratchLayer
+        var layer = self.scratchLayer
         if priority == .high { self.updates[update].priority = .high }
         var place = self.updates[update].under.count
         while place > 0, self.updates[update].under[place - 1].timestampSeconds > layer.timestampSeconds { place -= 1 }
+        if place > 0 {
+            // Among those below it is the newest: it brings their alert along, as `fold` does, where both fit.
+            let own = layer.parts
+            layer.inherit(from: self.updates[update].under[place - 1])
+            if self.byteCount(of: layer, start: self.updates[update].start.first) > PayloadWriter.payloadByteCountMax {
+                layer.parts = own
+            }
+        }
         var outlives = layer.expiresSeconds > self.updates[update].top.expiresSeconds
         for newer in place..<self.updates[update].under.count
         where self.updates[update].under[newer].expiresSeconds >= layer.expiresSeconds {
@@ -223,15 +240,25 @@ extension ShardEngine {
         let priority = self.updates[pending].priority
         let isReplay = self.updates[pending].containsReplay
         let merged = self.updates[pending].mergedCount
-        while !self.updates[pending].under.isEmpty {
-            self.scratchLayer = self.updates[pending].under.removeFirst()
+        // Those under the newest that arrived after it come after it: the device would have ignored them.
+        let newestArrival = self.updates[pending].top.arrival
+        let later = self.updates[pending].under.filter { $0.arrival > newestArrival }
+        let earlier = self.updates[pending].under.filter { $0.arrival <= newestArrival }
+        self.updates[pending].under = later
+        for layer in earlier {
+            self.scratchLayer = layer
             if !self.fold(into: failed, mergedCount: 0, priority: priority, isReplay: isReplay, carries: true) {
                 self.supersede(
-                    self.scratchLayer, of: slot, into: self.updates[pending].top.source, keepsAlert: false, keepsPriority: false)
+                    self.scratchLayer, of: slot, into: self.updates[pending].top.source, keepsAlert: false,
+                    keepsPriority: false)
             }
         }
         swap(&self.scratchLayer, &self.updates[pending].top)
         if self.fold(into: failed, mergedCount: merged, priority: priority, isReplay: isReplay, carries: true) {
+            for layer in later {
+                self.scratchLayer = layer
+                _ = self.fold(into: failed, mergedCount: 0, priority: priority, isReplay: isReplay, carries: true)
+            }
             self.updates.release(pending)
         } else {
             // Too large beside the alert, or the attributes, of what failed.
@@ -254,12 +281,14 @@ extension ShardEngine {
     func byteCount(of layer: Layer, start: StartPart?) -> Int {
         guard let start else {
             return PayloadWriter.byteCount(
-                kind: layer.isEnd ? .end : .update, stampSeconds: max(layer.timestampSeconds, Self.longStampSeconds), content: layer.content,
+                kind: layer.isEnd ? .end : .update, stampSeconds: max(layer.timestampSeconds, Self.longStampSeconds),
+                content: layer.content,
                 source: layer.blob.span, alert: layer.blob.span.extracting(layer.alert.range))
         }
         let (blob, content) = Self.combine(layer, start)
         return PayloadWriter.byteCount(
-            kind: .start, stampSeconds: max(layer.timestampSeconds, Self.longStampSeconds), content: content, source: blob.span,
+            kind: .start, stampSeconds: max(layer.timestampSeconds, Self.longStampSeconds), content: content,
+            source: blob.span,
             alert: blob.span.extracting(layer.alert.range))
     }
 

@@ -85,7 +85,7 @@ struct Slot {
     /// Version that must be acknowledged before the next push; meaningful with `awaitsStateRecord`.
     var requiredStateVersion: UInt32 = 0
     var lastStateWriteMillis: Int64 = .min
-    /// Outcomes and dead letters of events that no ledger entry guards any more; the next state record waits for them.
+    /// Outcomes and dead letters that must be acknowledged before the next state record is written.
     var unguardedRecords: UInt32 = 0
 
     /// Unresolved offsets not yet covered by a state record.

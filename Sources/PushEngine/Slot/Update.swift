@@ -34,6 +34,8 @@ struct Update {
     /// Of the token it went to.
     var tokenHash: UInt64 = 0
     var notBeforeOfPrevious: Int64 = 0
+    /// The slot's last stamp before this attempt was given a new one; `nil`: it kept the one it had.
+    var stampBeforeSeconds: Int64?
 
     var isStart: Bool { !self.start.isEmpty }
     var isEnd: Bool { self.top.isEnd }

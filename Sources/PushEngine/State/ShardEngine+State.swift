@@ -19,7 +19,9 @@ extension ShardEngine {
             self.slots[Int(slot)].isDirty = true
             self.dirtySlots.append(slot)
         }
-        if self.stateFlushAtMillis == nil { self.stateFlushAtMillis = now.steadyMillis + self.configuration.stateFlushMillis }
+        if self.stateFlushAtMillis == nil {
+            self.stateFlushAtMillis = now.steadyMillis + self.configuration.stateFlushMillis
+        }
     }
 
     /// Nothing may leave the slot until a record written from here on is acknowledged (contract §4).
@@ -65,8 +67,11 @@ extension ShardEngine {
             var writer = StateWriter(reusing: self.scratchBytes)
             self.scratchBytes = []
             StateCodec.write(
-                self.slots[Int(number)], epoch: self.partitions[Int(place)].epoch, topicHashes: self.topicHashes, now: now, to: &writer)
-            let held = [self.slots[Int(number)].inFlight, self.slots[Int(number)].pending, self.slots[Int(number)].behind].filter { $0 >= 0 }
+                self.slots[Int(number)], epoch: self.partitions[Int(place)].epoch, topicHashes: self.topicHashes,
+                now: now, to: &writer)
+            let held = [
+                self.slots[Int(number)].inFlight, self.slots[Int(number)].pending, self.slots[Int(number)].behind,
+            ].filter { $0 >= 0 }
             writer.unsigned(UInt64(held.count))
             for update in held {
                 StateCodec.write(self.updates[update], topicHashes: self.topicHashes, now: now, to: &writer)
@@ -84,13 +89,17 @@ extension ShardEngine {
         self.partitions[Int(place)].unacknowledged += 1
         let acknowledgement = self.openAcknowledgement(
             PendingAcknowledgement(
-                kind: .state, sequence: 0, isOpen: true, partition: place, partitionGeneration: self.partitions[Int(place)].generation,
-                slot: number, slotGeneration: self.slots[Int(number)].generation, stateVersion: self.slots[Int(number)].stateVersion,
-                isUnguarded: false, entry: self.slots[Int(number)].openEntry, routedEntry: self.slots[Int(number)].openRoutedEntry))
+                kind: .state, sequence: 0, isOpen: true, partition: place,
+                partitionGeneration: self.partitions[Int(place)].generation,
+                slot: number, slotGeneration: self.slots[Int(number)].generation,
+                stateVersion: self.slots[Int(number)].stateVersion,
+                isUnguarded: false, entry: self.slots[Int(number)].openEntry,
+                routedEntry: self.slots[Int(number)].openRoutedEntry))
         self.slots[Int(number)].openEntry = OffsetLedger.none
         self.slots[Int(number)].openRoutedEntry = OffsetLedger.none
         self.appendRecord(
-            .state, partition: self.partitions[Int(place)].number, key: keyRange, value: valueRange, hasNoValue: isTombstone,
+            .state, partition: self.partitions[Int(place)].number, key: keyRange, value: valueRange,
+            hasNoValue: isTombstone,
             acknowledgement: acknowledgement)
         if isTombstone { self.removeSlot(number) }
     }
@@ -108,7 +117,8 @@ extension ShardEngine {
         let acknowledgement = self.openAcknowledgement(
             PendingAcknowledgement(
                 kind: .marker, sequence: 0, isOpen: true, partition: Int32(place),
-                partitionGeneration: self.partitions[place].generation, slot: Slot.none, slotGeneration: 0, stateVersion: 0,
+                partitionGeneration: self.partitions[place].generation, slot: Slot.none, slotGeneration: 0,
+                stateVersion: 0,
                 isUnguarded: false, entry: OffsetLedger.none, routedEntry: OffsetLedger.none))
         self.appendRecord(
             .state, partition: self.partitions[place].number, key: key, value: value, acknowledgement: acknowledgement)
@@ -138,7 +148,8 @@ extension ShardEngine {
                 return .ignored
             case .slot:
                 guard let (app, idStart) = self.parseStateKey(key) else { return .ignored }
-                return try self.restoreSlot(place: place, app: app, id: key.extracting(idStart..<key.count), reader: &reader, now: now)
+                return try self.restoreSlot(
+                    place: place, app: app, id: key.extracting(idStart..<key.count), reader: &reader, now: now)
             }
         } catch {
             switch error {
@@ -162,7 +173,9 @@ extension ShardEngine {
         guard reader.isAtEnd else { throw .malformed("bytes behind the last update") }
         slot.tokenMissingSinceMillis = now.steadyMillis
         let age = max(0, now.wallMillis - slot.lastTouchedWallMillis)
-        let life = slot.life == .ended ? self.configuration.apps[Int(app)].retentionAfterEndMillis : self.configuration.lifetimeMillis
+        let life =
+            slot.life == .ended
+            ? self.configuration.apps[Int(app)].retentionAfterEndMillis : self.configuration.lifetimeMillis
         slot.lifeEndsMillis = now.steadyMillis + max(0, life - age)
         // Its last push may have left just before this process took over.
         slot.notBeforeMillis = now.steadyMillis + self.configuration.apps[Int(app)].minimumDistanceMillis
@@ -209,6 +222,8 @@ extension ShardEngine {
         self.updates[id] = update
         self.updates[id].slot = slot
         self.updates[id].sequence = sequence
+        // A later attempt may have gone unrecorded: the next one is stamped anew.
+        self.updates[id].stampSeconds = nil
         self.changeWork(slot) {
             switch place {
             case .pending: $0.pending = id
@@ -220,7 +235,8 @@ extension ShardEngine {
 
     /// A later record of the same key, or a tombstone, takes the place of what was restored from an earlier one.
     private mutating func forgetRestored(_ slot: Int32) {
-        for update in [self.slots[Int(slot)].pending, self.slots[Int(slot)].behind, self.slots[Int(slot)].inFlight] where update >= 0 {
+        for update in [self.slots[Int(slot)].pending, self.slots[Int(slot)].behind, self.slots[Int(slot)].inFlight]
+        where update >= 0 {
             let events = UInt64(self.updates[update].eventCount)
             self.counters.restored -= events
             self.counters.pending -= events
@@ -233,7 +249,9 @@ extension ShardEngine {
         for (index, app) in self.configuration.apps.enumerated() {
             let bundleID = Array(app.bundleID.utf8)
             let idStart = 2 + bundleID.count + 1
-            guard key.count > idStart, key.count - idStart <= EventRules.keyByteCountMax, key[idStart - 1] == UInt8(ascii: "/") else { continue }
+            guard key.count > idStart, key.count - idStart <= EventRules.keyByteCountMax,
+                key[idStart - 1] == UInt8(ascii: "/")
+            else { continue }
             if key.extracting(2..<(idStart - 1)).holdsSameBytes(as: bundleID.span) { return (UInt16(index), idStart) }
         }
         return nil

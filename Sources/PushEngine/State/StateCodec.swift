@@ -53,7 +53,8 @@ enum StateCodec {
     // MARK: Writing
 
     /// Everything of a slot but its updates, which follow.
-    static func write(_ slot: Slot, epoch: Int64, topicHashes: [UInt32], now: EngineTime, to writer: inout StateWriter) {
+    static func write(_ slot: Slot, epoch: Int64, topicHashes: [UInt32], now: EngineTime, to writer: inout StateWriter)
+    {
         writer.byte(Self.version)
         writer.byte(Kind.slot.rawValue)
         writer.signed(epoch)
@@ -102,12 +103,15 @@ enum StateCodec {
         writer.signed(Int64(layer.source.partition))
         writer.signed(layer.source.offset)
         writer.signed(layer.timestampSeconds)
+        writer.signed(layer.stampFloorSeconds)
         writer.signed(layer.recordMillis)
         writer.signed(layer.expiresSeconds)
         writer.optional(layer.expirationHeaderSeconds)
         writer.byte(
-            (layer.isEnd ? 1 : 0) | (layer.isStart ? 2 : 0) | (layer.alertIsInherited ? 4 : 0) | (layer.contentIsInherited ? 8 : 0)
-                | (layer.scoreIsInherited ? 16 : 0))
+            (layer.isEnd ? 1 : 0) | (layer.isStart ? 2 : 0) | (layer.alertIsInherited ? 4 : 0)
+                | (layer.contentIsInherited ? 8 : 0)
+                | (layer.scoreIsInherited ? 16 : 0) | (layer.mayBeSent ? 32 : 0) | (layer.staleDateIsInherited ? 64 : 0)
+        )
         writer.signed(layer.alertSeconds)
         writer.signed(layer.contentSeconds)
         Self.write(layer.content, to: &writer)
@@ -175,7 +179,9 @@ enum StateCodec {
         let originHash = try reader.unsigned()
         let originPartition = try reader.signed()
         let originOffset = try reader.signed()
-        if let topic = topicHashes.firstIndex(where: { UInt64($0) == originHash }), let partition = Int32(exactly: originPartition) {
+        if let topic = topicHashes.firstIndex(where: { UInt64($0) == originHash }),
+            let partition = Int32(exactly: originPartition)
+        {
             slot.appliedOrigin = SourcePosition(topic: UInt16(topic), partition: partition, offset: originOffset)
         }
         let spent = try reader.unsigned()
@@ -186,7 +192,9 @@ enum StateCodec {
         return (slot, epoch)
     }
 
-    static func readUpdate(_ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime) throws(StateError) -> Update {
+    static func readUpdate(_ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime) throws(StateError)
+        -> Update
+    {
         var update = Update()
         let flags = try reader.byte()
         guard flags < 8 else { throw .malformed("update flags \(flags)") }
@@ -203,11 +211,15 @@ enum StateCodec {
         if flags & 4 != 0 {
             let token = try reader.run(byteCountMax: 1_024)
             let environment = try reader.byte()
-            guard let environment = PushEnvironment(rawValue: environment) else { throw .malformed("environment \(environment)") }
+            guard let environment = PushEnvironment(rawValue: environment) else {
+                throw .malformed("environment \(environment)")
+            }
             let expires = try Self.readSeconds(&reader)
             let blob = try reader.run(byteCountMax: Self.runByteCountMax)
             let content = try Self.readContent(&reader, within: blob.count)
-            update.start = [StartPart(token: token, environment: environment, blob: blob, content: content, expiresSeconds: expires)]
+            update.start = [
+                StartPart(token: token, environment: environment, blob: blob, content: content, expiresSeconds: expires)
+            ]
         }
         let count = try reader.unsigned()
         guard count >= 1, count <= UInt64(Update.underMax + 1) else { throw .malformed("\(count) layers") }
@@ -215,28 +227,35 @@ enum StateCodec {
             let layer = try Self.readLayer(&reader, topicHashes: topicHashes, now: now)
             if index == count - 1 { update.top = layer } else { update.under.append(layer) }
         }
+        // A stamp was given: it was about to leave, or had left.
+        if update.stampSeconds != nil { update.top.mayBeSent = true }
         return update
     }
 
-    private static func readLayer(_ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime) throws(StateError) -> Layer {
+    private static func readLayer(_ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime)
+        throws(StateError) -> Layer
+    {
         var layer = Layer()
         let topicHash = try reader.unsigned()
         let topic = topicHashes.firstIndex { UInt64($0) == topicHash } ?? 0
         guard let partition = Int32(exactly: try reader.signed()) else { throw .malformed("a partition number") }
         layer.source = SourcePosition(topic: UInt16(topic), partition: partition, offset: try reader.signed())
         layer.timestampSeconds = try Self.readSeconds(&reader)
+        layer.stampFloorSeconds = try Self.readSeconds(&reader)
         layer.recordMillis = try reader.signed()
         layer.takenMillis = now.steadyMillis
         layer.expiresSeconds = try reader.signed()
         if layer.expiresSeconds != .max { try Self.checkSeconds(layer.expiresSeconds) }
         layer.expirationHeaderSeconds = try reader.optional()
         let flags = try reader.byte()
-        guard flags < 32 else { throw .malformed("layer flags \(flags)") }
+        guard flags < 128 else { throw .malformed("layer flags \(flags)") }
         layer.isEnd = flags & 1 != 0
         layer.isStart = flags & 2 != 0
         layer.alertIsInherited = flags & 4 != 0
         layer.contentIsInherited = flags & 8 != 0
         layer.scoreIsInherited = flags & 16 != 0
+        layer.mayBeSent = flags & 32 != 0
+        layer.staleDateIsInherited = flags & 64 != 0
         layer.alertSeconds = try reader.signed()
         layer.contentSeconds = try reader.signed()
         layer.isWritten = true
@@ -247,7 +266,8 @@ enum StateCodec {
         let traceparent = try Self.readRange(&reader, within: Self.runByteCountMax)
         layer.blob = try reader.run(byteCountMax: Self.runByteCountMax)
         for range in [
-            content.contentState, content.attributesType, content.attributes, content.relevanceScore, content.inputPushChannel, alert,
+            content.contentState, content.attributesType, content.attributes, content.relevanceScore,
+            content.inputPushChannel, alert,
             eventID, traceparent,
         ] where range.range.upperBound > layer.blob.count {
             throw .malformed("a range past its \(layer.blob.count) bytes")
@@ -271,11 +291,14 @@ enum StateCodec {
 
     private static func readMillis(_ reader: inout StateReader) throws(StateError) -> Int64 {
         let millis = try reader.signed()
-        guard millis.magnitude / 1_000 <= UInt64(Self.timeSecondsMax) else { throw .malformed("a time of \(millis) ms") }
+        guard millis.magnitude / 1_000 <= UInt64(Self.timeSecondsMax) else {
+            throw .malformed("a time of \(millis) ms")
+        }
         return millis
     }
 
-    private static func readContent(_ reader: inout StateReader, within count: Int) throws(StateError) -> PayloadContent {
+    private static func readContent(_ reader: inout StateReader, within count: Int) throws(StateError) -> PayloadContent
+    {
         var content = PayloadContent()
         content.contentState = try Self.readRange(&reader, within: count)
         content.attributesType = try Self.readRange(&reader, within: count)
@@ -291,7 +314,9 @@ enum StateCodec {
     private static func readRange(_ reader: inout StateReader, within limit: Int) throws(StateError) -> ByteRange {
         let start = try reader.unsigned()
         let count = try reader.unsigned()
-        guard start <= UInt64(limit), count <= UInt64(limit) - start else { throw .malformed("a range past \(limit) bytes") }
+        guard start <= UInt64(limit), count <= UInt64(limit) - start else {
+            throw .malformed("a range past \(limit) bytes")
+        }
         return ByteRange(start: Int(start), count: Int(count))
     }
 }

@@ -1,0 +1,59 @@
+import PushEngine
+
+/// What one seed makes of a run: how much of what happens, and which faults are on. Drawn so that some faults are off and others wild.
+struct SimulationPlan {
+    var activities: Int
+    var partitions: Int32
+    var events: Int
+    /// Milliseconds between events at most; small ones make bursts.
+    var gapMillisMax: Int64
+    var misplacedPercent: Int
+    var malformedPercent: Int
+    var crashes: Int
+    var failurePercent: Int
+    var lostAnswerPercent: Int
+    var notProcessedPercent: Int
+    var refusedMessagePercent: Int
+    var slowAnswerPercent: Int
+    var rotationPercent: Int
+    var unregisteredPercent: Int
+    var startPercent: Int
+    var expiresPercent: Int
+    var largePercent: Int
+    var clockSteps: Int
+    var creditMax: Int
+    var app: AppConfiguration
+
+    init(random: inout SplitMix64) {
+        func dial(_ max: Int) -> Int { Bool.random(using: &random) ? 0 : Int.random(in: 1...max, using: &random) }
+        self.activities = Int.random(in: 1...6, using: &random)
+        self.partitions = Int32.random(in: 1...3, using: &random)
+        self.events = Int.random(in: 10...120, using: &random)
+        self.gapMillisMax = [20, 400, 3_000, 60_000].randomElement(using: &random)!
+        self.misplacedPercent = dial(40)
+        self.malformedPercent = dial(20)
+        self.crashes = dial(4)
+        self.failurePercent = dial(60)
+        self.lostAnswerPercent = dial(40)
+        self.notProcessedPercent = dial(40)
+        self.refusedMessagePercent = dial(10)
+        // A message that APNs takes (its answer is lost) and calls malformed once more has come: nobody could say what the phone shows.
+        if self.lostAnswerPercent > 0 || self.crashes > 0 { self.refusedMessagePercent = 0 }
+        self.slowAnswerPercent = dial(40)
+        self.rotationPercent = dial(15)
+        self.unregisteredPercent = dial(50)
+        self.startPercent = dial(60)
+        self.expiresPercent = dial(50)
+        self.largePercent = dial(40)
+        // Stamps of replays lean on the wall clock: see ShardEngine.send.
+        self.clockSteps = self.crashes > 0 ? 0 : dial(3)
+        self.creditMax = Int.random(in: 1...4, using: &random)
+        self.app = AppConfiguration(bundleID: "com.example.pizza")
+        self.app.budgetPerHour = Int.random(in: 2...12, using: &random)
+        self.app.budgetFrequentPerHour = self.app.budgetPerHour + Int.random(in: 0...10, using: &random)
+        self.app.budgetReserve = Int.random(in: 0...1, using: &random)
+        self.app.budgetPolicy = Bool.random(using: &random) ? .defer : .downgrade
+        self.app.startOnUnknown = Bool.random(using: &random) ? .resend : .drop
+        self.app.productionRoute = 0
+    }
+}

@@ -1,0 +1,163 @@
+import DeviceModel
+import Foundation
+import PushEngine
+import PushModel
+
+extension SimulationWorld {
+    // MARK: Requests
+
+    mutating func push() {
+        var credit = Int.random(in: 0...self.plan.creditMax, using: &self.random)
+        if !self.faultsAreOn { credit = 8 }
+        var request = PushRequest()
+        while credit > 0, self.engine.nextPush(route: 0, into: &request, now: self.now) {
+            credit -= 1
+            self.depart(request)
+        }
+    }
+
+    private mutating func depart(_ request: PushRequest) {
+        let token = String(decoding: request.tokenHex, as: UTF8.self)
+        let body = String(decoding: request.body, as: UTF8.self)
+        let isStart = body.hasPrefix("{\"aps\":{\"event\":\"start\"")
+        let named = String(token.prefix(2))
+        guard let activity = Int(named, radix: 16), activity < self.phones.count else {
+            return self.fail("a push to the unknown token \(token)")
+        }
+        if request.body.count > 4_096 { self.fail("a payload of \(request.body.count) bytes") }
+        if self.flights.contains(where: { $0.activity == activity && $0.engineLives && $0.result != nil }) {
+            self.fail("two pushes of activity \(activity) in flight")
+        }
+        if getenv("TRACE") != nil { print("t=\(self.steadyMillis) SEND act \(activity) \(body.prefix(150))") }
+        self.checkBudget(request, activity: activity)
+        var flight = Flight(
+            number: self.flightCount, id: request.id, activity: activity, token: token, isStart: isStart,
+            body: request.body, priority: Int(request.priority.rawValue),
+            arrivesMillis: self.steadyMillis + Int64.random(in: 1...80, using: &self.random), answersMillis: 0,
+            result: .accepted,
+            isApplied: false)
+        self.flightCount += 1
+        flight.answersMillis = flight.arrivesMillis + Int64.random(in: 1...80, using: &self.random)
+        if self.chance(self.plan.slowAnswerPercent) {
+            flight.answersMillis += Int64.random(in: 100...8_000, using: &self.random)
+        }
+        self.decide(&flight)
+        self.sentBodies.insert(request.body)
+        self.flights.append(flight)
+    }
+
+    /// What APNs will make of it.
+    private mutating func decide(_ flight: inout Flight) {
+        if self.chance(self.plan.notProcessedPercent) {
+            flight.result = .notProcessed
+            flight.isApplied = true
+        } else if self.chance(self.plan.lostAnswerPercent) {
+            flight.result = .unknown(detail: "connection lost")
+            switch Int.random(in: 0..<3, using: &self.random) {
+            case 0: flight.isApplied = true  // It never arrived.
+            case 1: break
+            default: flight.arrivesMillis = flight.answersMillis + Int64.random(in: 1...4_000, using: &self.random)
+            }
+        } else if self.chance(self.plan.failurePercent) {
+            let (status, reason) = [
+                (UInt16(500), "InternalServerError"), (503, "ServiceUnavailable"), (429, "TooManyRequests"),
+                (403, "ExpiredProviderToken"),
+            ].randomElement(using: &self.random)!
+            flight.result = .response(status: status, reason: reason, timestampMillis: nil, retryAfterSeconds: nil)
+            flight.isApplied = true
+        } else if self.chance(self.plan.refusedMessagePercent), !self.sentBodies.contains(flight.body) {
+            // What APNs has taken once it does not call malformed the next time.
+            flight.result = .response(status: 400, reason: "BadMessageId", timestampMillis: nil, retryAfterSeconds: nil)
+            flight.isApplied = true
+        }
+    }
+
+    /// Requests reach their phones, answers reach the worker.
+    mutating func fly() {
+        for index in self.flights.indices
+        where !self.flights[index].isApplied && self.flights[index].arrivesMillis <= self.steadyMillis {
+            self.flights[index].isApplied = true
+            self.arrive(index)
+        }
+        var answered: [Flight] = []
+        self.flights.removeAll { flight in
+            guard flight.result != nil, flight.answersMillis <= self.steadyMillis else { return false }
+            answered.append(flight)
+            return flight.isApplied
+        }
+        for flight in answered {
+            guard let result = flight.result else { continue }
+            for index in self.flights.indices where self.flights[index].number == flight.number {
+                self.flights[index].result = nil
+            }
+            guard flight.engineLives else { continue }
+            self.settleBudget(flight, result: result)
+            self.engine.answered(PushAnswer(id: flight.id, result: result, apnsMicros: 1_000), now: self.now)
+        }
+        self.flights.removeAll { $0.isApplied && $0.result == nil }
+    }
+
+    private mutating func arrive(_ index: Int) {
+        let flight = self.flights[index]
+        let phone = self.phones[flight.activity]
+        guard flight.token == (flight.isStart ? phone.startToken : phone.token) else {
+            if case .accepted = flight.result {
+                self.flights[index].result = .response(
+                    status: 410, reason: "Unregistered", timestampMillis: self.now.wallMillis, retryAfterSeconds: nil)
+            }
+            return
+        }
+        // A late arrival of an attempt nobody knows the answer of may be older; the phone ignores it.
+        if case .accepted = flight.result { self.checkStamp(flight) }
+        do {
+            let reaction = try self.phones[flight.activity].device.push(
+                body: flight.body, priority: flight.priority, nowMillis: self.now.wallMillis)
+            if reaction == .ignoredSameStamp {
+                self.fail("activity \(flight.activity): other content under the same stamp")
+            }
+            if flight.isStart { self.phones[flight.activity].hasStarted = true }
+        } catch {
+            self.fail("the phone cannot decode \(String(decoding: flight.body, as: UTF8.self)): \(error)")
+        }
+    }
+
+    // MARK: What must hold for every request
+
+    /// Pushes that reach the phone carry growing stamps; the same stamp only with the same content.
+    private mutating func checkStamp(_ flight: Flight) {
+        let body = String(decoding: flight.body, as: UTF8.self)
+        guard let range = body.range(of: "\"timestamp\":") else { return self.fail("no timestamp in \(body)") }
+        let stamp = Int64(body[range.upperBound...].prefix { $0.isNumber })!
+        let last = self.lastStamps[flight.activity]
+        if stamp < last { self.fail("activity \(flight.activity): stamp \(stamp) after \(last)") }
+        if stamp == last, body != self.lastBodies[flight.activity] {
+            self.fail("activity \(flight.activity): stamp \(stamp) twice for other content")
+        }
+        self.lastStamps[flight.activity] = stamp
+        self.lastBodies[flight.activity] = body
+    }
+
+    private mutating func checkBudget(_ request: PushRequest, activity: Int) {
+        guard request.priority == .high else { return }
+        let limit =
+            self.phones[activity].hasFrequentUpdates ? self.plan.app.budgetFrequentPerHour : self.plan.app.budgetPerHour
+        let spent = self.budgetReturns[activity].count { $0.returns > self.steadyMillis }
+        // One push per crash may have left without a record of it.
+        if spent + 1 > limit + self.restarts {
+            self.fail("activity \(activity): push \(spent + 1) of \(limit) at high priority")
+        }
+        self.budgetReturns[activity].append((request.id, .max, false))
+    }
+
+    private mutating func settleBudget(_ flight: Flight, result: PushAnswer.Result) {
+        guard
+            let unit = self.budgetReturns[flight.activity].firstIndex(where: {
+                $0.id == flight.id && $0.returns == .max
+            })
+        else { return }
+        switch result {
+        case .accepted, .unknown: self.budgetReturns[flight.activity][unit].returns = self.steadyMillis + 3_600_000
+        case .response, .notProcessed: self.budgetReturns[flight.activity].remove(at: unit)
+        }
+    }
+}

@@ -1,0 +1,151 @@
+import DeviceModel
+import Foundation
+import PushEngine
+import PushModel
+
+extension SimulationWorld {
+    /// The upstream service, or an app on a phone, writes one event.
+    mutating func writeSomething() {
+        let activity = Int.random(in: 0..<self.plan.activities, using: &self.random)
+        if self.chance(self.plan.malformedPercent) { return self.writeMalformed(activity) }
+        if self.phones[activity].token == nil, self.phones[activity].startToken == nil {
+            return self.begin(activity)
+        }
+        // A registration after the end would be another life: told by tables, not here.
+        let hasEnded = self.phones[activity].device.phase == .ended
+        if !hasEnded, self.chance(self.plan.rotationPercent), self.phones[activity].token != nil {
+            return self.register(activity)
+        }
+        // The app uploads its token some time after the card appeared.
+        if !hasEnded, self.phones[activity].token == nil, self.phones[activity].hasStarted,
+            Bool.random(using: &self.random)
+        {
+            return self.register(activity)
+        }
+        self.writeContent(activity)
+    }
+
+    private mutating func begin(_ activity: Int) {
+        self.phones[activity].hasFrequentUpdates = activity % 2 == 1
+        let startsRemotely =
+            !self.phones[activity].hasEvents && Int.random(in: 0..<100, using: &self.random) < self.plan.startPercent
+        if startsRemotely {
+            self.phones[activity].startToken = self.makeToken(activity)
+            self.writeStart(activity)
+        } else if self.chance(self.plan.unregisteredPercent) {
+            // Updates may come before the registration does.
+            self.writeContent(activity)
+        } else {
+            self.register(activity)
+        }
+    }
+
+    private mutating func makeToken(_ activity: Int) -> String {
+        self.phones[activity].tokenCount += 1
+        let padded = "000000" + String(self.phones[activity].tokenCount, radix: 16)
+        return String(format: "%02x", activity) + padded.suffix(6) + String(repeating: "ab", count: 28)
+    }
+
+    /// A new token: the old one is dead at once, the registration comes with the next event.
+    private mutating func register(_ activity: Int) {
+        let token = self.makeToken(activity)
+        self.phones[activity].token = token
+        let frequent = self.phones[activity].hasFrequentUpdates
+        self.write(
+            activity, kind: .register, timestamp: 0, body: "", isHigh: false,
+            value: "{\"event\":\"register\",\"token\":\"\(token)\",\"frequent-updates\":\(frequent)}")
+    }
+
+    /// Most events are newer than the last; some share its second, some are older.
+    private mutating func drawTimestamp(_ activity: Int) -> Int64 {
+        let now = self.now.wallSeconds
+        let drawn: Int64
+        switch Int.random(in: 0..<10, using: &self.random) {
+        case 0: drawn = self.phones[activity].lastEventSeconds
+        case 1: drawn = self.phones[activity].lastEventSeconds - Int64.random(in: 1...100, using: &self.random)
+        // Ahead of the clock only without crashes: two owners that die without a record may give events ahead of it one stamp.
+        case 2: drawn = self.plan.crashes > 0 ? now : now + Int64.random(in: 0...60, using: &self.random)
+        default: drawn = now
+        }
+        let timestamp = min(drawn, now + 250)
+        self.phones[activity].lastEventSeconds = max(self.phones[activity].lastEventSeconds, timestamp)
+        return timestamp
+    }
+
+    private mutating func writeStart(_ activity: Int) {
+        let timestamp = self.drawTimestamp(activity)
+        let content = self.drawContent(large: false)
+        let parts = """
+            "content-state":\(content),"attributes-type":"Order","attributes":{"n":\(activity)},"alert":{"title":"go","body":"\(self.written.count)"}
+            """
+        self.write(
+            activity, kind: .start, timestamp: timestamp,
+            body: "{\"aps\":{\"event\":\"start\",\"timestamp\":STAMP,\(parts)}}", isHigh: true,
+            value: """
+                {"event":"start","to":{"start-token":"\(self.phones[activity].startToken!)"},"timestamp":\(timestamp),\(parts)}
+                """)
+    }
+
+    private mutating func writeContent(_ activity: Int) {
+        self.phones[activity].hasEvents = true
+        let timestamp = self.drawTimestamp(activity)
+        let isEnd = Int.random(in: 0..<25, using: &self.random) == 0
+        let isLarge = self.chance(self.plan.largePercent)
+        let hasAlert = Int.random(in: 0..<4, using: &self.random) == 0
+        let priority = Bool.random(using: &self.random) ? 10 : 5
+        var parts: [String] = []
+        let hasContent = !isEnd || Bool.random(using: &self.random)
+        // An end that has to bring along what it replaces stays small, so that both fit.
+        if hasContent { parts.append("\"content-state\":\(self.drawContent(large: isLarge && !hasAlert))") }
+        if hasAlert {
+            let filler = isLarge && hasContent ? String(repeating: "x", count: 1_800) : ""
+            parts.append("\"alert\":{\"title\":\"t\(filler)\",\"body\":\"\(self.written.count)\"}")
+        }
+        if hasContent, Int.random(in: 0..<4, using: &self.random) == 0 {
+            parts.append("\"relevance-score\":\(self.written.count)")
+        }
+        if isEnd, Bool.random(using: &self.random) { parts.append("\"dismissal-date\":\(timestamp + 600)") }
+        let body =
+            "{\"aps\":{\"event\":\"\(isEnd ? "end" : "update")\",\"timestamp\":STAMP\(parts.map { "," + $0 }.joined())}}"
+        if self.chance(self.plan.expiresPercent) {
+            parts.append("\"expires\":\(self.now.wallSeconds + Int64.random(in: 1...900, using: &self.random))")
+        }
+        self.write(
+            activity, kind: isEnd ? .end : .update, timestamp: timestamp, body: body, isHigh: priority == 10,
+            value: """
+                {"event":"\(isEnd ? "end" : "update")","timestamp":\(timestamp),"priority":\(priority)\(parts.map { "," + $0 }.joined())}
+                """)
+    }
+
+    private mutating func drawContent(large: Bool) -> String {
+        let filler = large ? ",\"f\":\"" + String(repeating: "y", count: 3_000) + "\"" : ""
+        return "{\"n\":\(self.written.count)\(filler)}"
+    }
+
+    private mutating func writeMalformed(_ activity: Int) {
+        let values = [
+            "{", "{\"event\":\"update\"}", "{\"event\":\"goal\"}", "[]",
+            "{\"event\":\"update\",\"content-state\":{},\"colour\":1}",
+            "{\"event\":\"update\",\"content-state\":{\"f\":\"" + String(repeating: "z", count: 4_100) + "\"}}",
+            "{\"event\":\"update\",\"content-state\":{},\"timestamp\":99999999999}",
+        ]
+        self.write(
+            activity, kind: .malformed, timestamp: 0, body: "", isHigh: false,
+            value: values.randomElement(using: &self.random)!)
+    }
+
+    private mutating func write(
+        _ activity: Int, kind: WrittenEvent.Kind, timestamp: Int64, body: String, isHigh: Bool, value: String
+    ) {
+        let key = Array(self.phones[activity].key.utf8)
+        var partition = Murmur2.partition(key: key.span, count: self.plan.partitions)
+        // All events of one activity go the same way, as one producer's partitioner sends them.
+        if activity % 3 == 2, self.plan.misplacedPercent > 0 { partition = (partition + 1) % self.plan.partitions }
+        let record = LoggedRecord(key: key, value: Array(value.utf8), timestampMillis: self.now.wallMillis)
+        let offset = self.kafka.append(record, to: SimulatedKafka.Place(topic: .events, partition: partition))
+        let position = SourcePosition(topic: 0, partition: partition, offset: offset)
+        self.written[position] = WrittenEvent(
+            kind: kind, activity: activity, timestampSeconds: timestamp, body: body, isHighPriority: isHigh)
+        self.order.append(position)
+    }
+}
