@@ -19,6 +19,7 @@ extension ShardEngine {
             } else {
                 let details = OutcomeDetails(answer: answer, status: status, reason: reason)
                 self.refused(slot, verdict: verdict, details: details, retryAfterSeconds: retryAfterSeconds, now: now)
+                self.requireStateRecord(slot, now: now)
             }
         case .notProcessed:
             self.counters.pushesNotProcessed += 1
@@ -119,7 +120,8 @@ extension ShardEngine {
         let update = self.slots[Int(slot)].inFlight
         self.counters.pushesRefused += 1
         self.refundBudget(update)
-        self.takeStampBack(update)
+        // A start with a stamp is one that may have reached the phone; this one did not.
+        if self.updates[update].isStart { self.updates[update].stampSeconds = nil }
         let lane = self.lane(of: slot)
         if case .tokenDead(_, let suspicious) = verdict {
             self.lanes[lane].tokenGuard.answered(isSuspicious: suspicious, nowMillis: now.steadyMillis)
