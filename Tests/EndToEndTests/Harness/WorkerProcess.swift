@@ -32,8 +32,6 @@ final class WorkerProcess: Sendable {
         self.logPath = logPath
     }
 
-    deinit { self.kill() }
-
     private static var executable: URL {
         let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         return tests.deletingLastPathComponent().appendingPathComponent("mailboat")

@@ -1,0 +1,45 @@
+import Foundation
+import PushWorker
+import Testing
+
+/// What stands in the documents is what the program does.
+struct DocumentTests {
+    private static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: Self.root.appendingPathComponent(path), encoding: .utf8)
+    }
+
+    @Test(arguments: ["deploy/mailboat.example.yaml", "deploy/compose/worker.yaml"])
+    func theExampleConfigurationsAreValid(path: String) throws {
+        let loaded = try ConfigurationLoader.load(Array(try Self.text(path).utf8), fileName: path, environment: [:])
+        #expect(loaded.notes.isEmpty)
+        #expect(!loaded.configuration.apps.isEmpty)
+    }
+
+    /// What the example says of defaults is right: a setting it shows with another value would mislead.
+    @Test func theExampleShowsDefaults() throws {
+        let example = try ConfigurationLoader.load(
+            Array(try Self.text("deploy/mailboat.example.yaml").utf8), fileName: "example", environment: [:]
+        ).configuration
+        let standard = WorkerConfiguration()
+        #expect(example.topics == standard.topics)
+        #expect(example.startFrom == standard.startFrom)
+        #expect(example.outcomePublication == standard.outcomePublication)
+        #expect(example.drainTimeoutMillis == standard.drainTimeoutMillis)
+        #expect(example.admin == standard.admin)
+        let app = try #require(example.apps.first { $0.bundleID == "com.example.pizza" })
+        var expected = AppSettings(bundleID: app.bundleID)
+        expected.teamID = app.teamID
+        #expect("\(app.engine)" == "\(expected.engine)")
+    }
+
+    /// The README's table of settings is the one the program makes. To renew it: `mailboat run --print-settings`.
+    @Test func theReadmeListsEverySetting() throws {
+        let readme = try Self.text("README.md")
+        for line in SettingsTable.markdown().split(separator: "\n") {
+            #expect(readme.contains(line), "README.md lacks or contradicts: \(line)")
+        }
+    }
+}

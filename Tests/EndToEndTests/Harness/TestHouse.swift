@@ -1,0 +1,123 @@
+import APNSSimulator
+import Foundation
+import NIOCore
+import NIOPosix
+import Synchronization
+import TLSSession
+import Testing
+
+@testable import mailboat
+
+/// A Kafka, a simulated APNs and as many workers as a test asks for: real processes, real sockets.
+final class TestHouse: Sendable {
+    private static let keyID = "TESTKEY123"
+    private static let teamID = "TESTTEAM12"
+
+    let kafka: TestKafka
+    let simulator: APNSSimulator
+    let directory: String
+    private let credentials: CredentialDirectory
+    /// Kept alive and killed with the house.
+    private let workers = Mutex<[WorkerProcess]>([])
+
+    /// Builds a house, runs `body` in it, tears it down. Workers that are still running are killed.
+    static func with(_ body: (TestHouse) async throws -> Void) async throws {
+        let house = try await TestHouse()
+        do {
+            try await body(house)
+        } catch {
+            await house.tearDown()
+            throw error
+        }
+        await house.tearDown()
+    }
+
+    private init() async throws {
+        self.kafka = try TestKafka()
+        self.directory = FileManager.default.temporaryDirectory.appendingPathComponent(self.kafka.prefix).path
+        self.credentials = try CredentialDirectory(
+            path: self.directory, keyID: Self.keyID, names: ["localhost", "127.0.0.1"],
+            nowSeconds: Int64(Date().timeIntervalSince1970))
+        let key = RegisteredKey(
+            keyID: Self.keyID, teamID: Self.teamID, publicKey: try self.credentials.providerKey.publicKey())
+        self.simulator = try await APNSSimulator.start(credentials: self.credentials.credentials, keys: [key])
+    }
+
+    private func tearDown() async {
+        for worker in self.workers.withLock({ $0 }) { worker.kill() }
+        await self.simulator.stop()
+        self.kafka.stop()
+        try? FileManager.default.removeItem(atPath: self.directory)
+    }
+
+    /// Starts a worker of this house's group.
+    /// - Parameter settings: further lines of YAML, at the top level.
+    func startWorker(_ name: String = "worker", settings: String = "") throws -> WorkerProcess {
+        let adminPort = try Self.freePort()
+        let configurationPath = "\(self.directory)/\(name)-\(adminPort).yaml"
+        try self.configuration(adminPort: adminPort, settings: settings)
+            .write(toFile: configurationPath, atomically: true, encoding: .utf8)
+        let worker = try WorkerProcess(
+            configurationPath: configurationPath, adminPort: adminPort,
+            logPath: "\(self.directory)/\(name)-\(adminPort).log")
+        self.workers.withLock { $0.append(worker) }
+        return worker
+    }
+
+    private func configuration(adminPort: Int, settings: String) -> String {
+        """
+        kafka.bootstrap: "\(self.kafka.bootstrap)"
+        kafka.group: \(self.kafka.group)
+        kafka.consumer:
+          # The embedded Kafka takes a second less than this for every rebalance.
+          session.timeout.ms: 4000
+          heartbeat.interval.ms: 500
+          fetch.wait.max.ms: 10
+        topics:
+          events: \(self.kafka.events)
+          routed: \(self.kafka.routed)
+          state: \(self.kafka.state)
+          outcomes: \(self.kafka.outcomes)
+          dead-letters: \(self.kafka.deadLetters)
+        outcomes.publish: all
+        admin.port: \(adminPort)
+        apns:
+          team-id: \(Self.teamID)
+          key-id: \(Self.keyID)
+          key-file: \(self.credentials.providerKeyPath)
+          production:
+            host: 127.0.0.1
+            port: \(self.simulator.port)
+            ca-file: \(self.credentials.authorityPath)
+        apps: [\(TestPublisher.app)]
+        \(settings)
+        """
+    }
+
+    /// Waits until every phone shows what it should.
+    func phonesAgree(with expected: ExpectedPhones) async throws {
+        do {
+            try await until("every phone shows what it should") { self.differences(from: expected).isEmpty }
+        } catch {
+            for difference in self.differences(from: expected).prefix(5) { Issue.record("\(difference)") }
+            throw error
+        }
+    }
+
+    func differences(from expected: ExpectedPhones) -> [String] {
+        expected.compare { self.simulator.device(token: $0)?.device }.differences
+    }
+
+    /// What APNs would hold against a provider. Some tests provoke some of it.
+    func violations(except kinds: Violation.Kind...) -> [Violation] {
+        self.simulator.violations().filter { !kinds.contains($0.kind) }
+    }
+
+    /// A port nobody listens on: the system's choice, let go of again.
+    private static func freePort() throws -> Int {
+        let channel = try ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .bind(host: "127.0.0.1", port: 0).wait()
+        defer { try? channel.close().wait() }
+        return channel.localAddress?.port ?? 0
+    }
+}
