@@ -117,3 +117,20 @@ extension KafkaError {
         rd_kafka_error_destroy(error)
     }
 }
+
+extension KafkaError.Code {
+    /// Finds a code by its number or by librdkafka's name of it, in any case: `7`, `REQUEST_TIMED_OUT`, `_TRANSPORT`. `nil`: there is none.
+    public init?(text: String) {
+        if let number = Int32(text) {
+            self.init(rawValue: number)
+            return
+        }
+        // librdkafka's own codes lie between -200 and -100, the protocol's from 0 up; 2.0.2 knows 99 of them.
+        guard
+            let found = (Int32(-200)...200).first(where: {
+                String(cString: rd_kafka_err2name(rd_kafka_resp_err_t(rawValue: $0))).uppercased() == text.uppercased()
+            })
+        else { return nil }
+        self.init(rawValue: found)
+    }
+}

@@ -1,0 +1,130 @@
+import ArgumentParser
+import Foundation
+import KafkaLog
+import Logging
+import ServiceLifecycle
+import UnixSignals
+
+/// `mailboat embedded-kafka`: a Kafka for trying things out, in memory.
+struct EmbeddedKafkaCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "embedded-kafka",
+        abstract: "A small Kafka in memory, for trying things out.",
+        discussion: """
+            librdkafka's mock cluster as a process of its own: producers, consumers and consumer groups of any Kafka client work with it. \
+            Nothing is stored; it all ends with the process.
+
+            What it is not: a partition keeps its newest 5 MiB or 100,000 batches and drops the rest (it warns at 80 % and says so when it \
+            happened); no compaction or retention, no transactions, no static membership, no administration: topics are created here, by \
+            --topic. A group's first assignment takes 3 s, each later one the session timeout less 1 s (a session timeout of 3500 ms is \
+            the shortest that works). Set fetch.wait.max.ms to 5-20 in consumers: a waiting fetch is not woken by a new record.
+
+            Clients must run on this machine: the port given here is for finding the brokers, which listen on ports of their own on 127.0.0.1.
+
+            EXAMPLES
+              The topics of a worker, with 8 partitions each, on port 9092, faults on port 9093:
+                mailboat embedded-kafka
+
+              Topics of one's own:
+                mailboat embedded-kafka --port 9192 --control 9193 --topic liveactivity.events:16 --topic test:1
+
+              Look, write and read with kcat:
+                kcat -b localhost:9092 -L
+                echo 'hello' | kcat -b localhost:9092 -P -t liveactivity.outcomes
+                kcat -b localhost:9092 -C -t liveactivity.outcomes -o beginning -e -X fetch.wait.max.ms=10
+
+              Faults, with curl ('curl localhost:9093' explains them all):
+                curl -X POST localhost:9093/broker/down
+                curl -X POST 'localhost:9093/latency?ms=200'
+                curl -X POST 'localhost:9093/errors?api=Produce&code=REQUEST_TIMED_OUT&count=5'
+            """)
+
+    @Option(help: "Address to listen on.")
+    var host = "127.0.0.1"
+
+    @Option(help: "Port for clients to connect to; 0 takes a free one.")
+    var port = 9092
+
+    @Option(help: "Port of the HTTP control API; 0 takes a free one.")
+    var control = 9093
+
+    @Option(help: "Address of the control API. It has no authentication: keep it on loopback.")
+    var controlHost = "127.0.0.1"
+
+    @Option(
+        name: .customLong("topic"),
+        help: ArgumentHelp("A topic and how many partitions it has. May be repeated; none: a worker's five topics.", valueName: "name:partitions"))
+    var topicTexts: [String] = []
+
+    @Option(help: "Partitions of each topic when no --topic is given.")
+    var partitions = 8
+
+    @Option(help: "Brokers of the cluster.")
+    var brokers = 1
+
+    func validate() throws {
+        guard (0...65_535).contains(self.port) else { throw ValidationError("--port is \(self.port): expected 0 to 65535") }
+        guard (0...65_535).contains(self.control) else { throw ValidationError("--control is \(self.control): expected 0 to 65535") }
+        guard (1...EmbeddedKafka.partitionCountMax).contains(self.partitions) else {
+            throw ValidationError("--partitions is \(self.partitions): expected 1 to \(EmbeddedKafka.partitionCountMax)")
+        }
+        guard (1...EmbeddedKafka.brokerCountMax).contains(self.brokers) else {
+            throw ValidationError("--brokers is \(self.brokers): expected 1 to \(EmbeddedKafka.brokerCountMax)")
+        }
+        _ = try self.topics()
+    }
+
+    func run() async throws {
+        let logger = Logger(label: "mailboat.embedded-kafka")
+        let topics = try self.topics()
+        let kafka = try EmbeddedKafka(topics: topics, brokerCount: self.brokers, log: { line in Self.log(line, to: logger) })
+        let forwarder = try await BootstrapForwarder.start(host: self.host, port: self.port, brokers: kafka.bootstrap)
+        Self.say("kafka         \(self.host):\(forwarder.port)  (brokers: \(kafka.bootstrap))")
+        for topic in topics { Self.say("topic         \(topic.name)  \(topic.partitionCount) partitions") }
+        let controlHost = self.controlHost
+        let control = EmbeddedKafkaControl(kafka: kafka, host: controlHost, port: self.control, logger: logger) { port in
+            Self.say("control API   http://\(controlHost):\(port)  ('curl' it for help)")
+        }
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(services: [control], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        do {
+            try await group.run()
+        } catch {
+            await forwarder.stop()
+            kafka.stop()
+            throw error
+        }
+        await forwarder.stop()
+        kafka.stop()
+    }
+
+    /// A line for whoever started this; at once, because to a pipe it would be kept back.
+    private static func say(_ line: String) {
+        print(line)
+        fflush(nil)
+    }
+
+    private static func log(_ line: KafkaLogLine, to logger: Logger) {
+        logger.log(level: line.severity <= 3 ? .error : line.severity == 4 ? .warning : .debug, "\(line.facility): \(line.text)")
+    }
+
+    private func topics() throws -> [EmbeddedKafka.Topic] {
+        guard !self.topicTexts.isEmpty else { return MailboatTopics.defaults.map { .init($0.name, partitionCount: self.partitions) } }
+        var topics: [EmbeddedKafka.Topic] = []
+        for text in self.topicTexts {
+            guard let colon = text.lastIndex(of: ":"), let count = Int(text[text.index(after: colon)...]) else {
+                throw ValidationError("--topic is '\(text)': expected name:partitions, such as liveactivity.events:16")
+            }
+            let name = String(text[..<colon])
+            guard TopicName.isValid(name) else {
+                throw ValidationError("--topic is '\(text)': expected a name of 1 to 249 letters, digits, '.', '_' and '-'")
+            }
+            guard (1...EmbeddedKafka.partitionCountMax).contains(count) else {
+                throw ValidationError("--topic is '\(text)': expected 1 to \(EmbeddedKafka.partitionCountMax) partitions")
+            }
+            guard !topics.contains(where: { $0.name == name }) else { throw ValidationError("--topic \(name) is given twice") }
+            topics.append(.init(name, partitionCount: count))
+        }
+        return topics
+    }
+}

@@ -1,0 +1,104 @@
+import ArgumentParser
+import KafkaLog
+
+/// `mailboat topics`.
+struct TopicsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "topics",
+        abstract: "Create a deployment's Kafka topics, or check those there are.",
+        subcommands: [Create.self, Check.self])
+
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Create the topics that are missing, then check them all.",
+            discussion: """
+                Topics that exist are not touched; their partition count is never changed. Missing ones that must have the same count \
+                as an existing one (events, routed, state) get that count, whatever --partitions says.
+
+                Exit status: 0 when all is well, 1 when a setting breaks a promise or the cluster cannot be asked, 64 when the command line is wrong.
+
+                EXAMPLES
+                  mailboat topics create --bootstrap broker:9092
+                  mailboat topics create --bootstrap localhost:9092 --partitions 16 --replication 1
+                  mailboat topics create --config mailboat.yaml
+                """)
+
+        @OptionGroup var options: TopicsOptions
+
+        @Option(help: "Partitions of each topic when none of them exists yet.")
+        var partitions = 64
+
+        func validate() throws {
+            guard (1...100_000).contains(self.partitions) else {
+                throw ValidationError("--partitions is \(self.partitions): expected 1 to 100000")
+            }
+        }
+
+        func run() async throws {
+            let session = try TopicsSession(self.options, partitionCount: self.partitions)
+            try await NamedThread.run("topics") { Result { try session.create() } }.get()
+        }
+    }
+
+    struct Check: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Compare the topics with what a worker needs.",
+            discussion: """
+                Prints a line for every setting that matters: what it is, what is expected, and why.
+
+                Exit status: 0 when all is well, 1 when a setting breaks a promise or the cluster cannot be asked, 64 when the command line is wrong.
+
+                EXAMPLES
+                  mailboat topics check --bootstrap broker:9092
+                  mailboat topics check --config mailboat.yaml --all
+                """)
+
+        @OptionGroup var options: TopicsOptions
+
+        func run() async throws {
+            let session = try TopicsSession(self.options, partitionCount: 64)
+            try await NamedThread.run("topics") { Result { try session.check() } }.get()
+        }
+    }
+}
+
+/// What both commands take.
+struct TopicsOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Brokers, separated by commas; instead of those of --config.", valueName: "host:port,..."))
+    var bootstrap: String?
+
+    @Option(help: ArgumentHelp("A worker's configuration: topic names, brokers and how to connect to them.", valueName: "file"))
+    var config: String?
+
+    @Option(
+        name: [.customShort("X"), .customLong("property")],
+        help: ArgumentHelp("A librdkafka property, such as sasl.mechanisms=PLAIN. May be repeated.", valueName: "name=value"))
+    var properties: [String] = []
+
+    @Option(help: "Copies of each partition: created with, and expected.")
+    var replication = 3
+
+    @Option(help: "Copies that must have a record before it counts as written. Default: one less than --replication.")
+    var minInsync: Int?
+
+    @Option(help: ArgumentHelp("How long each request may take.", valueName: "seconds"))
+    var timeout = 30
+
+    @Flag(help: "Print the settings that are right, too.")
+    var all = false
+
+    func validate() throws {
+        guard self.bootstrap != nil || self.config != nil else { throw ValidationError("give --bootstrap host:port,... or --config FILE") }
+        guard (1...1_000).contains(self.replication) else { throw ValidationError("--replication is \(self.replication): expected 1 to 1000") }
+        if let minInsync, !(1...self.replication).contains(minInsync) {
+            throw ValidationError("--min-insync is \(minInsync): expected 1 to --replication, which is \(self.replication)")
+        }
+        guard (1...3_600).contains(self.timeout) else { throw ValidationError("--timeout is \(self.timeout): expected 1 to 3600 seconds") }
+        for property in self.properties {
+            guard let sign = property.firstIndex(of: "="), sign != property.startIndex else {
+                // What stands there may be a password with its name forgotten.
+                throw ValidationError("-X needs name=value, such as security.protocol=SSL")
+            }
+        }
+    }
+}

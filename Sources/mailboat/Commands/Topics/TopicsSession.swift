@@ -1,0 +1,98 @@
+import ArgumentParser
+import Foundation
+import KafkaLog
+import PushWorker
+
+/// One run of `mailboat topics`. Blocks: on a thread of its own.
+struct TopicsSession: Sendable {
+    private let plan: TopicPlan
+    private let admin: KafkaAdmin
+    private let brokers: String
+    private let limit: Duration
+    private let showsAll: Bool
+
+    init(_ options: TopicsOptions, partitionCount: Int) throws {
+        var settings = KafkaSettings()
+        var topics = MailboatTopics.defaults
+        if let path = options.config {
+            let configuration = try Self.load(path)
+            topics = MailboatTopics.of(configuration.topics)
+            // Consumer properties: an administrator is a client that neither reads nor writes.
+            settings = configuration.kafka.consumerSettings
+        }
+        if let bootstrap = options.bootstrap { settings.append("bootstrap.servers", bootstrap) }
+        for property in options.properties {
+            let parts = property.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            settings.append(String(parts[0]), String(parts[1]))
+        }
+        self.plan = TopicPlan(
+            topics: topics, partitionCount: partitionCount, replicationFactor: options.replication, inSyncReplicasMin: options.minInsync)
+        self.brokers = settings["bootstrap.servers"] ?? settings["metadata.broker.list"] ?? ""
+        self.limit = .seconds(options.timeout)
+        self.showsAll = options.all
+        do throws(KafkaError) {
+            self.admin = try KafkaAdmin(settings, log: { _ in })
+        } catch { throw ValidationError("\(error)") }
+    }
+
+    private static func load(_ path: String) throws -> WorkerConfiguration {
+        guard let bytes = FileManager.default.contents(atPath: path) else { throw CommandFailure("\(path) cannot be read") }
+        do {
+            return try ConfigurationLoader.load(Array(bytes), fileName: path, environment: ProcessInfo.processInfo.environment).configuration
+        } catch { throw CommandFailure("\(error)") }
+    }
+
+    func create() throws {
+        let missing = self.plan.missing(existing: try self.existing())
+        if missing.isEmpty { print("nothing to create: all \(self.plan.topics.count) topics exist") }
+        var failureCount = 0
+        for answer in try self.createTopics(missing) {
+            let topic = missing.first { $0.name == answer.name }
+            if let error = answer.error {
+                failureCount += 1
+                print("not created   \(answer.name): \(error.text)")
+            } else {
+                print("created       \(answer.name)  (\(topic?.partitionCount ?? 0) partitions, \(topic?.replicationFactor ?? 0) replicas)")
+            }
+        }
+        if failureCount > 0 { throw ExitCode(1) }
+        try self.check()
+    }
+
+    private func createTopics(_ missing: [NewTopic]) throws -> [TopicAnswer] {
+        do throws(KafkaError) {
+            return try self.admin.createTopics(missing, within: self.limit)
+        } catch where error.code == .unsupportedFeature {
+            throw CommandFailure(
+                "\(self.brokers) cannot create topics: \(error.text). Start 'mailboat embedded-kafka' with --topic for each: "
+                    + missing.map { "\($0.name):\($0.partitionCount)" }.joined(separator: " "))
+        } catch { throw CommandFailure("\(self.brokers) cannot be asked to create topics: \(error)") }
+    }
+
+    func check() throws {
+        let existing = try self.existing()
+        let present = Set(existing.map(\.name))
+        let names = self.plan.topics.map(\.name).filter { present.contains($0) }
+        var configurations: [String: [String: String]]?
+        var reasonUnknown: String?
+        do throws(KafkaError) {
+            configurations = try self.admin.topicConfigurations(names, within: self.limit)
+        } catch where error.code == .unsupportedFeature {
+            reasonUnknown = error.text
+        } catch { throw CommandFailure("\(self.brokers) cannot be asked for topic settings: \(error)") }
+        let findings = self.plan.check(existing: existing, configurations: configurations)
+        for line in TopicsTable.lines(findings, showsAll: self.showsAll || configurations == nil) { print(line) }
+        print(TopicsTable.summary(findings))
+        if let reasonUnknown {
+            print("Not checked: replication and settings. \(self.brokers) does not tell: \(reasonUnknown).")
+            print("Checked: that the topics exist, and their partition counts.")
+        }
+        if findings.contains(where: { $0.verdict == .wrong }) { throw ExitCode(1) }
+    }
+
+    private func existing() throws -> [TopicDescription] {
+        do throws(KafkaError) {
+            return try self.admin.describeTopics(self.plan.topics.map(\.name), within: self.limit)
+        } catch { throw CommandFailure("\(self.brokers) cannot be asked for its topics: \(error)") }
+    }
+}
