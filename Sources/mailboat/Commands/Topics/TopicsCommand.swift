@@ -44,7 +44,8 @@ struct TopicsCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Compare the topics with what a worker needs.",
             discussion: """
-                Prints a line for every setting that matters: what it is, what is expected, and why.
+                Prints the partition counts and every setting that is not as it should be: what it is, what is expected, and why. What the \
+                cluster does not tell is counted as not checked.
 
                 Exit status: 0 when all is well, 1 when a setting breaks a promise or the cluster cannot be asked, 64 when the command line is wrong.
 
@@ -84,7 +85,7 @@ struct TopicsOptions: ParsableArguments {
     @Option(help: ArgumentHelp("How long each request may take.", valueName: "seconds"))
     var timeout = 30
 
-    @Flag(help: "Print the settings that are right, too.")
+    @Flag(help: "Print every setting, also those that are right or could not be checked.")
     var all = false
 
     func validate() throws {

@@ -81,7 +81,7 @@ struct TopicsSession: Sendable {
             reasonUnknown = error.text
         } catch { throw CommandFailure("\(self.brokers) cannot be asked for topic settings: \(error)") }
         let findings = self.plan.check(existing: existing, configurations: configurations)
-        for line in TopicsTable.lines(findings, showsAll: self.showsAll || configurations == nil) { print(line) }
+        for line in TopicsTable.lines(findings, showsAll: self.showsAll) { print(line) }
         print(TopicsTable.summary(findings))
         if let reasonUnknown {
             print("Not checked: replication and settings. \(self.brokers) does not tell: \(reasonUnknown).")

@@ -2,9 +2,9 @@ import KafkaLog
 
 /// Findings as a table for a person.
 enum TopicsTable {
-    /// Header and one line for each finding, columns aligned. Settings that are right are left out unless asked for.
+    /// Header and one line for each finding, columns aligned. Unless asked for all: the partition counts, and what is not as it should be.
     static func lines(_ findings: [TopicFinding], showsAll: Bool) -> [String] {
-        let shown = findings.filter { showsAll || $0.verdict == .wrong || $0.verdict == .poor }
+        let shown = findings.filter { showsAll || $0.verdict == .wrong || $0.verdict == .poor || $0.setting == "partitions" }
         guard !shown.isEmpty else { return [] }
         let rows = [["", "TOPIC", "SETTING", "IS", "EXPECTED", "BECAUSE"]]
             + shown.map { [$0.verdict.rawValue, $0.topic, $0.setting, $0.value, $0.expected, $0.reason] }
