@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Runs the commands of the README's section "Three processes by hand", so that they stay true.
+
+A fenced block takes part when a comment stands above it:
+  <!-- walkthrough: run -->              runs in the shell of the walkthrough; must succeed
+  <!-- walkthrough: background PORT -->  is left running; the next block waits until PORT takes connections
+  <!-- walkthrough: until TEXT -->       is repeated until its output has TEXT ("A|B": either)
+Everything happens in a scratch directory; commands that need the sources are run in the project's.
+"""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+WAIT_SECONDS = 60
+
+
+def blocks(readme):
+    pattern = r"<!-- walkthrough: (\w+) ?(.*?) ?-->\n```sh\n(.*?)```"
+    return re.findall(pattern, readme, re.DOTALL)
+
+
+def wait_for_port(port, process):
+    deadline = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            sys.exit(f"walkthrough: the process that should listen on {port} has ended with {process.returncode}")
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+    sys.exit(f"walkthrough: nothing listens on port {port} after {WAIT_SECONDS} s")
+
+
+def run(script, directory, environment):
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script], cwd=directory, env=environment, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def main():
+    readme = open(os.path.join(PROJECT, "README.md"), encoding="utf-8").read()
+    binaries = subprocess.check_output(
+        ["swift", "build", "-c", "release", "--show-bin-path"], cwd=PROJECT, text=True).strip()
+    environment = dict(os.environ, PATH=binaries + os.pathsep + os.environ["PATH"])
+    running = []
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            for kind, argument, script in blocks(readme):
+                print("$ " + script.strip().replace("\n", "\n  "), flush=True)
+                if kind == "background":
+                    process = subprocess.Popen(
+                        ["bash", "-c", "exec " + script.replace("\\\n", " ").strip()], cwd=scratch, env=environment,
+                        stdin=subprocess.DEVNULL)
+                    running.append(process)
+                    wait_for_port(int(argument), process)
+                    continue
+                needs_sources = "make " in script
+                deadline = time.monotonic() + (WAIT_SECONDS if kind == "until" else 0)
+                while True:
+                    result = run(script, PROJECT if needs_sources else scratch, environment)
+                    wanted = argument.split("|") if kind == "until" else []
+                    done = result.returncode == 0 and (not wanted or any(text in result.stdout for text in wanted))
+                    if done or time.monotonic() >= deadline:
+                        break
+                    time.sleep(0.2)
+                print(result.stdout, end="", flush=True)
+                if not done:
+                    sys.exit(f"walkthrough: failed (status {result.returncode}, expected {argument or 'success'})")
+        finally:
+            for process in reversed(running):
+                process.send_signal(signal.SIGTERM)
+            for process in running:
+                try:
+                    process.wait(timeout=30)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+    for process in running:
+        if process.returncode not in (0, -signal.SIGTERM):
+            sys.exit(f"walkthrough: {process.args[-1]}: ended with {process.returncode}")
+    print("walkthrough: the README's commands work")
+
+
+if __name__ == "__main__":
+    main()
