@@ -49,9 +49,7 @@ now() { date +%s%N; }
 
 echo "bench: $activities activities, $partitions partitions, $(nproc) cores, $(uname -m)"
 
-topics=()
-for topic in events routed state outcomes dead-letters; do topics+=(--topic "liveactivity.$topic:$partitions"); done
-"$mailboat" embedded-kafka --port "$kafka_port" "${topics[@]}" >"$scratch/kafka.log" 2>&1 &
+"$mailboat" embedded-kafka --port "$kafka_port" --control $((base_port + 4)) --partitions "$partitions" >"$scratch/kafka.log" 2>&1 &
 pids+=($!) kafka=$!
 "$mailboat" apns-simulator --port "$apns_port" --control "$control_port" --generate-credentials "$scratch/apns" \
     >"$scratch/apns.log" 2>&1 &
