@@ -1,0 +1,40 @@
+import NIOCore
+import NIOPosix
+
+/// One HTTP/1.1 exchange over a plain socket, as text.
+enum TextExchange {
+    /// Status and body of the answer.
+    static func request(port: Int, _ method: String, _ path: String, body: String = "") async throws -> (
+        status: Int, body: String
+    ) {
+        let text =
+            "\(method) \(path) HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: \(body.utf8.count)\r\n\r\n\(body)"
+        let (channel, received) = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connect(host: "127.0.0.1", port: port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let collector = Collector(promise: channel.eventLoop.makePromise())
+                    try channel.pipeline.syncOperations.addHandler(collector)
+                    return (channel, collector.promise.futureResult)
+                }
+            }
+        try await channel.writeAndFlush(ByteBuffer(string: text)).get()
+        let answer = try await received.get()
+        let parts = answer.split(separator: "\r\n\r\n", maxSplits: 1, omittingEmptySubsequences: false)
+        let status = answer.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        return (status, parts.count == 2 ? String(parts[1]) : "")
+    }
+
+    private final class Collector: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        let promise: EventLoopPromise<String>
+        private var text = ""
+
+        init(promise: EventLoopPromise<String>) { self.promise = promise }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            self.text += String(buffer: self.unwrapInboundIn(data))
+        }
+
+        func channelInactive(context: ChannelHandlerContext) { self.promise.succeed(self.text) }
+    }
+}
