@@ -1,5 +1,6 @@
 public import KafkaLog
 public import Logging
+import NIOCore
 public import PushEngine
 public import PushModel
 
@@ -41,7 +42,10 @@ public struct WorkerConfiguration: Sendable {
         public init() {}
 
         public var consumerSettings: KafkaSettings { self.base.appending(self.common).appending(self.consumer) }
-        public var producerSettings: KafkaSettings { self.base.appending(self.common).appending(self.producer) }
+        public var producerSettings: KafkaSettings {
+            // Below the session timeout: what could not be written by then must not appear after a successor's records.
+            KafkaSettings([.init("message.timeout.ms", "30000")]).appending(self.base).appending(self.common).appending(self.producer)
+        }
         private var base: KafkaSettings {
             self.bootstrap.isEmpty ? KafkaSettings() : KafkaSettings(bootstrap: self.bootstrap)
         }
@@ -95,5 +99,5 @@ public struct WorkerConfiguration: Sendable {
     }
 
     /// The shards there will be.
-    func resolvedShardCount(coreCount: Int) -> Int { self.shardCount > 0 ? self.shardCount : max(1, coreCount) }
+    var resolvedShardCount: Int { self.shardCount > 0 ? self.shardCount : System.coreCount }
 }

@@ -1,42 +1,127 @@
 public import Logging
 public import ServiceLifecycle
+import Synchronization
 
 /// A worker in this process: joins the consumer group, carries events to APNs, stops within a bounded time.
 ///
 /// May be used from any thread or task. Start it once; or give it to a `ServiceGroup`, whose graceful shutdown drains it.
 public final class WorkerService: Service, Sendable {
     public let configuration: WorkerConfiguration
+    private let logger: Logger
+    private let metrics: PrometheusMetricsFactory?
+    private let hub: SnapshotHub
+    private let phase = Mutex(Phase.idle)
+    /// Gets an element when the worker cannot go on.
+    private let failures: AsyncStream<WorkerError>
+    private let failing: AsyncStream<WorkerError>.Continuation
 
+    private enum Phase {
+        case idle
+        case starting
+        case running(WorkerParts)
+        case stopping(Task<StopReport, Never>)
+    }
+
+    /// - Parameter metrics: served with the worker's own; bootstrap swift-metrics with it to see what libraries count.
     /// - Throws: `ConfigurationError` with every fault of the configuration.
-    public init(_ configuration: WorkerConfiguration, logger: Logger) throws(ConfigurationError) {
+    public init(
+        _ configuration: WorkerConfiguration, logger: Logger, metrics: PrometheusMetricsFactory? = nil
+    ) throws(ConfigurationError) {
         let faults = configuration.faults
         guard faults.isEmpty else { throw ConfigurationError(faults: faults) }
         self.configuration = configuration
+        self.logger = logger
+        self.metrics = metrics
+        self.hub = SnapshotHub(shardCount: configuration.resolvedShardCount)
+        (self.failures, self.failing) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
     }
 
-    /// Checks keys, topics and the admin port, then joins the group. Returns before partitions are assigned: wait for `isReady`.
-    /// - Throws: `WorkerError`, naming what cannot be.
-    public func start() async throws(WorkerError) {}
+    /// Checks keys, topics and the admin port, then joins the group. Returns before partitions are assigned: wait for `isReady`. While Kafka
+    /// cannot be reached it goes on trying.
+    /// - Throws: `WorkerError`, naming what cannot be; also when the task is cancelled.
+    public func start() async throws(WorkerError) {
+        let isFirst = self.phase.withLock { phase in
+            guard case .idle = phase else { return false }
+            phase = .starting
+            return true
+        }
+        guard isFirst else { throw WorkerError("the worker was started before") }
+        let parts: WorkerParts
+        do {
+            parts = try await WorkerParts.start(
+                self.configuration, hub: self.hub, metrics: self.metrics, logger: self.logger, fail: { [weak self] in self?.fail($0) })
+        } catch {
+            let failure = (error as? WorkerError) ?? WorkerError(error is CancellationError ? "stopped before it had started" : "\(error)")
+            self.phase.withLock { $0 = .stopping(Task { StopReport(isClean: true, detail: "") }) }
+            self.hub.end(failure)
+            throw failure
+        }
+        self.phase.withLock { $0 = .running(parts) }
+    }
 
     /// Starts, serves until graceful shutdown or a fatal error, drains.
-    public func run() async throws {}
+    /// - Throws: `WorkerError` when it could not start, could not go on, or could not finish everything in time.
+    public func run() async throws {
+        do {
+            try await cancelWhenGracefulShutdown { try await self.start() }
+        } catch {
+            // Told to stop before it had begun: that is no failure.
+            if Task.isCancelled || Task.isShuttingDownGracefully { return }
+            throw error
+        }
+        let failure = await withTaskCancellationOrGracefulShutdownHandler {
+            await self.failures.first { _ in true }
+        } onCancelOrGracefulShutdown: {
+            self.failing.finish()
+        }
+        let report = await self.stop()
+        if let failure { throw failure }
+        if !report.isClean { throw WorkerError("stopped, but not in good order: \(report.detail)") }
+    }
 
     /// Stops taking, finishes what is in flight, writes down the rest, commits, leaves the group: within `drain-timeout`. Idempotent.
     @discardableResult
-    public func stop() async -> StopReport { StopReport(isClean: true, detail: "") }
+    public func stop() async -> StopReport {
+        let task: Task<StopReport, Never>? = self.phase.withLock { phase in
+            switch phase {
+            case .idle, .starting: return nil
+            case .stopping(let task): return task
+            case .running(let parts):
+                // Not a child of the caller: a drain that has begun is finished.
+                let task = Task.detached { await parts.stop() }
+                phase = .stopping(task)
+                return task
+            }
+        }
+        guard let task else { return StopReport(isClean: true, detail: "") }
+        let report = await task.value
+        self.hub.end(WorkerError("the worker has stopped"))
+        return report
+    }
 
     /// How it stands, a fraction of a second old.
-    public func snapshot() -> WorkerSnapshot { WorkerSnapshot() }
+    public func snapshot() -> WorkerSnapshot { self.hub.snapshot }
 
-    /// Waits until the snapshot satisfies `condition`, looked at each time a shard or the group reports.
+    /// Waits until the snapshot satisfies `condition`, looked at each time a shard or the group reports (a shard reports at most each 50 ms).
     /// - Returns: the snapshot that satisfied it.
     /// - Throws: `CancellationError` when the task is cancelled; `WorkerError` when the worker ended before.
+    @discardableResult
     public func waitUntil(_ condition: @escaping @Sendable (WorkerSnapshot) -> Bool) async throws -> WorkerSnapshot {
-        self.snapshot()
+        try await self.hub.wait(until: condition)
     }
 
     /// The admin port; `nil` before the start, or when it is off.
-    public var adminPort: Int? { nil }
+    public var adminPort: Int? {
+        self.phase.withLock { phase in
+            if case .running(let parts) = phase { parts.admin?.port } else { nil }
+        }
+    }
+
+    private func fail(_ reason: String) {
+        let error = WorkerError(reason, isRetriable: true)
+        if case .enqueued = self.failing.yield(error) { self.logger.critical("the worker cannot go on", metadata: ["cause": "\(reason)"]) }
+        self.hub.end(error)
+    }
 }
 
 /// How a worker ended.

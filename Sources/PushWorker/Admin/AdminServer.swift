@@ -1,0 +1,77 @@
+import Hummingbird
+import Logging
+import NIOCore
+import Synchronization
+
+/// The admin port: `/healthz`, `/readyz`, `/metrics`. Plain HTTP without authentication, hence on loopback unless told otherwise.
+final class AdminServer: Sendable {
+    /// What is served; each is asked per request.
+    struct Pages: Sendable {
+        /// `nil`: healthy; otherwise what is not.
+        var unhealthy: @Sendable () -> String?
+        var readiness: @Sendable () -> Readiness
+        var metrics: @Sendable () -> String
+    }
+
+    let port: Int
+    private let task: Task<Void, any Error>
+
+    private init(port: Int, task: Task<Void, any Error>) {
+        self.port = port
+        self.task = task
+    }
+
+    /// Listens. Returns once requests are taken; throws when the address cannot be had.
+    static func start(host: String, port: Int, pages: Pages, logger: Logger) async throws -> AdminServer {
+        // Hummingbird's own lines are about each request and of no interest here.
+        var quiet = logger
+        quiet.logLevel = max(logger.logLevel, .warning)
+        let running = AsyncThrowingStream<Int, any Error>.makeStream()
+        let application = Application(
+            router: Self.router(pages),
+            configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: "mailboat"),
+            onServerRunning: { channel in running.continuation.yield(channel.localAddress?.port ?? port) },
+            logger: quiet)
+        let task = Task.detached {
+            do {
+                try await application.run()
+                running.continuation.finish()
+            } catch {
+                running.continuation.finish(throwing: error)
+                throw error
+            }
+        }
+        for try await bound in running.stream { return AdminServer(port: bound, task: task) }
+        throw CancellationError()
+    }
+
+    /// Closes the port.
+    func stop() async {
+        self.task.cancel()
+        // How it ended is of no interest any more.
+        _ = await self.task.result
+    }
+
+    private static func router(_ pages: Pages) -> Router<BasicRequestContext> {
+        let router = Router()
+        router.get("/healthz") { _, _ in
+            guard let text = pages.unhealthy() else { return Self.response(.ok, "text/plain; charset=utf-8", "ok\n") }
+            return Self.response(.serviceUnavailable, "text/plain; charset=utf-8", text + "\n")
+        }
+        router.get("/readyz") { _, _ in
+            let readiness = pages.readiness()
+            return Self.response(readiness.ready ? .ok : .serviceUnavailable, "application/json", readiness.json() + "\n")
+        }
+        router.get("/metrics") { _, _ in
+            Self.response(.ok, "text/plain; version=0.0.4; charset=utf-8", pages.metrics())
+        }
+        router.get("/") { _, _ in
+            Self.response(.ok, "text/plain; charset=utf-8", "mailboat\n/healthz  the loops turn\n/readyz   partitions are restored and nothing is wrong\n/metrics  for Prometheus\n")
+        }
+        return router
+    }
+
+    private static func response(_ status: HTTPResponse.Status, _ type: String, _ text: String) -> Response {
+        Response(status: status, headers: [.contentType: type], body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+    }
+}

@@ -1,0 +1,46 @@
+import Foundation
+
+/// What `/readyz` says, as JSON.
+struct Readiness: Codable, Equatable {
+    struct Halted: Codable, Equatable {
+        var partition: Int32
+        var reason: String
+    }
+    struct Restoring: Codable, Equatable {
+        var partition: Int32
+        var records: Int64
+        /// At most; compaction may have left fewer.
+        var of: Int64
+    }
+
+    var ready: Bool
+    var draining: Bool
+    var joined: Bool
+    /// Owned partitions by where they stand.
+    var partitions: [String: Int]
+    var restoring: [Restoring]
+    var halted: [Halted]
+    /// In plain words.
+    var errors: [String]
+
+    init(_ snapshot: WorkerSnapshot) {
+        self.ready = snapshot.isReady
+        self.draining = snapshot.isDraining
+        self.joined = snapshot.hasJoinedGroup
+        self.partitions = [:]
+        for partition in snapshot.partitions { self.partitions[partition.phase.rawValue, default: 0] += 1 }
+        self.restoring = snapshot.partitions.filter { $0.phase == .restoring }.map {
+            Restoring(partition: $0.number, records: $0.restoredRecords, of: $0.restoreRecordsMax)
+        }
+        self.halted = snapshot.partitions.filter { $0.phase == .halted }.map { Halted(partition: $0.number, reason: $0.reason) }
+        self.errors = snapshot.errors
+        if !snapshot.hasJoinedGroup { self.errors.append("the consumer group has not answered yet") }
+    }
+
+    func json() -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Encoding these types cannot fail; an empty object would still be JSON.
+        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+    }
+}

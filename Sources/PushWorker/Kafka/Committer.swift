@@ -1,0 +1,105 @@
+import KafkaLog
+import Logging
+import Synchronization
+
+/// What partitions had left to commit when they were released.
+struct ReleasedPositions: Sendable {
+    var positions: [TopicPartitionOffset]
+    var unfinished: [Int32]
+}
+
+/// Gathers the shards' commits and sends one batch at a time. Any thread.
+///
+/// A partition that leaves is taken out first, and what is on its way is waited for: no commit of a partition is issued or in flight once
+/// its unassign begins (contract §6).
+final class Committer: Sendable {
+    private struct State {
+        var waiting: [TopicPartition: Int64] = [:]
+        var inFlight: Set<TopicPartition> = []
+        /// Partition numbers that may be committed.
+        var owned: Set<Int32> = []
+        var idle: [CheckedContinuation<Void, Never>] = []
+        var send: (@Sendable ([TopicPartitionOffset], @escaping @Sendable (CommitResult) -> Void) -> Void)?
+        var commits: UInt64 = 0
+        var failures: UInt64 = 0
+    }
+
+    private let state = Mutex(State())
+    private let logger: Logger
+
+    init(logger: Logger) { self.logger = logger }
+
+    /// How commits are sent; set once, before anything is added.
+    func use(_ consumer: KafkaConsumer) {
+        self.state.withLock { state in
+            state.send = { positions, completion in consumer.commit(positions, completion: completion) }
+        }
+    }
+
+    var counts: (commits: UInt64, failures: UInt64) { self.state.withLock { ($0.commits, $0.failures) } }
+
+    func own(_ partitions: [Int32]) { self.state.withLock { $0.owned.formUnion(partitions) } }
+
+    /// Positions to be committed soon; the newest of a partition counts.
+    func add(_ positions: [TopicPartitionOffset]) {
+        self.state.withLock { state in
+            for position in positions where state.owned.contains(position.partition) { state.waiting[position.topicPartition] = position.offset }
+        }
+        self.sendNext()
+    }
+
+    /// Takes partitions out: what waited for them is returned, nothing of them is sent any more.
+    func take(_ partitions: [Int32]) -> [TopicPartitionOffset] {
+        self.state.withLock { state in
+            state.owned.subtract(partitions)
+            let taken = state.waiting.filter { partitions.contains($0.key.partition) }
+            for partition in taken.keys { state.waiting[partition] = nil }
+            return taken.map { TopicPartitionOffset(topic: $0.key.topic, partition: $0.key.partition, offset: $0.value) }
+        }
+    }
+
+    /// Waits until the batch on its way, if any, is answered.
+    func settle() async {
+        await withCheckedContinuation { continuation in
+            let isIdle = self.state.withLock { state in
+                if !state.inFlight.isEmpty { state.idle.append(continuation) }
+                return state.inFlight.isEmpty
+            }
+            if isIdle { continuation.resume() }
+        }
+    }
+
+    private func sendNext() {
+        let batch = self.state.withLock { state -> (positions: [TopicPartitionOffset], send: (@Sendable ([TopicPartitionOffset], @escaping @Sendable (CommitResult) -> Void) -> Void))? in
+            guard state.inFlight.isEmpty, !state.waiting.isEmpty, let send = state.send else { return nil }
+            let positions = state.waiting.map { TopicPartitionOffset(topic: $0.key.topic, partition: $0.key.partition, offset: $0.value) }
+            state.inFlight = Set(state.waiting.keys)
+            state.waiting = [:]
+            return (positions, send)
+        }
+        guard let batch else { return }
+        batch.send(batch.positions) { result in self.answered(result) }
+    }
+
+    private func answered(_ result: CommitResult) {
+        let idle = self.state.withLock { state in
+            state.inFlight = []
+            if result.isSuccess { state.commits += 1 } else { state.failures += 1 }
+            for refusal in result.refused where refusal.error.isRetriable && state.owned.contains(refusal.position.partition) {
+                // A newer position may have come meanwhile.
+                let partition = refusal.position.topicPartition
+                state.waiting[partition] = max(state.waiting[partition] ?? refusal.position.offset, refusal.position.offset)
+            }
+            let idle = state.idle
+            state.idle = []
+            return idle
+        }
+        if let refusal = result.refused.first {
+            self.logger.warning(
+                "a commit was refused", metadata: ["partitions": "\(result.refused.count)", "first": "\(refusal.position)", "cause": "\(refusal.error)"])
+        }
+        for continuation in idle { continuation.resume() }
+        // What was refused goes with the next batch, not at once: the cause is seldom gone in a moment.
+        if result.isSuccess { self.sendNext() }
+    }
+}

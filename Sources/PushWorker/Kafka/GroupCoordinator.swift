@@ -1,0 +1,221 @@
+import KafkaLog
+import Logging
+import PushEngine
+import Synchronization
+
+/// Carries out what the consumer group decides: which shard gets which partition, from where, and how partitions leave. Events are handled
+/// one after the other, in the order Kafka's control thread reported them.
+final class GroupCoordinator: Sendable {
+    private let configuration: WorkerConfiguration
+    private let consumer: KafkaConsumer
+    private let shards: [ShardHandle]
+    private let committer: Committer
+    private let hub: SnapshotHub
+    private let logger: Logger
+    private let fail: @Sendable (String) -> Void
+    private let events: AsyncStream<ConsumerEvent>
+    private let incoming: AsyncStream<ConsumerEvent>.Continuation
+    /// The worker stops: answers from APNs may be awaited longer, and assignments are not worth a try.
+    private let isStopping = Mutex(false)
+
+    /// How long positions are asked for before the worker gives up and ends, to be started again.
+    private static let positionsDurationMax: Duration = .seconds(100)
+    /// How long Kafka may take to acknowledge what a leaving partition wrote down, on top of the quiet wait.
+    private static let writeMillis: Int64 = 3_000
+    private static let commitDurationMax: Duration = .seconds(3)
+
+    init(
+        configuration: WorkerConfiguration, consumer: KafkaConsumer, shards: [ShardHandle], committer: Committer, hub: SnapshotHub,
+        logger: Logger, fail: @escaping @Sendable (String) -> Void
+    ) {
+        self.configuration = configuration
+        self.consumer = consumer
+        self.shards = shards
+        self.committer = committer
+        self.hub = hub
+        self.logger = logger
+        self.fail = fail
+        (self.events, self.incoming) = AsyncStream.makeStream()
+    }
+
+    /// Joins the group. Events wait until `run` handles them.
+    func start() throws(KafkaError) {
+        try self.consumer.start { [incoming] event in incoming.yield(event) }
+    }
+
+    /// Handles events until `finish`.
+    func run() async {
+        for await event in self.events {
+            switch event {
+            case .assigned(let assignment): await self.assigned(assignment)
+            case .revoked(let revocation): await self.revoked(revocation)
+            case .rebalanceOverdue(let partitions, let isAssignment): await self.overdue(partitions, isAssignment: isAssignment)
+            case .failed(let error): self.failed(error)
+            case .statistics: break
+            }
+        }
+    }
+
+    /// From here on partitions leave for good: they may take what the drain allows.
+    func beginStopping() { self.isStopping.withLock { $0 = true } }
+    func finish() { self.incoming.finish() }
+
+    private func shard(of partition: Int32) -> Int { Int(partition) % self.shards.count }
+
+    // MARK: Assignment
+
+    private func assigned(_ assignment: PartitionAssignment) async {
+        self.hub.updateGroup { report in
+            report.hasJoined = true
+            report.rebalances += 1
+        }
+        self.logger.info("partitions assigned", metadata: ["partitions": "\(Self.list(assignment.partitions))"])
+        guard !assignment.partitions.isEmpty else {
+            assignment.complete { _ in nil }
+            return
+        }
+        guard let positions = await self.positions(of: assignment) else { return }
+        var starts: [TopicPartition: Int64] = [:]
+        var grants: [Int: [PartitionGrant]] = [:]
+        var toCommit: [TopicPartitionOffset] = []
+        for number in assignment.partitions {
+            let mine = assignment.topics.compactMap { topic in positions[TopicPartition(topic: topic, partition: number)] }
+            let start = StartPositions(partition: number, positions: mine, startFrom: self.configuration.startFrom)
+            for position in start.starts {
+                starts[TopicPartition(topic: assignment.topics[Int(position.topic)], partition: number)] = position.nextOffset
+            }
+            toCommit += start.toCommit.map {
+                TopicPartitionOffset(topic: assignment.topics[Int($0.topic)], partition: number, offset: $0.nextOffset)
+            }
+            let readers = assignment.topics.indices.compactMap { assignment.reader(topicIndex: $0, partition: number) }
+            grants[self.shard(of: number), default: []].append(
+                PartitionGrant(
+                    number: number, readers: readers, starts: start.starts, logEnds: start.logEnds,
+                    haltReason: readers.count == assignment.topics.count ? start.haltReason : "a queue of the partition is missing"))
+        }
+        self.committer.own(assignment.partitions)
+        guard assignment.complete({ starts[$0].map { .offset($0) } }) else {
+            // Taken away meanwhile, which its own event tells; or started elsewhere, which the readers notice.
+            return
+        }
+        self.committer.add(toCommit)
+        for (shard, granted) in grants { self.shards[shard].assign(granted) }
+    }
+
+    /// Where the group is and where the logs end, asked until Kafka answers; `nil`: not worth it any more.
+    private func positions(of assignment: PartitionAssignment) async -> [TopicPartition: PartitionPositions]? {
+        let deadline = ContinuousClock.now + Self.positionsDurationMax
+        let (consumer, wanted) = (self.consumer, assignment.topicPartitions)
+        while true {
+            let answer = await NamedThread.run("kafka-positions") { () -> Result<[PartitionPositions], KafkaError> in
+                do throws(KafkaError) {
+                    return .success(try consumer.positions(of: wanted, within: .seconds(5)))
+                } catch {
+                    return .failure(error)
+                }
+            }
+            switch answer {
+            case .success(let positions):
+                self.hub.updateGroup { $0.errors["positions"] = nil }
+                return Dictionary(positions.map { ($0.topicPartition, $0) }) { first, _ in first }
+            case .failure(let error):
+                guard !self.isStopping.withLock({ $0 }) else { return nil }
+                self.logger.warning("positions cannot be read; asking again", metadata: ["cause": "\(error)"])
+                self.hub.updateGroup { $0.errors["positions"] = "where the group stands cannot be read: \(error)" }
+                guard ContinuousClock.now < deadline, !error.isFatal else {
+                    self.fail("where the group stands cannot be read: \(error)")
+                    return nil
+                }
+            }
+            // The broker that has just failed to answer gets a moment.
+            try? await Task.sleep(for: .milliseconds(200))
+        }
+    }
+
+    // MARK: Leaving
+
+    private func revoked(_ revocation: PartitionRevocation) async {
+        self.hub.updateGroup { $0.rebalances += 1 }
+        self.logger.info(
+            revocation.isLost ? "partitions lost" : "partitions revoked", metadata: ["partitions": "\(Self.list(revocation.partitions))"])
+        if !revocation.isLost { await self.release(revocation) }
+        _ = self.committer.take(revocation.partitions)
+        await self.forget(revocation.partitions)
+        if !revocation.complete() {
+            self.logger.warning("partitions were given up late", metadata: ["partitions": "\(Self.list(revocation.partitions))"])
+        }
+    }
+
+    private func release(_ revocation: PartitionRevocation) async {
+        let left = Self.millis(revocation.deadline - .now)
+        let isStopping = self.isStopping.withLock { $0 }
+        // While others wait for this member only a moment is right; a worker that stops holds up nobody for longer than its drain.
+        let quiet = max(0, min(isStopping ? left - Self.writeMillis : self.configuration.quietWaitMillis, left / 2))
+        let limit = max(0, min(quiet + Self.writeMillis, left - 500))
+        var positions: [TopicPartitionOffset] = []
+        var unfinished: [Int32] = []
+        await withTaskGroup(of: ReleasedPositions?.self) { group in
+            for (number, shard) in self.shards.enumerated() {
+                let mine = revocation.partitions.filter { self.shard(of: $0) == number }
+                guard !mine.isEmpty else { continue }
+                group.addTask { try? await shard.release(mine, quietMillis: quiet, limitMillis: limit) }
+            }
+            for await released in group {
+                positions += released?.positions ?? []
+                unfinished += released?.unfinished ?? []
+            }
+        }
+        if !unfinished.isEmpty {
+            self.logger.warning(
+                "partitions left before Kafka had acknowledged everything; the next owner repeats what is not committed",
+                metadata: ["partitions": "\(Self.list(unfinished))"])
+        }
+        // The released positions are newer than those that waited.
+        var newest: [TopicPartition: Int64] = [:]
+        for position in self.committer.take(revocation.partitions) + positions { newest[position.topicPartition] = position.offset }
+        await self.committer.settle()
+        guard !newest.isEmpty else { return }
+        let wanted = newest.map { TopicPartitionOffset(topic: $0.key.topic, partition: $0.key.partition, offset: $0.value) }
+        let consumer = self.consumer
+        let result = await NamedThread.run("kafka-commit") { consumer.commitSync(wanted, within: Self.commitDurationMax) }
+        if let refusal = result.refused.first {
+            self.logger.warning(
+                "the last commit of partitions was refused; the next owner repeats",
+                metadata: ["partitions": "\(result.refused.count)", "first": "\(refusal.position)", "cause": "\(refusal.error)"])
+        }
+    }
+
+    private func forget(_ partitions: [Int32]) async {
+        for (number, shard) in self.shards.enumerated() {
+            let mine = partitions.filter { self.shard(of: $0) == number }
+            guard !mine.isEmpty else { continue }
+            // Fails only when the loop has ended, and then there is nothing to forget.
+            try? await shard.forget(mine)
+        }
+    }
+
+    private func overdue(_ partitions: [Int32], isAssignment: Bool) async {
+        self.logger.error(
+            isAssignment ? "an assignment took too long" : "a revocation took too long", metadata: ["partitions": "\(Self.list(partitions))"])
+        guard !isAssignment else { return }
+        _ = self.committer.take(partitions)
+        await self.forget(partitions)
+    }
+
+    // MARK: Errors
+
+    private func failed(_ error: KafkaError) {
+        if error.isFatal {
+            self.fail("the Kafka consumer has ended: \(error)")
+        } else {
+            self.logger.warning("Kafka", metadata: ["cause": "\(error)"])
+            self.hub.updateGroup { $0.errors["kafka"] = "Kafka: \(error)" }
+        }
+    }
+
+    private static func list(_ partitions: [Int32]) -> String { partitions.map { "\($0)" }.joined(separator: ",") }
+
+    private static func millis(_ duration: Duration) -> Int64 {
+        duration.components.seconds * 1_000 + duration.components.attoseconds / 1_000_000_000_000_000
+    }
+}

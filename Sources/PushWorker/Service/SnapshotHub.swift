@@ -1,0 +1,166 @@
+import KafkaLog
+import PushEngine
+import Synchronization
+
+/// Where shards and group put their reports, and where everybody else reads them. Written a few times a second; any thread.
+final class SnapshotHub: Sendable {
+    private struct State {
+        var shards: [ShardReport]
+        var group = GroupReport()
+        var waiters: [UInt64: Waiter] = [:]
+        var lastWaiter: UInt64 = 0
+        var end: WorkerError?
+    }
+
+    private struct Waiter {
+        var condition: @Sendable (WorkerSnapshot) -> Bool
+        var continuation: CheckedContinuation<WorkerSnapshot, any Error>
+    }
+
+    private let state: Mutex<State>
+
+    init(shardCount: Int) { self.state = Mutex(State(shards: Array(repeating: ShardReport(), count: shardCount))) }
+
+    func publish(_ report: ShardReport, shard: Int) { self.change { $0.shards[shard] = report } }
+
+    func updateGroup(_ change: (inout GroupReport) -> Void) { self.change { change(&$0.group) } }
+
+    /// The worker has ended; whoever waits is told why.
+    func end(_ error: WorkerError) { self.change { $0.end = error } }
+
+    var snapshot: WorkerSnapshot { self.state.withLock { Self.sum($0) } }
+    var group: GroupReport { self.state.withLock { $0.group } }
+    /// Watermarks of all shards.
+    var watermarks: [CommitPosition] { self.state.withLock { $0.shards.flatMap(\.watermarks) } }
+
+    /// From the watermark to the log's end as last asked for.
+    func lags(inputTopics: [String]) -> [WorkerMetrics.Lag] {
+        let (watermarks, ends) = self.state.withLock { ($0.shards.flatMap(\.watermarks), $0.group.logEnds) }
+        return watermarks.compactMap { watermark in
+            guard let end = ends.first(where: { $0.topic == watermark.topic && $0.partition == watermark.partition }) else { return nil }
+            return WorkerMetrics.Lag(
+                topic: inputTopics[Int(watermark.topic)], partition: watermark.partition, records: max(0, end.nextOffset - watermark.nextOffset))
+        }
+    }
+
+    private func change(_ change: (inout State) -> Void) {
+        var ready: [(Waiter, Result<WorkerSnapshot, any Error>)] = []
+        self.state.withLock { state in
+            change(&state)
+            guard !state.waiters.isEmpty else { return }
+            let snapshot = Self.sum(state)
+            for (id, waiter) in state.waiters {
+                if waiter.condition(snapshot) {
+                    ready.append((waiter, .success(snapshot)))
+                } else if let end = state.end {
+                    ready.append((waiter, .failure(end)))
+                } else {
+                    continue
+                }
+                state.waiters[id] = nil
+            }
+        }
+        for (waiter, result) in ready { waiter.continuation.resume(with: result) }
+    }
+
+    func wait(until condition: @escaping @Sendable (WorkerSnapshot) -> Bool) async throws -> WorkerSnapshot {
+        let id = self.state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let result: Result<WorkerSnapshot, any Error>? = self.state.withLock { state in
+                    let snapshot = Self.sum(state)
+                    if condition(snapshot) { return .success(snapshot) }
+                    if Task.isCancelled { return .failure(CancellationError()) }
+                    if let end = state.end { return .failure(end) }
+                    state.waiters[id] = Waiter(condition: condition, continuation: continuation)
+                    return nil
+                }
+                if let result { continuation.resume(with: result) }
+            }
+        } onCancel: {
+            let waiter = self.state.withLock { $0.waiters.removeValue(forKey: id) }
+            waiter?.continuation.resume(throwing: CancellationError())
+        }
+    }
+
+    private static func sum(_ state: State) -> WorkerSnapshot {
+        var snapshot = WorkerSnapshot()
+        snapshot.shardCount = state.shards.count
+        for shard in state.shards {
+            snapshot.engine.add(shard.engine)
+            snapshot.routes += shard.routes
+            snapshot.partitions += shard.partitions
+            snapshot.recordToAccepted.add(shard.recordToAccepted)
+            snapshot.takenToAccepted.add(shard.takenToAccepted)
+            snapshot.kafka.add(shard.kafka)
+            snapshot.errors += shard.errors
+        }
+        snapshot.partitions.sort { $0.number < $1.number }
+        snapshot.hasJoinedGroup = state.group.hasJoined
+        snapshot.isDraining = state.group.isDraining
+        snapshot.errors += state.group.errors.values.sorted()
+        if let end = state.end { snapshot.errors.append(end.description) }
+        snapshot.kafka.rebalances = state.group.rebalances
+        snapshot.kafka.commits = state.group.commits
+        snapshot.kafka.commitsFailed = state.group.commitsFailed
+        return snapshot
+    }
+}
+
+/// What concerns the worker as a member of its group.
+struct GroupReport: Sendable {
+    var hasJoined = false
+    var isDraining = false
+    var rebalances: UInt64 = 0
+    var commits: UInt64 = 0
+    var commitsFailed: UInt64 = 0
+    /// By what they concern, so that a recovery can clear them.
+    var errors: [String: String] = [:]
+    /// Log ends by input topic index and partition, when they were last asked for.
+    var logEnds: [CommitPosition] = []
+}
+
+extension KafkaCounters {
+    mutating func add(_ other: KafkaCounters) {
+        self.recordsProduced += other.recordsProduced
+        self.deliveriesFailed += other.deliveriesFailed
+        self.retriesWaiting += other.retriesWaiting
+        self.queueFull += other.queueFull
+        self.commits += other.commits
+        self.commitsFailed += other.commitsFailed
+        self.rebalances += other.rebalances
+        self.restoredRecords += other.restoredRecords
+    }
+}
+
+extension EngineCounters {
+    /// Each count and gauge, summed; shards share nothing, so sums mean what the parts mean.
+    mutating func add(_ other: EngineCounters) {
+        self.consumed += other.consumed
+        self.restored += other.restored
+        self.forwarded += other.forwarded
+        self.handedOver += other.handedOver
+        for index in self.outcomes.indices { self.outcomes[index] += other.outcomes[index] }
+        self.pending += other.pending
+        self.pushesSent += other.pushesSent
+        self.pushesAccepted += other.pushesAccepted
+        self.pushesHighPriority += other.pushesHighPriority
+        self.pushesDowngraded += other.pushesDowngraded
+        self.pushesRefused += other.pushesRefused
+        self.pushesNotProcessed += other.pushesNotProcessed
+        self.pushesUnknown += other.pushesUnknown
+        self.eventsMerged += other.eventsMerged
+        self.tokensDead += other.tokensDead
+        self.tokenRemovalsStopped += other.tokenRemovalsStopped
+        self.stateRecords += other.stateRecords
+        self.deadLetters += other.deadLetters
+        self.misplaced += other.misplaced
+        self.activities += other.activities
+        self.activitiesPending += other.activitiesPending
+        self.inFlight += other.inFlight
+        self.unacknowledged += other.unacknowledged
+    }
+}

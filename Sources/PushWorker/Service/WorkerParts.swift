@@ -1,0 +1,219 @@
+import KafkaLog
+import Logging
+import NIOCore
+import NIOPosix
+import PushEngine
+import PushTransport
+
+/// What a running worker consists of, put together in one place and taken apart in one place.
+final class WorkerParts: Sendable {
+    let admin: AdminServer?
+    private let configuration: WorkerConfiguration
+    private let hub: SnapshotHub
+    private let logger: Logger
+    private let group: MultiThreadedEventLoopGroup
+    private let tokens: ProviderTokenStore
+    private let consumer: KafkaConsumer
+    private let coordinator: GroupCoordinator
+    private let shards: [ShardHandle]
+    private let pulses: [RepeatedTask]
+    private let tasks: [Task<Void, Never>]
+
+    private init(
+        admin: AdminServer?, configuration: WorkerConfiguration, hub: SnapshotHub, logger: Logger, group: MultiThreadedEventLoopGroup,
+        tokens: ProviderTokenStore, consumer: KafkaConsumer, coordinator: GroupCoordinator, shards: [ShardHandle], pulses: [RepeatedTask],
+        tasks: [Task<Void, Never>]
+    ) {
+        self.admin = admin
+        self.configuration = configuration
+        self.hub = hub
+        self.logger = logger
+        self.group = group
+        self.tokens = tokens
+        self.consumer = consumer
+        self.coordinator = coordinator
+        self.shards = shards
+        self.pulses = pulses
+        self.tasks = tasks
+    }
+
+    // MARK: Starting
+
+    /// - Throws: `WorkerError`, or `CancellationError`. What was begun is ended again.
+    static func start(
+        _ configuration: WorkerConfiguration, hub: SnapshotHub, metrics: PrometheusMetricsFactory?, logger: Logger,
+        fail: @escaping @Sendable (String) -> Void
+    ) async throws -> WorkerParts {
+        let plan = WorkerPlan(configuration)
+        let tokens: ProviderTokenStore
+        do {
+            tokens = try ProviderTokenStore(keys: plan.keys, logger: logger)
+        } catch {
+            throw WorkerError("\(error)")
+        }
+        let count = configuration.resolvedShardCount
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: count)
+        let loops = Array(group.makeIterator())
+        let beats = loops.map { loop in
+            let pulse = LoopPulse()
+            return (pulse: pulse, task: pulse.start(on: loop))
+        }
+        var admin: AdminServer?
+        do {
+            admin = try await Self.startAdmin(
+                configuration, hub: hub, tokens: tokens, pulses: beats.map(\.pulse), inputTopics: plan.inputTopics, keys: plan.keys,
+                metrics: metrics, logger: logger)
+            return try await Self.join(
+                configuration, plan: plan, hub: hub, admin: admin, tokens: tokens, group: group, loops: loops, pulses: beats.map(\.task),
+                logger: logger, fail: fail)
+        } catch {
+            await admin?.stop()
+            tokens.stop()
+            for beat in beats { beat.task.cancel() }
+            try? await group.shutdownGracefully()
+            throw error
+        }
+    }
+
+    private static func startAdmin(
+        _ configuration: WorkerConfiguration, hub: SnapshotHub, tokens: ProviderTokenStore, pulses: [LoopPulse], inputTopics: [String],
+        keys: [ProviderKey], metrics: PrometheusMetricsFactory?, logger: Logger
+    ) async throws -> AdminServer? {
+        guard configuration.admin.isEnabled else { return nil }
+        let stallMillis = configuration.stallLimitMillis
+        let pages = AdminServer.Pages(
+            unhealthy: {
+                let stalled = pulses.enumerated().filter { $0.element.millisSinceLast > stallMillis }
+                return stalled.isEmpty
+                    ? nil : stalled.map { "shard \($0.offset) has not turned for \($0.element.millisSinceLast) ms" }.joined(separator: "\n")
+            },
+            readiness: { Readiness(hub.snapshot) },
+            metrics: {
+                let snapshot = hub.snapshot
+                let nowSeconds = ShardClock.now().wallSeconds
+                let surroundings = WorkerMetrics.Surroundings(
+                    tokenAges: keys.enumerated().map { ($0.element.keyID, nowSeconds - tokens.current(key: $0.offset).issuedAtSeconds) },
+                    lags: hub.lags(inputTopics: inputTopics), isReady: snapshot.isReady)
+                return WorkerMetrics.text(snapshot, surroundings) + (metrics?.text() ?? "")
+            })
+        do {
+            let admin = try await AdminServer.start(
+                host: configuration.admin.host, port: configuration.admin.port, pages: pages, logger: logger)
+            logger.info("admin port listens", metadata: ["address": "\(configuration.admin.host):\(admin.port)"])
+            return admin
+        } catch {
+            throw WorkerError("admin.host and admin.port: \(configuration.admin.host):\(configuration.admin.port) cannot be listened on: \(error)")
+        }
+    }
+
+    private static func join(
+        _ configuration: WorkerConfiguration, plan: WorkerPlan, hub: SnapshotHub, admin: AdminServer?, tokens: ProviderTokenStore,
+        group: MultiThreadedEventLoopGroup, loops: [any EventLoop], pulses: [RepeatedTask], logger: Logger,
+        fail: @escaping @Sendable (String) -> Void
+    ) async throws -> WorkerParts {
+        let partitionCount = try await Self.checkTopics(configuration, hub: hub, logger: logger)
+        let kafkaLog = KafkaLogBridge.handler(logger)
+        do {
+            let committer = Committer(logger: logger)
+            let shared = ShardShared(
+                configuration: configuration, logReader: try KafkaLogReader(configuration.kafka.consumerSettings, log: kafkaLog),
+                committer: committer, hub: hub, logger: logger, fail: fail)
+            var options = ConsumerConfiguration(
+                settings: configuration.kafka.consumerSettings, groupID: configuration.kafka.groupID,
+                groupInstanceID: configuration.kafka.groupInstanceID, driverTopic: configuration.topics.events[0],
+                ridingTopics: Array(configuration.topics.events.dropFirst()) + [configuration.topics.routed], log: kafkaLog)
+            options.revocationDurationMax = max(.seconds(10), .milliseconds(configuration.drainTimeoutMillis))
+            options.assignmentDurationMax = .seconds(120)
+            let consumer = try KafkaConsumer(options)
+            committer.use(consumer)
+            var shards: [ShardHandle] = []
+            for (number, loop) in loops.enumerated() {
+                shards.append(
+                    try await Self.startShard(
+                        number, loop, plan: plan, partitionCount: partitionCount, shared: shared, tokens: tokens, kafkaLog: kafkaLog, fail: fail))
+            }
+            tokens.start(on: loops[0])
+            let coordinator = GroupCoordinator(
+                configuration: configuration, consumer: consumer, shards: shards, committer: committer, hub: hub, logger: logger, fail: fail)
+            try coordinator.start()
+            let lagWatch = LagWatch(consumer: consumer, hub: hub, committer: committer, inputTopics: plan.inputTopics)
+            return WorkerParts(
+                admin: admin, configuration: configuration, hub: hub, logger: logger, group: group, tokens: tokens, consumer: consumer,
+                coordinator: coordinator, shards: shards, pulses: pulses,
+                tasks: [Task.detached { await coordinator.run() }, Task.detached { await lagWatch.run() }])
+        } catch {
+            throw WorkerError("\(error)")
+        }
+    }
+
+    private static func checkTopics(_ configuration: WorkerConfiguration, hub: SnapshotHub, logger: Logger) async throws -> Int32 {
+        let verdict: TopicCheck.Verdict
+        do {
+            verdict = try await TopicCheck.ask(configuration, log: KafkaLogBridge.handler(logger)) { error in
+                logger.warning("Kafka cannot be asked for its topics; trying again", metadata: ["cause": "\(error)"])
+                hub.updateGroup { $0.errors["topics"] = "Kafka cannot be reached: \(error)" }
+            }
+        } catch let error as KafkaError {
+            throw WorkerError("Kafka: \(error)")
+        }
+        hub.updateGroup { $0.errors["topics"] = nil }
+        switch verdict {
+        case .agreed(let partitionCount): return partitionCount
+        case .faults(let faults): throw WorkerError("Kafka's topics: " + faults.joined(separator: "; "))
+        }
+    }
+
+    private static func startShard(
+        _ number: Int, _ loop: any EventLoop, plan: WorkerPlan, partitionCount: Int32, shared: ShardShared, tokens: ProviderTokenStore,
+        kafkaLog: @escaping KafkaLogHandler, fail: @escaping @Sendable (String) -> Void
+    ) async throws -> ShardHandle {
+        try await loop.submit {
+            let waker = ShardWaker(eventLoop: loop)
+            let logger = shared.logger
+            let producer = try KafkaProducer(
+                ProducerConfiguration(settings: shared.configuration.kafka.producerSettings, log: kafkaLog),
+                onDeliveries: { waker.wake() },
+                onError: { error in
+                    if error.isFatal {
+                        fail("the Kafka producer of shard \(number) has ended: \(error)")
+                    } else {
+                        logger.warning("Kafka producer", metadata: ["shard": "\(number)", "cause": "\(error)"])
+                    }
+                })
+            let runner = try ShardRunner(
+                number: number, eventLoop: loop, plan: plan, partitionCount: partitionCount, shared: shared, producer: producer,
+                providerTokens: tokens, randomSeed: UInt64.random(in: .min ... .max))
+            waker.attach(runner)
+            runner.start(waker: waker)
+            return ShardHandle(runner)
+        }.get()
+    }
+
+    // MARK: Stopping
+
+    /// Within the drain timeout: stop taking, finish what is in flight, write down the rest, commit, leave the group.
+    func stop() async -> StopReport {
+        self.logger.info("stopping", metadata: ["limit": "\(DurationText.format(millis: self.configuration.drainTimeoutMillis))"])
+        self.hub.updateGroup { $0.isDraining = true }
+        self.coordinator.beginStopping()
+        for shard in self.shards { shard.stopReading() }
+        var faults: [String] = []
+        if !(await self.consumer.close(within: .milliseconds(self.configuration.drainTimeoutMillis))) {
+            faults.append("the consumer group was not left within drain-timeout; it notices by itself when the session ends")
+        }
+        self.coordinator.finish()
+        for task in self.tasks { task.cancel() }
+        for task in self.tasks { await task.value }
+        for shard in self.shards {
+            // Fails only when the loop has ended.
+            try? await shard.close()
+        }
+        self.tokens.stop()
+        for pulse in self.pulses { pulse.cancel() }
+        await self.admin?.stop()
+        try? await self.group.shutdownGracefully()
+        if self.hub.snapshot.partitions.contains(where: { $0.phase == .running }) { faults.append("partitions were still held") }
+        self.logger.info("stopped", metadata: faults.isEmpty ? [:] : ["faults": "\(faults.joined(separator: "; "))"])
+        return StopReport(isClean: faults.isEmpty, detail: faults.joined(separator: "; "))
+    }
+}

@@ -1,0 +1,194 @@
+import KafkaLog
+import PushEngine
+
+/// The way of a shard's records to Kafka: takes the engine's batches in order, keeps what there is no room for, produces again what failed.
+/// Confined to the shard's loop.
+struct Outbox: ~Copyable {
+    let producer: KafkaProducer
+    /// By `EngineRecord.Topic.rawValue`.
+    private let topics: [KafkaTopic]
+    private var batch = RecordBatch()
+    /// The next record of `batch` to be produced.
+    private var next = 0
+    private var headers = KafkaHeaders()
+    private(set) var retries = RetryQueue()
+    /// The producer's queue is full: back-pressure.
+    private(set) var isBlocked = false
+    private(set) var counters = KafkaCounters()
+    /// What the last failure was, until something is delivered.
+    private(set) var failure: KafkaError?
+
+    init(producer: KafkaProducer, topics names: WorkerConfiguration.Topics) throws(KafkaError) {
+        self.producer = producer
+        self.topics = [
+            try producer.topic(names.state), try producer.topic(names.outcomes), try producer.topic(names.deadLetters),
+            try producer.topic(names.routed),
+        ]
+    }
+
+    /// When `advance` has something to do, steady; `nil`: nothing waits for a time.
+    var dueMillis: Int64? { self.isBlocked ? nil : self.retries.dueMillis }
+
+    /// Nothing of the engine's is kept back here.
+    var isEmpty: Bool { self.next >= self.batch.records.count && self.retries.isEmpty }
+
+    /// Takes over what the engine wants written and hands as much to librdkafka as it has room for.
+    mutating func take(from engine: inout ShardEngine, nowMillis: Int64) {
+        self.produce(nowMillis: nowMillis)
+        guard !self.isBlocked, !engine.batch.isEmpty else { return }
+        swap(&self.batch, &engine.batch)
+        self.next = 0
+        self.produce(nowMillis: nowMillis)
+    }
+
+    /// Tries again what is due.
+    mutating func advance(nowMillis: Int64) {
+        guard !self.isBlocked else { return }
+        let due = self.retries.takeDue(nowMillis: nowMillis)
+        for (index, entry) in due.enumerated() {
+            switch self.produce(entry) {
+            case .queued: self.counters.recordsProduced += 1
+            case .queueFull:
+                self.block()
+                self.retries.putBack(Array(due[index...]), nowMillis: nowMillis)
+                return
+            case .failed(let error): self.noteFailure(entry, error, nowMillis: nowMillis)
+            }
+        }
+    }
+
+    /// Tells the engine what Kafka acknowledged. Returns how many deliveries there were.
+    mutating func drain(into engine: inout ShardEngine, max: Int, now: EngineTime) -> Int {
+        let topics = self.topics
+        var retries = RetryQueue()
+        swap(&retries, &self.retries)
+        var failure = self.failure
+        var failedCount: UInt64 = 0
+        let count = self.producer.drainDeliveries(max: max) { delivery in
+            if delivery.isSuccess {
+                failure = nil
+                engine.acknowledged(delivery.opaque, offset: delivery.offset, now: now)
+                guard !retries.isEmpty else { return retries.succeeded() }
+                if delivery.topic == topics[Int(EngineRecord.Topic.state.rawValue)].name {
+                    for superseded in retries.takeSuperseded(partition: delivery.partition, key: delivery.key) {
+                        engine.acknowledged(superseded, offset: delivery.offset, now: now)
+                    }
+                }
+            } else {
+                failedCount += 1
+                failure = delivery.error
+                if let entry = Self.entry(of: delivery, topics: topics) { retries.failed(entry, nowMillis: now.steadyMillis) }
+            }
+        }
+        swap(&retries, &self.retries)
+        self.failure = failure
+        self.counters.deliveriesFailed += failedCount
+        self.counters.retriesWaiting = self.retries.entries.count
+        if count > 0 { self.isBlocked = false }
+        return count
+    }
+
+    mutating func forgetState(partition: Int32) { self.retries.forgetState(partition: partition) }
+
+    // MARK: Producing
+
+    private mutating func produce(nowMillis: Int64) {
+        guard !self.isBlocked else { return }
+        while self.next < self.batch.records.count {
+            let record = self.batch.records[self.next]
+            Self.gather(record, of: self.batch, into: &self.headers)
+            if self.retries.holds(record.topic, partition: record.partition) {
+                self.retries.wait(self.entry(of: record))
+                self.next += 1
+                continue
+            }
+            switch self.produce(record) {
+            case .queued:
+                self.counters.recordsProduced += 1
+            case .queueFull:
+                return self.block()
+            case .failed(let error):
+                self.noteFailure(self.entry(of: record), error, nowMillis: nowMillis)
+            }
+            self.next += 1
+        }
+        self.batch.removeAll()
+        self.next = 0
+    }
+
+    private mutating func block() {
+        self.isBlocked = true
+        self.counters.queueFull += 1
+    }
+
+    private mutating func noteFailure(_ entry: RetryQueue.Entry, _ error: KafkaError, nowMillis: Int64) {
+        self.failure = error
+        self.counters.deliveriesFailed += 1
+        self.retries.failed(entry, nowMillis: nowMillis)
+        self.counters.retriesWaiting = self.retries.entries.count
+    }
+
+    private static func gather(_ record: EngineRecord, of batch: RecordBatch, into headers: inout KafkaHeaders) {
+        headers.removeAll()
+        guard !record.headers.isEmpty else { return }
+        let bytes = batch.bytes.span
+        for header in batch.headers[record.headers] {
+            headers.append(name: bytes.extracting(header.name), value: bytes.extracting(header.value))
+        }
+    }
+
+    private func produce(_ record: EngineRecord) -> ProduceResult {
+        let bytes = self.batch.bytes.span
+        return Self.produce(
+            self.producer, self.topics[Int(record.topic.rawValue)], partition: record.partition, key: bytes.extracting(record.key),
+            hasKey: record.hasKey, value: bytes.extracting(record.value), hasValue: !record.isTombstone, headers: self.headers,
+            timestampMillis: record.timestampMillis, opaque: record.acknowledgement)
+    }
+
+    private func produce(_ entry: RetryQueue.Entry) -> ProduceResult {
+        let (key, value) = (entry.key ?? [], entry.value ?? [])
+        return Self.produce(
+            self.producer, self.topics[Int(entry.topic.rawValue)], partition: entry.partition, key: key.span, hasKey: entry.key != nil,
+            value: value.span, hasValue: entry.value != nil, headers: entry.headers, timestampMillis: entry.timestampMillis,
+            opaque: entry.acknowledgement)
+    }
+
+    private static func produce(
+        _ producer: KafkaProducer, _ topic: KafkaTopic, partition: Int32, key: Span<UInt8>, hasKey: Bool, value: Span<UInt8>, hasValue: Bool,
+        headers: KafkaHeaders, timestampMillis: Int64, opaque: UInt64
+    ) -> ProduceResult {
+        producer.produce(
+            topic, partition: partition, key: hasKey ? key : nil, value: hasValue ? value : nil, headers: headers.isEmpty ? nil : headers,
+            timestampMillis: timestampMillis, opaque: opaque)
+    }
+
+    // MARK: Records to be kept
+
+    private func entry(of record: EngineRecord) -> RetryQueue.Entry {
+        RetryQueue.Entry(
+            topic: record.topic, partition: record.partition, key: record.hasKey ? Array(self.batch.bytes[record.key]) : nil,
+            value: record.isTombstone ? nil : Array(self.batch.bytes[record.value]), headers: self.headers,
+            timestampMillis: record.timestampMillis, acknowledgement: record.acknowledgement)
+    }
+
+    private static func entry(of delivery: borrowing KafkaDelivery, topics: [KafkaTopic]) -> RetryQueue.Entry? {
+        let name = delivery.topic
+        guard let index = topics.firstIndex(where: { $0.name == name }), let topic = EngineRecord.Topic(rawValue: UInt8(index)) else {
+            return nil
+        }
+        var headers = KafkaHeaders()
+        delivery.forEachHeader { name, value, _ in headers.append(name: name, value: value) }
+        // The partition a partitioner chose stays: choosing again would choose it again.
+        return RetryQueue.Entry(
+            topic: topic, partition: delivery.partition, key: delivery.hasKey ? Self.copy(delivery.key) : nil,
+            value: delivery.hasValue ? Self.copy(delivery.value) : nil, headers: headers, timestampMillis: delivery.timestampMillis,
+            acknowledgement: delivery.opaque)
+    }
+
+    private static func copy(_ bytes: Span<UInt8>) -> [UInt8] {
+        var copy: [UInt8] = []
+        copy.reserveCapacity(bytes.count)
+        for index in bytes.indices { copy.append(bytes[index]) }
+        return copy
+    }
+}

@@ -1,0 +1,94 @@
+import KafkaLog
+import PushEngine
+
+/// Records that Kafka did not take, to be produced again after a pause, in order.
+///
+/// The order of `state` matters: the last record of a key counts. So while a record of a partition waits here, later ones of that partition
+/// wait behind it; and one that waits is dropped as superseded when a later one of its key, which was on its way already, is delivered.
+/// `routed` records keep their order per partition alike. Bounded by the engine: it stops at `unacknowledgedMax` records.
+struct RetryQueue {
+    /// A record of its own, out of the engine's batch or librdkafka's hands.
+    struct Entry {
+        var topic: EngineRecord.Topic
+        var partition: Int32
+        var key: [UInt8]?
+        var value: [UInt8]?
+        var headers = KafkaHeaders()
+        var timestampMillis: Int64
+        var acknowledgement: UInt64
+    }
+
+    private(set) var entries: [Entry] = []
+    /// When the first may be tried again, steady; `nil`: nothing waits.
+    private(set) var dueMillis: Int64?
+    private var attempt = 0
+
+    static let backoffMinMillis: Int64 = 200
+    static let backoffMaxMillis: Int64 = 10_000
+
+    var isEmpty: Bool { self.entries.isEmpty }
+
+    /// Whether a record of this topic and partition has to wait behind others.
+    func holds(_ topic: EngineRecord.Topic, partition: Int32) -> Bool {
+        guard !self.entries.isEmpty else { return false }
+        switch topic {
+        case .state, .routed: return self.entries.contains { $0.topic == topic && $0.partition == partition }
+        case .outcomes, .deadLetters: return false
+        }
+    }
+
+    /// Kafka did not take it.
+    mutating func failed(_ entry: Entry, nowMillis: Int64) {
+        self.entries.append(entry)
+        guard self.dueMillis == nil else { return }
+        self.dueMillis = nowMillis + min(Self.backoffMaxMillis, Self.backoffMinMillis << Int64(min(self.attempt, 10)))
+        self.attempt += 1
+    }
+
+    /// Waits behind those of its partition.
+    mutating func wait(_ entry: Entry) { self.entries.append(entry) }
+
+    /// A delivery succeeded: the next failure begins with a short pause again.
+    mutating func succeeded() { self.attempt = 0 }
+
+    /// A later record of that key lies in `state`: what waits of it is superseded. Returns the acknowledgements it stood for.
+    ///
+    /// Only failed records can be older than what is delivered while they wait: those behind them have not left yet.
+    mutating func takeSuperseded(partition: Int32, key: Span<UInt8>) -> [UInt64] {
+        var taken: [UInt64] = []
+        self.entries.removeAll { entry in
+            guard entry.topic == .state, entry.partition == partition, let old = entry.key, Self.areSame(old.span, key) else { return false }
+            taken.append(entry.acknowledgement)
+            return true
+        }
+        return taken
+    }
+
+    /// Everything, to be tried in order; what is refused is given back by `putBack`.
+    mutating func takeDue(nowMillis: Int64) -> [Entry] {
+        guard let due = self.dueMillis, due <= nowMillis else { return [] }
+        self.dueMillis = nil
+        let taken = self.entries
+        self.entries = []
+        return taken
+    }
+
+    /// There was no room for these; they go first when there is.
+    mutating func putBack(_ entries: [Entry], nowMillis: Int64) {
+        guard !entries.isEmpty else { return }
+        self.entries.insert(contentsOf: entries, at: 0)
+        self.dueMillis = nowMillis
+    }
+
+    /// The partition belongs to somebody else: its `state` must not be written any more.
+    mutating func forgetState(partition: Int32) {
+        self.entries.removeAll { $0.topic == .state && $0.partition == partition }
+        if self.entries.isEmpty { self.dueMillis = nil }
+    }
+
+    private static func areSame(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
+        guard left.count == right.count else { return false }
+        for index in left.indices where left[index] != right[index] { return false }
+        return true
+    }
+}

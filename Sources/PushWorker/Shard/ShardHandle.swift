@@ -1,0 +1,52 @@
+import NIOCore
+import PushEngine
+
+/// A shard as the rest of the worker sees it, from any thread. Every call is carried out on the shard's loop.
+struct ShardHandle: Sendable {
+    let number: Int
+    let eventLoop: any EventLoop
+    private let runner: NIOLoopBound<ShardRunner>
+
+    /// On the shard's loop.
+    init(_ runner: ShardRunner) {
+        self.number = runner.number
+        self.eventLoop = runner.eventLoop
+        self.runner = NIOLoopBound(runner, eventLoop: runner.eventLoop)
+    }
+
+    func assign(_ grants: [PartitionGrant]) {
+        let runner = self.runner
+        self.eventLoop.execute {
+            let now = ShardClock.now()
+            for grant in grants { runner.value.assign(grant, now: now) }
+            runner.value.turn()
+        }
+    }
+
+    /// See `ShardRunner.release`.
+    func release(_ partitions: [Int32], quietMillis: Int64, limitMillis: Int64) async throws -> ReleasedPositions {
+        let runner = self.runner
+        return try await self.eventLoop.flatSubmit {
+            runner.value.release(partitions, quietMillis: quietMillis, limitMillis: limitMillis).map { result in
+                ReleasedPositions(
+                    positions: result.commits.map(runner.value.position(of:)), unfinished: result.unfinished)
+            }
+        }.get()
+    }
+
+    func forget(_ partitions: [Int32]) async throws {
+        let runner = self.runner
+        try await self.eventLoop.submit { runner.value.forget(partitions) }.get()
+    }
+
+    /// Nothing more is taken from Kafka.
+    func stopReading() {
+        let runner = self.runner
+        self.eventLoop.execute { runner.value.isDraining = true }
+    }
+
+    func close() async throws {
+        let runner = self.runner
+        try await self.eventLoop.submit { runner.value.close() }.get()
+    }
+}

@@ -1,0 +1,130 @@
+import KafkaLog
+import Logging
+import PushEngine
+
+extension ShardRunner {
+    /// Takes a partition over: its marker goes out first, and nothing is read before it came back.
+    func assign(_ grant: PartitionGrant, now: EngineTime) {
+        guard !self.isClosed, !self.partitions.contains(where: { $0.number == grant.number }) else { return }
+        var partition = OwnedPartition(grant)
+        if let reason = grant.haltReason {
+            partition.phase = .halted
+            partition.haltReason = reason
+            self.logger.error("partition \(grant.number) is halted", metadata: ["cause": "\(reason)"])
+        } else {
+            self.engine.partitionAssigned(grant.number, now: now)
+        }
+        self.partitions.append(partition)
+        self.noteChange()
+    }
+
+    /// Begins the restore of partitions whose marker Kafka has acknowledged.
+    func claimPartitions(_ now: EngineTime) {
+        for index in self.partitions.indices where self.partitions[index].phase == .claiming {
+            let number = self.partitions[index].number
+            guard let marker = self.engine.markerOffset(partition: number) else { continue }
+            do {
+                let section = try self.shared.logReader.open(
+                    TopicPartition(topic: self.shared.configuration.topics.state, partition: number), from: .beginning, upTo: marker + 1)
+                self.partitions[index].section = section
+                self.partitions[index].phase = .restoring
+                self.partitions[index].restoreRecordsMax = marker + 1
+                self.partitions[index].restoreBeganMillis = now.steadyMillis
+                let flag = self.partitions[index].isSectionReadable
+                section.onReadable { [waker = self.waker] in
+                    flag.set()
+                    waker?.wake()
+                }
+                self.hasMore = true
+            } catch {
+                self.halt(index, "its state cannot be read: \(error)")
+            }
+            self.noteChange()
+        }
+    }
+
+    /// Reads on in the `state` of partitions that are being restored, a bounded number of records.
+    func restore(_ now: EngineTime) {
+        var room = Self.restoresPerTurnMax
+        for index in self.partitions.indices where self.partitions[index].phase == .restoring {
+            guard room > 0 else {
+                self.hasMore = true
+                return
+            }
+            guard let section = self.partitions[index].section, self.partitions[index].isSectionReadable.take() else { continue }
+            let number = self.partitions[index].number
+            var fault: String?
+            var faultOffset: Int64 = 0
+            let result = section.read(max: room) { record in
+                guard fault == nil else { return }
+                let answer = self.engine.restore(
+                    partition: number, key: record.key, value: record.value, isTombstone: !record.hasValue, offset: record.offset, now: now)
+                switch answer {
+                case .restored, .ignored: break
+                case .unknownVersion(let version):
+                    fault = "holds version \(version), which this release does not know; a newer one wrote it"
+                    faultOffset = record.offset
+                case .malformed(let text):
+                    fault = "cannot be understood: \(text)"
+                    faultOffset = record.offset
+                }
+            }
+            room -= result.recordCount
+            self.partitions[index].restoredRecords += Int64(result.recordCount)
+            self.report.kafka.restoredRecords += UInt64(result.recordCount)
+            if result.recordCount > 0 { self.noteChange() }
+            if let fault {
+                self.halt(index, "\(section.topicPartition)@\(faultOffset) \(fault)")
+            } else if let failure = result.failure, let reason = Self.reason(failure) {
+                self.halt(index, "its state cannot be read: \(reason)")
+            } else if result.isFinished {
+                self.finishRestore(index, now)
+            } else if result.mayHaveMore {
+                self.partitions[index].isSectionReadable.set()
+                self.hasMore = true
+            }
+        }
+    }
+
+    private func finishRestore(_ index: Int, _ now: EngineTime) {
+        self.partitions[index].section?.close()
+        self.partitions[index].section = nil
+        let partition = self.partitions[index]
+        self.engine.restoreFinished(partition: partition.number, logEnds: partition.logEnds, starts: partition.starts, now: now)
+        self.partitions[index].phase = .running
+        self.partitions[index].hasRun = true
+        for input in partition.inputs {
+            let flag = input.isReadable
+            input.reader.onReadable { [waker = self.waker] in
+                flag.set()
+                waker?.wake()
+            }
+        }
+        self.noteChange()
+        self.hasMore = true
+        self.logger.info(
+            "partition \(partition.number) restored",
+            metadata: [
+                "records": "\(partition.restoredRecords)", "ms": "\(now.steadyMillis - partition.restoreBeganMillis)",
+                "starts": "\(partition.starts.map { "\($0.nextOffset)" }.joined(separator: ","))",
+            ])
+    }
+
+    /// The partition stops until a person has looked at it; the others go on.
+    func halt(_ index: Int, _ reason: String) {
+        self.partitions[index].section?.close()
+        self.partitions[index].section = nil
+        self.partitions[index].phase = .halted
+        self.partitions[index].haltReason = reason
+        self.noteChange()
+        self.logger.error("partition \(self.partitions[index].number) is halted", metadata: ["cause": "\(reason)"])
+    }
+
+    /// `nil`: librdkafka goes on by itself.
+    private static func reason(_ failure: PartitionFailure) -> String? {
+        switch failure {
+        case .offsetOutOfRange(let position, let text): "\(position): \(text)"
+        case .failed(_, let error): error.isRetriable ? nil : "\(error)"
+        }
+    }
+}

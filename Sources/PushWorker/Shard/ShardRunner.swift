@@ -1,0 +1,330 @@
+import KafkaLog
+import Logging
+import NIOCore
+import PushEngine
+import PushModel
+import PushTransport
+import Synchronization
+
+/// Runs one shard: owns its engine, its way to APNs, its producer and the queues of its partitions; carries out what the engine decides. No
+/// policy of its own. Confined to one event loop: made, called and closed there.
+///
+/// Work is done in turns of bounded size. Between turns the loop serves sockets; what comes from other threads only asks for a turn.
+final class ShardRunner {
+    let number: Int
+    let eventLoop: any EventLoop
+    let logger: Logger
+    let shared: ShardShared
+    var engine: ShardEngine
+    var outbox: Outbox
+    let transport: ShardTransport
+    var waker: ShardWaker?
+    var partitions: [OwnedPartition] = []
+    var releases: [Release] = []
+    /// Taken from the engine, not handed to the committer yet.
+    var commits: [CommitPosition] = []
+    var report = ShardReport()
+    /// Nothing more is taken in: the worker stops.
+    var isDraining = false
+    var isClosed = false
+
+    private let inputTopics: [String]
+    private let routeCount: UInt16
+    private var firstPartition = 0
+    /// There is more to do than this turn did.
+    var hasMore = false
+    private var isInTurn = false
+    private var timer: Scheduled<Void>?
+    private var timerMillis = Int64.max
+    private var commitDueMillis: Int64?
+    private var publishDueMillis: Int64?
+    private var hasChanged = true
+
+    /// Bounds of one turn; together a few milliseconds of work.
+    static let recordsPerQueueMax = 256
+    static let recordsPerTurnMax = 2_048
+    static let restoresPerTurnMax = 2_048
+    static let deliveriesPerTurnMax = 4_096
+    static let pushesPerTurnMax = 2_048
+    /// The least time between two reports.
+    static let publishMillis: Int64 = 50
+
+    init(
+        number: Int, eventLoop: any EventLoop, plan: WorkerPlan, partitionCount: Int32, shared: ShardShared, producer: KafkaProducer,
+        providerTokens: ProviderTokenStore, randomSeed: UInt64
+    ) throws {
+        self.number = number
+        self.eventLoop = eventLoop
+        var logger = shared.logger
+        logger[metadataKey: "shard"] = "\(number)"
+        self.logger = logger
+        self.shared = shared
+        self.inputTopics = plan.inputTopics
+        self.routeCount = UInt16(plan.routes.count)
+        self.engine = ShardEngine(configuration: plan.engineConfiguration(partitionCount: partitionCount), randomSeed: randomSeed)
+        self.outbox = try Outbox(producer: producer, topics: shared.configuration.topics)
+        self.transport = try ShardTransport(
+            eventLoop: eventLoop, routes: plan.routes, bundleIDs: plan.bundleIDs, providerTokens: providerTokens, randomSeed: ~randomSeed,
+            logger: logger)
+        self.report.routes = plan.routes.map { WorkerSnapshot.Route(name: $0.name, shard: number, counters: RouteCounters()) }
+    }
+
+    /// Begins to turn. The transport's callbacks hold the runner until `close`.
+    func start(waker: ShardWaker) {
+        self.waker = waker
+        self.transport.onAnswers = { answers in self.answered(answers) }
+        self.transport.onCredit = { self.turn() }
+        self.transport.start()
+        self.turn()
+    }
+
+    // MARK: Turns
+
+    func turn() {
+        guard !self.isClosed, !self.isInTurn else { return }
+        self.isInTurn = true
+        self.waker?.reset()
+        self.hasMore = false
+        let now = ShardClock.now()
+        self.drainDeliveries(now)
+        self.outbox.advance(nowMillis: now.steadyMillis)
+        self.restore(now)
+        self.readRecords(now)
+        if let due = self.engine.nextDeadlineMillis, due <= now.steadyMillis { self.engine.advance(now: now) }
+        self.push(now)
+        self.transport.flushAll()
+        self.finishTurn(now)
+        self.isInTurn = false
+    }
+
+    /// The transport's turn: answers are taken in, and what they made room for leaves at once. It flushes by itself.
+    private func answered(_ answers: [PushAnswer]) {
+        let now = ShardClock.now()
+        for answer in answers { self.engine.answered(answer, now: now) }
+        self.hasChanged = true
+        guard !self.isInTurn, !self.isClosed else { return }
+        self.isInTurn = true
+        self.push(now)
+        self.finishTurn(now)
+        self.isInTurn = false
+    }
+
+    private func finishTurn(_ now: EngineTime) {
+        self.outbox.take(from: &self.engine, nowMillis: now.steadyMillis)
+        self.claimPartitions(now)
+        self.advanceReleases(now)
+        self.outbox.take(from: &self.engine, nowMillis: now.steadyMillis)
+        self.handOverCommits(now)
+        self.checkFatal()
+        self.publishIfDue(now)
+        if self.hasMore {
+            self.waker?.wake()
+        } else {
+            self.armTimer(now)
+        }
+    }
+
+    // MARK: Kafka's answers
+
+    private func drainDeliveries(_ now: EngineTime) {
+        let count = self.outbox.drain(into: &self.engine, max: Self.deliveriesPerTurnMax, now: now)
+        guard count > 0 else { return }
+        self.hasChanged = true
+        if count >= Self.deliveriesPerTurnMax { self.hasMore = true }
+    }
+
+    private func checkFatal() {
+        guard let failure = self.outbox.failure, failure.isFatal else { return }
+        self.shared.fail("the Kafka producer of shard \(self.number) has ended: \(failure)")
+    }
+
+    // MARK: Records
+
+    private func readRecords(_ now: EngineTime) {
+        guard !self.isDraining, !self.partitions.isEmpty, !self.outbox.isBlocked else { return }
+        var room = Self.recordsPerTurnMax
+        // Each turn begins with another partition, so that a full turn starves none.
+        self.firstPartition = (self.firstPartition + 1) % self.partitions.count
+        for step in self.partitions.indices {
+            let index = (self.firstPartition + step) % self.partitions.count
+            guard self.partitions[index].phase == .running else { continue }
+            for topic in self.partitions[index].inputs.indices {
+                guard self.engine.wantsRecords else { return }
+                guard room > 0 else {
+                    self.hasMore = true
+                    return
+                }
+                guard self.partitions[index].inputs[topic].takeReadable() else { continue }
+                room -= self.readQueue(index, topic, max: min(room, Self.recordsPerQueueMax), now)
+            }
+        }
+    }
+
+    private func readQueue(_ index: Int, _ topic: Int, max: Int, _ now: EngineTime) -> Int {
+        let reader = self.partitions[index].inputs[topic].reader
+        let isRouted = topic == self.inputTopics.count - 1
+        let result = reader.read(max: max) { record in self.consume(record, topic: UInt16(topic), isRouted: isRouted, now) }
+        self.partitions[index].inputs[topic].mayHaveMore = result.mayHaveMore
+        if result.mayHaveMore { self.hasMore = true }
+        if result.recordCount > 0 { self.hasChanged = true }
+        switch result.failure {
+        case .offsetOutOfRange(let position, let text):
+            self.halt(index, "\(position) is outside the log: \(text)")
+        case .failed(let partition, let error) where !error.isRetriable:
+            self.halt(index, "\(partition) cannot be read: \(error)")
+        case .failed(let partition, let error):
+            self.logger.warning("a partition cannot be read for now", metadata: ["partition": "\(partition)", "cause": "\(error)"])
+        case nil: break
+        }
+        return result.recordCount
+    }
+
+    private func consume(_ record: borrowing KafkaRecord, topic: UInt16, isRouted: Bool, _ now: EngineTime) {
+        var input = InputRecord(
+            topic: topic, partition: record.partition, offset: record.offset, timestampMillis: Swift.max(0, record.timestampMillis),
+            hasKey: record.hasKey, hasValue: record.hasValue, origin: nil)
+        if isRouted { RoutedOrigin.read(record, inputTopics: self.inputTopics, into: &input) }
+        let (key, value) = (record.key, record.value)
+        record.withHeader("traceparent") { traceparent, _ in
+            self.engine.consume(input, key: key, value: value, traceparent: traceparent, now: now)
+        }
+    }
+
+    // MARK: Pushes
+
+    private func push(_ now: EngineTime) {
+        var room = Self.pushesPerTurnMax
+        for route in 0..<self.routeCount where self.engine.hasReady(route: route) {
+            while room > 0, self.transport.submit(route: route, fill: { self.engine.nextPush(route: route, into: &$0, now: now) }) {
+                room -= 1
+                self.hasChanged = true
+            }
+            guard self.engine.hasReady(route: route) else { continue }
+            if room == 0 {
+                self.hasMore = true
+                return
+            }
+            self.transport.wantsCredit(route: route)
+        }
+    }
+
+    // MARK: Commits
+
+    private func handOverCommits(_ now: EngineTime) {
+        if self.hasChanged, self.commitDueMillis == nil {
+            self.commitDueMillis = now.steadyMillis + self.shared.configuration.commitIntervalMillis
+        }
+        guard let due = self.commitDueMillis, due <= now.steadyMillis else { return }
+        self.commitDueMillis = nil
+        self.takeCommits()
+        guard !self.commits.isEmpty else { return }
+        self.shared.committer.add(self.commits.map(self.position(of:)))
+        self.commits.removeAll(keepingCapacity: true)
+    }
+
+    func takeCommits() {
+        for commit in self.engine.takeCommits() {
+            if let index = self.commits.firstIndex(where: { $0.topic == commit.topic && $0.partition == commit.partition }) {
+                self.commits[index] = commit
+            } else {
+                self.commits.append(commit)
+            }
+        }
+    }
+
+    func position(of commit: CommitPosition) -> TopicPartitionOffset {
+        TopicPartitionOffset(topic: self.inputTopics[Int(commit.topic)], partition: commit.partition, offset: commit.nextOffset)
+    }
+
+    // MARK: Reports
+
+    func noteChange() { self.hasChanged = true }
+
+    private func publishIfDue(_ now: EngineTime) {
+        if self.hasChanged, self.publishDueMillis == nil { self.publishDueMillis = self.lastPublishMillis + Self.publishMillis }
+        guard let due = self.publishDueMillis, due <= now.steadyMillis else { return }
+        self.publish(now)
+    }
+
+    private var lastPublishMillis: Int64 = 0
+
+    /// Copies the counters out.
+    func publish(_ now: EngineTime) {
+        self.publishDueMillis = nil
+        self.hasChanged = false
+        self.lastPublishMillis = now.steadyMillis
+        for sample in self.engine.takeAcceptedSamples() {
+            self.report.recordToAccepted.record(millis: now.wallMillis - sample.recordMillis)
+            self.report.takenToAccepted.record(millis: sample.queuedMillis + sample.apnsMicros / 1_000)
+        }
+        self.report.engine = self.engine.counters
+        for route in self.report.routes.indices { self.report.routes[route].counters = self.transport.counters(route: UInt16(route)) }
+        self.report.partitions = self.partitions.map { partition in
+            var report = partition.report
+            report.shard = self.number
+            return report
+        }
+        let restored = self.report.kafka.restoredRecords
+        self.report.kafka = self.outbox.counters
+        self.report.kafka.restoredRecords = restored
+        self.report.watermarks = self.watermarks()
+        self.report.errors = self.currentErrors()
+        self.shared.hub.publish(self.report, shard: self.number)
+    }
+
+    private func watermarks() -> [CommitPosition] {
+        var positions: [CommitPosition] = []
+        for partition in self.partitions where partition.phase == .running {
+            for topic in self.inputTopics.indices {
+                guard let next = self.engine.watermark(topic: UInt16(topic), partition: partition.number) else { continue }
+                positions.append(CommitPosition(topic: UInt16(topic), partition: partition.number, nextOffset: next))
+            }
+        }
+        return positions
+    }
+
+    private func currentErrors() -> [String] {
+        var errors = self.partitions.filter { $0.phase == .halted }.map { "partition \($0.number) is halted: \($0.haltReason)" }
+        if let failure = self.outbox.failure { errors.append("records cannot be written: \(failure)") }
+        for route in self.report.routes where route.counters.credentialsRefused > 0 {
+            errors.append("APNs refuses the credentials of route \(route.name)")
+        }
+        for route in self.report.routes where route.counters.breakerOpen > 0 && route.counters.credentialsRefused == 0 {
+            errors.append("route \(route.name) is not usable for now")
+        }
+        return errors
+    }
+
+    // MARK: Time
+
+    private func armTimer(_ now: EngineTime) {
+        var next = Int64.max
+        for due in [self.engine.nextDeadlineMillis, self.outbox.dueMillis, self.commitDueMillis, self.publishDueMillis, self.releaseDueMillis] {
+            if let due { next = min(next, due) }
+        }
+        // A timer that fires early only looks again.
+        guard next < self.timerMillis else { return }
+        self.timer?.cancel()
+        self.timerMillis = next
+        let delay = Swift.max(1, next - now.steadyMillis)
+        self.timer = self.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(delay)) {
+            self.timer = nil
+            self.timerMillis = .max
+            self.turn()
+        }
+    }
+
+    // MARK: The end
+
+    /// Closes the connections and lets go of everything. Partitions have left by now.
+    func close() {
+        guard !self.isClosed else { return }
+        self.transport.close()
+        self.publish(ShardClock.now())
+        self.isClosed = true
+        self.timer?.cancel()
+        for index in self.partitions.indices { self.partitions[index].section?.close() }
+        self.partitions = []
+        self.waker = nil
+    }
+}

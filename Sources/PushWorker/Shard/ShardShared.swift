@@ -1,0 +1,13 @@
+import KafkaLog
+import Logging
+
+/// What the shards of a worker share. Nothing here is touched per record or per push.
+struct ShardShared: Sendable {
+    let configuration: WorkerConfiguration
+    let logReader: KafkaLogReader
+    let committer: Committer
+    let hub: SnapshotHub
+    let logger: Logger
+    /// The worker cannot go on; said once or many times.
+    let fail: @Sendable (String) -> Void
+}

@@ -1,0 +1,73 @@
+import PushEngine
+import PushTransport
+import TLSSession
+
+/// What a configuration means to engine and transport: the routes and provider keys there are, and which app uses which. Pure.
+struct WorkerPlan {
+    private(set) var keys: [ProviderKey] = []
+    private(set) var routes: [RouteConfiguration] = []
+    private(set) var apps: [AppConfiguration] = []
+    /// Input topics in the order of `SourcePosition.topic`; the routed topic is the last.
+    let inputTopics: [String]
+    private let configuration: WorkerConfiguration
+
+    init(_ configuration: WorkerConfiguration) {
+        self.configuration = configuration
+        self.inputTopics = configuration.topics.events + [configuration.topics.routed]
+        for settings in configuration.apps {
+            let key = self.key(of: settings)
+            var app = settings.engine
+            for environment in settings.environments {
+                let route = self.route(settings, environment, key: key)
+                switch environment {
+                case .production: app.productionRoute = route
+                case .development: app.developmentRoute = route
+                }
+            }
+            self.apps.append(app)
+        }
+    }
+
+    var bundleIDs: [String] { self.apps.map(\.bundleID) }
+    var routedTopicIndex: UInt16 { UInt16(self.inputTopics.count - 1) }
+
+    func engineConfiguration(partitionCount: Int32) -> EngineConfiguration {
+        var engine = EngineConfiguration(
+            apps: self.apps, inputTopics: self.inputTopics, routedTopicIndex: self.routedTopicIndex, partitionCount: partitionCount)
+        engine.trustPlacement = self.configuration.placement == .trust
+        engine.outcomePublication = self.configuration.outcomePublication
+        engine.pendingMax = self.configuration.limits.pending
+        engine.activitiesMax = self.configuration.limits.activities
+        engine.unacknowledgedMax = self.configuration.limits.unacknowledged
+        engine.stateFlushMillis = self.configuration.stateFlushMillis
+        engine.retryBackoffMinMillis = self.configuration.retryBackoffMinMillis
+        engine.retryBackoffMaxMillis = self.configuration.retryBackoffMaxMillis
+        return engine
+    }
+
+    private mutating func key(of app: AppSettings) -> Int {
+        let key = ProviderKey(keyID: app.keyID, teamID: app.teamID, path: app.keyFile)
+        if let index = self.keys.firstIndex(of: key) { return index }
+        self.keys.append(key)
+        return self.keys.count - 1
+    }
+
+    /// Apps share connections when environment, key and endpoint are the same.
+    private mutating func route(_ app: AppSettings, _ environment: AppSettings.Environment, key: Int) -> UInt16 {
+        let endpoint = app.endpoint(environment)
+        var route = RouteConfiguration(
+            name: "\(environment.rawValue)/\(app.keyID)", host: endpoint.host, port: endpoint.port, providerKey: key)
+        route.pool = self.configuration.pool
+        if let path = endpoint.caFile { route.trustRoots = .file(path: path) }
+        let same = self.routes.firstIndex {
+            $0.name == route.name && $0.host == route.host && $0.port == route.port && $0.providerKey == route.providerKey
+                && $0.trustRoots == route.trustRoots
+        }
+        if let same { return UInt16(same) }
+        // Names tell routes apart in metrics.
+        let namesakes = self.routes.count { $0.name == route.name || $0.name.hasPrefix(route.name + "#") }
+        if namesakes > 0 { route.name += "#\(namesakes + 1)" }
+        self.routes.append(route)
+        return UInt16(self.routes.count - 1)
+    }
+}
