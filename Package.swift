@@ -82,7 +82,7 @@ let package = Package(
             dependencies: [
                 "PushWorker", "PushTransport", "APNSSimulator", "KafkaLog", "PushEngine", "APNSProtocol", "PushModel",
                 "DeviceModel",
-                "TLSSession", logging, lifecycle, hummingbird, histogram,
+                "TLSSession", metrics, logging, lifecycle, hummingbird, histogram,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ] + nio),
 

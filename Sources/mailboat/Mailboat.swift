@@ -11,7 +11,10 @@ struct Mailboat: AsyncParsableCommand {
             Run it: 'mailboat run --config FILE' is the worker; start as many as you like, Kafka shares the partitions out.
             """,
         version: Mailboat.version,
-        subcommands: [DemoCommand.self, Check.self, Publish.self, APNSSimulatorCommand.self, EmbeddedKafkaCommand.self, TopicsCommand.self]
+        subcommands: [
+            DemoCommand.self, RunCommand.self, Check.self, Publish.self, APNSSimulatorCommand.self, EmbeddedKafkaCommand.self,
+            TopicsCommand.self,
+        ]
     )
 
     /// As in CHANGELOG.md; nothing is released yet.

@@ -75,7 +75,7 @@ extension ShardRunner {
             if result.recordCount > 0 { self.noteChange() }
             if let fault {
                 self.halt(index, "\(section.topicPartition)@\(faultOffset) \(fault)")
-            } else if let failure = result.failure, let reason = Self.reason(failure) {
+            } else if let failure = result.failure, let reason = failure.haltReason {
                 self.halt(index, "its state cannot be read: \(reason)")
             } else if result.isFinished {
                 self.finishRestore(index, now)
@@ -119,12 +119,15 @@ extension ShardRunner {
         self.noteChange()
         self.logger.error("partition \(self.partitions[index].number) is halted", metadata: ["cause": "\(reason)"])
     }
+}
 
-    /// `nil`: librdkafka goes on by itself.
-    private static func reason(_ failure: PartitionFailure) -> String? {
-        switch failure {
-        case .offsetOutOfRange(let position, let text): "\(position): \(text)"
-        case .failed(_, let error): error.isRetriable ? nil : "\(error)"
+extension PartitionFailure {
+    /// Why the partition cannot go on; `nil`: librdkafka does so by itself.
+    var haltReason: String? {
+        switch self {
+        case .offsetOutOfRange(let position, let text): "\(position) is outside the log: \(text)"
+        case .noCommittedOffset(let partition): "\(partition) was started without a position"
+        case .failed(let partition, let error): error.isRetriable ? nil : "\(partition) cannot be read: \(error)"
         }
     }
 }

@@ -167,14 +167,10 @@ final class ShardRunner {
         self.partitions[index].inputs[topic].mayHaveMore = result.mayHaveMore
         if result.mayHaveMore { self.hasMore = true }
         if result.recordCount > 0 { self.hasChanged = true }
-        switch result.failure {
-        case .offsetOutOfRange(let position, let text):
-            self.halt(index, "\(position) is outside the log: \(text)")
-        case .failed(let partition, let error) where !error.isRetriable:
-            self.halt(index, "\(partition) cannot be read: \(error)")
-        case .failed(let partition, let error):
-            self.logger.warning("a partition cannot be read for now", metadata: ["partition": "\(partition)", "cause": "\(error)"])
-        case nil: break
+        if let reason = result.failure?.haltReason {
+            self.halt(index, reason)
+        } else if let failure = result.failure {
+            self.logger.warning("a partition cannot be read for now", metadata: ["cause": "\(failure)"])
         }
         return result.recordCount
     }
