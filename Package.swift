@@ -68,7 +68,8 @@ let package = Package(
             dependencies: [
                 "PushTransport", "KafkaLog", "PushEngine", "APNSProtocol", "PushModel", "TLSSession", logging, metrics,
                 coreMetrics, lifecycle, configuration, hummingbird, histogram,
-                .product(name: "Tracing", package: "swift-distributed-tracing"), .product(name: "Yams", package: "Yams"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+                .product(name: "Yams", package: "Yams"),
             ] + nio),
         .target(
             name: "APNSSimulator",
@@ -95,8 +96,16 @@ let package = Package(
         .testTarget(name: "KafkaLogTests", dependencies: ["KafkaLog"]),
         .testTarget(
             name: "PushTransportTests",
-            dependencies: ["PushTransport", "PushEngine", "PushModel", "APNSProtocol", "APNSSimulator", "HTTP2Session", "TLSSession", logging] + nio),
-        .testTarget(name: "PushWorkerTests", dependencies: ["PushWorker", "PushEngine", "PushModel"]),
+            dependencies: [
+                "PushTransport", "PushEngine", "PushModel", "APNSProtocol", "APNSSimulator", "HTTP2Session",
+                "TLSSession", logging,
+            ] + nio),
+        .testTarget(
+            name: "PushWorkerTests",
+            dependencies: [
+                "PushWorker", "PushEngine", "PushModel", "PushTransport", "KafkaLog", "APNSSimulator", "TLSSession",
+                logging, coreMetrics,
+            ]),
         .testTarget(
             name: "APNSSimulatorTests",
             dependencies: ["APNSSimulator", "DeviceModel", "HTTP2Session", "TLSSession"] + nio),

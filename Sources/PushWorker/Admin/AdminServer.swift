@@ -1,9 +1,11 @@
 import Hummingbird
 import Logging
 import NIOCore
+import ServiceLifecycle
 import Synchronization
 
-/// The admin port: `/healthz`, `/readyz`, `/metrics`. Plain HTTP without authentication, hence on loopback unless told otherwise.
+/// The admin port: `/healthz`, `/readyz`, `/metrics`. Plain HTTP without authentication, hence on loopback unless told
+/// otherwise.
 final class AdminServer: Sendable {
     /// What is served; each is asked per request.
     struct Pages: Sendable {
@@ -14,10 +16,12 @@ final class AdminServer: Sendable {
     }
 
     let port: Int
+    private let group: ServiceGroup
     private let task: Task<Void, any Error>
 
-    private init(port: Int, task: Task<Void, any Error>) {
+    private init(port: Int, group: ServiceGroup, task: Task<Void, any Error>) {
         self.port = port
+        self.group = group
         self.task = task
     }
 
@@ -32,25 +36,36 @@ final class AdminServer: Sendable {
             configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: "mailboat"),
             onServerRunning: { channel in running.continuation.yield(channel.localAddress?.port ?? port) },
             logger: quiet)
+        var options = ServiceGroupConfiguration(services: [application], logger: quiet)
+        options.maximumGracefulShutdownDuration = .seconds(1)
+        let group = ServiceGroup(configuration: options)
         let task = Task.detached {
             do {
-                try await application.run()
+                try await group.run()
                 running.continuation.finish()
             } catch {
                 running.continuation.finish(throwing: error)
                 throw error
             }
         }
-        for try await bound in running.stream { return AdminServer(port: bound, task: task) }
+        for try await bound in running.stream { return AdminServer(port: bound, group: group, task: task) }
         throw CancellationError()
     }
 
-    /// Closes the port.
+    /// Closes the port; requests under way are answered first, within a second.
     func stop() async {
-        self.task.cancel()
+        await self.group.triggerGracefulShutdown()
         // How it ended is of no interest any more.
         _ = await self.task.result
     }
+
+    private static let index = """
+        mailboat
+        /healthz  200 while the loops turn
+        /readyz   200 when every partition is restored and nothing is wrong; says what is not
+        /metrics  for Prometheus
+
+        """
 
     private static func router(_ pages: Pages) -> Router<BasicRequestContext> {
         let router = Router()
@@ -60,18 +75,20 @@ final class AdminServer: Sendable {
         }
         router.get("/readyz") { _, _ in
             let readiness = pages.readiness()
-            return Self.response(readiness.ready ? .ok : .serviceUnavailable, "application/json", readiness.json() + "\n")
+            return Self.response(
+                readiness.ready ? .ok : .serviceUnavailable, "application/json", readiness.json() + "\n")
         }
         router.get("/metrics") { _, _ in
             Self.response(.ok, "text/plain; version=0.0.4; charset=utf-8", pages.metrics())
         }
         router.get("/") { _, _ in
-            Self.response(.ok, "text/plain; charset=utf-8", "mailboat\n/healthz  the loops turn\n/readyz   partitions are restored and nothing is wrong\n/metrics  for Prometheus\n")
+            Self.response(.ok, "text/plain; charset=utf-8", Self.index)
         }
         return router
     }
 
     private static func response(_ status: HTTPResponse.Status, _ type: String, _ text: String) -> Response {
-        Response(status: status, headers: [.contentType: type], body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+        Response(
+            status: status, headers: [.contentType: type], body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
     }
 }

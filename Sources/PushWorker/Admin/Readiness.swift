@@ -32,7 +32,9 @@ struct Readiness: Codable, Equatable {
         self.restoring = snapshot.partitions.filter { $0.phase == .restoring }.map {
             Restoring(partition: $0.number, records: $0.restoredRecords, of: $0.restoreRecordsMax)
         }
-        self.halted = snapshot.partitions.filter { $0.phase == .halted }.map { Halted(partition: $0.number, reason: $0.reason) }
+        self.halted = snapshot.partitions.filter { $0.phase == .halted }.map {
+            Halted(partition: $0.number, reason: $0.reason)
+        }
         self.errors = snapshot.errors
         if !snapshot.hasJoinedGroup { self.errors.append("the consumer group has not answered yet") }
     }

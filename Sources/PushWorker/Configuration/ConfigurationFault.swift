@@ -2,7 +2,8 @@
 public struct ConfigurationFault: Equatable, Sendable, CustomStringConvertible {
     /// The setting's name, such as `budget.per-hour` or `apps.com.example.pizza.budget.per-hour`.
     public var setting: String
-    /// Where it was given, such as `mailboat.yaml:12` or `MAILBOAT_BUDGET_PER_HOUR`; `nil`: nowhere, or by the program itself.
+    /// Where it was given, such as `mailboat.yaml:12` or `MAILBOAT_BUDGET_PER_HOUR`; `nil`: nowhere, or by the program
+    /// itself.
     public var place: String?
     /// What is wrong, what was given and what was expected.
     public var text: String

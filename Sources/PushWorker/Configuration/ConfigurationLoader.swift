@@ -1,12 +1,13 @@
 import Configuration
 import KafkaLog
 
-/// Reads a configuration from a file and the environment, which wins. The tables of settings decide what exists, so nothing can be given
-/// that is not understood, and nothing is understood that is not documented.
+/// Reads a configuration from a file and the environment, which wins. The tables of settings decide what exists, so
+/// nothing can be given that is not understood, and nothing is understood that is not documented.
 ///
-/// Environment names follow swift-configuration: `coalescing.minimum-distance` is `MAILBOAT_COALESCING_MINIMUM_DISTANCE`, lists are separated
-/// by commas, and `apps.com.example.pizza.budget.reserve` is `MAILBOAT_APPS_COM_EXAMPLE_PIZZA_BUDGET_RESERVE`. The file is not read through
-/// swift-configuration: its snapshots know neither lines nor which names were given, and a bundle id's dots would split it.
+/// Environment names follow swift-configuration: `coalescing.minimum-distance` is
+/// `MAILBOAT_COALESCING_MINIMUM_DISTANCE`, lists are separated by commas, and `apps.com.example.pizza.budget.reserve`
+/// is `MAILBOAT_APPS_COM_EXAMPLE_PIZZA_BUDGET_RESERVE`. The file is not read through swift-configuration: its snapshots
+/// know neither lines nor which names were given, and a bundle id's dots would split it.
 public struct ConfigurationLoader {
     /// What was read.
     public struct Loaded: Sendable {
@@ -62,7 +63,7 @@ public struct ConfigurationLoader {
         }
         self.checkVariables()
         // Values that could not be read stand at their defaults: checks across settings would only confuse.
-        if self.faults.isEmpty { self.faults = self.configuration.faults }
+        self.faults += self.faults.isEmpty ? self.configuration.faults : self.configuration.propertyFaults
         guard self.faults.isEmpty else { throw ConfigurationError(faults: self.faults) }
         return Loaded(configuration: self.configuration, notes: self.notes)
     }
@@ -222,8 +223,8 @@ public struct ConfigurationLoader {
             + setting.uppercased().map { $0.isLetter || $0.isNumber ? String($0) : "_" }.joined()
     }
 
-    /// A misspelt variable must not be silently lost. Others are only named: Kubernetes sets `MAILBOAT_SERVICE_HOST` and more for a service
-    /// of that name.
+    /// A misspelt variable must not be silently lost. Others are only named: Kubernetes sets `MAILBOAT_SERVICE_HOST`
+    /// and more for a service of that name.
     private mutating func checkVariables() {
         var known =
             ["apps"]

@@ -35,8 +35,8 @@ enum SettingText: Equatable, Sendable {
     }
 }
 
-/// One setting, whole: what it is called, where its value goes, what is accepted. The tables of these are all there is to know about
-/// configuration; parsing, checks, defaults and documentation follow from them.
+/// One setting, whole: what it is called, where its value goes, what is accepted. The tables of these are all there is
+/// to know about configuration; parsing, checks, defaults and documentation follow from them.
 struct SettingRow<Root>: Sendable {
     let description: SettingDescription
     /// Puts the value in its place; `false`: it is not what is expected.

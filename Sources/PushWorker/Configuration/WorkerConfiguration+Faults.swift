@@ -2,8 +2,8 @@ import KafkaLog
 import PushEngine
 
 extension WorkerConfiguration {
-    /// What is wrong with the configuration as a whole: missing values, and values that do not go together. Single values were checked when
-    /// they were read.
+    /// What is wrong with the configuration as a whole: missing values, and values that do not go together. Single
+    /// values were checked when they were read.
     public var faults: [ConfigurationFault] {
         self.kafkaFaults + self.topicFaults + self.flowFaults + self.apps.flatMap(\.faults)
             + (self.apps.isEmpty
@@ -15,11 +15,15 @@ extension WorkerConfiguration {
     }
 
     private var kafkaFaults: [ConfigurationFault] {
-        var faults: [ConfigurationFault] = []
         let consumer = self.kafka.consumerSettings
-        if consumer["bootstrap.servers"] == nil, consumer["metadata.broker.list"] == nil {
-            faults.append(Self.missing("kafka.bootstrap", "brokers as host:port, separated by commas"))
-        }
+        let hasBrokers = consumer["bootstrap.servers"] != nil || consumer["metadata.broker.list"] != nil
+        return (hasBrokers ? [] : [Self.missing("kafka.bootstrap", "brokers as host:port, separated by commas")])
+            + self.propertyFaults
+    }
+
+    /// What librdkafka refuses of its properties.
+    var propertyFaults: [ConfigurationFault] {
+        var faults: [ConfigurationFault] = []
         let groups: [(String, KafkaSettings, [KafkaSettings.Role])] = [
             ("kafka.properties", self.kafka.common, KafkaSettings.Role.allCases),
             ("kafka.consumer", self.kafka.consumer, [.consumer]),

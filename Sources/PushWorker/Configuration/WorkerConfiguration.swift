@@ -4,10 +4,11 @@ import NIOCore
 public import PushEngine
 public import PushModel
 
-/// Everything `mailboat run` can be told. A fresh value holds the defaults of the settings table; brokers and apps are still missing.
+/// Everything `mailboat run` can be told. A fresh value holds the defaults of the settings table; brokers and apps are
+/// still missing.
 ///
-/// Read from a file and the environment by `ConfigurationLoader`, or filled in by a program that runs a worker itself. `faults` says what is
-/// wrong with it as a whole.
+/// Read from a file and the environment by `ConfigurationLoader`, or filled in by a program that runs a worker itself.
+/// `faults` says what is wrong with it as a whole.
 public struct WorkerConfiguration: Sendable {
     public enum Placement: String, Sendable, CaseIterable { case check, trust }
     public enum StartFrom: String, Sendable, CaseIterable { case beginning, end }
@@ -44,7 +45,8 @@ public struct WorkerConfiguration: Sendable {
         public var consumerSettings: KafkaSettings { self.base.appending(self.common).appending(self.consumer) }
         public var producerSettings: KafkaSettings {
             // Below the session timeout: what could not be written by then must not appear after a successor's records.
-            KafkaSettings([.init("message.timeout.ms", "30000")]).appending(self.base).appending(self.common).appending(self.producer)
+            KafkaSettings([.init("message.timeout.ms", "30000")]).appending(self.base).appending(self.common).appending(
+                self.producer)
         }
         private var base: KafkaSettings {
             self.bootstrap.isEmpty ? KafkaSettings() : KafkaSettings(bootstrap: self.bootstrap)

@@ -10,8 +10,8 @@ struct ReleasedPositions: Sendable {
 
 /// Gathers the shards' commits and sends one batch at a time. Any thread.
 ///
-/// A partition that leaves is taken out first, and what is on its way is waited for: no commit of a partition is issued or in flight once
-/// its unassign begins (contract §6).
+/// A partition that leaves is taken out first, and what is on its way is waited for: no commit of a partition is issued
+/// or in flight once its unassign begins (contract §6).
 final class Committer: Sendable {
     private struct State {
         var waiting: [TopicPartition: Int64] = [:]
@@ -43,7 +43,9 @@ final class Committer: Sendable {
     /// Positions to be committed soon; the newest of a partition counts.
     func add(_ positions: [TopicPartitionOffset]) {
         self.state.withLock { state in
-            for position in positions where state.owned.contains(position.partition) { state.waiting[position.topicPartition] = position.offset }
+            for position in positions where state.owned.contains(position.partition) {
+                state.waiting[position.topicPartition] = position.offset
+            }
         }
         self.sendNext()
     }
@@ -54,7 +56,9 @@ final class Committer: Sendable {
             state.owned.subtract(partitions)
             let taken = state.waiting.filter { partitions.contains($0.key.partition) }
             for partition in taken.keys { state.waiting[partition] = nil }
-            return taken.map { TopicPartitionOffset(topic: $0.key.topic, partition: $0.key.partition, offset: $0.value) }
+            return taken.map {
+                TopicPartitionOffset(topic: $0.key.topic, partition: $0.key.partition, offset: $0.value)
+            }
         }
     }
 
@@ -70,9 +74,15 @@ final class Committer: Sendable {
     }
 
     private func sendNext() {
-        let batch = self.state.withLock { state -> (positions: [TopicPartitionOffset], send: (@Sendable ([TopicPartitionOffset], @escaping @Sendable (CommitResult) -> Void) -> Void))? in
+        let batch = self.state.withLock {
+            state -> (
+                positions: [TopicPartitionOffset],
+                send: (@Sendable ([TopicPartitionOffset], @escaping @Sendable (CommitResult) -> Void) -> Void)
+            )? in
             guard state.inFlight.isEmpty, !state.waiting.isEmpty, let send = state.send else { return nil }
-            let positions = state.waiting.map { TopicPartitionOffset(topic: $0.key.topic, partition: $0.key.partition, offset: $0.value) }
+            let positions = state.waiting.map {
+                TopicPartitionOffset(topic: $0.key.topic, partition: $0.key.partition, offset: $0.value)
+            }
             state.inFlight = Set(state.waiting.keys)
             state.waiting = [:]
             return (positions, send)
@@ -85,10 +95,12 @@ final class Committer: Sendable {
         let idle = self.state.withLock { state in
             state.inFlight = []
             if result.isSuccess { state.commits += 1 } else { state.failures += 1 }
-            for refusal in result.refused where refusal.error.isRetriable && state.owned.contains(refusal.position.partition) {
+            for refusal in result.refused
+            where refusal.error.isRetriable && state.owned.contains(refusal.position.partition) {
                 // A newer position may have come meanwhile.
                 let partition = refusal.position.topicPartition
-                state.waiting[partition] = max(state.waiting[partition] ?? refusal.position.offset, refusal.position.offset)
+                state.waiting[partition] = max(
+                    state.waiting[partition] ?? refusal.position.offset, refusal.position.offset)
             }
             let idle = state.idle
             state.idle = []
@@ -96,7 +108,11 @@ final class Committer: Sendable {
         }
         if let refusal = result.refused.first {
             self.logger.warning(
-                "a commit was refused", metadata: ["partitions": "\(result.refused.count)", "first": "\(refusal.position)", "cause": "\(refusal.error)"])
+                "a commit was refused",
+                metadata: [
+                    "partitions": "\(result.refused.count)", "first": "\(refusal.position)",
+                    "cause": "\(refusal.error)",
+                ])
         }
         for continuation in idle { continuation.resume() }
         // What was refused goes with the next batch, not at once: the cause is seldom gone in a moment.

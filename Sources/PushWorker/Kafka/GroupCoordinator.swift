@@ -3,8 +3,8 @@ import Logging
 import PushEngine
 import Synchronization
 
-/// Carries out what the consumer group decides: which shard gets which partition, from where, and how partitions leave. Events are handled
-/// one after the other, in the order Kafka's control thread reported them.
+/// Carries out what the consumer group decides: which shard gets which partition, from where, and how partitions leave.
+/// Events are handled one after the other, in the order Kafka's control thread reported them.
 final class GroupCoordinator: Sendable {
     private let configuration: WorkerConfiguration
     private let consumer: KafkaConsumer
@@ -25,7 +25,8 @@ final class GroupCoordinator: Sendable {
     private static let commitDurationMax: Duration = .seconds(3)
 
     init(
-        configuration: WorkerConfiguration, consumer: KafkaConsumer, shards: [ShardHandle], committer: Committer, hub: SnapshotHub,
+        configuration: WorkerConfiguration, consumer: KafkaConsumer, shards: [ShardHandle], committer: Committer,
+        hub: SnapshotHub,
         logger: Logger, fail: @escaping @Sendable (String) -> Void
     ) {
         self.configuration = configuration
@@ -49,7 +50,8 @@ final class GroupCoordinator: Sendable {
             switch event {
             case .assigned(let assignment): await self.assigned(assignment)
             case .revoked(let revocation): await self.revoked(revocation)
-            case .rebalanceOverdue(let partitions, let isAssignment): await self.overdue(partitions, isAssignment: isAssignment)
+            case .rebalanceOverdue(let partitions, let isAssignment):
+                await self.overdue(partitions, isAssignment: isAssignment)
             case .failed(let error): self.failed(error)
             case .statistics: break
             }
@@ -79,10 +81,13 @@ final class GroupCoordinator: Sendable {
         var grants: [Int: [PartitionGrant]] = [:]
         var toCommit: [TopicPartitionOffset] = []
         for number in assignment.partitions {
-            let mine = assignment.topics.compactMap { topic in positions[TopicPartition(topic: topic, partition: number)] }
+            let mine = assignment.topics.compactMap { topic in
+                positions[TopicPartition(topic: topic, partition: number)]
+            }
             let start = StartPositions(partition: number, positions: mine, startFrom: self.configuration.startFrom)
             for position in start.starts {
-                starts[TopicPartition(topic: assignment.topics[Int(position.topic)], partition: number)] = position.nextOffset
+                starts[TopicPartition(topic: assignment.topics[Int(position.topic)], partition: number)] =
+                    position.nextOffset
             }
             toCommit += start.toCommit.map {
                 TopicPartitionOffset(topic: assignment.topics[Int($0.topic)], partition: number, offset: $0.nextOffset)
@@ -91,7 +96,8 @@ final class GroupCoordinator: Sendable {
             grants[self.shard(of: number), default: []].append(
                 PartitionGrant(
                     number: number, readers: readers, starts: start.starts, logEnds: start.logEnds,
-                    haltReason: readers.count == assignment.topics.count ? start.haltReason : "a queue of the partition is missing"))
+                    haltReason: readers.count == assignment.topics.count
+                        ? start.haltReason : "a queue of the partition is missing"))
         }
         self.committer.own(assignment.partitions)
         guard assignment.complete({ starts[$0].map { .offset($0) } }) else {
@@ -137,19 +143,22 @@ final class GroupCoordinator: Sendable {
     private func revoked(_ revocation: PartitionRevocation) async {
         self.hub.updateGroup { $0.rebalances += 1 }
         self.logger.info(
-            revocation.isLost ? "partitions lost" : "partitions revoked", metadata: ["partitions": "\(Self.list(revocation.partitions))"])
+            revocation.isLost ? "partitions lost" : "partitions revoked",
+            metadata: ["partitions": "\(Self.list(revocation.partitions))"])
         if !revocation.isLost { await self.release(revocation) }
         _ = self.committer.take(revocation.partitions)
         await self.forget(revocation.partitions)
         if !revocation.complete() {
-            self.logger.warning("partitions were given up late", metadata: ["partitions": "\(Self.list(revocation.partitions))"])
+            self.logger.warning(
+                "partitions were given up late", metadata: ["partitions": "\(Self.list(revocation.partitions))"])
         }
     }
 
     private func release(_ revocation: PartitionRevocation) async {
         let left = Self.millis(revocation.deadline - .now)
         let isStopping = self.isStopping.withLock { $0 }
-        // While others wait for this member only a moment is right; a worker that stops holds up nobody for longer than its drain.
+        // While others wait for this member only a moment is right; a worker that stops holds up nobody for longer than
+        // its drain.
         let quiet = max(0, min(isStopping ? left - Self.writeMillis : self.configuration.quietWaitMillis, left / 2))
         let limit = max(0, min(quiet + Self.writeMillis, left - 500))
         var positions: [TopicPartitionOffset] = []
@@ -172,16 +181,25 @@ final class GroupCoordinator: Sendable {
         }
         // The released positions are newer than those that waited.
         var newest: [TopicPartition: Int64] = [:]
-        for position in self.committer.take(revocation.partitions) + positions { newest[position.topicPartition] = position.offset }
+        for position in self.committer.take(revocation.partitions) + positions {
+            newest[position.topicPartition] = position.offset
+        }
         await self.committer.settle()
         guard !newest.isEmpty else { return }
-        let wanted = newest.map { TopicPartitionOffset(topic: $0.key.topic, partition: $0.key.partition, offset: $0.value) }
+        let wanted = newest.map {
+            TopicPartitionOffset(topic: $0.key.topic, partition: $0.key.partition, offset: $0.value)
+        }
         let consumer = self.consumer
-        let result = await NamedThread.run("kafka-commit") { consumer.commitSync(wanted, within: Self.commitDurationMax) }
+        let result = await NamedThread.run("kafka-commit") {
+            consumer.commitSync(wanted, within: Self.commitDurationMax)
+        }
         if let refusal = result.refused.first {
             self.logger.warning(
                 "the last commit of partitions was refused; the next owner repeats",
-                metadata: ["partitions": "\(result.refused.count)", "first": "\(refusal.position)", "cause": "\(refusal.error)"])
+                metadata: [
+                    "partitions": "\(result.refused.count)", "first": "\(refusal.position)",
+                    "cause": "\(refusal.error)",
+                ])
         }
     }
 
@@ -196,7 +214,8 @@ final class GroupCoordinator: Sendable {
 
     private func overdue(_ partitions: [Int32], isAssignment: Bool) async {
         self.logger.error(
-            isAssignment ? "an assignment took too long" : "a revocation took too long", metadata: ["partitions": "\(Self.list(partitions))"])
+            isAssignment ? "an assignment took too long" : "a revocation took too long",
+            metadata: ["partitions": "\(Self.list(partitions))"])
         guard !isAssignment else { return }
         _ = self.committer.take(partitions)
         await self.forget(partitions)

@@ -1,12 +1,14 @@
 import KafkaLog
 import PushEngine
 
-/// Where the topics of one partition begin to be read (contract §6, first start and committed offsets outside the log). Pure.
+/// Where the topics of one partition begin to be read (contract §6, first start and committed offsets outside the log).
+/// Pure.
 struct StartPositions: Equatable {
     /// By input topic index.
     var starts: [CommitPosition] = []
     var logEnds: [CommitPosition] = []
-    /// Where the group begins although it never committed: to be committed at once, so that a restart does not begin elsewhere.
+    /// Where the group begins although it never committed: to be committed at once, so that a restart does not begin
+    /// elsewhere.
     var toCommit: [CommitPosition] = []
     /// Why the partition cannot be consumed; `nil`: it can.
     var haltReason: String?
@@ -27,10 +29,13 @@ struct StartPositions: Equatable {
                 // What was forwarded has been taken from the input already: it is never skipped.
                 let isRouted = topic == positions.count - 1
                 start = startFrom == .beginning || isRouted ? position.lowOffset : position.endOffset
-                if startFrom == .end { self.toCommit.append(CommitPosition(topic: UInt16(topic), partition: partition, nextOffset: start)) }
+                if startFrom == .end {
+                    self.toCommit.append(CommitPosition(topic: UInt16(topic), partition: partition, nextOffset: start))
+                }
             }
             self.starts.append(CommitPosition(topic: UInt16(topic), partition: partition, nextOffset: start))
-            self.logEnds.append(CommitPosition(topic: UInt16(topic), partition: partition, nextOffset: position.endOffset))
+            self.logEnds.append(
+                CommitPosition(topic: UInt16(topic), partition: partition, nextOffset: position.endOffset))
         }
         if !reasons.isEmpty { self.haltReason = reasons.joined(separator: "; ") }
     }

@@ -13,7 +13,9 @@ enum TopicCheck {
         var faults = topics.all.filter { name in !found.contains { $0.name == name } }.map {
             "the topic \($0) does not exist; 'mailboat topics create' creates what is missing"
         }
-        let counts = topics.coPartitioned.compactMap { name in found.first { $0.name == name }.map { (name, $0.partitionCount) } }
+        let counts = topics.coPartitioned.compactMap { name in
+            found.first { $0.name == name }.map { (name, $0.partitionCount) }
+        }
         if Set(counts.map(\.1)).count > 1 {
             let list = counts.map { "\($0.0) has \($0.1)" }.joined(separator: ", ")
             faults.append(

@@ -25,7 +25,9 @@ public final class PrometheusMetricsFactory: MetricsFactory, Sendable {
         self.series(label, suffix: "_total", dimensions, .counter)
     }
 
-    public func makeFloatingPointCounter(label: String, dimensions: [(String, String)]) -> any FloatingPointCounterHandler {
+    public func makeFloatingPointCounter(label: String, dimensions: [(String, String)])
+        -> any FloatingPointCounterHandler
+    {
         self.series(label, suffix: "_total", dimensions, .counter)
     }
 
@@ -48,7 +50,9 @@ public final class PrometheusMetricsFactory: MetricsFactory, Sendable {
     public func destroyRecorder(_ handler: any RecorderHandler) {}
     public func destroyTimer(_ handler: any TimerHandler) {}
 
-    private func series(_ label: String, suffix: String, _ dimensions: [(String, String)], _ kind: PrometheusText.Kind) -> Series {
+    private func series(_ label: String, suffix: String, _ dimensions: [(String, String)], _ kind: PrometheusText.Kind)
+        -> Series
+    {
         let name = Self.name(label) + (label.hasSuffix(suffix) ? "" : suffix)
         let labels = dimensions.map { (name: Self.name($0.0), value: $0.1) }.sorted { $0.name < $1.name }
         let identity = Identity(name: name, labels: labels.flatMap { [$0.name, $0.value] })
@@ -86,7 +90,8 @@ public final class PrometheusMetricsFactory: MetricsFactory, Sendable {
                 text.sample(one.labels, suffix: "_count", values.count)
             }
         }
-        text.counter("mailboat_metrics_ignored_series_total", "Series of libraries that had no room or two kinds.", ignored)
+        text.counter(
+            "mailboat_metrics_ignored_series_total", "Series of libraries that had no room or two kinds.", ignored)
         return text.text
     }
 
@@ -96,7 +101,9 @@ public final class PrometheusMetricsFactory: MetricsFactory, Sendable {
         return name.first?.isNumber ?? true ? "_" + name : name
     }
 
-    private final class Series: CounterHandler, FloatingPointCounterHandler, MeterHandler, RecorderHandler, TimerHandler, Sendable {
+    private final class Series: CounterHandler, FloatingPointCounterHandler, MeterHandler, RecorderHandler,
+        TimerHandler, Sendable
+    {
         struct Values {
             var last = 0.0
             var sum = 0.0
@@ -113,7 +120,9 @@ public final class PrometheusMetricsFactory: MetricsFactory, Sendable {
             self.kind = kind
         }
 
-        var order: String { self.name + "\u{0}" + self.labels.map { "\($0.name)=\($0.value)" }.joined(separator: "\u{0}") }
+        var order: String {
+            self.name + "\u{0}" + self.labels.map { "\($0.name)=\($0.value)" }.joined(separator: "\u{0}")
+        }
         var values: Values { self.state.withLock { $0 } }
 
         func increment(by amount: Int64) { self.increment(by: Double(amount)) }

@@ -40,7 +40,8 @@ struct PrometheusText {
         for exponent in 0...22 {
             let boundMillis = UInt64(1) << UInt64(exponent)
             self.sample(
-                [("le", Self.number(Double(boundMillis) / 1_000))], suffix: "_bucket", distribution.count(atMostMillis: boundMillis))
+                [("le", Self.number(Double(boundMillis) / 1_000))], suffix: "_bucket",
+                distribution.count(atMostMillis: boundMillis))
         }
         self.sample([("le", "+Inf")], suffix: "_bucket", distribution.count)
         self.sample([], suffix: "_sum", Double(distribution.sumMillis) / 1_000)
@@ -50,7 +51,8 @@ struct PrometheusText {
     private mutating func sample(_ labels: [(name: String, value: String)], suffix: String, written value: String) {
         self.text += self.name + suffix
         if !labels.isEmpty {
-            self.text += "{" + labels.map { "\($0.name)=\"\(Self.escapedLabel($0.value))\"" }.joined(separator: ",") + "}"
+            self.text +=
+                "{" + labels.map { "\($0.name)=\"\(Self.escapedLabel($0.value))\"" }.joined(separator: ",") + "}"
         }
         self.text += " " + value + "\n"
     }

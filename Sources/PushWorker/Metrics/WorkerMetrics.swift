@@ -2,10 +2,12 @@ import PushEngine
 import PushModel
 import PushTransport
 
-/// The worker's metrics as Prometheus reads them. Names are `mailboat_<area>_<thing>_<unit>`; label values come from closed sets.
+/// The worker's metrics as Prometheus reads them. Names are `mailboat_<area>_<thing>_<unit>`; label values come from
+/// closed sets.
 ///
-/// Conservation can be read off: `mailboat_events_consumed_total` + `mailboat_events_restored_total` = sum of `mailboat_events_outcomes_total`
-/// + `mailboat_events_pending` + `mailboat_events_forwarded_total` + `mailboat_events_handed_over_total`.
+/// Conservation can be read off: `mailboat_events_consumed_total` + `mailboat_events_restored_total` = sum of
+/// `mailboat_events_outcomes_total` + `mailboat_events_pending` + `mailboat_events_forwarded_total` +
+/// `mailboat_events_handed_over_total`.
 enum WorkerMetrics {
     /// What is known besides the snapshot.
     struct Surroundings {
@@ -33,16 +35,21 @@ enum WorkerMetrics {
 
     private static func writeEvents(_ engine: EngineCounters, to text: inout PrometheusText) {
         text.counter("mailboat_events_consumed_total", "Events taken from Kafka.", engine.consumed)
-        text.counter("mailboat_events_restored_total", "Pending events that came out of the state topic.", engine.restored)
+        text.counter(
+            "mailboat_events_restored_total", "Pending events that came out of the state topic.", engine.restored)
         text.begin("mailboat_events_outcomes_total", .counter, "What became of events.")
         for outcome in Outcome.allCases { text.sample([("outcome", "\(outcome.name)")], engine.count(outcome)) }
         text.gauge("mailboat_events_pending", "Events without an outcome yet.", Double(engine.pending))
-        text.counter("mailboat_events_forwarded_total", "Misplaced events forwarded to their partition.", engine.forwarded)
-        text.counter("mailboat_events_handed_over_total", "Events still pending when their partition left.", engine.handedOver)
-        text.counter("mailboat_events_merged_total", "Events replaced by newer ones before they were sent.", engine.eventsMerged)
+        text.counter(
+            "mailboat_events_forwarded_total", "Misplaced events forwarded to their partition.", engine.forwarded)
+        text.counter(
+            "mailboat_events_handed_over_total", "Events still pending when their partition left.", engine.handedOver)
+        text.counter(
+            "mailboat_events_merged_total", "Events replaced by newer ones before they were sent.", engine.eventsMerged)
         text.gauge(
             "mailboat_events_unaccounted", "Consumed and restored less everything else; always 0.",
-            Double(engine.consumed + engine.restored) - Double(engine.outcomeSum + engine.pending + engine.forwarded + engine.handedOver))
+            Double(engine.consumed + engine.restored)
+                - Double(engine.outcomeSum + engine.pending + engine.forwarded + engine.handedOver))
     }
 
     private static func writePushes(_ snapshot: WorkerSnapshot, to text: inout PrometheusText) {
@@ -50,29 +57,40 @@ enum WorkerMetrics {
         text.counter("mailboat_pushes_sent_total", "Requests that left for APNs.", engine.pushesSent)
         text.begin("mailboat_pushes_answered_total", .counter, "What became of requests.")
         let answers = [
-            ("accepted", engine.pushesAccepted), ("refused", engine.pushesRefused), ("not-processed", engine.pushesNotProcessed),
+            ("accepted", engine.pushesAccepted), ("refused", engine.pushesRefused),
+            ("not-processed", engine.pushesNotProcessed),
             ("unknown", engine.pushesUnknown),
         ]
         for (result, count) in answers { text.sample([("result", result)], count) }
-        text.counter("mailboat_pushes_high_priority_total", "Requests that left with priority 10.", engine.pushesHighPriority)
-        text.counter("mailboat_pushes_downgraded_total", "Sent with priority 5 because the budget was spent.", engine.pushesDowngraded)
+        text.counter(
+            "mailboat_pushes_high_priority_total", "Requests that left with priority 10.", engine.pushesHighPriority)
+        text.counter(
+            "mailboat_pushes_downgraded_total", "Sent with priority 5 because the budget was spent.",
+            engine.pushesDowngraded)
         text.gauge("mailboat_pushes_in_flight", "Requests without an answer yet.", Double(engine.inFlight))
         text.histogram(
-            "mailboat_push_event_to_accepted_seconds", "From the newest event's record time to APNs' acceptance.", snapshot.recordToAccepted)
+            "mailboat_push_event_to_accepted_seconds", "From the newest event's record time to APNs' acceptance.",
+            snapshot.recordToAccepted)
         text.histogram(
-            "mailboat_push_taken_to_accepted_seconds", "From being taken out of Kafka to APNs' acceptance.", snapshot.takenToAccepted)
+            "mailboat_push_taken_to_accepted_seconds", "From being taken out of Kafka to APNs' acceptance.",
+            snapshot.takenToAccepted)
     }
 
     private static func writeState(_ snapshot: WorkerSnapshot, to text: inout PrometheusText) {
         let engine = snapshot.engine
         text.gauge("mailboat_activities", "Activities in memory.", Double(engine.activities))
-        text.gauge("mailboat_activities_pending", "Activities with something to send or in flight.", Double(engine.activitiesPending))
+        text.gauge(
+            "mailboat_activities_pending", "Activities with something to send or in flight.",
+            Double(engine.activitiesPending))
         text.counter("mailboat_tokens_dead_total", "Tokens that APNs called dead.", engine.tokensDead)
         text.counter(
-            "mailboat_tokens_removals_stopped_total", "Tokens kept although APNs called them dead, because too many died at once.",
+            "mailboat_tokens_removals_stopped_total",
+            "Tokens kept although APNs called them dead, because too many died at once.",
             engine.tokenRemovalsStopped)
         text.counter("mailboat_state_records_total", "Records written to the state topic.", engine.stateRecords)
-        text.counter("mailboat_state_restored_records_total", "Records read from the state topic.", snapshot.kafka.restoredRecords)
+        text.counter(
+            "mailboat_state_restored_records_total", "Records read from the state topic.",
+            snapshot.kafka.restoredRecords)
         text.begin("mailboat_partitions", .gauge, "Owned partitions by where they stand.")
         for phase in WorkerSnapshot.PartitionPhase.allCases {
             text.sample([("phase", phase.rawValue)], snapshot.partitions.count { $0.phase == phase })
@@ -92,14 +110,23 @@ enum WorkerMetrics {
         let gauges: [(String, String, (RouteCounters) -> Int)] = [
             ("mailboat_apns_connections_open", "Connections that take requests.", { $0.connectionsOpen }),
             ("mailboat_apns_connections_connecting", "Connections being opened.", { $0.connectionsConnecting }),
-            ("mailboat_apns_connections_draining", "Connections that only finish requests.", { $0.connectionsDraining }),
+            (
+                "mailboat_apns_connections_draining", "Connections that only finish requests.",
+                { $0.connectionsDraining }
+            ),
             ("mailboat_apns_streams_in_flight", "Requests on open streams.", { $0.streamsInFlight }),
             ("mailboat_apns_breakers_open", "Shards on which the route is paused.", { $0.breakerOpen }),
-            ("mailboat_apns_credentials_refused", "Shards on which APNs refuses the route's credentials.", { $0.credentialsRefused }),
+            (
+                "mailboat_apns_credentials_refused", "Shards on which APNs refuses the route's credentials.",
+                { $0.credentialsRefused }
+            ),
         ]
         let counters: [(String, String, (RouteCounters) -> Int)] = [
             ("mailboat_apns_connects_total", "Connections opened.", { $0.connectsTotal }),
-            ("mailboat_apns_connect_failures_total", "Connections that could not be opened.", { $0.connectFailuresTotal }),
+            (
+                "mailboat_apns_connect_failures_total", "Connections that could not be opened.",
+                { $0.connectFailuresTotal }
+            ),
             ("mailboat_apns_connections_closed_total", "Connections that ended.", { $0.closesTotal }),
             ("mailboat_apns_requests_total", "Requests submitted.", { $0.requestsTotal }),
             ("mailboat_apns_resets_total", "Streams reset by APNs.", { $0.resetsTotal }),
@@ -118,7 +145,9 @@ enum WorkerMetrics {
         }
         text.begin("mailboat_apns_responses_total", .counter, "Answers by status.")
         for route in routes {
-            for (status, count) in route.counters.responses.all { text.sample([("route", route.name), ("status", status)], count) }
+            for (status, count) in route.counters.responses.all {
+                text.sample([("route", route.name), ("status", status)], count)
+            }
         }
         text.begin("mailboat_apns_goaways_total", .counter, "GOAWAYs by reason.")
         for route in routes {
@@ -128,19 +157,32 @@ enum WorkerMetrics {
         }
     }
 
-    private static func writeKafka(_ snapshot: WorkerSnapshot, _ surroundings: Surroundings, to text: inout PrometheusText) {
+    private static func writeKafka(
+        _ snapshot: WorkerSnapshot, _ surroundings: Surroundings, to text: inout PrometheusText
+    ) {
         let kafka = snapshot.kafka
-        text.begin("mailboat_kafka_lag_records", .gauge, "Records not resolved yet, from the watermark to the end of the log.")
-        for lag in surroundings.lags { text.sample([("topic", lag.topic), ("partition", "\(lag.partition)")], Int(lag.records)) }
+        text.begin(
+            "mailboat_kafka_lag_records", .gauge, "Records not resolved yet, from the watermark to the end of the log.")
+        for lag in surroundings.lags {
+            text.sample([("topic", lag.topic), ("partition", "\(lag.partition)")], Int(lag.records))
+        }
         text.counter("mailboat_kafka_produced_records_total", "Records handed to the producers.", kafka.recordsProduced)
-        text.counter("mailboat_kafka_delivery_failures_total", "Records Kafka did not take; they are produced again.", kafka.deliveriesFailed)
-        text.gauge("mailboat_kafka_retries_waiting", "Records that wait to be produced again.", Double(kafka.retriesWaiting))
-        text.gauge("mailboat_kafka_unacknowledged_records", "Records whose acknowledgement is awaited.", Double(snapshot.engine.unacknowledged))
+        text.counter(
+            "mailboat_kafka_delivery_failures_total", "Records Kafka did not take; they are produced again.",
+            kafka.deliveriesFailed)
+        text.gauge(
+            "mailboat_kafka_retries_waiting", "Records that wait to be produced again.", Double(kafka.retriesWaiting))
+        text.gauge(
+            "mailboat_kafka_unacknowledged_records", "Records whose acknowledgement is awaited.",
+            Double(snapshot.engine.unacknowledged))
         text.counter("mailboat_kafka_queue_full_total", "Times a producer had no room: back-pressure.", kafka.queueFull)
         text.counter("mailboat_kafka_commits_total", "Batches of offsets committed.", kafka.commits)
-        text.counter("mailboat_kafka_commit_failures_total", "Batches of which something was refused.", kafka.commitsFailed)
+        text.counter(
+            "mailboat_kafka_commit_failures_total", "Batches of which something was refused.", kafka.commitsFailed)
         text.counter("mailboat_kafka_rebalances_total", "Assignments and revocations.", kafka.rebalances)
-        text.begin("mailboat_provider_token_age_seconds", .gauge, "Since the provider token was issued; Apple refuses it after an hour.")
+        text.begin(
+            "mailboat_provider_token_age_seconds", .gauge,
+            "Since the provider token was issued; Apple refuses it after an hour.")
         for token in surroundings.tokenAges { text.sample([("key", token.keyID)], Int(token.seconds)) }
         text.gauge("mailboat_ready", "1 when /readyz says so.", surroundings.isReady ? 1 : 0)
         text.gauge("mailboat_errors", "Things that /readyz complains about.", Double(snapshot.errors.count))

@@ -2,7 +2,8 @@ import KafkaLog
 import PushEngine
 import Synchronization
 
-/// Where shards and group put their reports, and where everybody else reads them. Written a few times a second; any thread.
+/// Where shards and group put their reports, and where everybody else reads them. Written a few times a second; any
+/// thread.
 final class SnapshotHub: Sendable {
     private struct State {
         var shards: [ShardReport]
@@ -37,9 +38,11 @@ final class SnapshotHub: Sendable {
     func lags(inputTopics: [String]) -> [WorkerMetrics.Lag] {
         let (watermarks, ends) = self.state.withLock { ($0.shards.flatMap(\.watermarks), $0.group.logEnds) }
         return watermarks.compactMap { watermark in
-            guard let end = ends.first(where: { $0.topic == watermark.topic && $0.partition == watermark.partition }) else { return nil }
+            guard let end = ends.first(where: { $0.topic == watermark.topic && $0.partition == watermark.partition })
+            else { return nil }
             return WorkerMetrics.Lag(
-                topic: inputTopics[Int(watermark.topic)], partition: watermark.partition, records: max(0, end.nextOffset - watermark.nextOffset))
+                topic: inputTopics[Int(watermark.topic)], partition: watermark.partition,
+                records: max(0, end.nextOffset - watermark.nextOffset))
         }
     }
 

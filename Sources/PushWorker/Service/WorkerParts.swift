@@ -20,8 +20,10 @@ final class WorkerParts: Sendable {
     private let tasks: [Task<Void, Never>]
 
     private init(
-        admin: AdminServer?, configuration: WorkerConfiguration, hub: SnapshotHub, logger: Logger, group: MultiThreadedEventLoopGroup,
-        tokens: ProviderTokenStore, consumer: KafkaConsumer, coordinator: GroupCoordinator, shards: [ShardHandle], pulses: [RepeatedTask],
+        admin: AdminServer?, configuration: WorkerConfiguration, hub: SnapshotHub, logger: Logger,
+        group: MultiThreadedEventLoopGroup,
+        tokens: ProviderTokenStore, consumer: KafkaConsumer, coordinator: GroupCoordinator, shards: [ShardHandle],
+        pulses: [RepeatedTask],
         tasks: [Task<Void, Never>]
     ) {
         self.admin = admin
@@ -61,10 +63,12 @@ final class WorkerParts: Sendable {
         var admin: AdminServer?
         do {
             admin = try await Self.startAdmin(
-                configuration, hub: hub, tokens: tokens, pulses: beats.map(\.pulse), inputTopics: plan.inputTopics, keys: plan.keys,
+                configuration, hub: hub, tokens: tokens, pulses: beats.map(\.pulse), inputTopics: plan.inputTopics,
+                keys: plan.keys,
                 metrics: metrics, logger: logger)
             return try await Self.join(
-                configuration, plan: plan, hub: hub, admin: admin, tokens: tokens, group: group, loops: loops, pulses: beats.map(\.task),
+                configuration, plan: plan, hub: hub, admin: admin, tokens: tokens, group: group, loops: loops,
+                pulses: beats.map(\.task),
                 logger: logger, fail: fail)
         } catch {
             await admin?.stop()
@@ -76,7 +80,8 @@ final class WorkerParts: Sendable {
     }
 
     private static func startAdmin(
-        _ configuration: WorkerConfiguration, hub: SnapshotHub, tokens: ProviderTokenStore, pulses: [LoopPulse], inputTopics: [String],
+        _ configuration: WorkerConfiguration, hub: SnapshotHub, tokens: ProviderTokenStore, pulses: [LoopPulse],
+        inputTopics: [String],
         keys: [ProviderKey], metrics: PrometheusMetricsFactory?, logger: Logger
     ) async throws -> AdminServer? {
         guard configuration.admin.isEnabled else { return nil }
@@ -85,14 +90,18 @@ final class WorkerParts: Sendable {
             unhealthy: {
                 let stalled = pulses.enumerated().filter { $0.element.millisSinceLast > stallMillis }
                 return stalled.isEmpty
-                    ? nil : stalled.map { "shard \($0.offset) has not turned for \($0.element.millisSinceLast) ms" }.joined(separator: "\n")
+                    ? nil
+                    : stalled.map { "shard \($0.offset) has not turned for \($0.element.millisSinceLast) ms" }.joined(
+                        separator: "\n")
             },
             readiness: { Readiness(hub.snapshot) },
             metrics: {
                 let snapshot = hub.snapshot
                 let nowSeconds = ShardClock.now().wallSeconds
                 let surroundings = WorkerMetrics.Surroundings(
-                    tokenAges: keys.enumerated().map { ($0.element.keyID, nowSeconds - tokens.current(key: $0.offset).issuedAtSeconds) },
+                    tokenAges: keys.enumerated().map {
+                        ($0.element.keyID, nowSeconds - tokens.current(key: $0.offset).issuedAtSeconds)
+                    },
                     lags: hub.lags(inputTopics: inputTopics), isReady: snapshot.isReady)
                 return WorkerMetrics.text(snapshot, surroundings) + (metrics?.text() ?? "")
             })
@@ -102,12 +111,15 @@ final class WorkerParts: Sendable {
             logger.info("admin port listens", metadata: ["address": "\(configuration.admin.host):\(admin.port)"])
             return admin
         } catch {
-            throw WorkerError("admin.host and admin.port: \(configuration.admin.host):\(configuration.admin.port) cannot be listened on: \(error)")
+            throw WorkerError(
+                "admin.host and admin.port: \(configuration.admin.host):\(configuration.admin.port) cannot be listened on: \(error)"
+            )
         }
     }
 
     private static func join(
-        _ configuration: WorkerConfiguration, plan: WorkerPlan, hub: SnapshotHub, admin: AdminServer?, tokens: ProviderTokenStore,
+        _ configuration: WorkerConfiguration, plan: WorkerPlan, hub: SnapshotHub, admin: AdminServer?,
+        tokens: ProviderTokenStore,
         group: MultiThreadedEventLoopGroup, loops: [any EventLoop], pulses: [RepeatedTask], logger: Logger,
         fail: @escaping @Sendable (String) -> Void
     ) async throws -> WorkerParts {
@@ -116,12 +128,14 @@ final class WorkerParts: Sendable {
         do {
             let committer = Committer(logger: logger)
             let shared = ShardShared(
-                configuration: configuration, logReader: try KafkaLogReader(configuration.kafka.consumerSettings, log: kafkaLog),
+                configuration: configuration,
+                logReader: try KafkaLogReader(configuration.kafka.consumerSettings, log: kafkaLog),
                 committer: committer, hub: hub, logger: logger, fail: fail)
             var options = ConsumerConfiguration(
                 settings: configuration.kafka.consumerSettings, groupID: configuration.kafka.groupID,
                 groupInstanceID: configuration.kafka.groupInstanceID, driverTopic: configuration.topics.events[0],
-                ridingTopics: Array(configuration.topics.events.dropFirst()) + [configuration.topics.routed], log: kafkaLog)
+                ridingTopics: Array(configuration.topics.events.dropFirst()) + [configuration.topics.routed],
+                log: kafkaLog)
             options.revocationDurationMax = max(.seconds(10), .milliseconds(configuration.drainTimeoutMillis))
             options.assignmentDurationMax = .seconds(120)
             let consumer = try KafkaConsumer(options)
@@ -130,15 +144,18 @@ final class WorkerParts: Sendable {
             for (number, loop) in loops.enumerated() {
                 shards.append(
                     try await Self.startShard(
-                        number, loop, plan: plan, partitionCount: partitionCount, shared: shared, tokens: tokens, kafkaLog: kafkaLog, fail: fail))
+                        number, loop, plan: plan, partitionCount: partitionCount, shared: shared, tokens: tokens,
+                        kafkaLog: kafkaLog, fail: fail))
             }
             tokens.start(on: loops[0])
             let coordinator = GroupCoordinator(
-                configuration: configuration, consumer: consumer, shards: shards, committer: committer, hub: hub, logger: logger, fail: fail)
+                configuration: configuration, consumer: consumer, shards: shards, committer: committer, hub: hub,
+                logger: logger, fail: fail)
             try coordinator.start()
             let lagWatch = LagWatch(consumer: consumer, hub: hub, committer: committer, inputTopics: plan.inputTopics)
             return WorkerParts(
-                admin: admin, configuration: configuration, hub: hub, logger: logger, group: group, tokens: tokens, consumer: consumer,
+                admin: admin, configuration: configuration, hub: hub, logger: logger, group: group, tokens: tokens,
+                consumer: consumer,
                 coordinator: coordinator, shards: shards, pulses: pulses,
                 tasks: [Task.detached { await coordinator.run() }, Task.detached { await lagWatch.run() }])
         } catch {
@@ -146,7 +163,9 @@ final class WorkerParts: Sendable {
         }
     }
 
-    private static func checkTopics(_ configuration: WorkerConfiguration, hub: SnapshotHub, logger: Logger) async throws -> Int32 {
+    private static func checkTopics(_ configuration: WorkerConfiguration, hub: SnapshotHub, logger: Logger) async throws
+        -> Int32
+    {
         let verdict: TopicCheck.Verdict
         do {
             verdict = try await TopicCheck.ask(configuration, log: KafkaLogBridge.handler(logger)) { error in
@@ -164,7 +183,8 @@ final class WorkerParts: Sendable {
     }
 
     private static func startShard(
-        _ number: Int, _ loop: any EventLoop, plan: WorkerPlan, partitionCount: Int32, shared: ShardShared, tokens: ProviderTokenStore,
+        _ number: Int, _ loop: any EventLoop, plan: WorkerPlan, partitionCount: Int32, shared: ShardShared,
+        tokens: ProviderTokenStore,
         kafkaLog: @escaping KafkaLogHandler, fail: @escaping @Sendable (String) -> Void
     ) async throws -> ShardHandle {
         try await loop.submit {
@@ -181,7 +201,8 @@ final class WorkerParts: Sendable {
                     }
                 })
             let runner = try ShardRunner(
-                number: number, eventLoop: loop, plan: plan, partitionCount: partitionCount, shared: shared, producer: producer,
+                number: number, eventLoop: loop, plan: plan, partitionCount: partitionCount, shared: shared,
+                producer: producer,
                 providerTokens: tokens, randomSeed: UInt64.random(in: .min ... .max))
             waker.attach(runner)
             runner.start(waker: waker)
@@ -193,13 +214,15 @@ final class WorkerParts: Sendable {
 
     /// Within the drain timeout: stop taking, finish what is in flight, write down the rest, commit, leave the group.
     func stop() async -> StopReport {
-        self.logger.info("stopping", metadata: ["limit": "\(DurationText.format(millis: self.configuration.drainTimeoutMillis))"])
+        self.logger.info(
+            "stopping", metadata: ["limit": "\(DurationText.format(millis: self.configuration.drainTimeoutMillis))"])
         self.hub.updateGroup { $0.isDraining = true }
         self.coordinator.beginStopping()
         for shard in self.shards { shard.stopReading() }
         var faults: [String] = []
         if !(await self.consumer.close(within: .milliseconds(self.configuration.drainTimeoutMillis))) {
-            faults.append("the consumer group was not left within drain-timeout; it notices by itself when the session ends")
+            faults.append(
+                "the consumer group was not left within drain-timeout; it notices by itself when the session ends")
         }
         self.coordinator.finish()
         for task in self.tasks { task.cancel() }
@@ -212,7 +235,9 @@ final class WorkerParts: Sendable {
         for pulse in self.pulses { pulse.cancel() }
         await self.admin?.stop()
         try? await self.group.shutdownGracefully()
-        if self.hub.snapshot.partitions.contains(where: { $0.phase == .running }) { faults.append("partitions were still held") }
+        if self.hub.snapshot.partitions.contains(where: { $0.phase == .running }) {
+            faults.append("partitions were still held")
+        }
         self.logger.info("stopped", metadata: faults.isEmpty ? [:] : ["faults": "\(faults.joined(separator: "; "))"])
         return StopReport(isClean: faults.isEmpty, detail: faults.joined(separator: "; "))
     }

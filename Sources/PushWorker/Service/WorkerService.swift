@@ -4,7 +4,8 @@ import Synchronization
 
 /// A worker in this process: joins the consumer group, carries events to APNs, stops within a bounded time.
 ///
-/// May be used from any thread or task. Start it once; or give it to a `ServiceGroup`, whose graceful shutdown drains it.
+/// May be used from any thread or task. Start it once; or give it to a `ServiceGroup`, whose graceful shutdown drains
+/// it.
 public final class WorkerService: Service, Sendable {
     public let configuration: WorkerConfiguration
     private let logger: Logger
@@ -36,8 +37,8 @@ public final class WorkerService: Service, Sendable {
         (self.failures, self.failing) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
     }
 
-    /// Checks keys, topics and the admin port, then joins the group. Returns before partitions are assigned: wait for `isReady`. While Kafka
-    /// cannot be reached it goes on trying.
+    /// Checks keys, topics and the admin port, then joins the group. Returns before partitions are assigned: wait for
+    /// `isReady`. While Kafka cannot be reached it goes on trying.
     /// - Throws: `WorkerError`, naming what cannot be; also when the task is cancelled.
     public func start() async throws(WorkerError) {
         let isFirst = self.phase.withLock { phase in
@@ -49,9 +50,12 @@ public final class WorkerService: Service, Sendable {
         let parts: WorkerParts
         do {
             parts = try await WorkerParts.start(
-                self.configuration, hub: self.hub, metrics: self.metrics, logger: self.logger, fail: { [weak self] in self?.fail($0) })
+                self.configuration, hub: self.hub, metrics: self.metrics, logger: self.logger,
+                fail: { [weak self] in self?.fail($0) })
         } catch {
-            let failure = (error as? WorkerError) ?? WorkerError(error is CancellationError ? "stopped before it had started" : "\(error)")
+            let failure =
+                (error as? WorkerError)
+                ?? WorkerError(error is CancellationError ? "stopped before it had started" : "\(error)")
             self.phase.withLock { $0 = .stopping(Task { StopReport(isClean: true, detail: "") }) }
             self.hub.end(failure)
             throw failure
@@ -79,7 +83,8 @@ public final class WorkerService: Service, Sendable {
         if !report.isClean { throw WorkerError("stopped, but not in good order: \(report.detail)") }
     }
 
-    /// Stops taking, finishes what is in flight, writes down the rest, commits, leaves the group: within `drain-timeout`. Idempotent.
+    /// Stops taking, finishes what is in flight, writes down the rest, commits, leaves the group: within
+    /// `drain-timeout`. Idempotent.
     @discardableResult
     public func stop() async -> StopReport {
         let task: Task<StopReport, Never>? = self.phase.withLock { phase in
@@ -102,7 +107,8 @@ public final class WorkerService: Service, Sendable {
     /// How it stands, a fraction of a second old.
     public func snapshot() -> WorkerSnapshot { self.hub.snapshot }
 
-    /// Waits until the snapshot satisfies `condition`, looked at each time a shard or the group reports (a shard reports at most each 50 ms).
+    /// Waits until the snapshot satisfies `condition`, looked at each time a shard or the group reports (a shard
+    /// reports at most each 50 ms).
     /// - Returns: the snapshot that satisfied it.
     /// - Throws: `CancellationError` when the task is cancelled; `WorkerError` when the worker ended before.
     @discardableResult
@@ -119,7 +125,9 @@ public final class WorkerService: Service, Sendable {
 
     private func fail(_ reason: String) {
         let error = WorkerError(reason, isRetriable: true)
-        if case .enqueued = self.failing.yield(error) { self.logger.critical("the worker cannot go on", metadata: ["cause": "\(reason)"]) }
+        if case .enqueued = self.failing.yield(error) {
+            self.logger.critical("the worker cannot go on", metadata: ["cause": "\(reason)"])
+        }
         self.hub.end(error)
     }
 }

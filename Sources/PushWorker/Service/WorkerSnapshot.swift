@@ -1,8 +1,8 @@
 public import PushEngine
 public import PushTransport
 
-/// What a worker has done and how it stands, as one value. Each shard's part was taken between two of its turns, so that the conservation
-/// identity holds in it at every moment.
+/// What a worker has done and how it stands, as one value. Each shard's part was taken between two of its turns, so
+/// that the conservation identity holds in it at every moment.
 public struct WorkerSnapshot: Sendable {
     /// Where an owned partition stands.
     public enum PartitionPhase: String, Sendable, CaseIterable {

@@ -1,8 +1,8 @@
 import KafkaLog
 import PushEngine
 
-/// The way of a shard's records to Kafka: takes the engine's batches in order, keeps what there is no room for, produces again what failed.
-/// Confined to the shard's loop.
+/// The way of a shard's records to Kafka: takes the engine's batches in order, keeps what there is no room for,
+/// produces again what failed. Confined to the shard's loop.
 struct Outbox: ~Copyable {
     let producer: KafkaProducer
     /// By `EngineRecord.Topic.rawValue`.
@@ -77,7 +77,9 @@ struct Outbox: ~Copyable {
             } else {
                 failedCount += 1
                 failure = delivery.error
-                if let entry = Self.entry(of: delivery, topics: topics) { retries.failed(entry, nowMillis: now.steadyMillis) }
+                if let entry = Self.entry(of: delivery, topics: topics) {
+                    retries.failed(entry, nowMillis: now.steadyMillis)
+                }
             }
         }
         swap(&retries, &self.retries)
@@ -140,25 +142,31 @@ struct Outbox: ~Copyable {
     private func produce(_ record: EngineRecord) -> ProduceResult {
         let bytes = self.batch.bytes.span
         return Self.produce(
-            self.producer, self.topics[Int(record.topic.rawValue)], partition: record.partition, key: bytes.extracting(record.key),
-            hasKey: record.hasKey, value: bytes.extracting(record.value), hasValue: !record.isTombstone, headers: self.headers,
+            self.producer, self.topics[Int(record.topic.rawValue)], partition: record.partition,
+            key: bytes.extracting(record.key),
+            hasKey: record.hasKey, value: bytes.extracting(record.value), hasValue: !record.isTombstone,
+            headers: self.headers,
             timestampMillis: record.timestampMillis, opaque: record.acknowledgement)
     }
 
     private func produce(_ entry: RetryQueue.Entry) -> ProduceResult {
         let (key, value) = (entry.key ?? [], entry.value ?? [])
         return Self.produce(
-            self.producer, self.topics[Int(entry.topic.rawValue)], partition: entry.partition, key: key.span, hasKey: entry.key != nil,
-            value: value.span, hasValue: entry.value != nil, headers: entry.headers, timestampMillis: entry.timestampMillis,
+            self.producer, self.topics[Int(entry.topic.rawValue)], partition: entry.partition, key: key.span,
+            hasKey: entry.key != nil,
+            value: value.span, hasValue: entry.value != nil, headers: entry.headers,
+            timestampMillis: entry.timestampMillis,
             opaque: entry.acknowledgement)
     }
 
     private static func produce(
-        _ producer: KafkaProducer, _ topic: KafkaTopic, partition: Int32, key: Span<UInt8>, hasKey: Bool, value: Span<UInt8>, hasValue: Bool,
+        _ producer: KafkaProducer, _ topic: KafkaTopic, partition: Int32, key: Span<UInt8>, hasKey: Bool,
+        value: Span<UInt8>, hasValue: Bool,
         headers: KafkaHeaders, timestampMillis: Int64, opaque: UInt64
     ) -> ProduceResult {
         producer.produce(
-            topic, partition: partition, key: hasKey ? key : nil, value: hasValue ? value : nil, headers: headers.isEmpty ? nil : headers,
+            topic, partition: partition, key: hasKey ? key : nil, value: hasValue ? value : nil,
+            headers: headers.isEmpty ? nil : headers,
             timestampMillis: timestampMillis, opaque: opaque)
     }
 
@@ -166,14 +174,17 @@ struct Outbox: ~Copyable {
 
     private func entry(of record: EngineRecord) -> RetryQueue.Entry {
         RetryQueue.Entry(
-            topic: record.topic, partition: record.partition, key: record.hasKey ? Array(self.batch.bytes[record.key]) : nil,
+            topic: record.topic, partition: record.partition,
+            key: record.hasKey ? Array(self.batch.bytes[record.key]) : nil,
             value: record.isTombstone ? nil : Array(self.batch.bytes[record.value]), headers: self.headers,
             timestampMillis: record.timestampMillis, acknowledgement: record.acknowledgement)
     }
 
     private static func entry(of delivery: borrowing KafkaDelivery, topics: [KafkaTopic]) -> RetryQueue.Entry? {
         let name = delivery.topic
-        guard let index = topics.firstIndex(where: { $0.name == name }), let topic = EngineRecord.Topic(rawValue: UInt8(index)) else {
+        guard let index = topics.firstIndex(where: { $0.name == name }),
+            let topic = EngineRecord.Topic(rawValue: UInt8(index))
+        else {
             return nil
         }
         var headers = KafkaHeaders()
@@ -181,7 +192,8 @@ struct Outbox: ~Copyable {
         // The partition a partitioner chose stays: choosing again would choose it again.
         return RetryQueue.Entry(
             topic: topic, partition: delivery.partition, key: delivery.hasKey ? Self.copy(delivery.key) : nil,
-            value: delivery.hasValue ? Self.copy(delivery.value) : nil, headers: headers, timestampMillis: delivery.timestampMillis,
+            value: delivery.hasValue ? Self.copy(delivery.value) : nil, headers: headers,
+            timestampMillis: delivery.timestampMillis,
             acknowledgement: delivery.opaque)
     }
 

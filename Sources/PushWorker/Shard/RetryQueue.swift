@@ -3,9 +3,10 @@ import PushEngine
 
 /// Records that Kafka did not take, to be produced again after a pause, in order.
 ///
-/// The order of `state` matters: the last record of a key counts. So while a record of a partition waits here, later ones of that partition
-/// wait behind it; and one that waits is dropped as superseded when a later one of its key, which was on its way already, is delivered.
-/// `routed` records keep their order per partition alike. Bounded by the engine: it stops at `unacknowledgedMax` records.
+/// The order of `state` matters: the last record of a key counts. So while a record of a partition waits here, later
+/// ones of that partition wait behind it; and one that waits is dropped as superseded when a later one of its key,
+/// which was on its way already, is delivered. `routed` records keep their order per partition alike. Bounded by the
+/// engine: it stops at `unacknowledgedMax` records.
 struct RetryQueue {
     /// A record of its own, out of the engine's batch or librdkafka's hands.
     struct Entry {
@@ -51,13 +52,15 @@ struct RetryQueue {
     /// A delivery succeeded: the next failure begins with a short pause again.
     mutating func succeeded() { self.attempt = 0 }
 
-    /// A later record of that key lies in `state`: what waits of it is superseded. Returns the acknowledgements it stood for.
+    /// A later record of that key lies in `state`: what waits of it is superseded. Returns the acknowledgements it
+    /// stood for.
     ///
     /// Only failed records can be older than what is delivered while they wait: those behind them have not left yet.
     mutating func takeSuperseded(partition: Int32, key: Span<UInt8>) -> [UInt64] {
         var taken: [UInt64] = []
         self.entries.removeAll { entry in
-            guard entry.topic == .state, entry.partition == partition, let old = entry.key, Self.areSame(old.span, key) else { return false }
+            guard entry.topic == .state, entry.partition == partition, let old = entry.key, Self.areSame(old.span, key)
+            else { return false }
             taken.append(entry.acknowledgement)
             return true
         }

@@ -9,9 +9,13 @@ enum RoutedOrigin {
         let topic = record.withHeader("mailboat-topic") { name, isPresent in
             isPresent ? Self.index(of: name, among: inputTopics) : nil
         }
-        let partition = record.withHeader("mailboat-partition") { value, isPresent in isPresent ? Self.number(value) : nil }
+        let partition = record.withHeader("mailboat-partition") { value, isPresent in
+            isPresent ? Self.number(value) : nil
+        }
         let offset = record.withHeader("mailboat-offset") { value, isPresent in isPresent ? Self.number(value) : nil }
-        let timestamp = record.withHeader("mailboat-timestamp") { value, isPresent in isPresent ? Self.number(value) : nil }
+        let timestamp = record.withHeader("mailboat-timestamp") { value, isPresent in
+            isPresent ? Self.number(value) : nil
+        }
         guard let topic, let partition, let offset, let partition = Int32(exactly: partition) else { return }
         input.origin = SourcePosition(topic: UInt16(topic), partition: partition, offset: offset)
         if let timestamp { input.timestampMillis = timestamp }

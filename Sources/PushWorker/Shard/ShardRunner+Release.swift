@@ -27,7 +27,8 @@ extension ShardRunner {
         var unfinished: [Int32]
     }
 
-    /// Takes nothing more from these partitions, waits for answers, writes the rest down, waits for Kafka. `forget` comes after the commit.
+    /// Takes nothing more from these partitions, waits for answers, writes the rest down, waits for Kafka. `forget`
+    /// comes after the commit.
     func release(_ numbers: [Int32], quietMillis: Int64, limitMillis: Int64) -> EventLoopFuture<ReleaseResult> {
         let promise = self.eventLoop.makePromise(of: ReleaseResult.self)
         let now = ShardClock.now()
@@ -56,7 +57,8 @@ extension ShardRunner {
         for index in self.releases.indices.reversed() {
             let release = self.releases[index]
             if release.step == .quieting,
-                now.steadyMillis >= release.quietUntilMillis || release.partitions.allSatisfy({ self.engine.isQuiet(partition: $0) })
+                now.steadyMillis >= release.quietUntilMillis
+                    || release.partitions.allSatisfy({ self.engine.isQuiet(partition: $0) })
             {
                 for partition in release.partitions { self.engine.finishRelease(partition: partition, now: now) }
                 self.outbox.take(from: &self.engine, nowMillis: now.steadyMillis)

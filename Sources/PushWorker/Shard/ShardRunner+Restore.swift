@@ -25,7 +25,8 @@ extension ShardRunner {
             guard let marker = self.engine.markerOffset(partition: number) else { continue }
             do {
                 let section = try self.shared.logReader.open(
-                    TopicPartition(topic: self.shared.configuration.topics.state, partition: number), from: .beginning, upTo: marker + 1)
+                    TopicPartition(topic: self.shared.configuration.topics.state, partition: number), from: .beginning,
+                    upTo: marker + 1)
                 self.partitions[index].section = section
                 self.partitions[index].phase = .restoring
                 self.partitions[index].restoreRecordsMax = marker + 1
@@ -51,14 +52,17 @@ extension ShardRunner {
                 self.hasMore = true
                 return
             }
-            guard let section = self.partitions[index].section, self.partitions[index].isSectionReadable.take() else { continue }
+            guard let section = self.partitions[index].section, self.partitions[index].isSectionReadable.take() else {
+                continue
+            }
             let number = self.partitions[index].number
             var fault: String?
             var faultOffset: Int64 = 0
             let result = section.read(max: room) { record in
                 guard fault == nil else { return }
                 let answer = self.engine.restore(
-                    partition: number, key: record.key, value: record.value, isTombstone: !record.hasValue, offset: record.offset, now: now)
+                    partition: number, key: record.key, value: record.value, isTombstone: !record.hasValue,
+                    offset: record.offset, now: now)
                 switch answer {
                 case .restored, .ignored: break
                 case .unknownVersion(let version):
@@ -90,7 +94,8 @@ extension ShardRunner {
         self.partitions[index].section?.close()
         self.partitions[index].section = nil
         let partition = self.partitions[index]
-        self.engine.restoreFinished(partition: partition.number, logEnds: partition.logEnds, starts: partition.starts, now: now)
+        self.engine.restoreFinished(
+            partition: partition.number, logEnds: partition.logEnds, starts: partition.starts, now: now)
         self.partitions[index].phase = .running
         self.partitions[index].hasRun = true
         for input in partition.inputs {

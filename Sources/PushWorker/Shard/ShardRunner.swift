@@ -6,10 +6,11 @@ import PushModel
 import PushTransport
 import Synchronization
 
-/// Runs one shard: owns its engine, its way to APNs, its producer and the queues of its partitions; carries out what the engine decides. No
-/// policy of its own. Confined to one event loop: made, called and closed there.
+/// Runs one shard: owns its engine, its way to APNs, its producer and the queues of its partitions; carries out what
+/// the engine decides. No policy of its own. Confined to one event loop: made, called and closed there.
 ///
-/// Work is done in turns of bounded size. Between turns the loop serves sockets; what comes from other threads only asks for a turn.
+/// Work is done in turns of bounded size. Between turns the loop serves sockets; what comes from other threads only
+/// asks for a turn.
 final class ShardRunner {
     let number: Int
     let eventLoop: any EventLoop
@@ -50,7 +51,8 @@ final class ShardRunner {
     static let publishMillis: Int64 = 50
 
     init(
-        number: Int, eventLoop: any EventLoop, plan: WorkerPlan, partitionCount: Int32, shared: ShardShared, producer: KafkaProducer,
+        number: Int, eventLoop: any EventLoop, plan: WorkerPlan, partitionCount: Int32, shared: ShardShared,
+        producer: KafkaProducer,
         providerTokens: ProviderTokenStore, randomSeed: UInt64
     ) throws {
         self.number = number
@@ -61,12 +63,16 @@ final class ShardRunner {
         self.shared = shared
         self.inputTopics = plan.inputTopics
         self.routeCount = UInt16(plan.routes.count)
-        self.engine = ShardEngine(configuration: plan.engineConfiguration(partitionCount: partitionCount), randomSeed: randomSeed)
+        self.engine = ShardEngine(
+            configuration: plan.engineConfiguration(partitionCount: partitionCount), randomSeed: randomSeed)
         self.outbox = try Outbox(producer: producer, topics: shared.configuration.topics)
         self.transport = try ShardTransport(
-            eventLoop: eventLoop, routes: plan.routes, bundleIDs: plan.bundleIDs, providerTokens: providerTokens, randomSeed: ~randomSeed,
+            eventLoop: eventLoop, routes: plan.routes, bundleIDs: plan.bundleIDs, providerTokens: providerTokens,
+            randomSeed: ~randomSeed,
             logger: logger)
-        self.report.routes = plan.routes.map { WorkerSnapshot.Route(name: $0.name, shard: number, counters: RouteCounters()) }
+        self.report.routes = plan.routes.map {
+            WorkerSnapshot.Route(name: $0.name, shard: number, counters: RouteCounters())
+        }
     }
 
     /// Begins to turn. The transport's callbacks hold the runner until `close`.
@@ -163,7 +169,9 @@ final class ShardRunner {
     private func readQueue(_ index: Int, _ topic: Int, max: Int, _ now: EngineTime) -> Int {
         let reader = self.partitions[index].inputs[topic].reader
         let isRouted = topic == self.inputTopics.count - 1
-        let result = reader.read(max: max) { record in self.consume(record, topic: UInt16(topic), isRouted: isRouted, now) }
+        let result = reader.read(max: max) { record in
+            self.consume(record, topic: UInt16(topic), isRouted: isRouted, now)
+        }
         self.partitions[index].inputs[topic].mayHaveMore = result.mayHaveMore
         if result.mayHaveMore { self.hasMore = true }
         if result.recordCount > 0 { self.hasChanged = true }
@@ -177,7 +185,8 @@ final class ShardRunner {
 
     private func consume(_ record: borrowing KafkaRecord, topic: UInt16, isRouted: Bool, _ now: EngineTime) {
         var input = InputRecord(
-            topic: topic, partition: record.partition, offset: record.offset, timestampMillis: Swift.max(0, record.timestampMillis),
+            topic: topic, partition: record.partition, offset: record.offset,
+            timestampMillis: Swift.max(0, record.timestampMillis),
             hasKey: record.hasKey, hasValue: record.hasValue, origin: nil)
         if isRouted { RoutedOrigin.read(record, inputTopics: self.inputTopics, into: &input) }
         let (key, value) = (record.key, record.value)
@@ -191,7 +200,9 @@ final class ShardRunner {
     private func push(_ now: EngineTime) {
         var room = Self.pushesPerTurnMax
         for route in 0..<self.routeCount where self.engine.hasReady(route: route) {
-            while room > 0, self.transport.submit(route: route, fill: { self.engine.nextPush(route: route, into: &$0, now: now) }) {
+            while room > 0,
+                self.transport.submit(route: route, fill: { self.engine.nextPush(route: route, into: &$0, now: now) })
+            {
                 room -= 1
                 self.hasChanged = true
             }
@@ -220,7 +231,9 @@ final class ShardRunner {
 
     func takeCommits() {
         for commit in self.engine.takeCommits() {
-            if let index = self.commits.firstIndex(where: { $0.topic == commit.topic && $0.partition == commit.partition }) {
+            if let index = self.commits.firstIndex(where: {
+                $0.topic == commit.topic && $0.partition == commit.partition
+            }) {
                 self.commits[index] = commit
             } else {
                 self.commits.append(commit)
@@ -229,7 +242,8 @@ final class ShardRunner {
     }
 
     func position(of commit: CommitPosition) -> TopicPartitionOffset {
-        TopicPartitionOffset(topic: self.inputTopics[Int(commit.topic)], partition: commit.partition, offset: commit.nextOffset)
+        TopicPartitionOffset(
+            topic: self.inputTopics[Int(commit.topic)], partition: commit.partition, offset: commit.nextOffset)
     }
 
     // MARK: Reports
@@ -237,7 +251,9 @@ final class ShardRunner {
     func noteChange() { self.hasChanged = true }
 
     private func publishIfDue(_ now: EngineTime) {
-        if self.hasChanged, self.publishDueMillis == nil { self.publishDueMillis = self.lastPublishMillis + Self.publishMillis }
+        if self.hasChanged, self.publishDueMillis == nil {
+            self.publishDueMillis = self.lastPublishMillis + Self.publishMillis
+        }
         guard let due = self.publishDueMillis, due <= now.steadyMillis else { return }
         self.publish(now)
     }
@@ -254,7 +270,9 @@ final class ShardRunner {
             self.report.takenToAccepted.record(millis: sample.queuedMillis + sample.apnsMicros / 1_000)
         }
         self.report.engine = self.engine.counters
-        for route in self.report.routes.indices { self.report.routes[route].counters = self.transport.counters(route: UInt16(route)) }
+        for route in self.report.routes.indices {
+            self.report.routes[route].counters = self.transport.counters(route: UInt16(route))
+        }
         self.report.partitions = self.partitions.map { partition in
             var report = partition.report
             report.shard = self.number
@@ -272,7 +290,9 @@ final class ShardRunner {
         var positions: [CommitPosition] = []
         for partition in self.partitions where partition.phase == .running {
             for topic in self.inputTopics.indices {
-                guard let next = self.engine.watermark(topic: UInt16(topic), partition: partition.number) else { continue }
+                guard let next = self.engine.watermark(topic: UInt16(topic), partition: partition.number) else {
+                    continue
+                }
                 positions.append(CommitPosition(topic: UInt16(topic), partition: partition.number, nextOffset: next))
             }
         }
@@ -280,7 +300,9 @@ final class ShardRunner {
     }
 
     private func currentErrors() -> [String] {
-        var errors = self.partitions.filter { $0.phase == .halted }.map { "partition \($0.number) is halted: \($0.haltReason)" }
+        var errors = self.partitions.filter { $0.phase == .halted }.map {
+            "partition \($0.number) is halted: \($0.haltReason)"
+        }
         if let failure = self.outbox.failure { errors.append("records cannot be written: \(failure)") }
         for route in self.report.routes where route.counters.credentialsRefused > 0 {
             errors.append("APNs refuses the credentials of route \(route.name)")
@@ -295,7 +317,10 @@ final class ShardRunner {
 
     private func armTimer(_ now: EngineTime) {
         var next = Int64.max
-        for due in [self.engine.nextDeadlineMillis, self.outbox.dueMillis, self.commitDueMillis, self.publishDueMillis, self.releaseDueMillis] {
+        for due in [
+            self.engine.nextDeadlineMillis, self.outbox.dueMillis, self.commitDueMillis, self.publishDueMillis,
+            self.releaseDueMillis,
+        ] {
             if let due { next = min(next, due) }
         }
         // A timer that fires early only looks again.

@@ -2,7 +2,8 @@ import PushEngine
 import PushTransport
 import TLSSession
 
-/// What a configuration means to engine and transport: the routes and provider keys there are, and which app uses which. Pure.
+/// What a configuration means to engine and transport: the routes and provider keys there are, and which app uses
+/// which. Pure.
 struct WorkerPlan {
     private(set) var keys: [ProviderKey] = []
     private(set) var routes: [RouteConfiguration] = []
@@ -33,7 +34,8 @@ struct WorkerPlan {
 
     func engineConfiguration(partitionCount: Int32) -> EngineConfiguration {
         var engine = EngineConfiguration(
-            apps: self.apps, inputTopics: self.inputTopics, routedTopicIndex: self.routedTopicIndex, partitionCount: partitionCount)
+            apps: self.apps, inputTopics: self.inputTopics, routedTopicIndex: self.routedTopicIndex,
+            partitionCount: partitionCount)
         engine.trustPlacement = self.configuration.placement == .trust
         engine.outcomePublication = self.configuration.outcomePublication
         engine.pendingMax = self.configuration.limits.pending
@@ -60,7 +62,8 @@ struct WorkerPlan {
         route.pool = self.configuration.pool
         if let path = endpoint.caFile { route.trustRoots = .file(path: path) }
         let same = self.routes.firstIndex {
-            $0.name == route.name && $0.host == route.host && $0.port == route.port && $0.providerKey == route.providerKey
+            $0.name == route.name && $0.host == route.host && $0.port == route.port
+                && $0.providerKey == route.providerKey
                 && $0.trustRoots == route.trustRoots
         }
         if let same { return UInt16(same) }

@@ -73,10 +73,13 @@ struct RunCommand: AsyncParsableCommand {
         }
         do {
             return try ConfigurationLoader.load(
-                bytes, fileName: config.map { URL(fileURLWithPath: $0).lastPathComponent } ?? "", environment: ProcessInfo.processInfo.environment)
+                bytes, fileName: config.map { URL(fileURLWithPath: $0).lastPathComponent } ?? "",
+                environment: ProcessInfo.processInfo.environment)
         } catch {
             for fault in error.faults { Self.complain(fault.description) }
-            Self.complain("mailboat run: \(error.faults.count) fault\(error.faults.count == 1 ? "" : "s") in the settings; nothing was started")
+            Self.complain(
+                "mailboat run: \(error.faults.count) fault\(error.faults.count == 1 ? "" : "s") in the settings; nothing was started"
+            )
             throw ExitCode.failure
         }
     }
