@@ -53,13 +53,15 @@ struct ClientConfiguration: ~Copyable {
         let context = ClientContext(log: log)
         let retained = Unmanaged.passRetained(context)
         rd_kafka_conf_set_opaque(self.pointer, retained.toOpaque())
-        if log != nil {
-            rd_kafka_conf_set_log_cb(self.pointer) { client, level, facility, text in
-                // The opaque is set before the client exists and released after it is destroyed (`ClientHandle.deinit`).
-                guard let client, let opaque = rd_kafka_opaque(client) else { return }
-                Unmanaged<ClientContext>.fromOpaque(opaque).takeUnretainedValue().log?(
-                    KafkaLogLine(
-                        severity: Int(level), facility: facility.map { String(cString: $0) } ?? "", text: text.map { String(cString: $0) } ?? ""))
+        rd_kafka_conf_set_log_cb(self.pointer) { client, level, facility, text in
+            // The opaque is set before the client exists and released after it is destroyed (`ClientHandle.deinit`).
+            guard let client, let opaque = rd_kafka_opaque(client) else { return }
+            let line = KafkaLogLine(
+                severity: Int(level), facility: facility.map { String(cString: $0) } ?? "", text: text.map { String(cString: $0) } ?? "")
+            if let log = Unmanaged<ClientContext>.fromOpaque(opaque).takeUnretainedValue().log {
+                log(line)
+            } else if !line.isChatter {
+                rd_kafka_log_print(client, level, facility, text)
             }
         }
         let reasonCapacity = 512
@@ -97,10 +99,13 @@ public struct KafkaLogLine: Sendable {
     /// librdkafka's short tag, such as `FAIL` or `REQTMOUT`.
     public var facility: String
     public var text: String
+
+    /// Said of every client about settings meant for another kind of client, and of brokers that create topics by themselves.
+    public var isChatter: Bool { self.facility == "CONFWARN" || self.facility == "AUTOCREATE" }
 }
 
 /// Called on whichever librdkafka thread has something to say: must be quick and must not call back into the client.
-/// Without one, librdkafka writes to standard error.
+/// Without one, librdkafka writes all but chatter to standard error.
 public typealias KafkaLogHandler = @Sendable (KafkaLogLine) -> Void
 
 /// What the C side can reach from a client.

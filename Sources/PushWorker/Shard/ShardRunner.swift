@@ -346,6 +346,7 @@ final class ShardRunner {
         self.timer?.cancel()
         for index in self.partitions.indices { self.partitions[index].section?.close() }
         self.partitions = []
+        self.waker?.end()
         self.waker = nil
     }
 }

@@ -7,7 +7,9 @@ import Synchronization
 /// librdkafka calls it under a lock of a queue, so it only schedules.
 final class ShardWaker: Sendable {
     private let eventLoop: any EventLoop
-    private let isPending = Atomic<Bool>(false)
+    private enum State { case idle, pending, ended }
+    /// Scheduling happens under the lock, so that nothing is scheduled once `end` has returned: the loop may be gone by then.
+    private let state = Mutex(State.idle)
     private let runner: NIOLoopBoundBox<ShardRunner?>
 
     /// Wakes nobody until `attach`.
@@ -16,19 +18,32 @@ final class ShardWaker: Sendable {
         self.runner = NIOLoopBoundBox.makeEmptyBox(eventLoop: eventLoop)
     }
 
-    /// On the loop. `nil`: the shard has ended.
-    func attach(_ runner: ShardRunner?) { self.runner.value = runner }
+    /// On the loop.
+    func attach(_ runner: ShardRunner) { self.runner.value = runner }
 
     func wake() {
-        guard !self.isPending.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        self.eventLoop.execute {
-            // A turn resets by itself; without one nobody would.
-            if let runner = self.runner.value { runner.turn() } else { self.reset() }
+        self.state.withLock { state in
+            switch state {
+            case .pending, .ended: return
+            case .idle: state = .pending
+            }
+            self.eventLoop.execute {
+                // A turn resets by itself; without one nobody would.
+                if let runner = self.runner.value { runner.turn() } else { self.reset() }
+            }
         }
     }
 
     /// What comes from here on wakes again. A turn calls it before it looks for work.
-    func reset() { self.isPending.store(false, ordering: .releasing) }
+    func reset() {
+        self.state.withLock { state in if state == .pending { state = .idle } }
+    }
+
+    /// On the loop, for good: what librdkafka still reports wakes nobody.
+    func end() {
+        self.state.withLock { $0 = .ended }
+        self.runner.value = nil
+    }
 }
 
 /// Set by a thread of librdkafka when a queue turns non-empty, taken by the shard.
