@@ -35,7 +35,7 @@ lint: ## Check the format of the sources
 	swift format lint --strict --parallel --recursive $(SWIFT_SOURCES)
 
 deps: ## Install the Debian packages the build needs, when they are missing
-	@Scripts/install-dependencies.sh
+	@deploy/install-dependencies.sh
 
 clean: ## Remove what was built
 	swift package clean
