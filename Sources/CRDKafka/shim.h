@@ -11,9 +11,10 @@ static inline void mailboat_name_thread(const char *name) { prctl(PR_SET_NAME, n
 
 /// Queues one message for delivery, copying key and value.
 ///
-/// `rd_kafka_producev` takes its arguments by C varargs, which Swift cannot call; this is the one shape of the call that Mailboat needs.
-/// A null `key` or `value` is a null key or value; an empty one is a non-null pointer with length 0. `timestamp_ms` 0 means now.
-/// `headers` may be null; on success librdkafka owns them, on any error they still belong to the caller (rdkafka.h, `RD_KAFKA_V_HEADERS`).
+/// `rd_kafka_producev` takes its arguments by C varargs, which Swift cannot call; this is the one shape of the call
+/// that Mailboat needs. A null `key` or `value` is a null key or value; an empty one is a non-null pointer with length
+/// 0. `timestamp_ms` 0 means now. `headers` may be null; on success librdkafka owns them, on any error they still
+/// belong to the caller (rdkafka.h, `RD_KAFKA_V_HEADERS`).
 static inline rd_kafka_resp_err_t mailboat_rd_kafka_produce(
     rd_kafka_t *client, rd_kafka_topic_t *topic, int32_t partition,
     const void *key, size_t key_length, const void *value, size_t value_length,

@@ -10,15 +10,25 @@ struct EmbeddedKafkaTests {
         try kafka.createTopic(.init("c", partitionCount: 3))
         let admin = try KafkaAdmin(kafka.settings)
         let (topics, one, id) = try await NamedThread.run("test") {
-            Result { (try admin.describeTopics(within: .seconds(5)), try admin.describeTopics(["b", "nothing"], within: .seconds(5)), admin.clusterID(within: .seconds(5))) }
+            Result {
+                (
+                    try admin.describeTopics(within: .seconds(5)),
+                    try admin.describeTopics(["b", "nothing"], within: .seconds(5)),
+                    admin.clusterID(within: .seconds(5))
+                )
+            }
         }.get()
         #expect(topics.map(\.name) == ["a", "b", "c"])
         #expect(topics.map(\.partitionCount) == [7, 1, 3])
         #expect(one.map(\.name) == ["b"])
         #expect(id?.isEmpty == false)
-        let refusal = await NamedThread.run("test") { Result { try admin.createTopics([.init(name: "d", partitionCount: 1)], within: .seconds(5)) } }
+        let refusal = await NamedThread.run("test") {
+            Result { try admin.createTopics([.init(name: "d", partitionCount: 1)], within: .seconds(5)) }
+        }
         #expect { try refusal.get() } throws: { ($0 as? KafkaError)?.code == .unsupportedFeature }
-        let unknown = await NamedThread.run("test") { Result { try admin.topicConfigurations(["a"], within: .seconds(5)) } }
+        let unknown = await NamedThread.run("test") {
+            Result { try admin.topicConfigurations(["a"], within: .seconds(5)) }
+        }
         #expect { try unknown.get() } throws: { ($0 as? KafkaError)?.code == .unsupportedFeature }
     }
 
@@ -36,8 +46,11 @@ struct EmbeddedKafkaTests {
         await check()
         let nearly = notices.withLock { $0 }
         try #require(nearly.count == 1)
-        guard case .nearlyFull(let fill) = nearly[0] else { throw KafkaError(code: .invalidArgument, text: "\(nearly)") }
-        #expect(fill.topicPartition == .init(topic: "t", partition: 1) && fill.endOffset == 4_400 && fill.lowOffset == 0)
+        guard case .nearlyFull(let fill) = nearly[0] else {
+            throw KafkaError(code: .invalidArgument, text: "\(nearly)")
+        }
+        #expect(
+            fill.topicPartition == .init(topic: "t", partition: 1) && fill.endOffset == 4_400 && fill.lowOffset == 0)
         try writer.write(2_000, to: "t", partition: 1, valueByteCount: 1_000)
         await check()
         await check()

@@ -2,24 +2,31 @@ import KafkaLog
 import Synchronization
 import Testing
 
-/// Against the embedded cluster, where a group's first assignment takes 3 s and each later round 2.5 s: few tests, each showing several things.
+/// Against the embedded cluster, where a group's first assignment takes 3 s and each later round 2.5 s: few tests, each
+/// showing several things.
 struct KafkaConsumerTests {
     private static let partitionCount: Int32 = 4
     private static let topics = ["events", "routed"]
-    private static let all: [TopicPartition] = Self.topics.flatMap { topic in (0..<Self.partitionCount).map { TopicPartition(topic: topic, partition: $0) } }
+    private static let all: [TopicPartition] = Self.topics.flatMap { topic in
+        (0..<Self.partitionCount).map { TopicPartition(topic: topic, partition: $0) }
+    }
 
     private func makeCluster() throws -> EmbeddedKafka {
         try EmbeddedKafka(topics: Self.topics.map { .init($0, partitionCount: Int(Self.partitionCount)) })
     }
 
-    /// The promise of `PartitionReader`: whatever stalls and rebalances happen, one reader's offsets are consecutive, and nothing is skipped
-    /// where a partition moves.
+    /// The promise of `PartitionReader`: whatever stalls and rebalances happen, one reader's offsets are consecutive,
+    /// and nothing is skipped where a partition moves.
     @Test func noOffsetIsSkippedOverStallsAndARebalance() async throws {
         let kafka = try self.makeCluster()
         let progress = Progress()
         let perPartition = 2_000
         let writer = try TestWriter(kafka.settings)
-        func write() throws { for partition in Self.all { try writer.write(perPartition, to: partition.topic, partition: partition.partition, valueByteCount: 100) } }
+        func write() throws {
+            for partition in Self.all {
+                try writer.write(perPartition, to: partition.topic, partition: partition.partition, valueByteCount: 100)
+            }
+        }
         try write()
         let first = try TestMember(kafka.group("g", driver: "events", riding: ["routed"]), progress: progress)
         let second = try TestMember(kafka.group("g", driver: "events", riding: ["routed"]), progress: progress)
@@ -35,26 +42,38 @@ struct KafkaConsumerTests {
         // Records keep coming while the group makes room for a second member.
         try second.join()
         try write()
-        #expect(await progress.wait { !second.snapshot.held.isEmpty && first.snapshot.held.union(second.snapshot.held).count == Self.partitionCount })
+        #expect(
+            await progress.wait {
+                !second.snapshot.held.isEmpty
+                    && first.snapshot.held.union(second.snapshot.held).count == Self.partitionCount
+            })
         try write()
         first.stall([])
         let total = perPartition * 3
         #expect(
             await progress.wait {
                 let (one, two) = (first.snapshot, second.snapshot)
-                return Self.all.allSatisfy { max(one.offsets[$0]?.last ?? 0, two.offsets[$0]?.last ?? 0) == Int64(total - 1) }
+                return Self.all.allSatisfy {
+                    max(one.offsets[$0]?.last ?? 0, two.offsets[$0]?.last ?? 0) == Int64(total - 1)
+                }
             })
         let (one, two) = (first.snapshot, second.snapshot)
         for partition in Self.all {
             for offsets in [one.offsets[partition] ?? [], two.offsets[partition] ?? []] where !offsets.isEmpty {
-                #expect(offsets == Array(offsets[0]...offsets[offsets.count - 1]), "\(partition) skipped or repeated an offset")
+                #expect(
+                    offsets == Array(offsets[0]...offsets[offsets.count - 1]),
+                    "\(partition) skipped or repeated an offset")
             }
-            // The second member starts at the beginning here, so it repeats what the first had; together nothing is missing.
-            #expect(Set(one.offsets[partition] ?? []).union(two.offsets[partition] ?? []).count == total, "\(partition)")
+            // The second member starts at the beginning here, so it repeats what the first had; together nothing is
+            // missing.
+            #expect(
+                Set(one.offsets[partition] ?? []).union(two.offsets[partition] ?? []).count == total, "\(partition)")
         }
         #expect(one.held.isDisjoint(with: two.held))
         // The riding topic's partitions went where the driver's went.
-        for member in [one, two] { #expect(Set(member.readers.keys) == Set(Self.all.filter { member.held.contains($0.partition) })) }
+        for member in [one, two] {
+            #expect(Set(member.readers.keys) == Set(Self.all.filter { member.held.contains($0.partition) }))
+        }
         #expect(one.failures.isEmpty && two.failures.isEmpty)
         #expect(await second.leave())
         #expect(await first.leave())
@@ -83,28 +102,40 @@ struct KafkaConsumerTests {
         }
         #expect(sync.isSuccess && late.isSuccess)
         let positions = try await NamedThread.run("test") {
-            Result { try first.consumer.positions(of: [read, .init(topic: "routed", partition: 3)], within: .seconds(5)) }
+            Result {
+                try first.consumer.positions(of: [read, .init(topic: "routed", partition: 3)], within: .seconds(5))
+            }
         }.get()
         #expect(positions[0] == PartitionPositions(topicPartition: read, committed: 7, lowOffset: 0, endOffset: 10))
         #expect(positions[1].committed == nil && positions[1].endOffset == 0)
         #expect(await first.leave())
         #expect(first.snapshot.held.isEmpty)
-        let closed = await NamedThread.run("test") { first.consumer.commitSync([.init(topic: "events", partition: 1, offset: 8)], within: .seconds(1)) }
+        let closed = await NamedThread.run("test") {
+            first.consumer.commitSync([.init(topic: "events", partition: 1, offset: 8)], within: .seconds(1))
+        }
         #expect(!closed.isSuccess)
 
-        // The next member resumes at the commit; a position outside the log (events[2]) and one that never existed (routed[3]) are errors.
-        let second = try TestMember(kafka.group("g", driver: "events", riding: ["routed"]), progress: progress) { partition in
+        // The next member resumes at the commit; a position outside the log (events[2]) and one that never existed
+        // (routed[3]) are errors.
+        let second = try TestMember(kafka.group("g", driver: "events", riding: ["routed"]), progress: progress) {
+            partition in
             partition.topic == "events" ? nil : partition.partition == 3 ? .offset(50) : .beginning
         }
         try second.join()
         let expected: [PartitionFailure] = [
-            .noCommittedOffset(.init(topic: "events", partition: 0)), .noCommittedOffset(.init(topic: "events", partition: 3)),
+            .noCommittedOffset(.init(topic: "events", partition: 0)),
+            .noCommittedOffset(.init(topic: "events", partition: 3)),
         ]
-        let outside: [TopicPartitionOffset] = [.init(topic: "events", partition: 2, offset: 3), .init(topic: "routed", partition: 3, offset: 50)]
+        let outside: [TopicPartitionOffset] = [
+            .init(topic: "events", partition: 2, offset: 3), .init(topic: "routed", partition: 3, offset: 50),
+        ]
         let isSeen = await progress.wait {
             let failures = second.snapshot.failures
-            let positions = failures.compactMap { if case .offsetOutOfRange(let position, _) = $0 { position } else { nil } }
-            return second.snapshot.offsets[read]?.count == 3 && expected.allSatisfy { failures.contains($0) } && outside.allSatisfy { positions.contains($0) }
+            let positions = failures.compactMap {
+                if case .offsetOutOfRange(let position, _) = $0 { position } else { nil }
+            }
+            return second.snapshot.offsets[read]?.count == 3 && expected.allSatisfy { failures.contains($0) }
+                && outside.allSatisfy { positions.contains($0) }
         }
         #expect(isSeen, "\(second.snapshot.failures)")
         #expect(second.snapshot.offsets[read] == [7, 8, 9])
@@ -123,15 +154,53 @@ struct KafkaConsumerTests {
         #expect(await member.leave())
     }
 
+    /// The session times out while no broker can be reached: somebody else may own the partitions by then.
+    @Test func partitionsAreLostWhenTheSessionTimesOutAndComeBack() async throws {
+        let kafka = try self.makeCluster()
+        let progress = Progress()
+        try TestWriter(kafka.settings).write(5, to: "events", partition: 0)
+        let member = try TestMember(kafka.group("g", driver: "events"), progress: progress)
+        try member.join()
+        let read = TopicPartition(topic: "events", partition: 0)
+        #expect(await progress.wait { member.snapshot.offsets[read]?.count == 5 })
+        kafka.setDown()
+        #expect(await progress.wait { member.snapshot.held.isEmpty })
+        #expect(member.snapshot.isLostSeen)
+        kafka.setUp()
+        #expect(await progress.wait { member.snapshot.offsets[read]?.count == 10 })
+        #expect(member.snapshot.offsets[read] == [0, 1, 2, 3, 4, 0, 1, 2, 3, 4])
+        #expect(await member.leave())
+    }
+
+    /// `incremental_assign` is for cooperative groups only; an operator may choose another strategy.
+    @Test func anEagerStrategyWorksToo() async throws {
+        let kafka = try self.makeCluster()
+        let progress = Progress()
+        try TestWriter(kafka.settings).write(5, to: "routed", partition: 3)
+        let strategy = KafkaSettings([.init("partition.assignment.strategy", "range")])
+        let member = try TestMember(
+            kafka.group("g", driver: "events", riding: ["routed"], extra: strategy), progress: progress)
+        try member.join()
+        #expect(await progress.wait { member.snapshot.offsets[.init(topic: "routed", partition: 3)]?.count == 5 })
+        #expect(await member.leave())
+        #expect(member.snapshot.held.isEmpty && member.snapshot.errors.isEmpty)
+    }
+
     @Test func aConsumerThatNeverStartedClosesAtOnceAndRefusesCommits() async throws {
-        let consumer = try KafkaConsumer(ConsumerConfiguration(settings: KafkaSettings(bootstrap: "127.0.0.1:1"), groupID: "g", driverTopic: "t", log: { _ in }))
+        let consumer = try KafkaConsumer(
+            ConsumerConfiguration(
+                settings: KafkaSettings(bootstrap: "127.0.0.1:1"), groupID: "g", driverTopic: "t", log: { _ in }))
         #expect(await consumer.close(within: .seconds(1)))
         let refused = Mutex(0)
-        consumer.commit([.init(topic: "t", partition: 0, offset: 1)]) { result in refused.withLock { $0 = result.refused.count } }
+        consumer.commit([.init(topic: "t", partition: 0, offset: 1)]) { result in
+            refused.withLock { $0 = result.refused.count }
+        }
         #expect(refused.withLock { $0 } == 1)
         #expect(throws: KafkaError.self) { try consumer.start { _ in } }
         #expect(throws: KafkaError.self) {
-            try KafkaConsumer(ConsumerConfiguration(settings: KafkaSettings([.init("session.timeout.ms", "x")]), groupID: "g", driverTopic: "t"))
+            try KafkaConsumer(
+                ConsumerConfiguration(
+                    settings: KafkaSettings([.init("session.timeout.ms", "x")]), groupID: "g", driverTopic: "t"))
         }
     }
 }

@@ -17,7 +17,9 @@ struct KafkaLogReaderTests {
         #expect(
             await progress.wait {
                 var result = section.read(max: 7) { record in offsets.withLock { $0.append(record.offset) } }
-                while result.mayHaveMore { result = section.read(max: 7) { record in offsets.withLock { $0.append(record.offset) } } }
+                while result.mayHaveMore {
+                    result = section.read(max: 7) { record in offsets.withLock { $0.append(record.offset) } }
+                }
                 isFinished.withLock { $0 = result.isFinished }
                 return result.isFinished
             })
@@ -39,8 +41,11 @@ struct KafkaLogReaderTests {
         waiting.onReadable { progress.made() }
         try TestWriter(kafka.settings).write(1, to: "t", partition: 0)
         #expect(await progress.wait { waiting.read(max: 10) { _ in }.isFinished })
-        let positions = try await NamedThread.run("test") { Result { try reader.positions(of: [partition], within: .seconds(5)) } }.get()
-        #expect(positions == [PartitionPositions(topicPartition: partition, committed: nil, lowOffset: 0, endOffset: 1)])
+        let positions = try await NamedThread.run("test") {
+            Result { try reader.positions(of: [partition], within: .seconds(5)) }
+        }.get()
+        #expect(
+            positions == [PartitionPositions(topicPartition: partition, committed: nil, lowOffset: 0, endOffset: 1)])
     }
 
     @Test func anOffsetOutsideTheLogIsReportedWithItsPlace() async throws {

@@ -11,21 +11,31 @@ struct KafkaProducerTests {
         headers.append("traceparent", "00-abc")
         headers.append("empty", "")
         let (key, value, empty) = (Array("k".utf8), Array("v".utf8), [UInt8]())
-        #expect(writer.producer.produce(topic, partition: 1, key: key.span, value: value.span, headers: headers, timestampMillis: 1_700_000_000_123, opaque: 7) == .queued)
+        #expect(
+            writer.producer.produce(
+                topic, partition: 1, key: key.span, value: value.span, headers: headers,
+                timestampMillis: 1_700_000_000_123, opaque: 7) == .queued)
         #expect(writer.producer.produce(topic, partition: 1, key: key.span, value: nil, opaque: .max) == .queued)
         #expect(writer.producer.produce(topic, partition: 1, key: nil, value: empty.span, opaque: 0) == .queued)
         #expect(writer.producer.produce(topic, partition: 1, key: empty.span, value: value.span, opaque: 1) == .queued)
         var delivered: [(UInt64, Int32, Int64)] = []
-        #expect(writer.producer.flush(within: .seconds(10)) { delivered.append(($0.opaque, $0.partition, $0.offset)) } == 0)
+        #expect(
+            writer.producer.flush(within: .seconds(10)) { delivered.append(($0.opaque, $0.partition, $0.offset)) } == 0)
         #expect(delivered.map(\.0) == [7, .max, 0, 1])
         #expect(delivered.map(\.1) == [1, 1, 1, 1])
         #expect(delivered.map(\.2) == [0, 1, 2, 3])
 
         let reader = try KafkaLogReader(kafka.settings)
-        let records = try await NamedThread.run("test") { Result { try reader.readAll(.init(topic: "t", partition: 1), within: .seconds(10)) } }.get()
+        let records = try await NamedThread.run("test") {
+            Result { try reader.readAll(.init(topic: "t", partition: 1), within: .seconds(10)) }
+        }.get()
         try #require(records.count == 4)
-        #expect(records[0].keyText == "k" && records[0].valueText == "v" && records[0].timestampMillis == 1_700_000_000_123)
-        #expect(records[0].headers == [.init(name: "traceparent", value: Array("00-abc".utf8)), .init(name: "empty", value: [])])
+        #expect(
+            records[0].keyText == "k" && records[0].valueText == "v" && records[0].timestampMillis == 1_700_000_000_123)
+        #expect(
+            records[0].headers == [
+                .init(name: "traceparent", value: Array("00-abc".utf8)), .init(name: "empty", value: []),
+            ])
         #expect(records[1].keyText == "k" && records[1].value == nil && records[1].headers.isEmpty)
         #expect(records[2].key == nil && records[2].value == [])
         #expect(records[3].key == [] && records[3].timestampMillis > 1_700_000_000_123)
@@ -33,7 +43,11 @@ struct KafkaProducerTests {
     }
 
     /// Java's murmur2 of these keys, from Kafka's own UtilsTest.
-    @Test(arguments: [("21", -973_932_308), ("foobar", -790_332_482), ("a-little-bit-long-string", -985_981_536), ("abc", 479_470_107)] as [(String, Int32)])
+    @Test(
+        arguments: [
+            ("21", -973_932_308), ("foobar", -790_332_482), ("a-little-bit-long-string", -985_981_536),
+            ("abc", 479_470_107),
+        ] as [(String, Int32)])
     func keysFindTheirPartitionAsJavaClientsDo(key: String, hash: Int32) async throws {
         let partitionCount: Int32 = 13
         let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: Int(partitionCount))])
@@ -54,7 +68,10 @@ struct KafkaProducerTests {
         var headers = KafkaHeaders()
         headers.append("h", "1")
         let (key, value, topic) = (Array("key".utf8), Array("value".utf8), try producer.topic("t"))
-        #expect(producer.produce(topic, partition: 0, key: key.span, value: value.span, headers: headers, timestampMillis: 5_000, opaque: 42) == .queued)
+        #expect(
+            producer.produce(
+                topic, partition: 0, key: key.span, value: value.span, headers: headers, timestampMillis: 5_000,
+                opaque: 42) == .queued)
         #expect(producer.produce(topic, partition: 0, key: nil, value: nil, opaque: 43) == .queued)
         var failures: [KafkaError] = []
         var again: [ProduceResult] = []
@@ -66,7 +83,9 @@ struct KafkaProducerTests {
                 failures.append(error)
                 #expect(delivery.topic == "t" && delivery.partition == 0)
                 if failures.count == 1 {
-                    #expect(delivery.opaque == 42 && delivery.hasKey && delivery.hasValue && delivery.timestampMillis == 5_000)
+                    #expect(
+                        delivery.opaque == 42 && delivery.hasKey && delivery.hasValue
+                            && delivery.timestampMillis == 5_000)
                     #expect(delivery.key.count == 3 && delivery.value.count == 5)
                 }
                 if failures.count == 2 { kafka.setUp() }
@@ -79,7 +98,9 @@ struct KafkaProducerTests {
         #expect(again == [.queued, .queued])
         #expect(producer.flush(within: .seconds(10)) { _ in } == 0)
         let reader = try KafkaLogReader(kafka.settings)
-        let records = try await NamedThread.run("test") { Result { try reader.readAll(.init(topic: "t", partition: 0), within: .seconds(10)) } }.get()
+        let records = try await NamedThread.run("test") {
+            Result { try reader.readAll(.init(topic: "t", partition: 0), within: .seconds(10)) }
+        }.get()
         let found = records.first { $0.valueText == "value" }
         #expect(found?.keyText == "key" && found?.timestampMillis == 5_000)
         #expect(found?.headers == [.init(name: "h", value: Array("1".utf8))])
@@ -88,10 +109,14 @@ struct KafkaProducerTests {
 
     @Test func aFullQueueIsAnAnswerAndRoomComesBack() async throws {
         let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
-        let writer = try TestWriter(kafka.settings.appending("queue.buffering.max.messages", "10").appending("linger.ms", "100"))
+        let writer = try TestWriter(
+            kafka.settings.appending("queue.buffering.max.messages", "10").appending("linger.ms", "100"))
         let (value, topic) = (Array("v".utf8), try writer.producer.topic("t"))
         var results: [ProduceResult] = []
-        for number in 0..<11 { results.append(writer.producer.produce(topic, partition: 0, key: nil, value: value.span, opaque: UInt64(number))) }
+        for number in 0..<11 {
+            results.append(
+                writer.producer.produce(topic, partition: 0, key: nil, value: value.span, opaque: UInt64(number)))
+        }
         #expect(results == [ProduceResult](repeating: .queued, count: 10) + [.queueFull])
         #expect(writer.producer.outstandingCount == 10)
         var successCount = 0
@@ -106,14 +131,18 @@ struct KafkaProducerTests {
         let writer = try TestWriter(kafka.settings.appending("message.max.bytes", "1000"))
         let topic = try writer.producer.topic("t")
         let large = [UInt8](repeating: 1, count: 2_000)
-        guard case .failed(let error) = writer.producer.produce(topic, partition: 0, key: nil, value: large.span, opaque: 1) else {
+        guard
+            case .failed(let error) = writer.producer.produce(
+                topic, partition: 0, key: nil, value: large.span, opaque: 1)
+        else {
             Issue.record("a message over message.max.bytes was taken")
             return
         }
         #expect(error.code == .messageTooLarge && !error.isRetriable)
         #expect(writer.producer.outstandingCount == 0)
         try writer.write(1, to: "t", partition: 0)
-        guard case .failed(let nowhere) = writer.producer.produce(topic, partition: 9, key: nil, value: nil, opaque: 1) else {
+        guard case .failed(let nowhere) = writer.producer.produce(topic, partition: 9, key: nil, value: nil, opaque: 1)
+        else {
             Issue.record("a partition that does not exist was taken")
             return
         }
@@ -128,7 +157,9 @@ struct KafkaProducerTests {
         kafka.failRequests(apiKey: 0, code: .transport, count: 1)
         #expect(try writer.write(50, to: "t", partition: 0) == Array(1...50))
         let reader = try KafkaLogReader(kafka.settings)
-        let records = try await NamedThread.run("test") { Result { try reader.readAll(.init(topic: "t", partition: 0), within: .seconds(10)) } }.get()
+        let records = try await NamedThread.run("test") {
+            Result { try reader.readAll(.init(topic: "t", partition: 0), within: .seconds(10)) }
+        }.get()
         #expect(records.dropFirst().map(\.valueText) == (0..<50).map { String($0) })
     }
 }

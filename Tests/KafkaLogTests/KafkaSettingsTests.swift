@@ -10,11 +10,14 @@ struct KafkaSettingsTests {
     }
 
     @Test(arguments: [
-        ("linger.ms", "soon", "Invalid value"), ("no.such.property", "1", "No such configuration property"), ("compression.codec", "zip", "zip"),
+        ("linger.ms", "soon", "Invalid value"), ("no.such.property", "1", "No such configuration property"),
+        ("compression.codec", "zip", "zip"),
         ("session.timeout.ms", "-3", "session.timeout.ms"),
     ])
     func anUnacceptablePropertyIsNamedWithItsValueAndTheReason(name: String, value: String, reason: String) {
-        let error = #expect(throws: KafkaError.self) { try KafkaSettings([.init(name, value)]).validate(for: .producer) }
+        let error = #expect(throws: KafkaError.self) {
+            try KafkaSettings([.init(name, value)]).validate(for: .producer)
+        }
         #expect(error?.subject == .setting(name: name, value: value))
         #expect(error?.description.contains(name) == true)
         #expect(error?.description.contains(value) == true)
@@ -26,12 +29,15 @@ struct KafkaSettingsTests {
         "delivery.report.only.error",
     ])
     func propertiesThatPromisesRestOnCannotBeSet(name: String) {
-        let error = #expect(throws: KafkaError.self) { try KafkaSettings([.init(name, "true")]).validate(for: .producer) }
+        let error = #expect(throws: KafkaError.self) {
+            try KafkaSettings([.init(name, "true")]).validate(for: .producer)
+        }
         #expect(error?.subject == .setting(name: name, value: "true"))
     }
 
     @Test(arguments: [
-        "sasl.password", "ssl.key.password", "ssl.keystore.password", "sasl.oauthbearer.client.secret", "ssl.key.pem", "sasl.oauthbearer.config",
+        "sasl.password", "ssl.key.password", "ssl.keystore.password", "sasl.oauthbearer.client.secret", "ssl.key.pem",
+        "sasl.oauthbearer.config",
         "sasl.username",
     ])
     func secretsAreNeverShown(name: String) {
@@ -41,7 +47,9 @@ struct KafkaSettingsTests {
         dump(settings, to: &dumped)
         dump(ConsumerConfiguration(settings: settings, groupID: "g", driverTopic: "t"), to: &dumped)
         dump(settings.properties, to: &dumped)
-        for text in ["\(settings)", String(reflecting: settings), "\(settings.properties)", dumped] { #expect(!text.contains(secret)) }
+        for text in ["\(settings)", String(reflecting: settings), "\(settings.properties)", dumped] {
+            #expect(!text.contains(secret))
+        }
         #expect("\(settings)".contains("bootstrap.servers=b:1"))
     }
 

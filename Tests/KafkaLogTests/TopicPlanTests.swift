@@ -3,7 +3,10 @@ import Testing
 
 struct TopicPlanTests {
     private static let plan = TopicPlan(
-        topics: [.init("events", .events), .init("routed", .routed), .init("state", .state), .init("outcomes", .outcomes), .init("dead", .deadLetters)],
+        topics: [
+            .init("events", .events), .init("routed", .routed), .init("state", .state), .init("outcomes", .outcomes),
+            .init("dead", .deadLetters),
+        ],
         partitionCount: 12, replicationFactor: 3)
 
     private static func described(_ new: NewTopic) -> TopicDescription {
@@ -13,20 +16,28 @@ struct TopicPlanTests {
     @Test func whatIsCreatedPassesTheCheck() {
         let new = Self.plan.missing(existing: [])
         #expect(new.map(\.name) == ["events", "routed", "state", "outcomes", "dead"])
-        #expect(new.allSatisfy { $0.partitionCount == 12 && $0.replicationFactor == 3 && $0.configuration["min.insync.replicas"] == "2" })
+        #expect(
+            new.allSatisfy {
+                $0.partitionCount == 12 && $0.replicationFactor == 3 && $0.configuration["min.insync.replicas"] == "2"
+            })
         #expect(new[2].configuration["cleanup.policy"] == "compact")
         #expect(new[2].configuration["min.compaction.lag.ms"] == "1800000")
         let findings = Self.plan.check(
-            existing: new.map(Self.described), configurations: Dictionary(uniqueKeysWithValues: new.map { ($0.name, $0.configuration) }))
+            existing: new.map(Self.described),
+            configurations: Dictionary(uniqueKeysWithValues: new.map { ($0.name, $0.configuration) }))
         #expect(findings.filter { $0.verdict != .right } == [])
         #expect(Self.plan.missing(existing: new.map(Self.described)).isEmpty)
     }
 
     @Test func missingTopicsTakeTheCountThatExists() {
-        let new = Self.plan.missing(existing: [TopicDescription(name: "state", partitionCount: 7, replicationFactor: 1)])
-        #expect(new.map(\.partitionCount) == [7, 7, 12, 12])
+        let new = Self.plan.missing(existing: [TopicDescription(name: "state", partitionCount: 7, replicationFactor: 1)]
+        )
+        #expect(new.map(\.partitionCount) == [7, 7, 7, 7])
         let findings = Self.plan.check(
-            existing: [.init(name: "events", partitionCount: 8, replicationFactor: 3), .init(name: "state", partitionCount: 7, replicationFactor: 3)],
+            existing: [
+                .init(name: "events", partitionCount: 8, replicationFactor: 3),
+                .init(name: "state", partitionCount: 7, replicationFactor: 3),
+            ],
             configurations: nil)
         let counts = findings.filter { $0.setting == "partitions" }
         #expect(counts.map(\.verdict) == [.right, .wrong])
@@ -35,11 +46,14 @@ struct TopicPlanTests {
     }
 
     @Test(arguments: [
-        ("state", "cleanup.policy", "compact,delete", TopicFinding.Verdict.wrong), ("state", "min.compaction.lag.ms", "0", .wrong),
+        ("state", "cleanup.policy", "compact,delete", TopicFinding.Verdict.wrong),
+        ("state", "min.compaction.lag.ms", "0", .wrong),
         ("state", "min.compaction.lag.ms", "3600000", .right), ("state", "segment.bytes", "1073741824", .poor),
         ("state", "max.compaction.lag.ms", "9223372036854775807", .poor), ("events", "retention.ms", "3600000", .wrong),
-        ("events", "retention.ms", "-1", .right), ("events", "retention.bytes", "1000000", .poor), ("events", "max.message.bytes", "10000", .wrong),
-        ("events", "min.insync.replicas", "1", .poor), ("outcomes", "retention.ms", "60000", .poor), ("dead", "cleanup.policy", "compact", .wrong),
+        ("events", "retention.ms", "-1", .right), ("events", "retention.bytes", "1000000", .poor),
+        ("events", "max.message.bytes", "10000", .wrong),
+        ("events", "min.insync.replicas", "1", .poor), ("outcomes", "retention.ms", "60000", .poor),
+        ("dead", "cleanup.policy", "compact", .wrong),
         ("state", "unclean.leader.election.enable", "true", .wrong),
     ])
     func settingsAreJudged(topic: String, setting: String, value: String, verdict: TopicFinding.Verdict) {
@@ -55,7 +69,8 @@ struct TopicPlanTests {
 
     @Test func aClusterThatDoesNotTellIsNotCalledRight() {
         let existing = Self.plan.missing(existing: []).map(Self.described)
-        let verdicts = Self.plan.check(existing: existing, configurations: nil).filter { $0.setting != "partitions" }.map(\.verdict)
+        let verdicts = Self.plan.check(existing: existing, configurations: nil).filter { $0.setting != "partitions" }
+            .map(\.verdict)
         #expect(Set(verdicts) == [.unknown])
     }
 

@@ -12,9 +12,11 @@ public final class KafkaAdmin: Sendable {
     /// The cluster's identifier; `nil` when unknown within `limit`.
     public func clusterID(within limit: Duration) -> String? { self.client.clusterID(within: limit) }
 
-    /// The topics that exist among `names` (all, when `nil`), by name. Never creates one: it asks for the list of all topics, because asking
-    /// for one by name makes some brokers create it.
-    public func describeTopics(_ names: [String]? = nil, within limit: Duration) throws(KafkaError) -> [TopicDescription] {
+    /// The topics that exist among `names` (all, when `nil`), by name. Never creates one: it asks for the list of all
+    /// topics, because asking for one by name makes some brokers create it.
+    public func describeTopics(_ names: [String]? = nil, within limit: Duration) throws(KafkaError)
+        -> [TopicDescription]
+    {
         var found: UnsafePointer<rd_kafka_metadata>?
         let failure = rd_kafka_metadata(self.client.pointer, 1, nil, &found, limit.wholeMillis)
         guard failure == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata = found else { throw KafkaError(failure) }
@@ -33,8 +35,9 @@ public final class KafkaAdmin: Sendable {
         return topics.sorted { $0.name < $1.name }
     }
 
-    /// Creates topics and waits for them to exist; answers for each. A topic that exists already is answered with `topicAlreadyExists` and not
-    /// touched. A broker without administration (the embedded one) makes the call throw `unsupportedFeature`.
+    /// Creates topics and waits for them to exist; answers for each. A topic that exists already is answered with
+    /// `topicAlreadyExists` and not touched. A broker without administration (the embedded one) makes the call throw
+    /// `unsupportedFeature`.
     public func createTopics(_ topics: [NewTopic], within limit: Duration) throws(KafkaError) -> [TopicAnswer] {
         guard !topics.isEmpty else { return [] }
         var requests: [OpaquePointer?] = []
@@ -44,15 +47,19 @@ public final class KafkaAdmin: Sendable {
             var reason = [CChar](repeating: 0, count: reasonCapacity)
             guard
                 let request = rd_kafka_NewTopic_new(
-                    topic.name, Int32(clamping: topic.partitionCount), Int32(clamping: topic.replicationFactor), &reason, reasonCapacity)
+                    topic.name, Int32(clamping: topic.partitionCount), Int32(clamping: topic.replicationFactor),
+                    &reason, reasonCapacity)
             else {
                 throw KafkaError(
-                    code: .invalidArgument, text: reason.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }, subject: .topic(topic.name))
+                    code: .invalidArgument, text: reason.withUnsafeBufferPointer { String(cString: $0.baseAddress!) },
+                    subject: .topic(topic.name))
             }
             requests.append(request)
             for (name, value) in topic.configuration {
                 let failure = rd_kafka_NewTopic_set_config(request, name, value)
-                guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(failure, subject: .setting(name: name, value: value)) }
+                guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else {
+                    throw KafkaError(failure, subject: .setting(name: name, value: value))
+                }
             }
         }
         return try self.ask(
@@ -60,7 +67,8 @@ public final class KafkaAdmin: Sendable {
             { client, options, queue in rd_kafka_CreateTopics(client, &requests, requests.count, options, queue) },
             { event throws(KafkaError) in
                 var count = 0
-                guard let result = rd_kafka_event_CreateTopics_result(event), let answers = rd_kafka_CreateTopics_result_topics(result, &count)
+                guard let result = rd_kafka_event_CreateTopics_result(event),
+                    let answers = rd_kafka_CreateTopics_result_topics(result, &count)
                 else { return [] }
                 return (0..<count).compactMap { answers[$0] }.map { answer in
                     let name = String(cString: rd_kafka_topic_result_name(answer))
@@ -72,8 +80,11 @@ public final class KafkaAdmin: Sendable {
             })
     }
 
-    /// Each topic's settings, name to value (the broker's defaults included; what the broker calls sensitive is absent).
-    public func topicConfigurations(_ names: [String], within limit: Duration) throws(KafkaError) -> [String: [String: String]] {
+    /// Each topic's settings, name to value (the broker's defaults included; what the broker calls sensitive is
+    /// absent).
+    public func topicConfigurations(_ names: [String], within limit: Duration) throws(KafkaError) -> [String: [String:
+        String]]
+    {
         guard !names.isEmpty else { return [:] }
         var resources: [OpaquePointer?] = names.map { rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0) }
         defer { for resource in resources { rd_kafka_ConfigResource_destroy(resource) } }
@@ -90,7 +101,9 @@ public final class KafkaAdmin: Sendable {
                     let name = String(cString: rd_kafka_ConfigResource_name(answer))
                     let code = rd_kafka_ConfigResource_error(answer)
                     guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
-                        throw KafkaError(code, subject: .topic(name), text: rd_kafka_ConfigResource_error_string(answer).map { String(cString: $0) })
+                        throw KafkaError(
+                            code, subject: .topic(name),
+                            text: rd_kafka_ConfigResource_error_string(answer).map { String(cString: $0) })
                     }
                     configurations[name] = Self.entries(of: answer)
                 }
@@ -109,23 +122,29 @@ public final class KafkaAdmin: Sendable {
         return values
     }
 
-    /// A cluster without administration names no broker of its own as the controller (librdkafka's mock cluster names 0 and counts from 1), and
-    /// librdkafka would wait for it in vain.
+    /// A cluster without administration names no broker of its own as the controller (librdkafka's mock cluster names 0
+    /// and counts from 1), and librdkafka would wait for it in vain.
     private func requireController(within limit: Duration) throws(KafkaError) {
         let controller = rd_kafka_controllerid(self.client.pointer, limit.wholeMillis)
-        guard controller >= 0 else { throw KafkaError(code: .timedOut, text: "the cluster named no controller in time") }
+        guard controller >= 0 else {
+            throw KafkaError(code: .timedOut, text: "the cluster named no controller in time")
+        }
         var found: UnsafePointer<rd_kafka_metadata>?
         let failure = rd_kafka_metadata(self.client.pointer, 1, nil, &found, limit.wholeMillis)
         guard failure == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata = found else { throw KafkaError(failure) }
         defer { rd_kafka_metadata_destroy(metadata) }
-        guard (0..<Int(metadata.pointee.broker_cnt)).contains(where: { metadata.pointee.brokers[$0].id == controller }) else {
-            throw KafkaError(code: .unsupportedFeature, text: "the cluster has no controller to ask: it offers no administration, as the embedded one does not")
+        guard (0..<Int(metadata.pointee.broker_cnt)).contains(where: { metadata.pointee.brokers[$0].id == controller })
+        else {
+            throw KafkaError(
+                code: .unsupportedFeature,
+                text: "the cluster has no controller to ask: it offers no administration, as the embedded one does not")
         }
     }
 
     /// Sends one admin request and waits for its event.
     private func ask<Answer>(
-        _ operation: rd_kafka_admin_op_t, within limit: Duration, _ send: (OpaquePointer, OpaquePointer?, OpaquePointer) -> Void,
+        _ operation: rd_kafka_admin_op_t, within limit: Duration,
+        _ send: (OpaquePointer, OpaquePointer?, OpaquePointer) -> Void,
         _ read: (OpaquePointer) throws(KafkaError) -> Answer
     ) throws(KafkaError) -> Answer {
         try self.requireController(within: limit)
@@ -140,7 +159,9 @@ public final class KafkaAdmin: Sendable {
         }
         let answers = KafkaQueue(rd_kafka_queue_new(self.client.pointer))
         send(self.client.pointer, options, answers.pointer)
-        guard let event = rd_kafka_queue_poll(answers.pointer, (limit + .seconds(1)).wholeMillis) else { throw KafkaError(code: .timedOut) }
+        guard let event = rd_kafka_queue_poll(answers.pointer, (limit + .seconds(1)).wholeMillis) else {
+            throw KafkaError(code: .timedOut)
+        }
         defer { rd_kafka_event_destroy(event) }
         let failure = rd_kafka_event_error(event)
         guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else {

@@ -44,7 +44,9 @@ struct ClientConfiguration: ~Copyable {
         // librdkafka repeats the value in some of its reasons.
         let said = reason.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
         let text =
-            KafkaSettings.isSecret(name) ? (result == RD_KAFKA_CONF_UNKNOWN ? "librdkafka has no such property" : "librdkafka does not accept this value") : said
+            KafkaSettings.isSecret(name)
+            ? (result == RD_KAFKA_CONF_UNKNOWN
+                ? "librdkafka has no such property" : "librdkafka does not accept this value") : said
         throw KafkaError(code: .invalidArgument, text: text, subject: .setting(name: name, value: property.shownValue))
     }
 
@@ -57,7 +59,8 @@ struct ClientConfiguration: ~Copyable {
             // The opaque is set before the client exists and released after it is destroyed (`ClientHandle.deinit`).
             guard let client, let opaque = rd_kafka_opaque(client) else { return }
             let line = KafkaLogLine(
-                severity: Int(level), facility: facility.map { String(cString: $0) } ?? "", text: text.map { String(cString: $0) } ?? "")
+                severity: Int(level), facility: facility.map { String(cString: $0) } ?? "",
+                text: text.map { String(cString: $0) } ?? "")
             if let log = Unmanaged<ClientContext>.fromOpaque(opaque).takeUnretainedValue().log {
                 log(line)
             } else if !line.isChatter {
@@ -71,7 +74,9 @@ struct ClientConfiguration: ~Copyable {
             retained.release()
             _ = consume self  // Still ours when `rd_kafka_new` fails.
             throw KafkaError(
-                code: .invalidArgument, text: "librdkafka could not start a client: " + reason.withUnsafeBufferPointer { String(cString: $0.baseAddress!) })
+                code: .invalidArgument,
+                text: "librdkafka could not start a client: "
+                    + reason.withUnsafeBufferPointer { String(cString: $0.baseAddress!) })
         }
         discard self  // `rd_kafka_new` took the configuration over.
         return ClientHandle(client, context: retained)
@@ -84,7 +89,8 @@ struct ClientConfiguration: ~Copyable {
         case "auto.offset.reset": "an offset outside the log must be reported, never skipped"
         case "enable.partition.eof": "readers set it themselves"
         case "group.id": "the consumer group is a setting of Mailboat's own"
-        case "enable.idempotence", "acks", "request.required.acks": role == .producer ? "nothing may be lost or written twice" : nil
+        case "enable.idempotence", "acks", "request.required.acks":
+            role == .producer ? "nothing may be lost or written twice" : nil
         case "delivery.report.only.error": "every delivery is accounted for"
         case "enabled_events", "opaque", "default_topic_conf": "it is internal to librdkafka"
         default: nil
@@ -100,8 +106,11 @@ public struct KafkaLogLine: Sendable {
     public var facility: String
     public var text: String
 
-    /// Said of every client about settings meant for another kind of client, and of brokers that create topics by themselves.
-    public var isChatter: Bool { self.facility == "CONFWARN" || self.facility == "AUTOCREATE" }
+    /// Nothing to act on. One list of properties serves producers and consumers here, and librdkafka warns each of those
+    /// that are for the other; and it warns of brokers too old to be told not to create topics.
+    public var isChatter: Bool {
+        (self.facility == "CONFWARN" && self.text.contains("will be ignored by this")) || self.facility == "AUTOCREATE"
+    }
 }
 
 /// Called on whichever librdkafka thread has something to say: must be quick and must not call back into the client.

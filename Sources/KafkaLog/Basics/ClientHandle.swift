@@ -1,7 +1,8 @@
 import CRDKafka
 import Synchronization
 
-/// Owns one `rd_kafka_t`. Everything that uses the client keeps a reference to this, so the client outlives its queues and topics.
+/// Owns one `rd_kafka_t`. Everything that uses the client keeps a reference to this, so the client outlives its queues
+/// and topics.
 ///
 /// `@unchecked Sendable`: librdkafka's functions may be called from any thread; the pointer itself never changes.
 final class ClientHandle: @unchecked Sendable {
@@ -13,8 +14,8 @@ final class ClientHandle: @unchecked Sendable {
         self.context = context
     }
 
-    /// `rd_kafka_destroy` joins librdkafka's threads and, in 2.0.2, can hang (kafka.md: hazard 7 is the consumer's close). Whoever lets go of
-    /// the last reference must not hang with it, so it runs on a thread of its own.
+    /// `rd_kafka_destroy` joins librdkafka's threads and, in 2.0.2, can hang (kafka.md: hazard 7 is the consumer's
+    /// close). Whoever lets go of the last reference must not hang with it, so it runs on a thread of its own.
     deinit {
         struct Parts: @unchecked Sendable {  // Handed over whole to the one thread that uses them.
             let pointer: OpaquePointer
@@ -27,7 +28,8 @@ final class ClientHandle: @unchecked Sendable {
         }
     }
 
-    /// The cluster's identifier, waiting for metadata at most this long; `nil` when the broker gave none in time. Blocks.
+    /// The cluster's identifier, waiting for metadata at most this long; `nil` when the broker gave none in time.
+    /// Blocks.
     func clusterID(within limit: Duration) -> String? {
         guard let text = rd_kafka_clusterid(self.pointer, limit.wholeMillis) else { return nil }
         defer { rd_kafka_mem_free(self.pointer, text) }

@@ -1,8 +1,10 @@
 import CRDKafka
 
-/// What Kafka, or librdkafka in front of it, refused, and what it happened to. A value: nothing in this module traps on what a broker does.
+/// What Kafka, or librdkafka in front of it, refused, and what it happened to. A value: nothing in this module traps on
+/// what a broker does.
 public struct KafkaError: Error, Sendable, Hashable {
-    /// librdkafka's `rd_kafka_resp_err_t`: positive codes are the broker's (Kafka protocol), negative ones librdkafka's own.
+    /// librdkafka's `rd_kafka_resp_err_t`: positive codes are the broker's (Kafka protocol), negative ones librdkafka's
+    /// own.
     public struct Code: RawRepresentable, Sendable, Hashable {
         public var rawValue: Int32
         public init(rawValue: Int32) { self.rawValue = rawValue }
@@ -27,7 +29,8 @@ public struct KafkaError: Error, Sendable, Hashable {
     public var text: String
     /// Whether the same call can succeed later without anybody changing anything.
     public var isRetriable: Bool
-    /// Whether the client instance is finished: it must be closed and made again (idempotent producer, fenced static member).
+    /// Whether the client instance is finished: it must be closed and made again (idempotent producer, fenced static
+    /// member).
     public var isFatal: Bool
     public var subject: Subject
 
@@ -57,7 +60,8 @@ extension KafkaError.Code {
     public static let queueFull = Self(rawValue: -184)
     /// A setting or an argument is not acceptable (`_INVALID_ARG`).
     public static let invalidArgument = Self(rawValue: -186)
-    /// The broker does not offer the request at all (`_UNSUPPORTED_FEATURE`), as the embedded one does not offer administration.
+    /// The broker does not offer the request at all (`_UNSUPPORTED_FEATURE`), as the embedded one does not offer
+    /// administration.
     public static let unsupportedFeature = Self(rawValue: -165)
     /// The position to read from is outside the log and `auto.offset.reset` is `error` (`_AUTO_OFFSET_RESET`).
     public static let autoOffsetReset = Self(rawValue: -140)
@@ -78,8 +82,8 @@ extension KafkaError.Code {
     public static let topicAlreadyExists = Self(rawValue: 36)
     public static let fencedInstance = Self(rawValue: 82)
 
-    /// librdkafka marks only some of its answers as retriable; for bare codes this table decides. Broker codes: the protocol guide's
-    /// "retriable" column; own codes: those that name a moment, not a fault.
+    /// librdkafka marks only some of its answers as retriable; for bare codes this table decides. Broker codes: the
+    /// protocol guide's "retriable" column; own codes: those that name a moment, not a fault.
     var isUsuallyRetriable: Bool {
         switch self.rawValue {
         case -195, -192, -187, -185, -184, -193, -190, -172, -171, -170, -167, -166: true
@@ -112,14 +116,17 @@ extension KafkaError {
     /// Takes over `error` and destroys it.
     init(taking error: OpaquePointer, subject: Subject = .client) {
         self.init(
-            code: Code(rawValue: rd_kafka_error_code(error).rawValue), text: String(cString: rd_kafka_error_string(error)),
-            isRetriable: rd_kafka_error_is_retriable(error) != 0, isFatal: rd_kafka_error_is_fatal(error) != 0, subject: subject)
+            code: Code(rawValue: rd_kafka_error_code(error).rawValue),
+            text: String(cString: rd_kafka_error_string(error)),
+            isRetriable: rd_kafka_error_is_retriable(error) != 0, isFatal: rd_kafka_error_is_fatal(error) != 0,
+            subject: subject)
         rd_kafka_error_destroy(error)
     }
 }
 
 extension KafkaError.Code {
-    /// Finds a code by its number or by librdkafka's name of it, in any case: `7`, `REQUEST_TIMED_OUT`, `_TRANSPORT`. `nil`: there is none.
+    /// Finds a code by its number or by librdkafka's name of it, in any case: `7`, `REQUEST_TIMED_OUT`, `_TRANSPORT`.
+    /// `nil`: there is none.
     public init?(text: String) {
         if let number = Int32(text) {
             self.init(rawValue: number)

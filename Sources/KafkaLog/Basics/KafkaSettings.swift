@@ -1,9 +1,11 @@
 import CRDKafka
 
-/// librdkafka properties, passed through as they are: https://github.com/confluentinc/librdkafka/blob/v2.0.2/CONFIGURATION.md
+/// librdkafka properties, passed through as they are:
+/// https://github.com/confluentinc/librdkafka/blob/v2.0.2/CONFIGURATION.md
 ///
-/// The order counts: a later property overrides an earlier one. Nothing here is interpreted, so every broker that librdkafka can talk to
-/// (SASL, TLS, OAuth …) is reached by configuration alone. Printing a value of this type never shows a secret.
+/// The order counts: a later property overrides an earlier one. Nothing here is interpreted, so every broker that
+/// librdkafka can talk to (SASL, TLS, OAuth …) is reached by configuration alone. Printing a value of this type never
+/// shows a secret.
 public struct KafkaSettings: Sendable, Hashable {
     public struct Property: Sendable, Hashable {
         public var name: String
@@ -36,8 +38,8 @@ public struct KafkaSettings: Sendable, Hashable {
 
     /// Asks librdkafka about every property without connecting to anything.
     ///
-    /// - Throws: for the first unacceptable one, `.setting(name, value)` and librdkafka's reason; the same for a property that Mailboat
-    ///   sets itself (offset storage, acknowledgements …) because a promise rests on it.
+    /// - Throws: for the first unacceptable one, `.setting(name, value)` and librdkafka's reason; the same for a
+    ///   property that Mailboat sets itself (offset storage, acknowledgements …) because a promise rests on it.
     public func validate(for role: Role) throws(KafkaError) {
         var configuration = ClientConfiguration(role: role)
         try configuration.apply(self)
@@ -47,7 +49,9 @@ public struct KafkaSettings: Sendable, Hashable {
     public static func isSecret(_ name: String) -> Bool {
         let lowered = name.lowercased()
         return lowered != "sasl.oauthbearer.token.endpoint.url"
-            && ["password", "secret", "sasl.username", "oauthbearer.config", "key.pem", "ssl.key.location"].contains { lowered.contains($0) }
+            && ["password", "secret", "sasl.username", "oauthbearer.config", "key.pem", "ssl.key.location"].contains {
+                lowered.contains($0)
+            }
     }
 }
 
@@ -61,7 +65,9 @@ extension KafkaSettings.Property: CustomStringConvertible {
 extension KafkaSettings: CustomStringConvertible, CustomReflectable {
     public var description: String { self.properties.map(\.description).joined(separator: ", ") }
     /// Keeps `dump` and string interpolation of an enclosing type from showing secrets.
-    public var customMirror: Mirror { Mirror(self, children: self.properties.map { (label: $0.name, value: $0.shownValue as Any) }) }
+    public var customMirror: Mirror {
+        Mirror(self, children: self.properties.map { (label: $0.name, value: $0.shownValue as Any) })
+    }
 }
 
 extension KafkaSettings.Property: CustomReflectable {

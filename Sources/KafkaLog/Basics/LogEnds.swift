@@ -2,7 +2,8 @@ import CRDKafka
 
 /// First and next offsets of many partitions, one request per leader instead of one per partition.
 enum LogEnds {
-    /// ListOffsets takes -2 and -1 in place of a timestamp for "earliest" and "latest", and `rd_kafka_offsets_for_times` passes the number on.
+    /// ListOffsets takes -2 and -1 in place of a timestamp for "earliest" and "latest", and
+    /// `rd_kafka_offsets_for_times` passes the number on.
     static func query(
         client: ClientHandle, _ partitions: [TopicPartition], until deadline: ContinuousClock.Instant
     ) throws(KafkaError) -> (low: [Int64], end: [Int64]) {
@@ -15,13 +16,16 @@ enum LogEnds {
         client: ClientHandle, _ partitions: [TopicPartition], time: Int64, until deadline: ContinuousClock.Instant
     ) throws(KafkaError) -> [Int64] {
         guard !partitions.isEmpty else { return [] }
-        let list = PartitionList(partitions.map { TopicPartitionOffset(topic: $0.topic, partition: $0.partition, offset: time) })
+        let list = PartitionList(
+            partitions.map { TopicPartitionOffset(topic: $0.topic, partition: $0.partition, offset: time) })
         let failure = rd_kafka_offsets_for_times(client.pointer, list.pointer, max(1, (deadline - .now).wholeMillis))
         guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(failure) }
         var offsets: [Int64] = []
         for (index, partition) in partitions.enumerated() {
             let element = list[index]
-            guard element.error == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(element.error, subject: .partition(partition)) }
+            guard element.error == RD_KAFKA_RESP_ERR_NO_ERROR else {
+                throw KafkaError(element.error, subject: .partition(partition))
+            }
             offsets.append(element.offset)
         }
         return offsets

@@ -16,11 +16,9 @@ public enum NamedThread {
                 work.body()
                 return nil
             }, work.toOpaque())
-        guard failure == 0 else {
-            // Out of threads: the process cannot go on doing its work, but this call can still be served, late, on the caller's.
-            work.takeRetainedValue().body()
-            return
-        }
+        // Without its threads nothing in the process can go on, and running `body` here could block an event loop for
+        // good.
+        guard failure == 0 else { fatalError("cannot start the thread \(name): error \(failure)") }
         pthread_detach(thread)
     }
 

@@ -34,7 +34,8 @@ public enum LogStart: Sendable, Hashable {
     case beginning
     /// What is produced from now on.
     case end
-    /// This offset. When it is outside the log, the reader reports `PartitionFailure.offsetOutOfRange`; nothing is skipped silently.
+    /// This offset. When it is outside the log, the reader reports `PartitionFailure.offsetOutOfRange`; nothing is
+    /// skipped silently.
     case offset(Int64)
 
     /// The number librdkafka takes: its logical offsets are negative.
@@ -50,7 +51,8 @@ public enum LogStart: Sendable, Hashable {
 /// What Kafka knows of one partition's log and of a group's progress in it.
 public struct PartitionPositions: Sendable, Hashable {
     public var topicPartition: TopicPartition
-    /// The next offset the group would read; `nil`: the group never committed here (or the query was made without a group).
+    /// The next offset the group would read; `nil`: the group never committed here (or the query was made without a
+    /// group).
     public var committed: Int64?
     /// The first offset still in the log.
     public var lowOffset: Int64

@@ -4,23 +4,27 @@ public struct ConsumerConfiguration: Sendable {
     /// keep `max.poll.interval.ms` well above `revocationDurationMax`.
     public var settings: KafkaSettings
     public var groupID: String
-    /// `group.instance.id`: with it a restart within `session.timeout.ms` moves no partition. Unique per worker, e.g. the pod's name.
+    /// `group.instance.id`: with it a restart within `session.timeout.ms` moves no partition. Unique per worker, e.g.
+    /// the pod's name. Such a member does not leave the group when it closes: its partitions wait for it until the
+    /// session times out.
     public var groupInstanceID: String?
     /// The topic the group subscribes to; it decides which partition numbers are ours.
     public var driverTopic: String
-    /// Topics with the same partition count; their partitions of the same numbers come and go with the driver's, and their offsets
-    /// are committed in the same group.
+    /// Topics with the same partition count; their partitions of the same numbers come and go with the driver's, and
+    /// their offsets are committed in the same group.
     public var ridingTopics: [String]
-    /// How long a revocation may stay open. librdkafka stops fetching *every* partition while it is open, so drain in 1–2 s.
-    /// Past this the partitions are given up anyway, and `.rebalanceOverdue` says so.
+    /// How long a revocation may stay open. librdkafka stops fetching *every* partition while it is open, so drain in
+    /// 1–2 s. Past this the partitions are given up anyway, and `.rebalanceOverdue` says so.
     public var revocationDurationMax: Duration = .seconds(10)
-    /// How long an assignment may wait for its start positions. Past this the partitions start where the group committed.
+    /// How long an assignment may wait for its start positions. Past this the partitions start where the group
+    /// committed.
     public var assignmentDurationMax: Duration = .seconds(30)
     /// librdkafka's log lines; `nil`: standard error.
     public var log: KafkaLogHandler?
 
     public init(
-        settings: KafkaSettings, groupID: String, groupInstanceID: String? = nil, driverTopic: String, ridingTopics: [String] = [],
+        settings: KafkaSettings, groupID: String, groupInstanceID: String? = nil, driverTopic: String,
+        ridingTopics: [String] = [],
         log: KafkaLogHandler? = nil
     ) {
         self.settings = settings
@@ -34,13 +38,13 @@ public struct ConsumerConfiguration: Sendable {
     /// The driver, then the riding topics: a reader's `topicIndex` is an index into this.
     public var topics: [String] { [self.driverTopic] + self.ridingTopics }
 
-    /// Used unless `settings` says otherwise. The byte bound is *per partition* once queues are separate (measured: 64 MiB, librdkafka's
-    /// default, took four stalled partitions to 720 MB).
+    /// Used unless `settings` says otherwise. (`allow.auto.create.topics` is false for consumers already; naming it
+    /// makes librdkafka warn of old brokers.) The byte bound is *per partition* once queues are separate (measured: 64
+    /// MiB, librdkafka's default, took four stalled partitions to 720 MB).
     public static let defaults = KafkaSettings([
         .init("client.id", "mailboat"),
         .init("partition.assignment.strategy", "cooperative-sticky"),
         .init("isolation.level", "read_committed"),
-        .init("allow.auto.create.topics", "false"),
         .init("queued.max.messages.kbytes", "2048"),
         .init("queued.min.messages", "10000"),
         .init("fetch.message.max.bytes", "1048576"),

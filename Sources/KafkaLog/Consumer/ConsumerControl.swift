@@ -2,8 +2,9 @@ import CRDKafka
 
 /// The control thread of one consumer: everything here runs on it.
 ///
-/// librdkafka's part of a rebalance stays open between its event and `incremental_assign`/`incremental_unassign`. In between this thread goes
-/// on polling, so commit answers and errors keep coming and `max.poll.interval.ms` is not at risk, however long the worker drains.
+/// librdkafka's part of a rebalance stays open between its event and `incremental_assign`/`incremental_unassign`. In
+/// between this thread goes on polling, so commit answers and errors keep coming and `max.poll.interval.ms` is not at
+/// risk, however long the worker drains.
 final class ConsumerControl {
     private let client: ClientHandle
     private let inbox: ControlInbox
@@ -12,21 +13,11 @@ final class ConsumerControl {
 
     /// Readers of the partitions that are assigned, or offered and not completed.
     private var readers: [Int32: [PartitionReader]] = [:]
-    private var openSteps: [Step] = []
-    private var lastStepID: UInt64 = 0
+    private var steps = RebalanceSteps()
     private var closing: Closing?
     /// Of those who asked for a close that was under way.
     private var lateCloseCompletions: [@Sendable (Bool) -> Void] = []
     private var isEnded = false
-
-    /// One half of a rebalance that the worker has not completed yet.
-    private struct Step {
-        enum Kind { case assignment, revocation }
-        let id: UInt64
-        let kind: Kind
-        let partitions: [Int32]
-        var deadline: ContinuousClock.Instant
-    }
 
     /// Where librdkafka posts what happens during the close, as `rd_kafka_consumer_close_queue` wants it.
     private final class Closing {
@@ -34,19 +25,24 @@ final class ConsumerControl {
         let deadline: ContinuousClock.Instant
         let completion: @Sendable (Bool) -> Void
 
-        init(queue: consuming KafkaQueue, deadline: ContinuousClock.Instant, completion: @escaping @Sendable (Bool) -> Void) {
+        init(
+            queue: consuming KafkaQueue, deadline: ContinuousClock.Instant,
+            completion: @escaping @Sendable (Bool) -> Void
+        ) {
             self.queue = queue
             self.deadline = deadline
             self.completion = completion
         }
     }
 
-    /// How long the poll waits when nothing is due. A command interrupts it; only a time limit that is read here does not.
+    /// How long the poll waits when nothing is due. A command interrupts it; only a time limit that is read here does
+    /// not.
     private static let pollWaitMax: Duration = .milliseconds(500)
     private static let closePollWaitMax: Duration = .milliseconds(20)
 
     init(
-        client: ClientHandle, inbox: ControlInbox, configuration: ConsumerConfiguration, handler: @escaping @Sendable (ConsumerEvent) -> Void
+        client: ClientHandle, inbox: ControlInbox, configuration: ConsumerConfiguration,
+        handler: @escaping @Sendable (ConsumerEvent) -> Void
     ) {
         self.client = client
         self.inbox = inbox
@@ -74,7 +70,7 @@ final class ConsumerControl {
 
     private var pollWait: Int32 {
         var wait = self.closing == nil ? Self.pollWaitMax : Self.closePollWaitMax
-        if let next = self.openSteps.map(\.deadline).min() { wait = min(wait, max(.milliseconds(1), next - .now)) }
+        if let next = self.steps.nextDeadline { wait = min(wait, max(.milliseconds(1), next - .now)) }
         return wait.wholeMillis
     }
 
@@ -101,7 +97,8 @@ final class ConsumerControl {
         let partitions = (list.map { PartitionList.elements(of: $0) } ?? []).map(\.topicPartition.partition).sorted()
         switch rd_kafka_event_error(event) {
         case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS: self.offer(partitions)
-        case RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS: self.revoke(partitions, isLost: rd_kafka_assignment_lost(self.client.pointer) != 0)
+        case RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS:
+            self.revoke(partitions, isLost: rd_kafka_assignment_lost(self.client.pointer) != 0)
         case let failure:
             self.handler(.failed(KafkaError(failure, subject: .group(self.configuration.groupID))))
             rd_kafka_assign(self.client.pointer, nil)
@@ -121,7 +118,8 @@ final class ConsumerControl {
                 rd_kafka_queue_forward(queue, nil)
                 offered.append(
                     PartitionReader(
-                        client: self.client, topicPartition: TopicPartition(topic: topic, partition: partition), topicIndex: topicIndex,
+                        client: self.client, topicPartition: TopicPartition(topic: topic, partition: partition),
+                        topicIndex: topicIndex,
                         queue: KafkaQueue(queue)))
             }
         }
@@ -131,12 +129,13 @@ final class ConsumerControl {
         }
         self.handler(
             .assigned(
-                PartitionAssignment(partitions: partitions, topics: topics, readers: offered) { [inbox, id = step.id] starts in
+                PartitionAssignment(partitions: partitions, topics: topics, readers: offered) {
+                    [inbox, id = step.id] starts in
                     inbox.completeStep(id, .assign(id: id, starts: starts))
                 }))
     }
 
-    private func assign(_ step: Step, starts: [LogStart?]) {
+    private func assign(_ step: RebalanceSteps.Step, starts: [LogStart?]) {
         let topics = self.configuration.topics
         let list = PartitionList(capacity: step.partitions.count * topics.count)
         var index = 0
@@ -158,19 +157,17 @@ final class ConsumerControl {
 
     private func revoke(_ partitions: [Int32], isLost: Bool) {
         // An assignment that is still open is void; its completion finds no step any more.
-        for step in self.openSteps where step.kind == .assignment && !Set(step.partitions).isDisjoint(with: partitions) {
-            _ = self.inbox.claimStep(step.id)
-            _ = self.takeStep(step.id)
-        }
+        for id in self.steps.removeAssignments(of: partitions) { _ = self.inbox.claimStep(id) }
         let step = self.openStep(.revocation, partitions, for: self.configuration.revocationDurationMax)
         self.handler(
             .revoked(
-                PartitionRevocation(partitions: partitions, isLost: isLost, deadline: step.deadline) { [inbox, id = step.id] in
+                PartitionRevocation(partitions: partitions, isLost: isLost, deadline: step.deadline) {
+                    [inbox, id = step.id] in
                     inbox.completeStep(id, .unassign(id: id))
                 }))
     }
 
-    private func unassign(_ step: Step) {
+    private func unassign(_ step: RebalanceSteps.Step) {
         // Before the queues change hands: a reader must not see what belongs to a later assignment.
         for partition in step.partitions { self.closeReaders(of: partition) }
         guard self.isCooperative else {
@@ -178,7 +175,9 @@ final class ConsumerControl {
             return
         }
         let list = PartitionList(
-            self.configuration.topics.flatMap { topic in step.partitions.map { TopicPartition(topic: topic, partition: $0) } })
+            self.configuration.topics.flatMap { topic in
+                step.partitions.map { TopicPartition(topic: topic, partition: $0) }
+            })
         self.report(rd_kafka_incremental_unassign(self.client.pointer, list.pointer))
     }
 
@@ -188,26 +187,20 @@ final class ConsumerControl {
 
     // MARK: Steps
 
-    private func openStep(_ kind: Step.Kind, _ partitions: [Int32], for limit: Duration) -> Step {
-        self.lastStepID += 1
+    private func openStep(
+        _ kind: RebalanceSteps.Step.Kind, _ partitions: [Int32], for limit: Duration
+    ) -> RebalanceSteps.Step {
         var deadline = ContinuousClock.now + limit
         if self.closing != nil { deadline = min(deadline, self.drainDeadline) }
-        let step = Step(id: self.lastStepID, kind: kind, partitions: partitions, deadline: deadline)
-        self.openSteps.append(step)
+        let step = self.steps.open(kind, partitions, deadline: deadline)
         self.inbox.openStep(step.id)
         return step
     }
 
-    private func takeStep(_ id: UInt64) -> Step? {
-        guard let index = self.openSteps.firstIndex(where: { $0.id == id }) else { return nil }
-        return self.openSteps.remove(at: index)
-    }
-
     private func completeOverdueSteps() {
-        let now = ContinuousClock.now
-        // A step that was completed meanwhile is not claimed here: its command is on the way.
-        for step in self.openSteps where step.deadline <= now && self.inbox.claimStep(step.id) {
-            _ = self.takeStep(step.id)
+        // A step that was completed meanwhile cannot be claimed: its command is on the way.
+        for step in self.steps.overdue(at: .now) where self.inbox.claimStep(step.id) {
+            _ = self.steps.take(step.id)
             switch step.kind {
             case .assignment: self.assign(step, starts: [])
             case .revocation: self.unassign(step)
@@ -235,9 +228,9 @@ final class ConsumerControl {
     private func perform(_ command: ControlInbox.Command) {
         switch command {
         case .assign(let id, let starts):
-            if let step = self.takeStep(id) { self.assign(step, starts: starts) }
+            if let step = self.steps.take(id) { self.assign(step, starts: starts) }
         case .unassign(let id):
-            if let step = self.takeStep(id) { self.unassign(step) }
+            if let step = self.steps.take(id) { self.unassign(step) }
         case .close(let deadline, let completion):
             self.beginClose(deadline: deadline, completion: completion)
         }
@@ -249,9 +242,10 @@ final class ConsumerControl {
             return
         }
         // A queue of its own: librdkafka forwards the consumer queue to the one given here.
-        let closing = Closing(queue: KafkaQueue(rd_kafka_queue_new(self.client.pointer)), deadline: deadline, completion: completion)
+        let closing = Closing(
+            queue: KafkaQueue(rd_kafka_queue_new(self.client.pointer)), deadline: deadline, completion: completion)
         self.closing = closing
-        for index in self.openSteps.indices { self.openSteps[index].deadline = min(self.openSteps[index].deadline, self.drainDeadline) }
+        self.steps.hurry(to: self.drainDeadline)
         if let error = rd_kafka_consumer_close_queue(self.client.pointer, closing.queue.pointer) {
             // A fatal error: there is no membership to give up in good order.
             self.handler(.failed(KafkaError(taking: error, subject: .group(self.configuration.groupID))))
@@ -281,29 +275,12 @@ final class ConsumerControl {
         for readers in self.readers.values { for reader in readers { reader.close() } }
         self.readers = [:]
         let left = self.inbox.close()
-        for commit in left.commits { commit.completion(CommitResult(refusing: commit.positions, KafkaError(code: .closed))) }
+        for commit in left.commits {
+            commit.completion(CommitResult(refusing: commit.positions, KafkaError(code: .closed)))
+        }
         self.closing?.completion(isClosed)
         for completion in self.lateCloseCompletions { completion(isClosed) }
         for case .close(_, let completion) in left.commands { completion(isClosed) }
         self.closing = nil
-    }
-}
-
-extension KafkaError {
-    /// Reads an `RD_KAFKA_EVENT_ERROR`. For a fatal one librdkafka keeps the true cause aside.
-    init(event: OpaquePointer, client: ClientHandle) {
-        let code = rd_kafka_event_error(event)
-        let text = rd_kafka_event_error_string(event).map { String(cString: $0) }
-        guard code == RD_KAFKA_RESP_ERR__FATAL || rd_kafka_event_error_is_fatal(event) != 0 else {
-            self.init(code, text: text)
-            return
-        }
-        let reasonCapacity = 512
-        var reason = [CChar](repeating: 0, count: reasonCapacity)
-        let cause = rd_kafka_fatal_error(client.pointer, &reason, reasonCapacity)
-        self.init(
-            code: Code(rawValue: (cause == RD_KAFKA_RESP_ERR_NO_ERROR ? code : cause).rawValue),
-            text: cause == RD_KAFKA_RESP_ERR_NO_ERROR ? text : reason.withUnsafeBufferPointer { String(cString: $0.baseAddress!) },
-            isRetriable: false, isFatal: true)
     }
 }

@@ -2,7 +2,8 @@
 public enum ConsumerEvent: Sendable {
     /// New partitions. Nothing is fetched before `PartitionAssignment.complete`.
     case assigned(PartitionAssignment)
-    /// Partitions to give up, or lost already (`isLost`). Nobody else gets them before `PartitionRevocation.complete`, unless they are lost.
+    /// Partitions to give up, or lost already (`isLost`). Nobody else gets them before `PartitionRevocation.complete`,
+    /// unless they are lost.
     case revoked(PartitionRevocation)
     /// A rebalance step was not completed in time and was completed by the consumer itself.
     case rebalanceOverdue(partitions: [Int32], isAssignment: Bool)
@@ -16,7 +17,8 @@ public enum ConsumerEvent: Sendable {
 public struct CommitResult: Sendable {
     /// The offsets that Kafka now holds.
     public var committed: [TopicPartitionOffset]
-    /// The offsets that it refused, each with the reason (for instance because the partition belongs to somebody else by now).
+    /// The offsets that it refused, each with the reason (for instance because the partition belongs to somebody else
+    /// by now).
     public var refused: [Refusal]
     public struct Refusal: Sendable {
         public var position: TopicPartitionOffset

@@ -14,7 +14,8 @@ final class ControlInbox: Sendable {
         let completion: @Sendable (CommitResult) -> Void
     }
 
-    /// Commits without an answer that a consumer holds; more are refused. One every 200 ms that takes a minute to fail makes 300.
+    /// Commits without an answer that a consumer holds; more are refused. One every 200 ms that takes a minute to fail
+    /// makes 300.
     static let pendingCommitCountMax = 1_024
 
     private struct State {
@@ -41,7 +42,8 @@ final class ControlInbox: Sendable {
         }
     }
 
-    /// From any thread. After the control thread ended, a close is answered at once and the rest is dropped: nothing is left to act on.
+    /// From any thread. After the control thread ended, a close is answered at once and the rest is dropped: nothing is
+    /// left to act on.
     func send(_ command: Command) {
         let isClosed = self.state.withLock { state in
             if case .close = command, !state.isStarted { state.isClosed = true }
@@ -55,7 +57,8 @@ final class ControlInbox: Sendable {
         rd_kafka_queue_yield(self.queue.pointer)
     }
 
-    /// Remembers that a rebalance step waits for its completion, which the worker or the time limit claims, whoever is first.
+    /// Remembers that a rebalance step waits for its completion, which the worker or the time limit claims, whoever is
+    /// first.
     func openStep(_ id: UInt64) { self.state.withLock { _ = $0.unclaimedSteps.insert(id) } }
 
     func claimStep(_ id: UInt64) -> Bool { self.state.withLock { $0.unclaimedSteps.remove(id) != nil } }
@@ -75,7 +78,9 @@ final class ControlInbox: Sendable {
     }
 
     /// `nil`: closed, or too many are waiting.
-    func addCommit(_ positions: [TopicPartitionOffset], _ completion: @escaping @Sendable (CommitResult) -> Void) -> UInt64? {
+    func addCommit(_ positions: [TopicPartitionOffset], _ completion: @escaping @Sendable (CommitResult) -> Void)
+        -> UInt64?
+    {
         self.state.withLock { state in
             guard !state.isClosed, state.commits.count < Self.pendingCommitCountMax else { return nil }
             state.lastToken += 1

@@ -3,9 +3,10 @@ import Synchronization
 
 /// A member of a consumer group, reading each partition through a queue of its own.
 ///
-/// One control thread (`kafka-control`) polls the main queue for rebalances, commit answers and errors, and calls the handler there;
-/// heartbeats are librdkafka's own thread's and never wait for us. Records never pass through the control thread.
-/// All methods may be called from any thread. Those that say "blocks" belong on a thread of their own (`NamedThread.run`).
+/// One control thread (`kafka-control`) polls the main queue for rebalances, commit answers and errors, and calls the
+/// handler there; heartbeats are librdkafka's own thread's and never wait for us. Records never pass through the
+/// control thread. All methods may be called from any thread. Those that say "blocks" belong on a thread of their own
+/// (`NamedThread.run`).
 public final class KafkaConsumer: Sendable {
     public let configuration: ConsumerConfiguration
     let client: ClientHandle
@@ -22,18 +23,21 @@ public final class KafkaConsumer: Sendable {
         try client.set("enable.auto.offset.store", "false")
         try client.set("auto.offset.reset", "error")
         rd_kafka_conf_set_events(
-            client.pointer, RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_OFFSET_COMMIT | RD_KAFKA_EVENT_STATS)
+            client.pointer,
+            RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_OFFSET_COMMIT | RD_KAFKA_EVENT_STATS)
         self.client = try client.makeClient(log: configuration.log)
         rd_kafka_poll_set_consumer(self.client.pointer)
         guard let queue = rd_kafka_queue_get_consumer(self.client.pointer) else {
-            throw KafkaError(code: .invalidArgument, text: "the group id is empty", subject: .setting(name: "group.id", value: configuration.groupID))
+            throw KafkaError(
+                code: .invalidArgument, text: "the group id is empty",
+                subject: .setting(name: "group.id", value: configuration.groupID))
         }
         self.configuration = configuration
         self.inbox = ControlInbox(queue: KafkaQueue(queue))
     }
 
-    /// Joins the group. `handler` gets every event on the control thread, in order, and must only hand it on: while it runs, no rebalance
-    /// proceeds. The consumer keeps itself alive until `close`.
+    /// Joins the group. `handler` gets every event on the control thread, in order, and must only hand it on: while it
+    /// runs, no rebalance proceeds. The consumer keeps itself alive until `close`.
     public func start(_ handler: @escaping @Sendable (ConsumerEvent) -> Void) throws(KafkaError) {
         guard self.inbox.markStarted() else {
             throw KafkaError(code: .invalidArgument, text: "a consumer is started once, before it is closed")
@@ -50,8 +54,8 @@ public final class KafkaConsumer: Sendable {
         }
     }
 
-    /// Commits next offsets; `completion` runs once, on the control thread (or on the caller's, when Kafka was not even asked).
-    /// A consumer that closes answers what is left with `closed`.
+    /// Commits next offsets; `completion` runs once, on the control thread (or on the caller's, when Kafka was not even
+    /// asked). A consumer that closes answers what is left with `closed`.
     public func commit(_ positions: [TopicPartitionOffset], completion: @escaping @Sendable (CommitResult) -> Void) {
         guard !positions.isEmpty else { return completion(CommitResult(committed: [], refused: [])) }
         guard let token = self.inbox.addCommit(positions, completion) else {
@@ -59,20 +63,27 @@ public final class KafkaConsumer: Sendable {
         }
         let list = PartitionList(positions)
         let failure = self.inbox.withQueue { queue in
-            rd_kafka_commit_queue(self.client.pointer, list.pointer, queue, nil, UnsafeMutableRawPointer(bitPattern: UInt(token)))
+            rd_kafka_commit_queue(
+                self.client.pointer, list.pointer, queue, nil, UnsafeMutableRawPointer(bitPattern: UInt(token)))
         }
         guard failure != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
-        if let pending = self.inbox.takeCommit(token) { pending.completion(CommitResult(refusing: positions, KafkaError(failure))) }
+        if let pending = self.inbox.takeCommit(token) {
+            pending.completion(CommitResult(refusing: positions, KafkaError(failure)))
+        }
     }
 
-    /// Commits next offsets and waits. Blocks, at most `limit`; what is not answered by then counts as refused with `timedOut` (and may still happen).
+    /// Commits next offsets and waits. Blocks, at most `limit`; what is not answered by then counts as refused with
+    /// `timedOut` (and may still happen).
     public func commitSync(_ positions: [TopicPartitionOffset], within limit: Duration) -> CommitResult {
         guard !positions.isEmpty else { return CommitResult(committed: [], refused: []) }
         let list = PartitionList(positions)
-        // A queue of our own, because `rd_kafka_commit` has no time limit. It is disabled when destroyed: a late answer is dropped.
+        // A queue of our own, because `rd_kafka_commit` has no time limit. It is disabled when destroyed: a late answer
+        // is dropped.
         let answers = KafkaQueue(rd_kafka_queue_new(self.client.pointer))
         let failure = rd_kafka_commit_queue(self.client.pointer, list.pointer, answers.pointer, nil, nil)
-        guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else { return CommitResult(refusing: positions, KafkaError(failure)) }
+        guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else {
+            return CommitResult(refusing: positions, KafkaError(failure))
+        }
         guard let event = rd_kafka_queue_poll(answers.pointer, limit.wholeMillis) else {
             return CommitResult(refusing: positions, KafkaError(code: .timedOut))
         }
@@ -81,29 +92,38 @@ public final class KafkaConsumer: Sendable {
     }
 
     /// The group's committed offset and both ends of the log for each partition. Blocks, at most about `limit`.
-    public func positions(of partitions: [TopicPartition], within limit: Duration) throws(KafkaError) -> [PartitionPositions] {
+    public func positions(of partitions: [TopicPartition], within limit: Duration) throws(KafkaError)
+        -> [PartitionPositions]
+    {
         let deadline = ContinuousClock.now + limit
         let committed = PartitionList(partitions)
         guard committed.count > 0 else { return [] }
         let failure = rd_kafka_committed(self.client.pointer, committed.pointer, limit.wholeMillis)
-        guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(failure, subject: .group(self.configuration.groupID)) }
+        guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else {
+            throw KafkaError(failure, subject: .group(self.configuration.groupID))
+        }
         let (low, end) = try LogEnds.query(client: self.client, partitions, until: deadline)
         var result: [PartitionPositions] = []
         for (index, partition) in partitions.enumerated() {
             let element = committed[index]
-            guard element.error == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(element.error, subject: .partition(partition)) }
+            guard element.error == RD_KAFKA_RESP_ERR_NO_ERROR else {
+                throw KafkaError(element.error, subject: .partition(partition))
+            }
             result.append(
                 PartitionPositions(
-                    topicPartition: partition, committed: element.offset >= 0 ? element.offset : nil, lowOffset: low[index], endOffset: end[index]))
+                    topicPartition: partition, committed: element.offset >= 0 ? element.offset : nil,
+                    lowOffset: low[index], endOffset: end[index]))
         }
         return result
     }
 
-    /// The cluster's identifier; `nil` when unknown within `limit`. Blocks. (Topic identifiers are not available from librdkafka 2.0.2.)
+    /// The cluster's identifier; `nil` when unknown within `limit`. Blocks. (Topic identifiers are not available from
+    /// librdkafka 2.0.2.)
     public func clusterID(within limit: Duration) -> String? { self.client.clusterID(within: limit) }
 
     /// Leaves the group: every partition is revoked through the handler first, within the limit.
-    /// - Returns: `false` when librdkafka did not finish in time; the client is abandoned then, and the process should exit.
+    /// - Returns: `false` when librdkafka did not finish in time; the client is abandoned then, and the process should
+    ///   exit.
     public func close(within limit: Duration) async -> Bool {
         let deadline = ContinuousClock.now + limit
         return await withCheckedContinuation { continuation in
@@ -121,13 +141,16 @@ extension CommitResult {
     init(event: OpaquePointer, asked: [TopicPartitionOffset]) {
         let whole = rd_kafka_event_error(event)
         guard let list = rd_kafka_event_topic_partition_list(event) else {
-            self = whole == RD_KAFKA_RESP_ERR_NO_ERROR ? .init(committed: asked, refused: []) : .init(refusing: asked, KafkaError(whole))
+            self =
+                whole == RD_KAFKA_RESP_ERR_NO_ERROR
+                ? .init(committed: asked, refused: []) : .init(refusing: asked, KafkaError(whole))
             return
         }
         self.init(committed: [], refused: [])
         for element in PartitionList.elements(of: list) {
             let position = TopicPartitionOffset(
-                topic: element.topicPartition.topic, partition: element.topicPartition.partition, offset: element.offset)
+                topic: element.topicPartition.topic, partition: element.topicPartition.partition, offset: element.offset
+            )
             let error = element.error == RD_KAFKA_RESP_ERR_NO_ERROR ? whole : element.error
             if error == RD_KAFKA_RESP_ERR_NO_ERROR {
                 self.committed.append(position)

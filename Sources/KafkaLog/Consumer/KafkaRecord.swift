@@ -1,11 +1,13 @@
 import CRDKafka
 import Glibc
 
-/// One record, lent for the duration of the closure that receives it. Its bytes lie in librdkafka's fetch buffer: copy what must stay.
+/// One record, lent for the duration of the closure that receives it. Its bytes lie in librdkafka's fetch buffer: copy
+/// what must stay.
 public struct KafkaRecord: ~Copyable {
     public let partition: Int32
     public let offset: Int64
-    /// The record's time (producer's or broker's, by the topic's setting), milliseconds since 1970; -1 when it has none.
+    /// The record's time (producer's or broker's, by the topic's setting), milliseconds since 1970; -1 when it has
+    /// none.
     public let timestampMillis: Int64
     /// `false`: a null key, which is not the same as an empty one.
     public let hasKey: Bool
@@ -23,7 +25,8 @@ public struct KafkaRecord: ~Copyable {
         self.hasKey = message.pointee.key != nil
         self.hasValue = message.pointee.payload != nil
         self.keyBytes = UnsafeBufferPointer(
-            start: message.pointee.key?.assumingMemoryBound(to: UInt8.self), count: message.pointee.key == nil ? 0 : message.pointee.key_len)
+            start: message.pointee.key?.assumingMemoryBound(to: UInt8.self),
+            count: message.pointee.key == nil ? 0 : message.pointee.key_len)
         self.valueBytes = UnsafeBufferPointer(
             start: message.pointee.payload?.assumingMemoryBound(to: UInt8.self),
             count: message.pointee.payload == nil ? 0 : message.pointee.len)
@@ -42,17 +45,22 @@ public struct KafkaRecord: ~Copyable {
     /// The record's topic. Makes a `String`: not for every record.
     public var topic: String { self.message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? "" }
 
-    /// Calls `body` with the value of the last header of that name, and whether there was one. A header with a null value counts as
-    /// present and empty. librdkafka parses the headers of a record at the first such call; records whose headers nobody asks for cost nothing.
-    public func withHeader<Result>(_ name: StaticString, _ body: (_ value: Span<UInt8>, _ isPresent: Bool) -> Result) -> Result {
+    /// Calls `body` with the value of the last header of that name, and whether there was one. A header with a null
+    /// value counts as present and empty. librdkafka parses the headers of a record at the first such call; records
+    /// whose headers nobody asks for cost nothing.
+    public func withHeader<Result>(_ name: StaticString, _ body: (_ value: Span<UInt8>, _ isPresent: Bool) -> Result)
+        -> Result
+    {
         var headers: OpaquePointer?
         var value: UnsafeRawPointer?
         var byteCount = 0
         guard rd_kafka_message_headers(self.message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR, let headers,
-            rd_kafka_header_get_last(headers, UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self), &value, &byteCount)
+            rd_kafka_header_get_last(
+                headers, UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self), &value, &byteCount)
                 == RD_KAFKA_RESP_ERR_NO_ERROR
         else { return body(Span(), false) }
-        let bytes = UnsafeBufferPointer(start: value?.assumingMemoryBound(to: UInt8.self), count: value == nil ? 0 : byteCount)
+        let bytes = UnsafeBufferPointer(
+            start: value?.assumingMemoryBound(to: UInt8.self), count: value == nil ? 0 : byteCount)
         return body(Span(_unsafeElements: bytes), true)
     }
 
@@ -65,7 +73,8 @@ public struct KafkaRecord: ~Copyable {
 /// Reading the headers librdkafka keeps with a message.
 enum MessageHeaders {
     static func forEach(
-        in message: UnsafePointer<rd_kafka_message_t>, _ body: (_ name: Span<UInt8>, _ value: Span<UInt8>, _ hasValue: Bool) -> Void
+        in message: UnsafePointer<rd_kafka_message_t>,
+        _ body: (_ name: Span<UInt8>, _ value: Span<UInt8>, _ hasValue: Bool) -> Void
     ) {
         var headers: OpaquePointer?
         guard rd_kafka_message_headers(message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR, let headers else { return }
@@ -73,9 +82,13 @@ enum MessageHeaders {
         var name: UnsafePointer<CChar>?
         var value: UnsafeRawPointer?
         var byteCount = 0
-        while rd_kafka_header_get_all(headers, index, &name, &value, &byteCount) == RD_KAFKA_RESP_ERR_NO_ERROR, let named = name {
-            let nameBytes = UnsafeRawBufferPointer(start: named, count: strlen(named)).assumingMemoryBound(to: UInt8.self)
-            let valueBytes = UnsafeBufferPointer(start: value?.assumingMemoryBound(to: UInt8.self), count: value == nil ? 0 : byteCount)
+        while rd_kafka_header_get_all(headers, index, &name, &value, &byteCount) == RD_KAFKA_RESP_ERR_NO_ERROR,
+            let named = name
+        {
+            let nameBytes = UnsafeRawBufferPointer(start: named, count: strlen(named)).assumingMemoryBound(
+                to: UInt8.self)
+            let valueBytes = UnsafeBufferPointer(
+                start: value?.assumingMemoryBound(to: UInt8.self), count: value == nil ? 0 : byteCount)
             body(Span(_unsafeElements: nameBytes), Span(_unsafeElements: valueBytes), value != nil)
             index += 1
         }

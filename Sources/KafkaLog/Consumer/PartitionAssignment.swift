@@ -2,8 +2,9 @@ import Synchronization
 
 /// Partitions that the group gave to this consumer, waiting to be told where to start.
 ///
-/// While it is open, heartbeats go on and the partitions already held keep their records (fetching pauses): look up positions,
-/// then complete. Restoring may take its time *after* `complete`: an unread partition costs its byte bound and nothing else.
+/// While it is open, heartbeats go on and the partitions already held keep their records (fetching pauses): look up
+/// positions, then complete. Restoring may take its time *after* `complete`: an unread partition costs its byte bound
+/// and nothing else.
 public final class PartitionAssignment: Sendable {
     /// Partition numbers, ascending. Each counts for the driver topic and every riding topic.
     public let partitions: [Int32]
@@ -14,7 +15,8 @@ public final class PartitionAssignment: Sendable {
     private let completion: Mutex<(@Sendable ([LogStart?]) -> Bool)?>
 
     init(
-        partitions: [Int32], topics: [String], readers: [PartitionReader], completion: @escaping @Sendable ([LogStart?]) -> Bool
+        partitions: [Int32], topics: [String], readers: [PartitionReader],
+        completion: @escaping @Sendable ([LogStart?]) -> Bool
     ) {
         self.partitions = partitions
         self.topics = topics
@@ -31,9 +33,10 @@ public final class PartitionAssignment: Sendable {
 
     /// Begins fetching. From any thread, once; returns at once.
     ///
-    /// - Parameter start: where each partition begins; `nil`: where the group committed (without a commit, the reader reports
-    ///   `PartitionFailure.noCommittedOffset`).
-    /// - Returns: `false` when it came too late: the partitions were taken away, or started by the consumer itself meanwhile.
+    /// - Parameter start: where each partition begins; `nil`: where the group committed (without a commit, the reader
+    ///   reports `PartitionFailure.noCommittedOffset`).
+    /// - Returns: `false` when it came too late: the partitions were taken away, or started by the consumer itself
+    ///   meanwhile.
     @discardableResult
     public func complete(_ start: (TopicPartition) -> LogStart?) -> Bool {
         guard let completion = self.completion.withLock({ $0.take() }) else { return false }

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Partitions that leave this consumer.
 ///
-/// Stop taking records from them, let what is in flight finish, write down the rest, commit, then `complete`: within 1–2 s, because
-/// librdkafka fetches nothing for *any* partition while this is open. Heartbeats go on meanwhile.
+/// Stop taking records from them, let what is in flight finish, write down the rest, commit, then `complete`: within
+/// 1–2 s, because librdkafka fetches nothing for *any* partition while this is open. Heartbeats go on meanwhile.
 public final class PartitionRevocation: Sendable {
     /// Partition numbers, ascending, of the driver topic and every riding topic.
     public let partitions: [Int32]
@@ -13,7 +13,9 @@ public final class PartitionRevocation: Sendable {
     public let deadline: ContinuousClock.Instant
     private let completion: Mutex<(@Sendable () -> Bool)?>
 
-    init(partitions: [Int32], isLost: Bool, deadline: ContinuousClock.Instant, completion: @escaping @Sendable () -> Bool) {
+    init(
+        partitions: [Int32], isLost: Bool, deadline: ContinuousClock.Instant, completion: @escaping @Sendable () -> Bool
+    ) {
         self.partitions = partitions
         self.isLost = isLost
         self.deadline = deadline

@@ -1,12 +1,14 @@
 import CRDKafka
 import Synchronization
 
-/// A Kafka cluster inside this process (librdkafka's mock cluster), for tests and the demo. Everything is in memory and gone with it.
+/// A Kafka cluster inside this process (librdkafka's mock cluster), for tests and the demo. Everything is in memory and
+/// gone with it.
 ///
-/// Any client on this machine can connect to `bootstrap`. It keeps keys, values, headers, times, offsets and commits like a broker, but: a partition
-/// holds at most 5 MiB or 100,000 batches and drops its oldest records past that (watched, see `onNotice`); no compaction or retention; no administration
-/// requests; static membership is ignored; a group's first assignment takes 3 s and later ones `session.timeout.ms` - 1 s; fetches that
-/// wait are not woken by a produce, so clients want `fetch.wait.max.ms` 5–20. All methods may be called from any thread.
+/// Any client on this machine can connect to `bootstrap`. It keeps keys, values, headers, times, offsets and commits
+/// like a broker, but: a partition holds at most 5 MiB or 100,000 batches and drops its oldest records past that
+/// (watched, see `onNotice`); no compaction or retention; no administration requests; static membership is ignored; a
+/// group's first assignment takes 3 s and later ones `session.timeout.ms` - 1 s; fetches that wait are not woken by a
+/// produce, so clients want `fetch.wait.max.ms` 5–20. All methods may be called from any thread.
 public final class EmbeddedKafka: Sendable {
     public struct Topic: Sendable, Hashable {
         public var name: String
@@ -21,7 +23,8 @@ public final class EmbeddedKafka: Sendable {
     public enum Notice: Sendable, Hashable {
         /// By estimate the partition holds 80 % of what it can. Said once per partition.
         case nearlyFull(PartitionFill)
-        /// The oldest records are gone: what nobody read before is lost. Said once per partition, then each time the loss has doubled.
+        /// The oldest records are gone: what nobody read before is lost. Said once per partition, then each time the
+        /// loss has doubled.
         case truncated(PartitionFill)
     }
 
@@ -52,15 +55,19 @@ public final class EmbeddedKafka: Sendable {
     /// A topic that is not named here is created by the first client that asks for it, with 4 partitions.
     /// - Parameter onNotice: called on the watcher's thread; `nil`: notices go to standard error as lines.
     public init(
-        topics: [Topic], brokerCount: Int = 1, onNotice: (@Sendable (Notice) -> Void)? = nil, log: KafkaLogHandler? = nil
+        topics: [Topic], brokerCount: Int = 1, onNotice: (@Sendable (Notice) -> Void)? = nil,
+        log: KafkaLogHandler? = nil
     ) throws(KafkaError) {
         guard (1...Self.brokerCountMax).contains(brokerCount) else {
-            throw KafkaError(code: .invalidArgument, text: "an embedded cluster has 1 to \(Self.brokerCountMax) brokers, not \(brokerCount)")
+            throw KafkaError(
+                code: .invalidArgument,
+                text: "an embedded cluster has 1 to \(Self.brokerCountMax) brokers, not \(brokerCount)")
         }
         self.cluster = try MockCluster(brokerCount: brokerCount, log: log)
         self.bootstrap = self.cluster.bootstrap
         let settings = Self.settings(bootstrap: self.cluster.bootstrap)
-        self.watcher = try LogBoundWatcher(settings: settings, topics: topics, onNotice: onNotice ?? { Self.printNotice($0) })
+        self.watcher = try LogBoundWatcher(
+            settings: settings, topics: topics, onNotice: onNotice ?? { Self.printNotice($0) })
         for topic in topics { try self.cluster.createTopic(topic) }
         self.watcher.start()
     }
@@ -81,17 +88,22 @@ public final class EmbeddedKafka: Sendable {
     }
 
     /// Refuses connections and drops those that exist, until `setUp`. `nil`: every broker.
-    public func setDown(broker: Int32? = nil) { self.cluster.forEachBroker(broker) { rd_kafka_mock_broker_set_down($0, $1) } }
+    public func setDown(broker: Int32? = nil) {
+        self.cluster.forEachBroker(broker) { rd_kafka_mock_broker_set_down($0, $1) }
+    }
 
-    public func setUp(broker: Int32? = nil) { self.cluster.forEachBroker(broker) { rd_kafka_mock_broker_set_up($0, $1) } }
+    public func setUp(broker: Int32? = nil) {
+        self.cluster.forEachBroker(broker) { rd_kafka_mock_broker_set_up($0, $1) }
+    }
 
     /// Delays every answer by this many milliseconds (0: no more). `nil`: every broker.
     public func setRoundTrip(millis: Int, broker: Int32? = nil) {
         self.cluster.forEachBroker(broker) { rd_kafka_mock_broker_set_rtt($0, $1, Int32(clamping: max(0, millis))) }
     }
 
-    /// Answers the next `count` requests of that API key (Kafka's number: 0 Produce, 1 Fetch, 8 OffsetCommit …) with `code`;
-    /// `KafkaError.Code.transport` drops the connection instead. Takes effect in addition to what was asked before.
+    /// Answers the next `count` requests of that API key (Kafka's number: 0 Produce, 1 Fetch, 8 OffsetCommit …) with
+    /// `code`; `KafkaError.Code.transport` drops the connection instead. Takes effect in addition to what was asked
+    /// before.
     public func failRequests(apiKey: Int16, code: KafkaError.Code, count: Int) {
         self.cluster.failRequests(apiKey: apiKey, code: code, count: min(count, Self.failureCountMax))
     }

@@ -1,8 +1,9 @@
 import CRDKafka
 import Synchronization
 
-/// Looks once a second how full the partitions of an embedded cluster are: two requests for all watermarks, and one small read per topic
-/// that has grown, to learn how large its records are. The mock itself has no way to ask for bytes.
+/// Looks once a second how full the partitions of an embedded cluster are: two requests for all watermarks, and one
+/// small read per topic that has grown, to learn how large its records are. The mock itself has no way to ask for
+/// bytes.
 final class LogBoundWatcher: Sendable {
     private let client: ClientHandle
     private let reader: KafkaLogReader
@@ -34,11 +35,13 @@ final class LogBoundWatcher: Sendable {
     private static let requestDurationMax: Duration = .seconds(2)
     private static let warningPercent = 80
     private static let sampledRecordCount: Int64 = 64
-    /// Of a record in a batch besides its key, value and headers, and its share of the batch's header when batches are small.
+    /// Of a record in a batch besides its key, value and headers, and its share of the batch's header when batches are
+    /// small.
     private static let recordOverheadByteCount = 24
 
     init(
-        settings: KafkaSettings, topics: [EmbeddedKafka.Topic], onNotice: @escaping @Sendable (EmbeddedKafka.Notice) -> Void
+        settings: KafkaSettings, topics: [EmbeddedKafka.Topic],
+        onNotice: @escaping @Sendable (EmbeddedKafka.Notice) -> Void
     ) throws(KafkaError) {
         // The cluster may be taken down on purpose; librdkafka's complaints about that would drown everything else.
         self.client = try ClientConfiguration.withoutGroup(settings).makeClient(log: { _ in })
@@ -53,7 +56,8 @@ final class LogBoundWatcher: Sendable {
             for partition in 0..<topic.partitionCount {
                 let topicPartition = TopicPartition(topic: topic.name, partition: Int32(partition))
                 state.watched.append(
-                    Watched(fill: .init(topicPartition: topicPartition, lowOffset: 0, endOffset: 0, estimatedByteCount: 0)))
+                    Watched(
+                        fill: .init(topicPartition: topicPartition, lowOffset: 0, endOffset: 0, estimatedByteCount: 0)))
             }
         }
     }
@@ -73,7 +77,8 @@ final class LogBoundWatcher: Sendable {
 
     private var isRunning: Bool { self.state.withLock { !$0.isStopped } }
 
-    /// One look at everything. While the cluster does not answer (taken down, stopped) nothing is learnt and nothing said.
+    /// One look at everything. While the cluster does not answer (taken down, stopped) nothing is learnt and nothing
+    /// said.
     @discardableResult
     func check() -> [EmbeddedKafka.PartitionFill] {
         let notices: [EmbeddedKafka.Notice] = self.checking.withLock { _ in
@@ -107,11 +112,13 @@ final class LogBoundWatcher: Sendable {
             let start = max(low, end - Self.sampledRecordCount)
             guard
                 let records = try? self.reader.readAll(
-                    partitions[found.index], from: .offset(start), upTo: end, within: Self.requestDurationMax), !records.isEmpty
+                    partitions[found.index], from: .offset(start), upTo: end, within: Self.requestDurationMax),
+                !records.isEmpty
             else { continue }
             let byteCount = records.reduce(0) { $0 + $1.storedByteCount + Self.recordOverheadByteCount }
             self.state.withLock {
-                $0.recordByteCounts[topic] = Sample(averageByteCount: byteCount / records.count, recordCount: found.total)
+                $0.recordByteCounts[topic] = Sample(
+                    averageByteCount: byteCount / records.count, recordCount: found.total)
             }
         }
     }
@@ -149,6 +156,7 @@ final class LogBoundWatcher: Sendable {
 
 extension OwnedRecord {
     fileprivate var storedByteCount: Int {
-        (self.key?.count ?? 0) + (self.value?.count ?? 0) + self.headers.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
+        (self.key?.count ?? 0) + (self.value?.count ?? 0)
+            + self.headers.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
     }
 }

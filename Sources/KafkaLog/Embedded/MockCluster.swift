@@ -10,7 +10,8 @@ final class MockCluster: Sendable {
 
     /// The mock's pointer.
     ///
-    /// `@unchecked Sendable`: used under the lock only. Its functions may be called from any thread, but not while it is destroyed.
+    /// `@unchecked Sendable`: used under the lock only. Its functions may be called from any thread, but not while it
+    /// is destroyed.
     private struct State: ~Copyable, @unchecked Sendable {
         var mock: OpaquePointer?
         var topics: Set<String> = []
@@ -21,7 +22,8 @@ final class MockCluster: Sendable {
         try client.set("client.id", "mailboat-embedded")
         self.client = try client.makeClient(log: log)
         guard let mock = rd_kafka_mock_cluster_new(self.client.pointer, Int32(brokerCount)) else {
-            throw KafkaError(code: .transport, text: "librdkafka could not start its mock cluster (no free port on 127.0.0.1?)")
+            throw KafkaError(
+                code: .transport, text: "librdkafka could not start its mock cluster (no free port on 127.0.0.1?)")
         }
         self.bootstrap = String(cString: rd_kafka_mock_cluster_bootstraps(mock))
         self.brokerCount = brokerCount
@@ -33,16 +35,19 @@ final class MockCluster: Sendable {
     func createTopic(_ topic: EmbeddedKafka.Topic) throws(KafkaError) {
         guard (1...EmbeddedKafka.partitionCountMax).contains(topic.partitionCount) else {
             throw KafkaError(
-                code: .invalidArgument, text: "a topic has 1 to \(EmbeddedKafka.partitionCountMax) partitions, not \(topic.partitionCount)",
+                code: .invalidArgument,
+                text: "a topic has 1 to \(EmbeddedKafka.partitionCountMax) partitions, not \(topic.partitionCount)",
                 subject: .topic(topic.name))
         }
         guard !topic.name.isEmpty, topic.name.utf8.count <= 249 else {
-            throw KafkaError(code: .invalidArgument, text: "a topic name has 1 to 249 bytes", subject: .topic(topic.name))
+            throw KafkaError(
+                code: .invalidArgument, text: "a topic name has 1 to 249 bytes", subject: .topic(topic.name))
         }
         let failure = self.state.withLock { state -> rd_kafka_resp_err_t in
             guard let mock = state.mock else { return RD_KAFKA_RESP_ERR__DESTROY }
             guard state.topics.insert(topic.name).inserted else { return RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS }
-            return rd_kafka_mock_topic_create(mock, topic.name, Int32(topic.partitionCount), Int32(min(3, self.brokerCount)))
+            return rd_kafka_mock_topic_create(
+                mock, topic.name, Int32(topic.partitionCount), Int32(min(3, self.brokerCount)))
         }
         guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(failure, subject: .topic(topic.name)) }
     }

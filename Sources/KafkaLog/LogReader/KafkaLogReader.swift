@@ -1,8 +1,8 @@
 import CRDKafka
 import Synchronization
 
-/// Reads partitions without a group: restore, tests, tools. One client for any number of sections, each of another partition.
-/// All methods may be called from any thread.
+/// Reads partitions without a group: restore, tests, tools. One client for any number of sections, each of another
+/// partition. All methods may be called from any thread.
 public final class KafkaLogReader: Sendable {
     private let client: ClientHandle
     private let openPartitions = OpenPartitions()
@@ -18,11 +18,15 @@ public final class KafkaLogReader: Sendable {
     /// Begins reading one partition, up to but not including `endOffset`.
     ///
     /// A partition can be open once at a time. Close the section, or let go of it, to stop.
-    /// - Parameter endOffset: the offset after the last one wanted; `Int64.max`: never finished. When the log ends before it, the section
-    ///   waits for more.
-    public func open(_ partition: TopicPartition, from start: LogStart, upTo endOffset: Int64 = .max) throws(KafkaError) -> LogSection {
+    /// - Parameter endOffset: the offset after the last one wanted; `Int64.max`: never finished. When the log ends
+    ///   before it, the section waits for more.
+    public func open(_ partition: TopicPartition, from start: LogStart, upTo endOffset: Int64 = .max) throws(KafkaError)
+        -> LogSection
+    {
         guard self.openPartitions.insert(partition) else {
-            throw KafkaError(code: .invalidArgument, text: "the partition is being read already by this reader", subject: .partition(partition))
+            throw KafkaError(
+                code: .invalidArgument, text: "the partition is being read already by this reader",
+                subject: .partition(partition))
         }
         guard let topic = rd_kafka_topic_new(self.client.pointer, partition.topic, nil) else {
             self.openPartitions.remove(partition)
@@ -36,12 +40,15 @@ public final class KafkaLogReader: Sendable {
             throw error
         }
         return LogSection(
-            topicPartition: partition, start: start, endOffset: endOffset, client: self.client, openPartitions: self.openPartitions, topic: topic,
+            topicPartition: partition, start: start, endOffset: endOffset, client: self.client,
+            openPartitions: self.openPartitions, topic: topic,
             queue: queue)
     }
 
     /// First offset in the log and next offset to be written. Blocks, at most about `limit`.
-    public func positions(of partitions: [TopicPartition], within limit: Duration) throws(KafkaError) -> [PartitionPositions] {
+    public func positions(of partitions: [TopicPartition], within limit: Duration) throws(KafkaError)
+        -> [PartitionPositions]
+    {
         let (low, end) = try LogEnds.query(client: self.client, partitions, until: .now + limit)
         return partitions.indices.map {
             PartitionPositions(topicPartition: partitions[$0], committed: nil, lowOffset: low[$0], endOffset: end[$0])
@@ -52,24 +59,33 @@ public final class KafkaLogReader: Sendable {
     /// - Parameter endOffset: `nil`: the end of the log now.
     /// - Throws: `timedOut` when the end was not reached in time, or what stopped the partition.
     public func readAll(
-        _ partition: TopicPartition, from start: LogStart = .beginning, upTo endOffset: Int64? = nil, within limit: Duration
+        _ partition: TopicPartition, from start: LogStart = .beginning, upTo endOffset: Int64? = nil,
+        within limit: Duration
     ) throws(KafkaError) -> [OwnedRecord] {
         let deadline = ContinuousClock.now + limit
         let end: Int64
-        if let endOffset { end = endOffset } else { end = try self.positions(of: [partition], within: limit)[0].endOffset }
+        if let endOffset {
+            end = endOffset
+        } else {
+            end = try self.positions(of: [partition], within: limit)[0].endOffset
+        }
         let section = try self.open(partition, from: start, upTo: end)
         defer { section.close() }
         var records: [OwnedRecord] = []
         while true {
             let result = section.read(max: 1_000, waiting: .milliseconds(10)) { records.append(OwnedRecord($0)) }
             switch result.failure {
-            case .offsetOutOfRange(let position, let text): throw KafkaError(code: .autoOffsetReset, text: text, subject: .position(position))
-            case .noCommittedOffset(let partition): throw KafkaError(code: .autoOffsetReset, subject: .partition(partition))
+            case .offsetOutOfRange(let position, let text):
+                throw KafkaError(code: .autoOffsetReset, text: text, subject: .position(position))
+            case .noCommittedOffset(let partition):
+                throw KafkaError(code: .autoOffsetReset, subject: .partition(partition))
             case .failed(_, let error) where !error.isRetriable: throw error
             case .failed, nil: break
             }
             if result.isFinished { return records }
-            guard ContinuousClock.now < deadline else { throw KafkaError(code: .timedOut, subject: .partition(partition)) }
+            guard ContinuousClock.now < deadline else {
+                throw KafkaError(code: .timedOut, subject: .partition(partition))
+            }
         }
     }
 }

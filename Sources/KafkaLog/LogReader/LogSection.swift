@@ -11,7 +11,8 @@ public final class LogSection: Sendable {
     private let openPartitions: OpenPartitions
     private let state: Mutex<State>
 
-    /// Records taken from librdkafka at once. Its batch call is safe here: nothing pauses a reader without a group (see `PartitionReader`).
+    /// Records taken from librdkafka at once. Its batch call is safe here: nothing pauses a reader without a group (see
+    /// `PartitionReader`).
     private static let batchCountMax = 1_000
 
     private struct State: ~Copyable {
@@ -24,7 +25,8 @@ public final class LogSection: Sendable {
 
     /// What librdkafka has open for the section.
     ///
-    /// `@unchecked Sendable`: the topic and the queue may be used from any thread; the batch lives under the section's lock.
+    /// `@unchecked Sendable`: the topic and the queue may be used from any thread; the batch lives under the section's
+    /// lock.
     private struct Source: ~Copyable, @unchecked Sendable {
         let topic: OpaquePointer
         let partition: Int32
@@ -41,33 +43,40 @@ public final class LogSection: Sendable {
 
     /// Takes `topic` over.
     init(
-        topicPartition: TopicPartition, start: LogStart, endOffset: Int64, client: ClientHandle, openPartitions: OpenPartitions,
+        topicPartition: TopicPartition, start: LogStart, endOffset: Int64, client: ClientHandle,
+        openPartitions: OpenPartitions,
         topic: OpaquePointer, queue: consuming KafkaQueue
     ) {
         self.topicPartition = topicPartition
         self.endOffset = endOffset
         self.client = client
         self.openPartitions = openPartitions
-        let batch = UnsafeMutableBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>.allocate(capacity: Self.batchCountMax)
+        let batch = UnsafeMutableBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>.allocate(
+            capacity: Self.batchCountMax)
         batch.initialize(repeating: nil)
         let isEmpty = if case .offset(let offset) = start { offset >= endOffset } else { endOffset <= 0 }
         self.state = Mutex(
             State(
-                source: Source(topic: topic, partition: topicPartition.partition, queue: queue, batch: batch), wakeUp: nil, nextOffset: nil,
+                source: Source(topic: topic, partition: topicPartition.partition, queue: queue, batch: batch),
+                wakeUp: nil, nextOffset: nil,
                 isFinished: isEmpty))
     }
 
     deinit { self.close() }
 
-    /// Hands at most `max` waiting records to `body`, in order, and never waits. `isFinished` once everything below `endOffset` was handed
-    /// over (offsets that compaction removed or control records took count as handed over). One thread at a time.
-    public func read(max: Int, _ body: (borrowing KafkaRecord) -> Void) -> ReadResult { self.read(max: max, waiting: .zero, body) }
+    /// Hands at most `max` waiting records to `body`, in order, and never waits. `isFinished` once everything below
+    /// `endOffset` was handed over (offsets that compaction removed or control records took count as handed over). One
+    /// thread at a time.
+    public func read(max: Int, _ body: (borrowing KafkaRecord) -> Void) -> ReadResult {
+        self.read(max: max, waiting: .zero, body)
+    }
 
     /// As `read(max:_:)`, but blocks until `max` (at most 1,000) records are there or the time is over.
     func read(max: Int, waiting limit: Duration, _ body: (borrowing KafkaRecord) -> Void) -> ReadResult {
         self.state.withLock { state in
             var result = ReadResult(
-                recordCount: 0, mayHaveMore: false, nextOffset: state.nextOffset, failure: nil, isFinished: state.isFinished)
+                recordCount: 0, mayHaveMore: false, nextOffset: state.nextOffset, failure: nil,
+                isFinished: state.isFinished)
             while result.recordCount < max, !state.isFinished, result.failure == nil {
                 guard let queue = state.source?.queue.pointer, let batch = state.source?.batch else { break }
                 let wanted = min(max - result.recordCount, batch.count)
@@ -126,7 +135,8 @@ public final class LogSection: Sendable {
         if isDue { wakeUp() }
     }
 
-    /// Stops fetching. Idempotent. Waits for librdkafka's own thread to let go of the partition: normally well under a millisecond.
+    /// Stops fetching. Idempotent. Waits for librdkafka's own thread to let go of the partition: normally well under a
+    /// millisecond.
     public func close() {
         let wasOpen = self.state.withLock { state in
             guard state.source != nil else { return false }

@@ -28,7 +28,10 @@ public struct OwnedRecord: Sendable, Hashable {
         self.value = record.hasValue ? Array(copying: record.value) : nil
         var headers: [Header] = []
         record.forEachHeader { name, value, hasValue in
-            headers.append(Header(name: String(decoding: Array(copying: name), as: UTF8.self), value: hasValue ? Array(copying: value) : nil))
+            headers.append(
+                Header(
+                    name: String(decoding: Array(copying: name), as: UTF8.self),
+                    value: hasValue ? Array(copying: value) : nil))
         }
         self.headers = headers
     }

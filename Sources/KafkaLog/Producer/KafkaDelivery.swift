@@ -33,7 +33,8 @@ public struct KafkaDelivery: ~Copyable {
 
     /// Milliseconds since 1970, as produced.
     public var timestampMillis: Int64 {
-        // librdkafka tells the time of messages without error only. The message is ours alone until its event is destroyed.
+        // librdkafka tells the time of messages without error only. The message is ours alone until its event is
+        // destroyed.
         let message = UnsafeMutablePointer(mutating: self.message)
         let failure = message.pointee.err
         message.pointee.err = RD_KAFKA_RESP_ERR_NO_ERROR
@@ -46,7 +47,8 @@ public struct KafkaDelivery: ~Copyable {
     public var key: Span<UInt8> {
         @_lifetime(borrow self) get {
             let bytes = UnsafeBufferPointer(
-                start: self.message.pointee.key?.assumingMemoryBound(to: UInt8.self), count: self.hasKey ? self.message.pointee.key_len : 0)
+                start: self.message.pointee.key?.assumingMemoryBound(to: UInt8.self),
+                count: self.hasKey ? self.message.pointee.key_len : 0)
             return _overrideLifetime(Span(_unsafeElements: bytes), borrowing: self)
         }
     }
@@ -54,7 +56,8 @@ public struct KafkaDelivery: ~Copyable {
     public var value: Span<UInt8> {
         @_lifetime(borrow self) get {
             let bytes = UnsafeBufferPointer(
-                start: self.message.pointee.payload?.assumingMemoryBound(to: UInt8.self), count: self.hasValue ? self.message.pointee.len : 0)
+                start: self.message.pointee.payload?.assumingMemoryBound(to: UInt8.self),
+                count: self.hasValue ? self.message.pointee.len : 0)
             return _overrideLifetime(Span(_unsafeElements: bytes), borrowing: self)
         }
     }

@@ -1,6 +1,7 @@
 import CRDKafka
 
-/// Record headers being put together. One value, emptied and filled again for each record, allocates nothing once it has grown.
+/// Record headers being put together. One value, emptied and filled again for each record, allocates nothing once it
+/// has grown.
 public struct KafkaHeaders: Sendable {
     /// Names and values, one after the other.
     private(set) var bytes: [UInt8] = []
@@ -26,7 +27,9 @@ public struct KafkaHeaders: Sendable {
     public mutating func append(name: Span<UInt8>, value: Span<UInt8>) {
         let nameStart = self.bytes.count
         self.entries.append(
-            Entry(nameStart: nameStart, nameByteCount: name.count, valueStart: nameStart + name.count, valueByteCount: value.count))
+            Entry(
+                nameStart: nameStart, nameByteCount: name.count, valueStart: nameStart + name.count,
+                valueByteCount: value.count))
         self.append(name)
         self.append(value)
     }
@@ -43,7 +46,8 @@ public struct KafkaHeaders: Sendable {
             guard let base = bytes.baseAddress else { return }
             for entry in self.entries {
                 rd_kafka_header_add(
-                    headers, (base + entry.nameStart).assumingMemoryBound(to: CChar.self), entry.nameByteCount, base + entry.valueStart,
+                    headers, (base + entry.nameStart).assumingMemoryBound(to: CChar.self), entry.nameByteCount,
+                    base + entry.valueStart,
                     entry.valueByteCount)
             }
         }

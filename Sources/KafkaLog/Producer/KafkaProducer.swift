@@ -1,8 +1,8 @@
 import CRDKafka
 import Synchronization
 
-/// Writes records: idempotent, `acks=all`, in order per partition. All methods may be called from any thread; use one producer per shard,
-/// so that deliveries come back to the loop that asked.
+/// Writes records: idempotent, `acks=all`, in order per partition. All methods may be called from any thread; use one
+/// producer per shard, so that deliveries come back to the loop that asked.
 public final class KafkaProducer: Sendable {
     private let client: ClientHandle
     private let deliveries: KafkaQueue
@@ -13,11 +13,13 @@ public final class KafkaProducer: Sendable {
     /// Checks the settings and makes the client. Nothing is contacted by this call itself.
     ///
     /// - Parameters:
-    ///   - onDeliveries: called when deliveries (or errors) start waiting, on a librdkafka thread that holds a lock: only schedule a
-    ///     `drainDeliveries`. It is called for the first of a run only: drain until it returns 0.
-    ///   - onError: errors of the producer as a whole, called inside `drainDeliveries`. `isFatal`: make another producer.
+    ///   - onDeliveries: called when deliveries (or errors) start waiting, on a librdkafka thread that holds a lock:
+    ///     only schedule a `drainDeliveries`. It is called for the first of a run only: drain until it returns 0.
+    ///   - onError: errors of the producer as a whole, called inside `drainDeliveries`. `isFatal`: make another
+    ///     producer.
     public init(
-        _ configuration: ProducerConfiguration, onDeliveries: @escaping @Sendable () -> Void, onError: @escaping @Sendable (KafkaError) -> Void
+        _ configuration: ProducerConfiguration, onDeliveries: @escaping @Sendable () -> Void,
+        onError: @escaping @Sendable (KafkaError) -> Void
     ) throws(KafkaError) {
         var client = ClientConfiguration(role: .producer)
         try client.apply(ProducerConfiguration.defaults)
@@ -51,7 +53,8 @@ public final class KafkaProducer: Sendable {
     ///   - timestampMillis: milliseconds since 1970; 0: now.
     ///   - opaque: comes back with the delivery.
     public func produce(
-        _ topic: KafkaTopic, partition: Int32 = -1, key: Span<UInt8>?, value: Span<UInt8>?, headers: KafkaHeaders? = nil,
+        _ topic: KafkaTopic, partition: Int32 = -1, key: Span<UInt8>?, value: Span<UInt8>?,
+        headers: KafkaHeaders? = nil,
         timestampMillis: Int64 = 0, opaque: UInt64
     ) -> ProduceResult {
         let prepared = headers.flatMap { $0.isEmpty ? nil : $0.makeRDKafkaHeaders() }
@@ -59,22 +62,27 @@ public final class KafkaProducer: Sendable {
             Self.withBytes(of: value) { value, valueByteCount in
                 self.outstanding.add(1, ordering: .relaxed)
                 return mailboat_rd_kafka_produce(
-                    self.client.pointer, topic.pointer, partition, key, keyByteCount, value, valueByteCount, prepared, timestampMillis, opaque)
+                    self.client.pointer, topic.pointer, partition, key, keyByteCount, value, valueByteCount, prepared,
+                    timestampMillis, opaque)
             }
         }
         return self.result(of: failure, prepared, topic: topic.name, partition: partition)
     }
 
-    /// Queues the whole message of a failed delivery again: same topic, partition, key, value, headers, time and opaque number.
+    /// Queues the whole message of a failed delivery again: same topic, partition, key, value, headers, time and opaque
+    /// number.
     public func produceAgain(_ delivery: borrowing KafkaDelivery) -> ProduceResult {
         let message = delivery.message.pointee
-        guard let topic = message.rkt else { return .failed(KafkaError(code: .invalidArgument, text: "the delivery has no topic")) }
+        guard let topic = message.rkt else {
+            return .failed(KafkaError(code: .invalidArgument, text: "the delivery has no topic"))
+        }
         var original: OpaquePointer?
         _ = rd_kafka_message_headers(delivery.message, &original)
         let copy = original.flatMap { rd_kafka_headers_copy($0) }
         self.outstanding.add(1, ordering: .relaxed)
         let failure = mailboat_rd_kafka_produce(
-            self.client.pointer, topic, message.partition, message.key, message.key_len, message.payload, message.len, copy,
+            self.client.pointer, topic, message.partition, message.key, message.key_len, message.payload, message.len,
+            copy,
             max(0, delivery.timestampMillis), delivery.opaque)
         return self.result(of: failure, copy, topic: nil, partition: message.partition)
     }
@@ -87,10 +95,13 @@ public final class KafkaProducer: Sendable {
         if let headers { rd_kafka_headers_destroy(headers) }
         guard failure != RD_KAFKA_RESP_ERR__QUEUE_FULL else { return .queueFull }
         if failure == RD_KAFKA_RESP_ERR__FATAL { return .failed(self.fatalError ?? KafkaError(failure)) }
-        return .failed(KafkaError(failure, subject: topic.map { .partition(TopicPartition(topic: $0, partition: partition)) } ?? .client))
+        return .failed(
+            KafkaError(
+                failure, subject: topic.map { .partition(TopicPartition(topic: $0, partition: partition)) } ?? .client))
     }
 
-    /// Hands waiting deliveries to `body`, in order per partition, and never waits. Stops after the run in which `max` is reached.
+    /// Hands waiting deliveries to `body`, in order per partition, and never waits. Stops after the run in which `max`
+    /// is reached.
     /// - Returns: how many were handed over; 0: nothing waits, the next one wakes up.
     @discardableResult
     public func drainDeliveries(max: Int = 1_000, _ body: (borrowing KafkaDelivery) -> Void) -> Int {
@@ -105,24 +116,29 @@ public final class KafkaProducer: Sendable {
     /// Messages produced whose delivery was not drained yet.
     public var outstandingCount: Int { self.outstanding.load(ordering: .relaxed) }
 
-    /// Drains until nothing is outstanding. Blocks, at most `limit`. A loop that must not block watches `outstandingCount` instead.
+    /// Drains until nothing is outstanding. Blocks, at most `limit`. A loop that must not block watches
+    /// `outstandingCount` instead.
     /// - Returns: how many are still outstanding.
     @discardableResult
     public func flush(within limit: Duration, _ body: (borrowing KafkaDelivery) -> Void) -> Int {
         let deadline = ContinuousClock.now + limit
-        // `rd_kafka_flush` cuts the linger short while it runs, but waits for us to drain: so it gets moments, not the whole limit.
+        // `rd_kafka_flush` cuts the linger short while it runs, but waits for us to drain: so it gets moments, not the
+        // whole limit.
         let moment = Duration.milliseconds(20)
         while self.outstandingCount > 0 {
             let left = deadline - .now
             guard left > .zero else { break }
             rd_kafka_flush(self.client.pointer, 0)
-            guard let event = rd_kafka_queue_poll(self.deliveries.pointer, min(left, moment).wholeMillis) else { continue }
+            guard let event = rd_kafka_queue_poll(self.deliveries.pointer, min(left, moment).wholeMillis) else {
+                continue
+            }
             _ = self.consume(event, body)
         }
         return self.outstandingCount
     }
 
-    /// Gives up on everything undelivered: each outstanding message comes back as a failed delivery (`purged`). Blocks for a moment.
+    /// Gives up on everything undelivered: each outstanding message comes back as a failed delivery (`purged`). Blocks
+    /// for a moment.
     public func purge() {
         rd_kafka_purge(self.client.pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
     }
@@ -134,7 +150,8 @@ public final class KafkaProducer: Sendable {
         let cause = rd_kafka_fatal_error(self.client.pointer, &reason, reasonCapacity)
         guard cause != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
         return KafkaError(
-            code: .init(rawValue: cause.rawValue), text: reason.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }, isRetriable: false,
+            code: .init(rawValue: cause.rawValue),
+            text: reason.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }, isRetriable: false,
             isFatal: true)
     }
 
@@ -161,7 +178,9 @@ public final class KafkaProducer: Sendable {
     private static func withBytes<Result>(of span: Span<UInt8>?, _ body: (UnsafeRawPointer?, Int) -> Result) -> Result {
         guard let span else { return body(nil, 0) }
         return span.withUnsafeBytes { bytes in
-            withUnsafePointer(to: 0 as UInt8) { nothing in body(bytes.baseAddress ?? UnsafeRawPointer(nothing), bytes.count) }
+            withUnsafePointer(to: 0 as UInt8) { nothing in
+                body(bytes.baseAddress ?? UnsafeRawPointer(nothing), bytes.count)
+            }
         }
     }
 }

@@ -10,8 +10,8 @@ public struct ProducerConfiguration: Sendable {
         self.log = log
     }
 
-    /// Used unless `settings` says otherwise. Always idempotent with `acks=all`. The queue is bounded by messages and bytes; when full,
-    /// `produce` answers `.queueFull`.
+    /// Used unless `settings` says otherwise. Always idempotent with `acks=all`. The queue is bounded by messages and
+    /// bytes; when full, `produce` answers `.queueFull`.
     public static let defaults = KafkaSettings([
         .init("client.id", "mailboat"),
         .init("partitioner", "murmur2_random"),

@@ -1,4 +1,5 @@
-/// The topics a deployment needs: which of them to create, and what is wrong with those that exist. Decides; asks nobody.
+/// The topics a deployment needs: which of them to create, and what is wrong with those that exist. Decides; asks
+/// nobody.
 public struct TopicPlan: Sendable {
     public struct Topic: Sendable, Hashable {
         public var name: String
@@ -17,7 +18,8 @@ public struct TopicPlan: Sendable {
     /// Copies that must have a record before it counts as written.
     public var inSyncReplicasMin: Int
 
-    /// - Parameter inSyncReplicasMin: `nil`: one less than `replicationFactor`, so that one broker may be away, but at least 1.
+    /// - Parameter inSyncReplicasMin: `nil`: one less than `replicationFactor`, so that one broker may be away, but at
+    ///   least 1.
     public init(topics: [Topic], partitionCount: Int = 64, replicationFactor: Int = 3, inSyncReplicasMin: Int? = nil) {
         self.topics = topics
         self.partitionCount = partitionCount
@@ -25,21 +27,25 @@ public struct TopicPlan: Sendable {
         self.inSyncReplicasMin = inSyncReplicasMin ?? max(1, replicationFactor - 1)
     }
 
-    /// The count that co-partitioned topics have: the first input topic's, or another one's when there is no input topic yet.
+    /// The count that co-partitioned topics have: the first input topic's, or another one's when there is no input
+    /// topic yet.
     public func coPartitionCount(existing: [TopicDescription]) -> Int? {
         let counts = Dictionary(existing.map { ($0.name, $0.partitionCount) }, uniquingKeysWith: { first, _ in first })
-        return self.topics.filter(\.role.isCoPartitioned).sorted { $0.role == .events && $1.role != .events }.compactMap { counts[$0.name] }.first
+        return self.topics.filter(\.role.isCoPartitioned).sorted { $0.role == .events && $1.role != .events }.compactMap
+        { counts[$0.name] }.first
     }
 
-    /// What is missing, with every setting it needs.
+    /// What is missing, with every setting it needs. All get the count of the co-partitioned topics that exist, though
+    /// outcomes and dead letters need not.
     public func missing(existing: [TopicDescription]) -> [NewTopic] {
         let names = Set(existing.map(\.name))
-        let coPartitionCount = self.coPartitionCount(existing: existing) ?? self.partitionCount
+        let partitionCount = self.coPartitionCount(existing: existing) ?? self.partitionCount
         return self.topics.filter { !names.contains($0.name) }.map { topic in
-            var configuration = Dictionary(topic.role.rules.map { ($0.name, $0.createdValue) }, uniquingKeysWith: { first, _ in first })
+            var configuration = Dictionary(
+                topic.role.rules.map { ($0.name, $0.createdValue) }, uniquingKeysWith: { first, _ in first })
             configuration["min.insync.replicas"] = String(self.inSyncReplicasMin)
             return NewTopic(
-                name: topic.name, partitionCount: topic.role.isCoPartitioned ? coPartitionCount : self.partitionCount,
+                name: topic.name, partitionCount: partitionCount,
                 replicationFactor: self.replicationFactor, configuration: configuration)
         }
     }
@@ -53,10 +59,14 @@ public struct TopicPlan: Sendable {
             guard let found = described[topic.name] else {
                 return [
                     TopicFinding(
-                        topic: topic.name, setting: "exists", value: "no", expected: "yes", reason: "'mailboat topics create' makes it", verdict: .wrong)
+                        topic: topic.name, setting: "exists", value: "no", expected: "yes",
+                        reason: "'mailboat topics create' makes it", verdict: .wrong)
                 ]
             }
-            var findings = [self.partitions(topic, found, coPartitionCount), self.replication(topic, found, isKnown: configurations != nil)]
+            var findings = [
+                self.partitions(topic, found, coPartitionCount),
+                self.replication(topic, found, isKnown: configurations != nil),
+            ]
             let values = configurations.map { $0[topic.name] ?? [:] }
             findings.append(self.inSyncReplicas(topic, values))
             findings += topic.role.rules.map { Self.finding(topic, $0, values) }
@@ -67,13 +77,16 @@ public struct TopicPlan: Sendable {
     private func partitions(_ topic: Topic, _ found: TopicDescription, _ coPartitionCount: Int?) -> TopicFinding {
         let wanted = topic.role.isCoPartitioned ? coPartitionCount : nil
         return TopicFinding(
-            topic: topic.name, setting: "partitions", value: String(found.partitionCount), expected: wanted.map { String($0) } ?? "any",
-            reason: wanted == nil ? "" : "events, routed and state have the same count", verdict: wanted ?? found.partitionCount == found.partitionCount ? .right : .wrong)
+            topic: topic.name, setting: "partitions", value: String(found.partitionCount),
+            expected: wanted.map { String($0) } ?? "any",
+            reason: wanted == nil ? "" : "events, routed and state have the same count",
+            verdict: wanted ?? found.partitionCount == found.partitionCount ? .right : .wrong)
     }
 
     private func replication(_ topic: Topic, _ found: TopicDescription, isKnown: Bool) -> TopicFinding {
         TopicFinding(
-            topic: topic.name, setting: "replication", value: String(found.replicationFactor), expected: "at least \(self.replicationFactor)",
+            topic: topic.name, setting: "replication", value: String(found.replicationFactor),
+            expected: "at least \(self.replicationFactor)",
             reason: "a broker that is lost takes nothing with it",
             verdict: !isKnown ? .unknown : found.replicationFactor >= self.replicationFactor ? .right : .poor)
     }
@@ -94,7 +107,8 @@ public struct TopicPlan: Sendable {
             case _?: rule.weight == .required ? .wrong : .poor
             }
         return TopicFinding(
-            topic: topic.name, setting: rule.name, value: value ?? "?", expected: rule.expected, reason: rule.reason, verdict: verdict)
+            topic: topic.name, setting: rule.name, value: value ?? "?", expected: rule.expected, reason: rule.reason,
+            verdict: verdict)
     }
 }
 

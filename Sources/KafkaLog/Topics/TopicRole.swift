@@ -23,33 +23,52 @@ public enum TopicRole: String, Sendable, Hashable, CaseIterable {
         case .events, .routed:
             [
                 .cleanupPolicy("delete"),
-                .atLeast("retention.ms", TopicRule.dayMillis, .required, created: 7 * TopicRule.dayMillis, "an outage this long loses nothing"),
+                .atLeast(
+                    "retention.ms", TopicRule.dayMillis, .required, created: 7 * TopicRule.dayMillis,
+                    "an outage this long loses nothing"),
                 .equal("retention.bytes", "-1", .advised, "a bound in bytes can cut events that nobody has read yet"),
-                .atLeast("max.message.bytes", 65_536, .required, created: 1_048_588, "an event of 16 KiB with its key and headers"),
+                .atLeast(
+                    "max.message.bytes", 65_536, .required, created: 1_048_588,
+                    "an event of 16 KiB with its key and headers"),
             ]
         case .state:
             [
                 .cleanupPolicy("compact"),
                 .atLeast(
-                    "min.compaction.lag.ms", 30 * TopicRule.minuteMillis, .required, created: 30 * TopicRule.minuteMillis,
+                    "min.compaction.lag.ms", 30 * TopicRule.minuteMillis, .required,
+                    created: 30 * TopicRule.minuteMillis,
                     "a late writer's record must be found before compaction hides it"),
-                .atLeast("max.message.bytes", 262_144, .required, created: 1_048_588, "one record holds all of a slot, its pending update too"),
-                .equal("unclean.leader.election.enable", "false", .required, "an unclean leader may lack acknowledged state"),
-                .atMost("max.compaction.lag.ms", 60 * TopicRule.minuteMillis, created: 45 * TopicRule.minuteMillis, "restores read less"),
-                .atMost("segment.ms", 30 * TopicRule.minuteMillis, created: 10 * TopicRule.minuteMillis, "the open segment is never compacted"),
+                .atLeast(
+                    "max.message.bytes", 262_144, .required, created: 1_048_588,
+                    "one record holds all of a slot, its pending update too"),
+                .equal(
+                    "unclean.leader.election.enable", "false", .required,
+                    "an unclean leader may lack acknowledged state"),
+                .atMost(
+                    "max.compaction.lag.ms", 60 * TopicRule.minuteMillis, created: 45 * TopicRule.minuteMillis,
+                    "restores read less"),
+                .atMost(
+                    "segment.ms", 30 * TopicRule.minuteMillis, created: 10 * TopicRule.minuteMillis,
+                    "the open segment is never compacted"),
                 .atMost("segment.bytes", 67_108_864, created: 33_554_432, "the open segment is never compacted"),
                 .created("min.cleanable.dirty.ratio", "0.1", "restores read less"),
             ]
         case .outcomes:
             [
                 .cleanupPolicy("delete"),
-                .atLeast("retention.ms", TopicRule.dayMillis, .advised, created: 7 * TopicRule.dayMillis, "time to read what became of events"),
+                .atLeast(
+                    "retention.ms", TopicRule.dayMillis, .advised, created: 7 * TopicRule.dayMillis,
+                    "time to read what became of events"),
             ]
         case .deadLetters:
             [
                 .cleanupPolicy("delete"),
-                .atLeast("retention.ms", 7 * TopicRule.dayMillis, .advised, created: 30 * TopicRule.dayMillis, "time to repair and replay"),
-                .atLeast("max.message.bytes", 1_048_588, .advised, created: 2_097_152, "the largest record that came in, and its headers"),
+                .atLeast(
+                    "retention.ms", 7 * TopicRule.dayMillis, .advised, created: 30 * TopicRule.dayMillis,
+                    "time to repair and replay"),
+                .atLeast(
+                    "max.message.bytes", 1_048_588, .advised, created: 2_097_152,
+                    "the largest record that came in, and its headers"),
             ]
         }
     }

@@ -28,7 +28,8 @@ public struct TopicRule: Sendable, Hashable {
 
     static func cleanupPolicy(_ policy: String) -> TopicRule {
         let reason = policy == "compact" ? "the newest record of every key is kept for good" : "old records go"
-        return TopicRule(name: "cleanup.policy", weight: .required, createdValue: policy, reason: reason, acceptable: .equal(policy))
+        return TopicRule(
+            name: "cleanup.policy", weight: .required, createdValue: policy, reason: reason, acceptable: .equal(policy))
     }
 
     static func equal(_ name: String, _ value: String, _ weight: Weight, _ reason: String) -> TopicRule {
@@ -40,7 +41,8 @@ public struct TopicRule: Sendable, Hashable {
     }
 
     static func atMost(_ name: String, _ high: Int64, created: Int64, _ reason: String) -> TopicRule {
-        TopicRule(name: name, weight: .advised, createdValue: String(created), reason: reason, acceptable: .atMost(high))
+        TopicRule(
+            name: name, weight: .advised, createdValue: String(created), reason: reason, acceptable: .atMost(high))
     }
 
     static func created(_ name: String, _ value: String, _ reason: String) -> TopicRule {

@@ -23,7 +23,8 @@ final class TestMember: Sendable {
     }
 
     init(
-        _ configuration: ConsumerConfiguration, progress: Progress, start: @escaping @Sendable (TopicPartition) -> LogStart? = { _ in .beginning }
+        _ configuration: ConsumerConfiguration, progress: Progress,
+        start: @escaping @Sendable (TopicPartition) -> LogStart? = { _ in .beginning }
     ) throws {
         self.consumer = try KafkaConsumer(configuration)
         self.progress = progress
@@ -39,7 +40,9 @@ final class TestMember: Sendable {
     }
 
     var snapshot: State { self.state.withLock { $0 } }
-    func stall(_ partitions: Set<TopicPartition>) { self.state.withLock { $0.stalled = partitions } ; self.readable.signal() }
+    func stall(_ partitions: Set<TopicPartition>) {
+        self.state.withLock { $0.stalled = partitions }; self.readable.signal()
+    }
 
     func leave() async -> Bool {
         let isClosed = await self.consumer.close(within: .seconds(10))
@@ -73,7 +76,9 @@ final class TestMember: Sendable {
     private func readLoop() {
         while !self.state.withLock({ $0.isStopped }) {
             var isMoreWaiting = false
-            let readers = self.state.withLock { state in state.readers.values.filter { !state.stalled.contains($0.topicPartition) } }
+            let readers = self.state.withLock { state in
+                state.readers.values.filter { !state.stalled.contains($0.topicPartition) }
+            }
             for reader in readers {
                 var offsets: [Int64] = []
                 let result = reader.read(max: 100) { offsets.append($0.offset) }
@@ -91,9 +96,14 @@ final class TestMember: Sendable {
 }
 
 extension EmbeddedKafka {
-    /// A group on this cluster with the shortest times that the mock can do (its join window is the session timeout less a second).
-    func group(_ name: String, driver: String, riding: [String] = [], extra: KafkaSettings = KafkaSettings()) -> ConsumerConfiguration {
-        let settings = self.settings.appending("session.timeout.ms", "3500").appending("heartbeat.interval.ms", "300").appending(extra)
-        return ConsumerConfiguration(settings: settings, groupID: name, driverTopic: driver, ridingTopics: riding, log: { _ in })
+    /// A group on this cluster with the shortest times that the mock can do (its join window is the session timeout
+    /// less a second).
+    func group(_ name: String, driver: String, riding: [String] = [], extra: KafkaSettings = KafkaSettings())
+        -> ConsumerConfiguration
+    {
+        let settings = self.settings.appending("session.timeout.ms", "3500").appending("heartbeat.interval.ms", "300")
+            .appending(extra)
+        return ConsumerConfiguration(
+            settings: settings, groupID: name, driverTopic: driver, ridingTopics: riding, log: { _ in })
     }
 }

@@ -10,7 +10,8 @@ final class TestWriter: Sendable {
         let progress = Progress()
         self.progress = progress
         self.producer = try KafkaProducer(
-            ProducerConfiguration(settings: settings, log: { _ in }), onDeliveries: { progress.made() }, onError: { _ in })
+            ProducerConfiguration(settings: settings, log: { _ in }), onDeliveries: { progress.made() },
+            onError: { _ in })
     }
 
     /// Writes `count` records with values "0", "1", … to one partition; returns the offsets they got, in order.
@@ -22,7 +23,9 @@ final class TestWriter: Sendable {
         for number in 0..<count {
             let text = Array(String(number).utf8)
             let value = text + [UInt8](repeating: 0x20, count: max(0, valueByteCount - text.count))
-            while self.producer.produce(topic, partition: partition, key: key.span, value: value.span, opaque: UInt64(number)) == .queueFull {
+            while self.producer.produce(
+                topic, partition: partition, key: key.span, value: value.span, opaque: UInt64(number)) == .queueFull
+            {
                 self.producer.flush(within: .milliseconds(100)) { offsets.append($0.offset) }
             }
         }

@@ -2,8 +2,8 @@ import KafkaLog
 import NIOCore
 import NIOPosix
 
-/// Passes connections on to the brokers of an embedded cluster, whose own ports cannot be chosen. A client asks here where the brokers are
-/// and then talks to them directly.
+/// Passes connections on to the brokers of an embedded cluster, whose own ports cannot be chosen. A client asks here
+/// where the brokers are and then talks to them directly.
 final class BootstrapForwarder: Sendable {
     /// Connections being passed on; more are closed at once.
     static let connectionCountMax = 1_024
@@ -51,7 +51,9 @@ final class BootstrapForwarder: Sendable {
     }
 
     /// Opens the other side, then lets both read.
-    private static func connect(_ channel: any Channel, to target: SocketAddress, limit: ConnectionLimit) -> EventLoopFuture<Void> {
+    private static func connect(_ channel: any Channel, to target: SocketAddress, limit: ConnectionLimit)
+        -> EventLoopFuture<Void>
+    {
         guard limit.enter() else { return channel.eventLoop.makeFailedFuture(ChannelError.inputClosed) }
         channel.closeFuture.whenComplete { _ in limit.leave() }
         let near = NIOLoopBound(Relay(), eventLoop: channel.eventLoop)
@@ -74,8 +76,10 @@ final class BootstrapForwarder: Sendable {
     }
 }
 
-/// How many connections there are; on the forwarder's one loop.
-private final class ConnectionLimit: @unchecked Sendable {  // Only ever touched on that loop: by the initializer and by the close future.
+/// How many connections there are.
+///
+/// `@unchecked Sendable`: only ever touched on the forwarder's one loop, by the initializer and by the close future.
+private final class ConnectionLimit: @unchecked Sendable {
     private var count = 0
 
     func enter() -> Bool {

@@ -53,7 +53,9 @@ struct EmbeddedKafkaCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("topic"),
-        help: ArgumentHelp("A topic and how many partitions it has. May be repeated; none: a worker's five topics.", valueName: "name:partitions"))
+        help: ArgumentHelp(
+            "A topic and how many partitions it has. May be repeated; none: a worker's five topics.",
+            valueName: "name:partitions"))
     var topicTexts: [String] = []
 
     @Option(help: "Partitions of each topic when no --topic is given.")
@@ -63,10 +65,15 @@ struct EmbeddedKafkaCommand: AsyncParsableCommand {
     var brokers = 1
 
     func validate() throws {
-        guard (0...65_535).contains(self.port) else { throw ValidationError("--port is \(self.port): expected 0 to 65535") }
-        guard (0...65_535).contains(self.control) else { throw ValidationError("--control is \(self.control): expected 0 to 65535") }
+        guard (0...65_535).contains(self.port) else {
+            throw ValidationError("--port is \(self.port): expected 0 to 65535")
+        }
+        guard (0...65_535).contains(self.control) else {
+            throw ValidationError("--control is \(self.control): expected 0 to 65535")
+        }
         guard (1...EmbeddedKafka.partitionCountMax).contains(self.partitions) else {
-            throw ValidationError("--partitions is \(self.partitions): expected 1 to \(EmbeddedKafka.partitionCountMax)")
+            throw ValidationError(
+                "--partitions is \(self.partitions): expected 1 to \(EmbeddedKafka.partitionCountMax)")
         }
         guard (1...EmbeddedKafka.brokerCountMax).contains(self.brokers) else {
             throw ValidationError("--brokers is \(self.brokers): expected 1 to \(EmbeddedKafka.brokerCountMax)")
@@ -77,16 +84,19 @@ struct EmbeddedKafkaCommand: AsyncParsableCommand {
     func run() async throws {
         let logger = Logger(label: "mailboat.embedded-kafka")
         let topics = try self.topics()
-        let kafka = try EmbeddedKafka(topics: topics, brokerCount: self.brokers, log: { line in Self.log(line, to: logger) })
+        let kafka = try EmbeddedKafka(
+            topics: topics, brokerCount: self.brokers, log: { line in Self.log(line, to: logger) })
         let forwarder = try await BootstrapForwarder.start(host: self.host, port: self.port, brokers: kafka.bootstrap)
         Self.say("kafka         \(self.host):\(forwarder.port)  (brokers: \(kafka.bootstrap))")
         for topic in topics { Self.say("topic         \(topic.name)  \(topic.partitionCount) partitions") }
         let controlHost = self.controlHost
-        let control = EmbeddedKafkaControl(kafka: kafka, host: controlHost, port: self.control, logger: logger) { port in
+        let control = EmbeddedKafkaControl(kafka: kafka, host: controlHost, port: self.control, logger: logger) {
+            port in
             Self.say("control API   http://\(controlHost):\(port)  ('curl' it for help)")
         }
         let group = ServiceGroup(
-            configuration: ServiceGroupConfiguration(services: [control], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+            configuration: ServiceGroupConfiguration(
+                services: [control], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
         do {
             try await group.run()
         } catch {
@@ -105,11 +115,15 @@ struct EmbeddedKafkaCommand: AsyncParsableCommand {
     }
 
     private static func log(_ line: KafkaLogLine, to logger: Logger) {
-        logger.log(level: line.severity <= 3 ? .error : line.severity == 4 ? .warning : .debug, "\(line.facility): \(line.text)")
+        logger.log(
+            level: line.severity <= 3 ? .error : line.severity == 4 ? .warning : .debug,
+            "\(line.facility): \(line.text)")
     }
 
     private func topics() throws -> [EmbeddedKafka.Topic] {
-        guard !self.topicTexts.isEmpty else { return MailboatTopics.defaults.map { .init($0.name, partitionCount: self.partitions) } }
+        guard !self.topicTexts.isEmpty else {
+            return MailboatTopics.defaults.map { .init($0.name, partitionCount: self.partitions) }
+        }
         var topics: [EmbeddedKafka.Topic] = []
         for text in self.topicTexts {
             guard let colon = text.lastIndex(of: ":"), let count = Int(text[text.index(after: colon)...]) else {
@@ -117,12 +131,16 @@ struct EmbeddedKafkaCommand: AsyncParsableCommand {
             }
             let name = String(text[..<colon])
             guard TopicName.isValid(name) else {
-                throw ValidationError("--topic is '\(text)': expected a name of 1 to 249 letters, digits, '.', '_' and '-'")
+                throw ValidationError(
+                    "--topic is '\(text)': expected a name of 1 to 249 letters, digits, '.', '_' and '-'")
             }
             guard (1...EmbeddedKafka.partitionCountMax).contains(count) else {
-                throw ValidationError("--topic is '\(text)': expected 1 to \(EmbeddedKafka.partitionCountMax) partitions")
+                throw ValidationError(
+                    "--topic is '\(text)': expected 1 to \(EmbeddedKafka.partitionCountMax) partitions")
             }
-            guard !topics.contains(where: { $0.name == name }) else { throw ValidationError("--topic \(name) is given twice") }
+            guard !topics.contains(where: { $0.name == name }) else {
+                throw ValidationError("--topic \(name) is given twice")
+            }
             topics.append(.init(name, partitionCount: count))
         }
         return topics

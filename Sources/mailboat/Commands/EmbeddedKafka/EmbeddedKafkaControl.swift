@@ -49,7 +49,8 @@ struct EmbeddedKafkaControl: Service {
         }
         router.post("/latency") { [kafka] request, _ in
             try Self.answering {
-                kafka.setRoundTrip(millis: try Self.number(request, "ms", 0...Self.latencyMillisMax), broker: try Self.broker(request))
+                kafka.setRoundTrip(
+                    millis: try Self.number(request, "ms", 0...Self.latencyMillisMax), broker: try Self.broker(request))
             }
         }
         router.post("/errors") { [kafka] request, _ in
@@ -67,7 +68,8 @@ struct EmbeddedKafkaControl: Service {
         }
         let onListening = self.onListening
         let application = Application(
-            router: router, configuration: ApplicationConfiguration(address: .hostname(self.host, port: self.port), serverName: nil),
+            router: router,
+            configuration: ApplicationConfiguration(address: .hostname(self.host, port: self.port), serverName: nil),
             onServerRunning: { channel in onListening(channel.localAddress?.port ?? 0) }, logger: self.logger)
         try await application.run()
     }
@@ -101,7 +103,9 @@ struct EmbeddedKafkaControl: Service {
         let text = request.uri.queryParameters.get("api") ?? ""
         let named = KafkaAPI.numbers.first { $0.key.lowercased() == text.lowercased() }?.value
         guard let number = named ?? Int16(text), number >= 0 else {
-            throw Refusal("'api' is '\(text.prefix(40))': expected a number or one of \(KafkaAPI.numbers.keys.sorted().joined(separator: ", "))")
+            throw Refusal(
+                "'api' is '\(text.prefix(40))': expected a number or one of \(KafkaAPI.numbers.keys.sorted().joined(separator: ", "))"
+            )
         }
         return number
     }
@@ -123,18 +127,24 @@ struct EmbeddedKafkaControl: Service {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let bytes = Array(try encoder.encode(value)) + [UInt8(ascii: "\n")]
-        return Response(status: .ok, headers: [.contentType: "application/json"], body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+        return Response(
+            status: .ok, headers: [.contentType: "application/json"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
     private static func plain(_ text: String) -> Response {
-        Response(status: .ok, headers: [.contentType: "text/plain; charset=utf-8"], body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+        Response(
+            status: .ok, headers: [.contentType: "text/plain; charset=utf-8"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
     }
 }
 
-/// Kafka's request types by name (https://kafka.apache.org/protocol#protocol_api_keys), as far as the embedded cluster answers them.
+/// Kafka's request types by name (https://kafka.apache.org/protocol#protocol_api_keys), as far as the embedded cluster
+/// answers them.
 enum KafkaAPI {
     static let numbers: [String: Int16] = [
-        "Produce": 0, "Fetch": 1, "ListOffsets": 2, "Metadata": 3, "OffsetCommit": 8, "OffsetFetch": 9, "FindCoordinator": 10, "JoinGroup": 11,
+        "Produce": 0, "Fetch": 1, "ListOffsets": 2, "Metadata": 3, "OffsetCommit": 8, "OffsetFetch": 9,
+        "FindCoordinator": 10, "JoinGroup": 11,
         "Heartbeat": 12, "LeaveGroup": 13, "SyncGroup": 14, "ApiVersions": 18, "InitProducerId": 22,
     ]
 }

@@ -8,7 +8,8 @@ enum MailboatTopics {
 
     static func of(_ topics: WorkerConfiguration.Topics) -> [TopicPlan.Topic] {
         topics.events.map { .init($0, .events) } + [
-            .init(topics.routed, .routed), .init(topics.state, .state), .init(topics.outcomes, .outcomes), .init(topics.deadLetters, .deadLetters),
+            .init(topics.routed, .routed), .init(topics.state, .state), .init(topics.outcomes, .outcomes),
+            .init(topics.deadLetters, .deadLetters),
         ]
     }
 }

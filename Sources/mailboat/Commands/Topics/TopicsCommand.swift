@@ -12,10 +12,11 @@ struct TopicsCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create the topics that are missing, then check them all.",
             discussion: """
-                Topics that exist are not touched; their partition count is never changed. Missing ones that must have the same count \
-                as an existing one (events, routed, state) get that count, whatever --partitions says.
+                Topics that exist are not touched; their partition count is never changed. When events, routed or state \
+                exist, the missing topics get their count, whatever --partitions says.
 
-                Exit status: 0 when all is well, 1 when a setting breaks a promise or the cluster cannot be asked, 64 when the command line is wrong.
+                Exit status: 0 when all is well, 1 when a setting breaks a promise or the cluster cannot be asked, 64 \
+                when the command line is wrong.
 
                 EXAMPLES
                   mailboat topics create --bootstrap broker:9092
@@ -25,7 +26,7 @@ struct TopicsCommand: ParsableCommand {
 
         @OptionGroup var options: TopicsOptions
 
-        @Option(help: "Partitions of each topic when none of them exists yet.")
+        @Option(help: "Partitions of each topic, when neither events nor routed nor state exists yet.")
         var partitions = 64
 
         func validate() throws {
@@ -47,7 +48,8 @@ struct TopicsCommand: ParsableCommand {
                 Prints the partition counts and every setting that is not as it should be: what it is, what is expected, and why. What the \
                 cluster does not tell is counted as not checked.
 
-                Exit status: 0 when all is well, 1 when a setting breaks a promise or the cluster cannot be asked, 64 when the command line is wrong.
+                Exit status: 0 when all is well, 1 when a setting breaks a promise or the cluster cannot be asked, 64 \
+                when the command line is wrong.
 
                 EXAMPLES
                   mailboat topics check --bootstrap broker:9092
@@ -65,15 +67,19 @@ struct TopicsCommand: ParsableCommand {
 
 /// What both commands take.
 struct TopicsOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Brokers, separated by commas; instead of those of --config.", valueName: "host:port,..."))
+    @Option(
+        help: ArgumentHelp("Brokers, separated by commas; instead of those of --config.", valueName: "host:port,..."))
     var bootstrap: String?
 
-    @Option(help: ArgumentHelp("A worker's configuration: topic names, brokers and how to connect to them.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            "A worker's configuration: topic names, brokers and how to connect to them.", valueName: "file"))
     var config: String?
 
     @Option(
         name: [.customShort("X"), .customLong("property")],
-        help: ArgumentHelp("A librdkafka property, such as sasl.mechanisms=PLAIN. May be repeated.", valueName: "name=value"))
+        help: ArgumentHelp(
+            "A librdkafka property, such as sasl.mechanisms=PLAIN. May be repeated.", valueName: "name=value"))
     var properties: [String] = []
 
     @Option(help: "Copies of each partition: created with, and expected.")
@@ -89,12 +95,19 @@ struct TopicsOptions: ParsableArguments {
     var all = false
 
     func validate() throws {
-        guard self.bootstrap != nil || self.config != nil else { throw ValidationError("give --bootstrap host:port,... or --config FILE") }
-        guard (1...1_000).contains(self.replication) else { throw ValidationError("--replication is \(self.replication): expected 1 to 1000") }
-        if let minInsync, !(1...self.replication).contains(minInsync) {
-            throw ValidationError("--min-insync is \(minInsync): expected 1 to --replication, which is \(self.replication)")
+        guard self.bootstrap != nil || self.config != nil else {
+            throw ValidationError("give --bootstrap host:port,... or --config FILE")
         }
-        guard (1...3_600).contains(self.timeout) else { throw ValidationError("--timeout is \(self.timeout): expected 1 to 3600 seconds") }
+        guard (1...1_000).contains(self.replication) else {
+            throw ValidationError("--replication is \(self.replication): expected 1 to 1000")
+        }
+        if let minInsync, !(1...self.replication).contains(minInsync) {
+            throw ValidationError(
+                "--min-insync is \(minInsync): expected 1 to --replication, which is \(self.replication)")
+        }
+        guard (1...3_600).contains(self.timeout) else {
+            throw ValidationError("--timeout is \(self.timeout): expected 1 to 3600 seconds")
+        }
         for property in self.properties {
             guard let sign = property.firstIndex(of: "="), sign != property.startIndex else {
                 // What stands there may be a password with its name forgotten.

@@ -26,7 +26,8 @@ struct TopicsSession: Sendable {
             settings.append(String(parts[0]), String(parts[1]))
         }
         self.plan = TopicPlan(
-            topics: topics, partitionCount: partitionCount, replicationFactor: options.replication, inSyncReplicasMin: options.minInsync)
+            topics: topics, partitionCount: partitionCount, replicationFactor: options.replication,
+            inSyncReplicasMin: options.minInsync)
         self.brokers = settings["bootstrap.servers"] ?? settings["metadata.broker.list"] ?? ""
         self.limit = .seconds(options.timeout)
         self.showsAll = options.all
@@ -36,9 +37,13 @@ struct TopicsSession: Sendable {
     }
 
     private static func load(_ path: String) throws -> WorkerConfiguration {
-        guard let bytes = FileManager.default.contents(atPath: path) else { throw CommandFailure("\(path) cannot be read") }
+        guard let bytes = FileManager.default.contents(atPath: path) else {
+            throw CommandFailure("\(path) cannot be read")
+        }
         do {
-            return try ConfigurationLoader.load(Array(bytes), fileName: path, environment: ProcessInfo.processInfo.environment).configuration
+            return try ConfigurationLoader.load(
+                Array(bytes), fileName: path, environment: ProcessInfo.processInfo.environment
+            ).configuration
         } catch { throw CommandFailure("\(error)") }
     }
 
@@ -52,7 +57,9 @@ struct TopicsSession: Sendable {
                 failureCount += 1
                 print("not created   \(answer.name): \(error.text)")
             } else {
-                print("created       \(answer.name)  (\(topic?.partitionCount ?? 0) partitions, \(topic?.replicationFactor ?? 0) replicas)")
+                print(
+                    "created       \(answer.name)  (\(topic?.partitionCount ?? 0) partitions, \(topic?.replicationFactor ?? 0) replicas)"
+                )
             }
         }
         if failureCount > 0 { throw ExitCode(1) }
@@ -62,7 +69,7 @@ struct TopicsSession: Sendable {
     private func createTopics(_ missing: [NewTopic]) throws -> [TopicAnswer] {
         do throws(KafkaError) {
             return try self.admin.createTopics(missing, within: self.limit)
-        } catch where error.code == .unsupportedFeature {
+        } catch  where error.code == .unsupportedFeature {
             throw CommandFailure(
                 "\(self.brokers) cannot create topics: \(error.text). Start 'mailboat embedded-kafka' with --topic for each: "
                     + missing.map { "\($0.name):\($0.partitionCount)" }.joined(separator: " "))
@@ -77,7 +84,7 @@ struct TopicsSession: Sendable {
         var reasonUnknown: String?
         do throws(KafkaError) {
             configurations = try self.admin.topicConfigurations(names, within: self.limit)
-        } catch where error.code == .unsupportedFeature {
+        } catch  where error.code == .unsupportedFeature {
             reasonUnknown = error.text
         } catch { throw CommandFailure("\(self.brokers) cannot be asked for topic settings: \(error)") }
         let findings = self.plan.check(existing: existing, configurations: configurations)

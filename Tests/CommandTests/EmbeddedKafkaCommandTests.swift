@@ -1,0 +1,42 @@
+import ArgumentParser
+import KafkaLog
+import Testing
+
+@testable import mailboat
+
+struct EmbeddedKafkaCommandTests {
+    @Test(arguments: [
+        (["--topic", "events"], "name:partitions"), (["--topic", "events:0"], "1 to 10000 partitions"),
+        (["--topic", "a b:1"], "letters, digits"), (["--topic", "a:1", "--topic", "a:2"], "given twice"),
+        (["--port", "70000"], "0 to 65535"), (["--brokers", "0"], "1 to 16"), (["--partitions", "0"], "1 to 10000"),
+    ])
+    func aWrongCommandLineSaysWhatWasExpected(arguments: [String], expected: String) {
+        #expect {
+            _ = try EmbeddedKafkaCommand.parse(arguments)
+        } throws: {
+            EmbeddedKafkaCommand.message(for: $0).contains(expected)
+        }
+    }
+
+    @Test func clientsFindTheBrokersThroughTheForwarder() async throws {
+        let kafka = try EmbeddedKafka(topics: [.init("events", partitionCount: 3)])
+        let forwarder = try await BootstrapForwarder.start(host: "127.0.0.1", port: 0, brokers: kafka.bootstrap)
+        let settings = KafkaSettings(bootstrap: "127.0.0.1:\(forwarder.port)")
+        let topics = try await NamedThread.run("test") {
+            Result { try KafkaAdmin(settings).describeTopics(within: .seconds(10)) }
+        }.get()
+        #expect(topics.map(\.name) == ["events"])
+        #expect(topics.first?.partitionCount == 3)
+        await #expect(throws: CommandFailure.self) {
+            try await BootstrapForwarder.start(host: "127.0.0.1", port: forwarder.port, brokers: kafka.bootstrap)
+        }
+        await forwarder.stop()
+    }
+
+    @Test func errorsHaveNamesAndNumbers() {
+        #expect(KafkaError.Code(text: "7")?.rawValue == 7)
+        #expect(KafkaError.Code(text: "request_timed_out")?.rawValue == 7)
+        #expect(KafkaError.Code(text: "_TRANSPORT") == .transport)
+        #expect(KafkaError.Code(text: "NO_SUCH_ERROR") == nil)
+    }
+}
