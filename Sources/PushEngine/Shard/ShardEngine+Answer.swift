@@ -26,6 +26,7 @@ extension ShardEngine {
             self.refundBudget(update)
             self.slots[Int(slot)].notBeforeMillis = self.updates[update].notBeforeOfPrevious
             self.takeStampBack(update)
+            self.withdrawStart(update, now: now)
             self.requeueInFlight(slot, now: now)
         case .unknown(let detail):
             self.unknown(slot, details: OutcomeDetails(answer: answer, status: 0, reason: detail), now: now)
@@ -120,8 +121,7 @@ extension ShardEngine {
         let update = self.slots[Int(slot)].inFlight
         self.counters.pushesRefused += 1
         self.refundBudget(update)
-        // A start with a stamp is one that may have reached the phone; this one did not.
-        if self.updates[update].isStart { self.updates[update].stampSeconds = nil }
+        self.withdrawStart(update, now: now)
         let lane = self.lane(of: slot)
         if case .tokenDead(_, let suspicious) = verdict {
             self.lanes[lane].tokenGuard.answered(isSuspicious: suspicious, nowMillis: now.steadyMillis)
@@ -194,15 +194,22 @@ extension ShardEngine {
         self.markDirty(slot, now: now)
     }
 
-    /// The start did not happen and will not. Its newest content has the start's outcome: there is no card to show it on.
+    /// The start did not happen and will not, or nobody knows. Its newest content has the start's outcome: there is no card to show it on,
+    /// or one that shows it.
     mutating func startFailed(_ slot: Int32, outcome: Outcome, details: OutcomeDetails, now: EngineTime) {
         let update = self.slots[Int(slot)].inFlight
         for layer in self.updates[update].under {
             self.finishLayer(layer, of: slot, outcome: outcome, details: details, now: now)
         }
+        let timestamp = self.updates[update].top.timestampSeconds
         self.finishLayer(self.updates[update].top, of: slot, outcome: outcome, details: details, now: now)
         self.dropUpdate(update, of: slot)
-        if outcome == .unknown { self.slots[Int(slot)].awaitsTokenOfStart = !self.slots[Int(slot)].hasToken }
+        if outcome == .unknown {
+            self.slots[Int(slot)].awaitsTokenOfStart = !self.slots[Int(slot)].hasToken
+            // The card, if there is one, must not go back to something older.
+            self.slots[Int(slot)].lastAcceptedSeconds = max(self.slots[Int(slot)].lastAcceptedSeconds, timestamp)
+            self.dropOlderThanAccepted(slot, now: now)
+        }
         if self.slots[Int(slot)].life == .starting {
             self.slots[Int(slot)].life =
                 outcome == .unknown ? .started : self.slots[Int(slot)].hasToken ? .alive : .awaiting
@@ -245,6 +252,14 @@ extension ShardEngine {
         guard let before = self.updates[update].stampBeforeSeconds else { return }
         self.slots[Int(self.updates[update].slot)].lastStampSeconds = before
         self.updates[update].stampSeconds = nil
+    }
+
+    /// This start did not reach the phone; `state` says that it may have.
+    private mutating func withdrawStart(_ update: Int32, now: EngineTime) {
+        guard self.updates[update].isStart else { return }
+        self.updates[update].stampSeconds = nil
+        self.updates[update].isAnnounced = false
+        self.markDirty(self.updates[update].slot, now: now)
     }
 
     // MARK: Budget and backoff

@@ -34,11 +34,41 @@ extension ShardEngine {
                     self.reschedule(entry.slot, now: now)
                     continue
                 }
+                if self.announcesStart(entry.slot, now: now) { continue }
                 self.send(entry.slot, request: &request, now: now)
                 return true
             }
         }
         return false
+    }
+
+    /// A second card is worse than none (contract §4): before a start leaves, `state` says that it may have, and with which stamp.
+    /// True: that record comes first.
+    private mutating func announcesStart(_ slot: Int32, now: EngineTime) -> Bool {
+        let update = self.slots[Int(slot)].pending
+        guard self.updates[update].isStart, !self.updates[update].isAnnounced, self.app(of: slot).startOnUnknown == .drop
+        else { return false }
+        self.giveStamp(update, of: slot)
+        self.updates[update].isAnnounced = true
+        self.requireStateRecord(slot, now: now)
+        self.stateFlushAtMillis = now.steadyMillis
+        self.reschedule(slot, now: now)
+        return true
+    }
+
+    private mutating func giveStamp(_ update: Int32, of slot: Int32) {
+        // The device drops what is not newer than what it has.
+        var stamp = max(self.updates[update].top.stampFloorSeconds, self.slots[Int(slot)].lastStampSeconds + 1)
+        if self.updates[update].containsReplay {
+            // Past the one push of the owner before that may have gone unrecorded. The time of the assignment parts owners that die
+            // one after the other without a record: with the event's time alone they would choose the same stamp. An owner before
+            // stamped at most a second past its own time.
+            let assigned = self.partitions[Int(self.slots[Int(slot)].partition)].assignedWallMillis / 1_000 + 2
+            stamp = max(
+                self.updates[update].top.stampFloorSeconds + 1, self.slots[Int(slot)].lastStampSeconds + 2, assigned)
+        }
+        self.updates[update].stampSeconds = stamp
+        self.slots[Int(slot)].lastStampSeconds = stamp
     }
 
     private mutating func send(_ slot: Int32, request: inout PushRequest, now: EngineTime) {
@@ -59,19 +89,7 @@ extension ShardEngine {
         self.updates[update].stampBeforeSeconds = nil
         if self.updates[update].stampSeconds == nil {
             self.updates[update].stampBeforeSeconds = self.slots[Int(slot)].lastStampSeconds
-            // The device drops what is not newer than what it has.
-            var stamp = max(self.updates[update].top.stampFloorSeconds, self.slots[Int(slot)].lastStampSeconds + 1)
-            if self.updates[update].containsReplay {
-                // Past the one push of the owner before that may have gone unrecorded. The time of the assignment parts owners that die
-                // one after the other without a record: with the event's time alone they would choose the same stamp. An owner before
-                // stamped at most a second past its own time.
-                let assigned = self.partitions[Int(self.slots[Int(slot)].partition)].assignedWallMillis / 1_000 + 2
-                stamp = max(
-                    self.updates[update].top.stampFloorSeconds + 1, self.slots[Int(slot)].lastStampSeconds + 2, assigned
-                )
-            }
-            self.updates[update].stampSeconds = stamp
-            self.slots[Int(slot)].lastStampSeconds = stamp
+            self.giveStamp(update, of: slot)
         }
         self.updates[update].sequence &+= 1
         self.updates[update].sentMillis = now.steadyMillis

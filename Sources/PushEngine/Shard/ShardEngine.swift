@@ -212,6 +212,12 @@ public struct ShardEngine: ~Copyable {
         self.partitions[place].phase = .released
         for slot in self.slots.indices where self.slots[slot].isLive && self.slots[slot].partition == Int32(place) {
             let number = Int32(slot)
+            let pending = self.slots[slot].pending
+            if pending >= 0, self.updates[pending].isAnnounced {
+                // It was about to leave, and does not.
+                self.updates[pending].isAnnounced = false
+                self.updates[pending].stampSeconds = nil
+            }
             let isOpen = self.slots[slot].openEntry >= 0 || self.slots[slot].openRoutedEntry >= 0
             if self.slots[slot].hasWork || isOpen || self.slots[slot].isDirty { self.markDirty(number, now: now) }
         }

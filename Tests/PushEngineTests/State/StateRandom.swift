@@ -77,6 +77,7 @@ struct StateRandom {
                     token: self.bytes(1...100), environment: self.bool() ? .production : .development, blob: blob,
                     content: self.content(within: blob.count), expiresSeconds: self.seconds())
             ]
+            update.isAnnounced = self.bool()
         }
         return update
     }
