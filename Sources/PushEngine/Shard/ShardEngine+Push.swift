@@ -46,7 +46,8 @@ extension ShardEngine {
     /// True: that record comes first.
     private mutating func announcesStart(_ slot: Int32, now: EngineTime) -> Bool {
         let update = self.slots[Int(slot)].pending
-        guard self.updates[update].isStart, !self.updates[update].isAnnounced, self.app(of: slot).startOnUnknown == .drop
+        guard self.updates[update].isStart, !self.updates[update].isAnnounced,
+            self.app(of: slot).startOnUnknown == .drop
         else { return false }
         self.giveStamp(update, of: slot)
         self.updates[update].isAnnounced = true
@@ -110,7 +111,9 @@ extension ShardEngine {
         self.reschedule(slot, now: now)
     }
 
-    private mutating func fill(_ request: inout PushRequest, slot: Int32, update: Int32, kind: EventKind, now: EngineTime) {
+    private mutating func fill(
+        _ request: inout PushRequest, slot: Int32, update: Int32, kind: EventKind, now: EngineTime
+    ) {
         request.id = self.updates.pushID(of: update)
         request.app = self.slots[Int(slot)].app
         request.priority = self.updates[update].sentPriority
