@@ -75,13 +75,14 @@ def main():
                 if not done:
                     sys.exit(f"walkthrough: failed (status {result.returncode}, expected {argument or 'success'})")
         finally:
+            # The worker, started last, stops first: it wants to take its leave of Kafka.
             for process in reversed(running):
                 process.send_signal(signal.SIGTERM)
-            for process in running:
                 try:
                     process.wait(timeout=30)
                 except subprocess.TimeoutExpired:
                     process.kill()
+                    process.wait()
     for process in running:
         if process.returncode not in (0, -signal.SIGTERM):
             sys.exit(f"walkthrough: {process.args[-1]}: ended with {process.returncode}")
