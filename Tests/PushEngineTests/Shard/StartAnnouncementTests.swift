@@ -1,0 +1,99 @@
+import PushEngine
+import PushModel
+import Testing
+
+/// Before a start leaves, `state` says that it may have: no crash puts up a second card (contract §4).
+@Suite struct StartAnnouncementTests {
+    @Test func itLeavesOnlyAfterStateSaysSo() {
+        let h = EngineHarness()
+        h.acknowledgesAtOnce = false
+        h.start(1)
+        #expect(h.take() == nil)
+        #expect(h.outstanding.map(\.topic) == [.state])
+        h.advance(5_000)
+        #expect(h.take() == nil)
+        h.acknowledgeAll()
+        #expect(h.take()?.event == "start")
+    }
+
+    @Test func whereTheAppWantsItSentAgainNothingIsAnnounced() {
+        let h = EngineHarness { $0.apps[0].startOnUnknown = .resend }
+        h.acknowledgesAtOnce = false
+        h.start(1)
+        #expect(h.take()?.event == "start")
+    }
+
+    /// Accepted, and killed before that was written down: no second card, and updates go on to the first.
+    @Test func aCrashAfterItLeftSendsNoSecond() {
+        let h = EngineHarness()
+        let start = h.start(1, at: 0)
+        let push = h.take()!
+        h.acknowledgesAtOnce = false
+        h.answer(push, .accepted)
+        let update = h.update(2, at: 0)
+        h.crash()
+        h.advance(60_000)
+        #expect(h.take() == nil)
+        #expect(h.outcomes(of: start).last == "unknown")
+        h.register()
+        let next = h.deliver()
+        #expect(next?.event == "update")
+        #expect(next?.n == 2)
+        #expect(next!.stamp > push.stamp)
+        #expect(h.outcomes(of: update) == ["delivered"])
+    }
+
+    @Test func aCrashBeforeItWasAnnouncedLosesNothing() {
+        let h = EngineHarness()
+        h.acknowledgesAtOnce = false
+        h.start(1)
+        #expect(h.take() == nil)
+        h.crash()
+        h.advance(2_000)
+        #expect(h.deliver()?.event == "start")
+    }
+
+    /// Leaving the partition with the record written and the start not sent: the next owner sends it.
+    @Test func aReleaseTakesTheAnnouncementBack() {
+        let h = EngineHarness()
+        h.acknowledgesAtOnce = false
+        h.start(1)
+        #expect(h.take() == nil)
+        h.acknowledgeAll()
+        h.acknowledgesAtOnce = true
+        h.engine.beginRelease(partition: 0, now: h.now)
+        #expect(h.take() == nil)
+        h.engine.finishRelease(partition: 0, now: h.now)
+        h.step()
+        #expect(h.isReleased)
+        h.engine.forget(partition: 0)
+        h.crash()
+        h.advance(2_000)
+        #expect(h.deliver()?.event == "start")
+    }
+
+    @Test(arguments: [true, false])
+    func aStartThatDidNotArriveIsWithdrawn(isRefused: Bool) {
+        let h = EngineHarness()
+        h.start(1)
+        let refusal = PushAnswer.Result.response(
+            status: 503, reason: "ServiceUnavailable", timestampMillis: nil, retryAfterSeconds: nil)
+        h.answer(h.take()!, isRefused ? refusal : .notProcessed)
+        h.advance(100)
+        h.crash()
+        h.advance(5_000)
+        #expect(h.deliver()?.event == "start")
+    }
+
+    /// Its content may be on the phone: nothing older follows.
+    @Test func anUnansweredStartsContentCountsAsShown() {
+        let h = EngineHarness()
+        h.start(1, at: 5)
+        h.answer(h.take()!, .unknown(detail: "timed out"))
+        h.register()
+        #expect(h.outcomes(of: h.update(2, at: 4)) == ["superseded"])
+        h.update(3, at: 5, priority: 10)
+        h.advance(2_000)
+        #expect(h.deliver()?.n == 3)
+    }
+}
