@@ -155,6 +155,22 @@ import Testing
         }
     }
 
+    @Test func waitingAnswersAreCountedUntilTheyAreSentOrTheirConnectionEnds() async throws {
+        try await Bench.run { bench in
+            let client = try await bench.connectAndWarmUp()
+            bench.simulator.setLatency(Latency(fixedMillis: 5))
+            async let soon = client.send((1...3).map { bench.push(token: "0\($0)") })
+            #expect(try await soon.allSatisfy { $0.status == 200 })
+            _ = try await bench.simulator.wait { $0.delayed == 0 }
+            bench.simulator.setLatency(Latency(fixedMillis: Latency.millisMax))
+            async let never = client.send(bench.push(token: "04"))
+            _ = try await bench.simulator.wait { $0.delayed == 1 }
+            bench.simulator.perform(.cut)
+            #expect(try await never.failure == .connectionEnded)
+            _ = try await bench.simulator.wait { $0.delayed == 0 }
+        }
+    }
+
     @Test func latencyHoldsAnswersBackAndKeepsTheirOrder() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectAndWarmUp()

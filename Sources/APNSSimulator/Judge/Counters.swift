@@ -11,6 +11,8 @@ struct Counters {
     var highPriority = 0
     var undecodable = 0
     var faultsFired = 0
+    /// Answers that wait for their time, on all connections.
+    var delayed = 0
     /// Tokens turned away because `devicesMax` was reached.
     var devicesFull = 0
     /// By `Device.Reaction.rawValue`.
@@ -62,6 +64,7 @@ struct Counters {
         statistics.tokens = tokens
         statistics.devices = devices
         statistics.faultsFired = self.faultsFired
+        statistics.delayed = self.delayed
         statistics.violations = self.violations.values.reduce(0, +)
         statistics.violationsByKind = Dictionary(
             uniqueKeysWithValues: self.violations.map { ($0.key.rawValue, $0.value) })

@@ -128,6 +128,7 @@ struct SimulatorState {
         if self.latency.jitterMillis > 0 {
             delayNanos += Int64(self.random.unit() * Double(self.latency.jitterMillis) * 1e6)
         }
+        if delayNanos > 0 { self.counters.delayed += 1 }
         rulings.answers.append((answer, delayNanos))
     }
 

@@ -81,6 +81,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         self.timer = nil
         self.isClosing = true
         self.record.statistics.isOpen = false
+        self.shared.delayedEnded(self.delayed.count)
         self.shared.closed(self.record.statistics)
         context.fireChannelInactive()
     }
@@ -195,7 +196,9 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func sendDue() {
         guard self.delayed.count > 0 else { return }
         let now = NIODeadline.now().uptimeNanoseconds
+        let countBefore = self.delayed.count
         while let answer = self.delayed.take(nowNanos: now) { self.respond(answer) }
+        self.shared.delayedEnded(countBefore - self.delayed.count)
     }
 
     private func flush(_ context: ChannelHandlerContext) {

@@ -78,6 +78,13 @@ final class SharedSimulator: Sendable {
         return isServed
     }
 
+    /// So many answers no longer wait: sent, or their connection is gone.
+    func delayedEnded(_ count: Int) {
+        guard count > 0 else { return }
+        self.withState { $0.counters.delayed -= count }
+        self.changed()
+    }
+
     func closed(_ statistics: SimulatorStatistics.Connection) {
         self.registry.withLock { $0.connections[statistics.number] = nil }
         self.withState { $0.counters.connectionClosed(statistics) }

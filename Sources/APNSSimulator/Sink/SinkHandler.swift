@@ -49,6 +49,7 @@ final class SinkHandler: ChannelInboundHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         self.isClosing = true
+        self.shared.delayedEnded(self.delayed.count - self.delayedStart)
         self.shared.closed(self.statistics)
         context.fireChannelInactive()
     }
@@ -82,11 +83,13 @@ final class SinkHandler: ChannelInboundHandler {
             self.session.finished.removeAll(keepingCapacity: true)
         }
         guard self.delayedStart < self.delayed.count else { return }
+        let startBefore = self.delayedStart
         let now = NIODeadline.now().uptimeNanoseconds
         while self.delayedStart < self.delayed.count, self.delayed[self.delayedStart].dueNanos <= now {
             SinkSession.appendAnswer(self.delayed[self.delayedStart].finished, to: &self.output)
             self.delayedStart += 1
         }
+        self.shared.delayedEnded(self.delayedStart - startBefore)
         if self.delayedStart == self.delayed.count {
             self.delayed.removeAll(keepingCapacity: true)
             self.delayedStart = 0
@@ -107,6 +110,7 @@ final class SinkHandler: ChannelInboundHandler {
             state.counters.requests += all
             state.counters.accepted += all - faulty
             if faulty > 0 { state.counters.countRefusals("400", faulty) }
+            if state.latency.fixedMillis > 0 { state.counters.delayed += all }
             state.counters.connections[statistics.number] = statistics
             return state.latency.fixedMillis
         }
