@@ -263,12 +263,17 @@ extension ShardEngine {
         } else {
             // Too large beside the alert, or the attributes, of what failed.
             swap(&self.scratchLayer, &self.updates[pending].top)
-            if wasBehind >= 0 {
+            if wasBehind < 0 {
+                self.slots[Int(slot)].behind = pending
+            } else if self.updates[failed].isStart {
                 // A third one: its content is the newest, and there is no place for the alert that kept the two apart.
                 self.supersedeAll(of: pending, into: self.updates[wasBehind].top.source)
                 self.updates.release(pending)
             } else {
-                self.slots[Int(slot)].behind = pending
+                // A third one: of the two that came meanwhile one has the newest content, the other the newest alert.
+                self.supersedeAll(of: failed, into: self.updates[pending].top.source)
+                self.updates.release(failed)
+                self.slots[Int(slot)].pending = pending
             }
         }
     }

@@ -247,6 +247,25 @@ import Testing
         #expect(h.deliver()?.n == 2)
     }
 
+    /// What failed, content too large for its alert, an end with an alert too large for that content: the last two say it all.
+    @Test func ofThreeThatDoNotFitTheOldestGivesWay() {
+        let h = Self.alive()
+        let first = h.update(1, at: 1, priority: 10, alert: String(repeating: "A", count: 1_000))
+        let push = h.take()!
+        h.update(2, at: 2, padding: 3_500)
+        h.end(at: 3, alert: String(repeating: "B", count: 1_000))
+        h.answer(push, .notProcessed)
+        h.advance(1_000)
+        let second = h.deliver()
+        #expect(second?.event == "update")
+        #expect(second?.n == 2)
+        h.advance(2_000)
+        let third = h.deliver()
+        #expect(third?.event == "end")
+        #expect(third?.alert?.first == "B")
+        #expect(h.outcomes(of: first) == ["superseded"])
+    }
+
     /// Nothing that leaves is over Apple's limit, even when the stamp is longer than the event's own timestamp.
     @Test func aLongStampNeverMakesThePayloadTooLarge() {
         let h = Self.alive()
