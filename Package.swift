@@ -97,8 +97,8 @@ let package = Package(
         .testTarget(
             name: "PushTransportTests",
             dependencies: [
-                "PushTransport", "PushEngine", "PushModel", "APNSProtocol", "APNSSimulator", "HTTP2Session",
-                "TLSSession", logging,
+                "PushTransport", "PushEngine", "PushModel", "APNSProtocol", "APNSSimulator", "DeviceModel",
+                "HTTP2Session", "TLSSession", logging,
             ] + nio),
         .testTarget(
             name: "PushWorkerTests",

@@ -18,7 +18,7 @@ struct TransportTests {
             #expect(requests.count == 500)
             let first = try #require(requests.first)
             #expect(first.fields[":method"] == "POST")
-            #expect(first.fields[":path"] == "/3/device/00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff")
+            #expect(first.fields[":path"] == "/3/device/" + Player.token(0))
             #expect(first.fields[":authority"] == "127.0.0.1:\(server.port)")
             #expect(first.fields["apns-topic"] == "com.example.pizza.push-type.liveactivity")
             #expect(first.fields["apns-push-type"] == "liveactivity")
@@ -64,7 +64,7 @@ struct TransportTests {
     }
 
     @Test func goAwayBelowTheRequestMeansNotProcessed() async throws {
-        try await withServer({ request in request.number == 2 ? .goAwayBefore(reason: "") : .ok }, pool: one, resends: false) { _, bench in
+        try await withServer({ request in request.number == 2 ? .goAwayBefore(reason: "") : .ok }, pool: one, resends: .nothing) { _, bench in
             _ = try await bench.send(1)
             let answers = try await bench.send(1)
             #expect(answers == [.notProcessed])
@@ -117,6 +117,17 @@ struct TransportTests {
         }
     }
 
+    @Test func creditFreedByTimeoutsIsPassedOn() async throws {
+        var pool = one
+        pool.streamsPerConnectionMax = 3
+        pool.requestTimeoutMillis = 100
+        // Two of three streams are held each time: their credit comes back only when they are reset, with no answer to tell of it.
+        try await withServer({ request in request.number % 3 == 1 ? .ok : .hold }, pool: pool) { _, bench in
+            let answers = try await bench.send(20)
+            #expect(answers.count == 20)
+        }
+    }
+
     @Test func aConnectionThatAnswersNothingIsReplaced() async throws {
         var pool = one
         pool.requestTimeoutMillis = 100
@@ -145,6 +156,20 @@ struct TransportTests {
             #expect(counters.pingsTotal >= 1)
             #expect(counters.timeoutsTotal == 0)
             try await bench.expectAccepted(10)
+        }
+    }
+
+    @Test func answeredPingsKeepAConnectionThatIsSilentOtherwise() async throws {
+        var pool = one
+        pool.pingAfterSilenceMillis = 20
+        pool.pingTimeoutMillis = 2_000
+        pool.requestTimeoutMillis = 300
+        try await withServer({ request in request.number == 2 ? .hold : .ok }, pool: pool) { _, bench in
+            _ = try await bench.send(1)
+            let answers = try await bench.send(1)
+            #expect(answers == [.unknown(detail: "no answer within 300 ms")])
+            let counters = try await bench.counters()
+            #expect(counters.pingsTotal >= 2, "a PING answered, and asked again")
         }
     }
 
@@ -189,7 +214,7 @@ struct TransportTests {
         var pool = one
         pool.busyStreakMax = 5
         try await withServer({ request in (20...60).contains(request.number) ? .refuse(status: 503, reason: "ServiceUnavailable") : .ok },
-            pool: pool, resendsBusy: true) { _, bench in
+            pool: pool, resends: .busy) { _, bench in
             let answers = try await bench.send(200)
             #expect(answers.allSatisfy { $0 == .accepted })
             let breakerOpen = try await bench.counters().breakerOpen
@@ -200,7 +225,7 @@ struct TransportTests {
     @Test func anExpiredProviderTokenGetsANewConnection() async throws {
         try await withServer({ request in
             request.connection == 1 && request.numberOnConnection >= 10 ? .refuse(status: 403, reason: "ExpiredProviderToken") : .ok
-        }, pool: one, resendsBusy: true) { server, bench in
+        }, pool: one, resends: .busy) { server, bench in
             let answers = try await bench.send(100)
             #expect(answers.allSatisfy { $0 == .accepted })
             let connections = try await server.connectionCount()
@@ -210,7 +235,7 @@ struct TransportTests {
 
     @Test func refusedCredentialsPauseTheRouteUntilAProbeSucceeds() async throws {
         try await withServer({ request in request.number <= 6 ? .refuse(status: 403, reason: "InvalidProviderToken") : .ok },
-            pool: one, resendsBusy: true) { server, bench in
+            pool: one, resends: .busy) { server, bench in
             try await bench.expectAccepted(30)
             // One alone on the first connection, three in a row pause, then single probes on fresh connections.
             let connections = try await server.connectionCount()

@@ -111,6 +111,7 @@ final class APNSConnection: ChannelInboundHandler {
         }
         context.flush()
         self.isFlushing = false
+        self.route.outputBlocked(self, !context.channel.isWritable)
         self.collectEvents()
         // After a protocol error of the peer our GOAWAY was the last thing to leave.
         if self.session.isFinished { self.end("the HTTP/2 session has ended") }

@@ -13,8 +13,9 @@ final class RouteRunner {
     let shard: ShardTransport
     var pool: ConnectionPool
     var counters = RouteCounters()
-    /// At the end of the last turn the route had no credit.
-    var hadNoCredit = true
+    /// Whoever looked last saw no credit, and has to be told when there is some.
+    var sawNoCredit = false
+    var hasUnseenCredit: Bool { self.sawNoCredit && self.pool.credit > 0 }
 
     private var headers: RouteHeaders
     private var token: ProviderToken
@@ -76,8 +77,9 @@ final class RouteRunner {
             self.shard.markDirty(connection)
             return true
         case .noCredit:
-            // The session counts a stream we have reset until its RST_STREAM has left.
+            // The session counts a stream we have reset until its RST_STREAM has left: no more until the next flush.
             self.pool.takeBack(lease)
+            self.pool.outputBlocked(lease.connection, true)
             self.shard.markDirty(connection)
             return false
         case .streamIDsExhausted, .closing:

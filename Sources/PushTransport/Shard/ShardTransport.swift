@@ -13,8 +13,8 @@ public final class ShardTransport {
     /// Called on the loop with the answers of one read (or of one timeout, or one lost connection), each push exactly once. Pushes may be
     /// submitted from within; what was submitted is flushed afterwards. The array is lent: keep nothing of it.
     public var onAnswers: ([PushAnswer]) -> Void = { _ in }
-    /// Called on the loop when a route's credit rose from 0 and no answer said so: a connection became ready, a pause ended. At most once
-    /// per turn; what was submitted from within is flushed afterwards.
+    /// Called on the loop when a route that was last seen without credit (by `credit`, `submit` or `wantsCredit`) has some again and no answer
+    /// says so: a connection became ready, a pause ended. At most once per turn; what was submitted from within is flushed afterwards.
     public var onCredit: () -> Void = {}
 
     let providerTokens: ProviderTokenStore
@@ -86,14 +86,19 @@ public final class ShardTransport {
     // MARK: Pushes
 
     /// Requests that may be submitted on `route` now. 0 also means: no connection yet. Call `wantsCredit` when something is ready then.
-    public func credit(route: UInt16) -> Int { self.routes[Int(route)].pool.credit }
+    public func credit(route: UInt16) -> Int {
+        let runner = self.routes[Int(route)]
+        let credit = runner.pool.credit
+        runner.sawNoCredit = credit == 0
+        return credit
+    }
 
     /// Says that pushes wait for credit on `route`: a connection is opened if that may help. Cheap; call it once per turn and waiting route.
     public func wantsCredit(route: UInt16) {
         guard !self.isClosed else { return }
         if !self.isClockFresh { self.readClock() }
         let runner = self.routes[Int(route)]
-        runner.hadNoCredit = true
+        runner.sawNoCredit = true
         runner.pool.wanted(now: self.now)
         if !runner.pool.actions.isEmpty, !self.isInTurn { self.scheduleTurn() }
     }
@@ -103,7 +108,10 @@ public final class ShardTransport {
     public func submit(route: UInt16, fill: (inout PushRequest) -> Bool) -> Bool {
         if !self.isClockFresh { self.readClock() }
         let runner = self.routes[Int(route)]
-        guard let lease = runner.pool.lease(now: self.now) else { return false }
+        guard let lease = runner.pool.lease(now: self.now) else {
+            runner.sawNoCredit = true
+            return false
+        }
         guard fill(&self.request) else {
             runner.pool.takeBack(lease)
             return false
@@ -120,8 +128,10 @@ public final class ShardTransport {
     public func flushAll() {
         self.flushDirty()
         self.isClockFresh = false
-        for route in self.routes { route.hadNoCredit = route.pool.credit == 0 }
-        if !self.answers.isEmpty || self.routes.contains(where: { !$0.pool.actions.isEmpty }) { self.scheduleTurn() }
+        // Writing out may end streams, and so free credit that nobody knows of.
+        if !self.answers.isEmpty || self.routes.contains(where: { !$0.pool.actions.isEmpty || $0.hasUnseenCredit }) {
+            self.scheduleTurn()
+        }
         self.armTimer()
     }
 
@@ -197,7 +207,8 @@ public final class ShardTransport {
             swap(&self.answers, &self.delivering)
             self.onAnswers(self.delivering)
             self.delivering.removeAll(keepingCapacity: true)
-        } else if self.routes.contains(where: { $0.hadNoCredit && $0.pool.credit > 0 }) {
+        } else if self.routes.contains(where: { $0.hasUnseenCredit }) {
+            for route in self.routes { route.sawNoCredit = false }
             self.onCredit()
         }
         for route in self.routes { route.carryOutActions() }

@@ -16,11 +16,11 @@ var one: ConnectionPoolConfiguration {
 /// Runs `body` with a scripted server and a transport that trusts it.
 func withServer(
     _ script: @escaping LoopbackServer.Script, pool: ConnectionPoolConfiguration = .forTests, settings: HTTP2ServerSettings = .init(),
-    resends: Bool = true, resendsBusy: Bool = false, _ body: (LoopbackServer, TransportBench) async throws -> Void
+    resends: Resends = .unprocessed, _ body: (LoopbackServer, TransportBench) async throws -> Void
 ) async throws {
     let server = try await LoopbackServer.start(on: MultiThreadedEventLoopGroup.singleton.next(), settings: settings, script: script)
     try await TransportBench.with(
-        port: server.port, authorityPEM: server.authorityPEM, resendsUnprocessed: resends, resendsBusy: resendsBusy, pool: pool
+        port: server.port, authorityPEM: server.authorityPEM, resends: resends, pool: pool
     ) { bench in
         try await body(server, bench)
         let duplicates = try await bench.duplicateAnswers()

@@ -16,14 +16,12 @@ final class TransportBench: Sendable {
     private let player: NIOLoopBound<Player>
     private let keyPath: String
 
-    /// - Parameter resends: answers after which a push goes out again; the others are final.
     static func with<Result: Sendable>(
-        port: Int, authorityPEM: [UInt8], resendsUnprocessed: Bool = true, resendsBusy: Bool = false, serverName: String = "localhost",
-        pool: ConnectionPoolConfiguration = .forTests, _ body: (TransportBench) async throws -> Result
+        port: Int, authorityPEM: [UInt8], resends: Resends = .unprocessed, serverName: String = "localhost",
+        pool: ConnectionPoolConfiguration = .forTests, key: ES256PrivateKey? = nil, _ body: (TransportBench) async throws -> Result
     ) async throws -> Result {
         let bench = try await TransportBench(
-            port: port, authorityPEM: authorityPEM, resendsUnprocessed: resendsUnprocessed, resendsBusy: resendsBusy,
-            serverName: serverName, pool: pool)
+            port: port, authorityPEM: authorityPEM, resends: resends, serverName: serverName, pool: pool, key: key ?? .generate())
         let result: Result
         do {
             result = try await body(bench)
@@ -36,11 +34,11 @@ final class TransportBench: Sendable {
     }
 
     private init(
-        port: Int, authorityPEM: [UInt8], resendsUnprocessed: Bool, resendsBusy: Bool, serverName: String, pool: ConnectionPoolConfiguration
+        port: Int, authorityPEM: [UInt8], resends: Resends, serverName: String, pool: ConnectionPoolConfiguration, key: ES256PrivateKey
     ) async throws {
         self.group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let path = NSTemporaryDirectory() + "transport-test-\(UUID().uuidString).p8"
-        try Data(ES256PrivateKey.generate().pem()).write(to: URL(fileURLWithPath: path))
+        try Data(key.pem()).write(to: URL(fileURLWithPath: path))
         self.keyPath = path
         var logger = Logger(label: "transport-tests")
         logger.logLevel = ProcessInfo.processInfo.environment["TRANSPORT_TEST_LOG"] == nil ? .critical : .debug
@@ -55,7 +53,7 @@ final class TransportBench: Sendable {
             let transport = try ShardTransport(
                 eventLoop: loop, routes: [route], bundleIDs: ["com.example.pizza"], providerTokens: store, randomSeed: 7, logger: logger)
             return NIOLoopBound(
-                Player(transport: transport, resendsUnprocessed: resendsUnprocessed, resendsBusy: resendsBusy), eventLoop: loop)
+                Player(transport: transport, resends: resends), eventLoop: loop)
         }.get()
     }
 
@@ -82,11 +80,15 @@ final class TransportBench: Sendable {
     }
 }
 
+/// Answers after which a push goes out again; the others are final. Each level includes those before.
+enum Resends: Int, Sendable {
+    case nothing, unprocessed, busy, unknown
+}
+
 /// The engine's part, confined to the loop.
 final class Player {
     let transport: ShardTransport
-    private let resendsUnprocessed: Bool
-    private let resendsBusy: Bool
+    private let resends: Resends
     private var ready: [Int] = []
     private var finals: [PushAnswer.Result?] = []
     private var missing = 0
@@ -96,10 +98,9 @@ final class Player {
     private(set) var duplicateAnswers = 0
     private(set) var batches = 0
 
-    init(transport: ShardTransport, resendsUnprocessed: Bool, resendsBusy: Bool) {
+    init(transport: ShardTransport, resends: Resends) {
         self.transport = transport
-        self.resendsUnprocessed = resendsUnprocessed
-        self.resendsBusy = resendsBusy
+        self.resends = resends
         transport.onAnswers = { [unowned self] answers in
             self.take(answers)
             self.pump()
@@ -108,13 +109,24 @@ final class Player {
         transport.start()
     }
 
+    static let timestampSeconds = Int(Date().timeIntervalSince1970)
+
+    /// The device token of a push: 64 hex digits that end in its number.
+    static func token(_ push: Int) -> String {
+        let number = String(push, radix: 16)
+        return "ab" + String(repeating: "0", count: 62 - number.count) + number
+    }
+
     func send(_ count: Int, bodyByteCount: Int, _ promise: EventLoopPromise<[PushAnswer.Result]>) {
         precondition(self.missing == 0, "one batch at a time")
         self.finals = Array(repeating: nil, count: count)
         self.missing = count
         self.ready = Array((0..<count).reversed())
         self.promise = promise
-        self.body = Array("{\"aps\":{\"x\":\"".utf8) + Array(repeating: UInt8(ascii: "y"), count: max(0, bodyByteCount - 16)) + Array("\"}}".utf8)
+        let head = Array("{\"aps\":{\"timestamp\":\(Self.timestampSeconds),\"event\":\"update\",\"content-state\":{\"x\":\"".utf8)
+        let tail = Array("\"}}}".utf8)
+        let padding = max(0, bodyByteCount - head.count - tail.count)
+        self.body = head + Array(repeating: UInt8(ascii: "y"), count: padding) + tail
         self.pump()
         self.transport.flushAll()
     }
@@ -129,7 +141,7 @@ final class Player {
                 request.expirationSeconds = 1_700_000_000
                 request.apnsID = (0x0123_4567_89ab_4def, 0x8000_0000_0000_0000 | UInt64(push))
                 request.tokenHex.removeAll(keepingCapacity: true)
-                request.tokenHex.append(contentsOf: "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff".utf8)
+                request.tokenHex.append(contentsOf: Self.token(push).utf8)
                 request.body.removeAll(keepingCapacity: true)
                 request.body.append(contentsOf: self.body)
                 self.inFlight.insert(UInt64(push))
@@ -149,8 +161,10 @@ final class Player {
             }
             let push = Int(answer.id.rawValue)
             switch answer.result {
-            case .notProcessed where self.resendsUnprocessed: self.ready.append(push)
-            case .response(let status, _, _, _) where self.resendsBusy && status != 410: self.ready.append(push)
+            case .notProcessed where self.resends.rawValue >= Resends.unprocessed.rawValue: self.ready.append(push)
+            case .response(let status, _, _, _) where self.resends.rawValue >= Resends.busy.rawValue && status != 410:
+                self.ready.append(push)
+            case .unknown where self.resends == .unknown: self.ready.append(push)
             case .accepted, .response, .notProcessed, .unknown:
                 self.finals[push] = answer.result
                 self.missing -= 1
