@@ -31,7 +31,7 @@ struct BadInputTests {
     private static let farSeconds = Int64(Date().timeIntervalSince1970) + 3_600
 
     static let records: [BadRecord] = [
-        BadRecord("no key", key: nil, Self.update(""), field: "key", "null"),
+        BadRecord("no key", key: nil, Self.update(""), field: "key", "missing"),
         BadRecord("an empty key", key: [], Self.update(""), field: "key", "empty"),
         BadRecord("a long key", key: Array(repeating: 0x61, count: 257), Self.update(""), field: "key", "257", "256"),
         BadRecord("a key that is no text", key: [0xff, 0xfe], Self.update(""), field: "key", "UTF-8"),
@@ -62,10 +62,10 @@ struct BadInputTests {
         BadRecord("a time as text", Self.update("\"timestamp\":\"2026-01-01\""), field: "timestamp"),
         BadRecord(
             "a time to come", Self.update("\"timestamp\":\(Self.farSeconds)"), field: "timestamp", "\(Self.farSeconds)"),
-        BadRecord("an alert without text", Self.update("\"alert\":{\"sound\":\"x.caf\"}"), field: "alert"),
+        BadRecord("an alert without text", Self.update("\"alert\":{\"sound\":\"x.caf\"}"), field: "alert.title"),
         BadRecord(
             "a dismissal of an update", Self.update("\"dismissal-date\":1685952000"), field: "dismissal-date", "end"),
-        BadRecord("another activity", Self.update("\"to\":{\"activity\":\"other\"}"), field: "to.activity", "other"),
+        BadRecord("another activity", Self.update("\"to\":{\"activity\":\"other\"}"), field: "to.activity", "key"),
         BadRecord("a start to nowhere", "{\"event\":\"start\",\"content-state\":{}}", field: ""),
         BadRecord("a token that is not hex", "{\"event\":\"register\",\"token\":\"xyz\"}", field: "token", "hex"),
         BadRecord("a registration without a token", "{\"event\":\"register\"}", field: "token", "missing"),

@@ -70,10 +70,13 @@ struct DeliveryTests {
             house.simulator.rotateToken(from: old, to: new)
             // The answer to the push for the old token is held back until the new one is known, or comes at once.
             if registersFirst { house.simulator.setLatency(Latency(fixedMillis: 1_500)) }
+            let requests = house.simulator.statistics().requests
             try publisher.update("order", "in the oven", priority: 10)
             try await publisher.flush()
             if registersFirst {
-                try await until("the push to the old token is under way") { house.simulator.statistics().delayed > 0 }
+                try await until("the push to the old token is under way") {
+                    house.simulator.statistics().requests > requests
+                }
             } else {
                 try await until("the old token is refused") {
                     house.simulator.statistics().refused["Unregistered"] ?? 0 > 0

@@ -81,7 +81,7 @@ struct RestartTests {
                 try publisher.update("order-\(order)", "in the oven", alert: "Hot")
             }
             try await publisher.flush()
-            try await until("pushes are under way") { house.simulator.statistics().delayed > 0 }
+            try await until("pushes are under way") { house.simulator.statistics().requests > 0 }
             worker.terminate()
             #expect(try await worker.exited() == 0)
             let answered = house.simulator.statistics().accepted
