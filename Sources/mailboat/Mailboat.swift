@@ -12,7 +12,8 @@ struct Mailboat: AsyncParsableCommand {
             """,
         version: Mailboat.version,
         subcommands: [
-            DemoCommand.self, RunCommand.self, Check.self, Publish.self, APNSSimulatorCommand.self, EmbeddedKafkaCommand.self,
+            DemoCommand.self, RunCommand.self, Check.self, Publish.self, APNSSimulatorCommand.self,
+            EmbeddedKafkaCommand.self,
             TopicsCommand.self,
         ]
     )
