@@ -24,15 +24,19 @@ import Testing
         try body(path, key)
     }
 
-    private func write(_ key: ES256PrivateKey, to path: String) throws { try Data(key.pem()).write(to: URL(fileURLWithPath: path)) }
+    private func write(_ key: ES256PrivateKey, to path: String) throws {
+        try Data(key.pem()).write(to: URL(fileURLWithPath: path))
+    }
 
-    private func store(_ path: String, keyID: String = "ABCDE12345", teamID: String = "TEAM123456", minutes: Int64 = 0) throws
+    private func store(_ path: String, keyID: String = "ABCDE12345", teamID: String = "TEAM123456", minutes: Int64 = 0)
+        throws
         -> ProviderTokenStore
     {
         var logger = Logger(label: "store-tests")
         logger.logLevel = .critical
         return try ProviderTokenStore(
-            keys: [ProviderKey(keyID: keyID, teamID: teamID, path: path)], now: self.time(minutes: minutes), logger: logger)
+            keys: [ProviderKey(keyID: keyID, teamID: teamID, path: path)], now: self.time(minutes: minutes),
+            logger: logger)
     }
 
     /// Splits `bearer a.b.c` and verifies the signature over `a.b`.

@@ -11,11 +11,13 @@ import Testing
 
 @testable import PushTransport
 
-/// The transport against the simulated APNs, which judges every header, token and payload, with faults of all kinds at once.
+/// The transport against the simulated APNs, which judges every header, token and payload, with faults of all kinds at
+/// once.
 @Suite(.timeLimit(.minutes(2)))
 struct TortureTests {
     private func withSimulator(
-        _ configuration: SimulatorConfiguration = SimulatorConfiguration(), pool: ConnectionPoolConfiguration = .forTests,
+        _ configuration: SimulatorConfiguration = SimulatorConfiguration(),
+        pool: ConnectionPoolConfiguration = .forTests,
         resends: Resends = .unprocessed, _ body: (APNSSimulator, TransportBench) async throws -> Void
     ) async throws {
         let key = try ES256PrivateKey.generate()
@@ -60,7 +62,8 @@ struct TortureTests {
         }
     }
 
-    /// Faults drawn by the simulator from its own seed; every push is sent again until it is accepted, so every device must end up served.
+    /// Faults drawn by the simulator from its own seed; every push is sent again until it is accepted, so every device
+    /// must end up served.
     @Test(arguments: 1...6 as ClosedRange<UInt64>) func everyDeviceIsServedWhateverHappens(seed: UInt64) async throws {
         var configuration = SimulatorConfiguration()
         configuration.randomSeed = seed
@@ -90,8 +93,14 @@ struct TortureTests {
             let actions: [(requests: Int, action: ConnectionAction)] = [
                 (300, .settings(HTTP2SettingsChange(concurrentStreamsMax: 1))),
                 (500, .settings(HTTP2SettingsChange(concurrentStreamsMax: 500))),
-                (800, .silence), (1_200, .cutMidRecord), (1_500, .goAway(GoAway(reason: "Shutdown"))), (1_800, .ping), (2_000, .close),
-                (2_300, .settings(HTTP2SettingsChange(initialWindowByteCount: 100, headerTableByteCount: 0, frameByteCountMax: 16_384))),
+                (800, .silence), (1_200, .cutMidRecord), (1_500, .goAway(GoAway(reason: "Shutdown"))), (1_800, .ping),
+                (2_000, .close),
+                (
+                    2_300,
+                    .settings(
+                        HTTP2SettingsChange(
+                            initialWindowByteCount: 100, headerTableByteCount: 0, frameByteCountMax: 16_384))
+                ),
             ]
             for (requests, action) in actions {
                 _ = try await simulator.wait { $0.requests >= requests }
@@ -102,7 +111,9 @@ struct TortureTests {
             #expect(results.filter { $0 != .accepted }.isEmpty)
             let statistics = simulator.statistics()
             #expect(statistics.devices == 3_000, "every token's device got its push")
-            let broken = simulator.violations().filter { [.request, .payload, .http2, .tls, .providerTokenUpdatedTooOften].contains($0.kind) }
+            let broken = simulator.violations().filter {
+                [.request, .payload, .http2, .tls, .providerTokenUpdatedTooOften].contains($0.kind)
+            }
             #expect(broken.isEmpty, "\(broken.prefix(3))")
             simulator.clearFaults()
             try await bench.expectAccepted(500)

@@ -36,7 +36,8 @@ struct TransportTests {
     }
 
     @Test func theFirstRequestOfAConnectionGoesAlone() async throws {
-        // The server answers the first request only after nothing else can have been sent: it holds every other one back until it is answered.
+        // The server answers the first request only after nothing else can have been sent: it holds every other one
+        // back until it is answered.
         try await withServer({ request in request.number == 1 ? .limit(1_000) : .ok }, pool: one) { server, bench in
             _ = try await bench.send(100)
             let requests = try await server.requests()
@@ -64,7 +65,9 @@ struct TransportTests {
     }
 
     @Test func goAwayBelowTheRequestMeansNotProcessed() async throws {
-        try await withServer({ request in request.number == 2 ? .goAwayBefore(reason: "") : .ok }, pool: one, resends: .nothing) { _, bench in
+        try await withServer(
+            { request in request.number == 2 ? .goAwayBefore(reason: "") : .ok }, pool: one, resends: .nothing
+        ) { _, bench in
             _ = try await bench.send(1)
             let answers = try await bench.send(1)
             #expect(answers == [.notProcessed])
@@ -74,13 +77,15 @@ struct TransportTests {
     }
 
     @Test func theStreamLimitIsFollowedDownToOneAndBack() async throws {
-        try await withServer({ request in
-            switch request.number {
-            case 100: .limit(1)
-            case 200: .limit(1_000)
-            default: .ok
-            }
-        }, pool: one) { server, bench in
+        try await withServer(
+            { request in
+                switch request.number {
+                case 100: .limit(1)
+                case 200: .limit(1_000)
+                default: .ok
+                }
+            }, pool: one
+        ) { server, bench in
             let answers = try await bench.send(1_500)
             #expect(answers.allSatisfy { $0 == .accepted })
             let connections = try await server.connectionCount()
@@ -89,7 +94,8 @@ struct TransportTests {
     }
 
     @Test func refusedStreamsGoOutAgain() async throws {
-        try await withServer({ request in request.number.isMultiple(of: 7) ? .reset(.refusedStream) : .ok }) { _, bench in
+        try await withServer({ request in request.number.isMultiple(of: 7) ? .reset(.refusedStream) : .ok }) {
+            _, bench in
             let answers = try await bench.send(1_000)
             #expect(answers.allSatisfy { $0 == .accepted })
             let resets = try await bench.counters().resetsTotal
@@ -121,7 +127,8 @@ struct TransportTests {
         var pool = one
         pool.streamsPerConnectionMax = 3
         pool.requestTimeoutMillis = 100
-        // Two of three streams are held each time: their credit comes back only when they are reset, with no answer to tell of it.
+        // Two of three streams are held each time: their credit comes back only when they are reset, with no answer to
+        // tell of it.
         try await withServer({ request in request.number % 3 == 1 ? .ok : .hold }, pool: pool) { _, bench in
             let answers = try await bench.send(20)
             #expect(answers.count == 20)
@@ -133,7 +140,9 @@ struct TransportTests {
         pool.requestTimeoutMillis = 100
         pool.drainTimeoutMillis = 50
         // Half-dead: PINGs would be answered, requests never are.
-        try await withServer({ request in request.connection == 1 && request.numberOnConnection > 3 ? .hold : .ok }, pool: pool) {
+        try await withServer(
+            { request in request.connection == 1 && request.numberOnConnection > 3 ? .hold : .ok }, pool: pool
+        ) {
             server, bench in
             let answers = try await bench.send(20)
             #expect(answers.count == 20)
@@ -148,7 +157,9 @@ struct TransportTests {
         var pool = one
         pool.pingAfterSilenceMillis = 50
         pool.pingTimeoutMillis = 50
-        try await withServer({ request in request.connection == 1 && request.numberOnConnection == 4 ? .freeze : .ok }, pool: pool) {
+        try await withServer(
+            { request in request.connection == 1 && request.numberOnConnection == 4 ? .freeze : .ok }, pool: pool
+        ) {
             server, bench in
             let answers = try await bench.send(100)
             #expect(answers.count == 100)
@@ -203,18 +214,25 @@ struct TransportTests {
     }
 
     @Test func refusalsCarryStatusAndReason() async throws {
-        try await withServer({ request in request.number == 2 ? .refuse(status: 410, reason: "Unregistered") : .ok }) { _, bench in
+        try await withServer({ request in request.number == 2 ? .refuse(status: 410, reason: "Unregistered") : .ok }) {
+            _, bench in
             _ = try await bench.send(1)
             let answers = try await bench.send(1)
-            #expect(answers == [.response(status: 410, reason: "Unregistered", timestampMillis: nil, retryAfterSeconds: nil)])
+            #expect(
+                answers == [
+                    .response(status: 410, reason: "Unregistered", timestampMillis: nil, retryAfterSeconds: nil)
+                ])
         }
     }
 
     @Test func serverErrorsOpenTheBreakerAndTheRouteRecovers() async throws {
         var pool = one
         pool.busyStreakMax = 5
-        try await withServer({ request in (20...60).contains(request.number) ? .refuse(status: 503, reason: "ServiceUnavailable") : .ok },
-            pool: pool, resends: .busy) { _, bench in
+        try await withServer(
+            { request in (20...60).contains(request.number) ? .refuse(status: 503, reason: "ServiceUnavailable") : .ok
+            },
+            pool: pool, resends: .busy
+        ) { _, bench in
             let answers = try await bench.send(200)
             #expect(answers.allSatisfy { $0 == .accepted })
             let breakerOpen = try await bench.counters().breakerOpen
@@ -223,9 +241,12 @@ struct TransportTests {
     }
 
     @Test func anExpiredProviderTokenGetsANewConnection() async throws {
-        try await withServer({ request in
-            request.connection == 1 && request.numberOnConnection >= 10 ? .refuse(status: 403, reason: "ExpiredProviderToken") : .ok
-        }, pool: one, resends: .busy) { server, bench in
+        try await withServer(
+            { request in
+                request.connection == 1 && request.numberOnConnection >= 10
+                    ? .refuse(status: 403, reason: "ExpiredProviderToken") : .ok
+            }, pool: one, resends: .busy
+        ) { server, bench in
             let answers = try await bench.send(100)
             #expect(answers.allSatisfy { $0 == .accepted })
             let connections = try await server.connectionCount()
@@ -234,8 +255,10 @@ struct TransportTests {
     }
 
     @Test func refusedCredentialsPauseTheRouteUntilAProbeSucceeds() async throws {
-        try await withServer({ request in request.number <= 6 ? .refuse(status: 403, reason: "InvalidProviderToken") : .ok },
-            pool: one, resends: .busy) { server, bench in
+        try await withServer(
+            { request in request.number <= 6 ? .refuse(status: 403, reason: "InvalidProviderToken") : .ok },
+            pool: one, resends: .busy
+        ) { server, bench in
             try await bench.expectAccepted(30)
             // One alone on the first connection, three in a row pause, then single probes on fresh connections.
             let connections = try await server.connectionCount()
@@ -260,7 +283,9 @@ struct TransportTests {
 
     @Test func aCertificateForAnotherNameIsNotTrusted() async throws {
         let server = try await LoopbackServer.start(on: MultiThreadedEventLoopGroup.singleton.next()) { _ in .ok }
-        try await TransportBench.with(port: server.port, authorityPEM: server.authorityPEM, serverName: "api.push.apple.com", pool: one) {
+        try await TransportBench.with(
+            port: server.port, authorityPEM: server.authorityPEM, serverName: "api.push.apple.com", pool: one
+        ) {
             try await $0.connectFails()
         }
         let seen = try await server.requests()
@@ -269,8 +294,12 @@ struct TransportTests {
     }
 
     @Test func aServerWithoutHTTP2IsRefused() async throws {
-        let server = try await LoopbackServer.start(on: MultiThreadedEventLoopGroup.singleton.next(), speaksHTTP2: false) { _ in .ok }
-        try await TransportBench.with(port: server.port, authorityPEM: server.authorityPEM, pool: one) { try await $0.connectFails() }
+        let server = try await LoopbackServer.start(
+            on: MultiThreadedEventLoopGroup.singleton.next(), speaksHTTP2: false
+        ) { _ in .ok }
+        try await TransportBench.with(port: server.port, authorityPEM: server.authorityPEM, pool: one) {
+            try await $0.connectFails()
+        }
         try await server.stop()
     }
 

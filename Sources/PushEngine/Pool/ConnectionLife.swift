@@ -1,13 +1,13 @@
-/// One APNs connection as its pool sees it: what it may carry, and when it has to be asked, given up or closed. Decides; never touches a
-/// socket, a clock or a lock.
+/// One APNs connection as its pool sees it: what it may carry, and when it has to be asked, given up or closed.
+/// Decides; never touches a socket, a clock or a lock.
 public struct ConnectionLife: Sendable {
     public enum Phase: Equatable, Sendable {
         /// Name lookup and TCP. To `handshaking`, or to `closed`.
         case connecting
         /// TLS, then the peer's first SETTINGS. To `probing`, or to `closed`.
         case handshaking
-        /// One request alone: APNs allows a single stream until a request with a valid provider token was posted. To `open` with the first
-        /// accepted push, to `draining` or `closed`.
+        /// One request alone: APNs allows a single stream until a request with a valid provider token was posted. To
+        /// `open` with the first accepted push, to `draining` or `closed`.
         case probing
         /// As many requests as the peer's live SETTINGS allow. To `draining` or `closed`.
         case open
@@ -17,7 +17,9 @@ public struct ConnectionLife: Sendable {
     }
 
     public enum SettingsAction: Equatable, Sendable { case becameReady, limitChanged, ignore }
-    public enum DrainAction: Equatable, Sendable { case closeNow, waitForStreams(count: Int), alreadyDraining, alreadyClosed }
+    public enum DrainAction: Equatable, Sendable {
+        case closeNow, waitForStreams(count: Int), alreadyDraining, alreadyClosed
+    }
     public enum StreamEndAction: Equatable, Sendable { case none, closeDrained }
     public enum TimeoutAction: Equatable, Sendable { case keepConnection, retireStalled }
     public enum DeadlineAction: Equatable, Sendable { case none, ping, closeIdle, close(ConnectionCloseReason) }
@@ -47,7 +49,8 @@ public struct ConnectionLife: Sendable {
     private var pingSentMillis: Int64?
     private let limits: Limits
 
-    /// What of the pool's configuration a living connection needs: a connection is touched per push, so it is kept small.
+    /// What of the pool's configuration a living connection needs: a connection is touched per push, so it is kept
+    /// small.
     private struct Limits: Sendable {
         var requestTimeoutMillis: Int64
         var drainMillis: Int64
@@ -61,7 +64,8 @@ public struct ConnectionLife: Sendable {
         self.limits = Limits(
             requestTimeoutMillis: configuration.requestTimeoutMillis,
             drainMillis: configuration.requestTimeoutMillis + configuration.drainTimeoutMillis,
-            pingAfterSilenceMillis: configuration.pingAfterSilenceMillis, pingAfterIdleMillis: configuration.pingAfterIdleMillis,
+            pingAfterSilenceMillis: configuration.pingAfterSilenceMillis,
+            pingAfterIdleMillis: configuration.pingAfterIdleMillis,
             pingTimeoutMillis: configuration.pingTimeoutMillis, idleCloseMillis: configuration.idleCloseMillis)
         self.streamsMax = max(1, configuration.streamsPerConnectionMax)
         self.requestsLeft = max(1, configuration.requestsPerConnectionMax)
@@ -76,7 +80,9 @@ public struct ConnectionLife: Sendable {
         switch self.phase {
         case .connecting, .handshaking, .draining, .closed: 0
         case .probing: self.isBlocked || self.inFlight > 0 || self.peerStreamsMax < 1 ? 0 : min(1, self.requestsLeft)
-        case .open: self.isBlocked ? 0 : min(max(0, min(self.peerStreamsMax, self.streamsMax) - self.inFlight), self.requestsLeft)
+        case .open:
+            self.isBlocked
+                ? 0 : min(max(0, min(self.peerStreamsMax, self.streamsMax) - self.inFlight), self.requestsLeft)
         }
     }
 
@@ -109,7 +115,8 @@ public struct ConnectionLife: Sendable {
         }
     }
 
-    /// The peer's SETTINGS came, the first or later ones. `streamsMax`: its limit, live from now on; below 0 counts as 0.
+    /// The peer's SETTINGS came, the first or later ones. `streamsMax`: its limit, live from now on; below 0 counts as
+    /// 0.
     public mutating func settingsReceived(streamsMax: Int, now: EngineTime) -> SettingsAction {
         switch self.phase {
         case .connecting, .handshaking:
@@ -166,8 +173,8 @@ public struct ConnectionLife: Sendable {
         }
     }
 
-    /// A request got no answer in time. If several did so with no answer between, or nothing was answered in the latter half of that time, the
-    /// connection carries requests into nowhere, whatever its PINGs say.
+    /// A request got no answer in time. If several did so with no answer between, or nothing was answered in the latter
+    /// half of that time, the connection carries requests into nowhere, whatever its PINGs say.
     public mutating func requestTimedOut(micros: Int64) -> TimeoutAction {
         self.timeoutsInRow += 1
         switch self.phase {
@@ -218,7 +225,8 @@ public struct ConnectionLife: Sendable {
 
     // MARK: Time
 
-    /// When `deadlineReached` has something to say, steady milliseconds. `mayCloseIdle`: the pool can do without it when idle.
+    /// When `deadlineReached` has something to say, steady milliseconds. `mayCloseIdle`: the pool can do without it
+    /// when idle.
     public func nextDeadlineMillis(mayCloseIdle: Bool) -> Int64? {
         switch self.phase {
         case .connecting, .handshaking: self.connectDeadlineMillis

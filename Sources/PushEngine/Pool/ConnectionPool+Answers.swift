@@ -5,7 +5,8 @@ extension ConnectionPool {
     /// Whether APNs can have processed a request that got no status.
     public enum Failure: Equatable, Sendable { case notProcessed, unknown }
 
-    /// A 200, the steady case. `nil`: the push was answered before (it had timed out), or the tag is not in use. `micros`: steady time.
+    /// A 200, the steady case. `nil`: the push was answered before (it had timed out), or the tag is not in use.
+    /// `micros`: steady time.
     public mutating func accepted(_ tag: UInt32, connection: Int, micros: Int64) -> PushEnd? {
         guard let stream = self.streams.stream(tag, connection: connection) else { return nil }
         self.members[connection].refusedInRow = 0
@@ -80,7 +81,8 @@ extension ConnectionPool {
         if wasRefused { self.actions.append(.alarmCleared(.providerTokenRefused)) }
     }
 
-    /// The key itself was replaced: connections that began under the old one must not see the new one's tokens (Apple: close them all).
+    /// The key itself was replaced: connections that began under the old one must not see the new one's tokens (Apple:
+    /// close them all).
     public mutating func keyReplaced(now: EngineTime) {
         let wasRefused = self.credentialGate.state != .flowing
         self.credentialGate.reset()
@@ -108,11 +110,14 @@ extension ConnectionPool {
         return PushEnd(push: stream.push, micros: max(0, (answeredMicros ?? stream.beganMicros) - stream.beganMicros))
     }
 
-    /// A request was refused unprocessed. A connection that refuses without end would send the same pushes round in a circle.
+    /// A request was refused unprocessed. A connection that refuses without end would send the same pushes round in a
+    /// circle.
     private mutating func refused(_ connection: Int, now: EngineTime) {
         self.members[connection].refusedInRow += 1
         // Lowering the limit with streams in flight refuses as many as there were: that alone is no reason to give up.
-        let allowed = self.members[connection].life.isProven ? 2 * self.configuration.streamsPerConnectionMax + Self.refusedInRowMax : Self.refusedInRowMax
+        let allowed =
+            self.members[connection].life.isProven
+            ? 2 * self.configuration.streamsPerConnectionMax + Self.refusedInRowMax : Self.refusedInRowMax
         guard self.members[connection].refusedInRow >= allowed else { return }
         self.countFailure(connection, now: now)
         self.retire(connection, now: now)

@@ -6,8 +6,10 @@ extension ConnectionPool {
         self.connectWhatIsDue(now: now)
     }
 
-    /// Pushes are ready and there is no credit for them. Opens a connection when none is there, or, after `growthPauseMillis` of it, one more.
+    /// Pushes are ready and there is no credit for them. Opens a connection when none is there, or, after
+    /// `growthPauseMillis` of it, one more.
     public mutating func wanted(now: EngineTime) {
+        guard self.credit == 0 else { return }
         if !self.hasDemand, now.steadyMillis > self.lastWantedMillis + Self.demandMemoryMillis {
             self.waitingSinceMillis = now.steadyMillis
         }
@@ -40,7 +42,8 @@ extension ConnectionPool {
         self.refreshCredit(connection)
     }
 
-    /// GOAWAY came: nothing new here, what lies at or below its last stream finishes. `isError`: its code was not NO_ERROR.
+    /// GOAWAY came: nothing new here, what lies at or below its last stream finishes. `isError`: its code was not
+    /// NO_ERROR.
     public mutating func goAwayReceived(_ connection: Int, isError: Bool, now: EngineTime) {
         if isError { self.countFailure(connection, now: now) }
         let life = self.members[connection].life
@@ -54,8 +57,8 @@ extension ConnectionPool {
         self.retire(connection, now: now)
     }
 
-    /// The connection could not be made, was lost, or is closed as told. Its slot is free again. What was still in flight comes back: nobody
-    /// knows what became of it.
+    /// The connection could not be made, was lost, or is closed as told. Its slot is free again. What was still in
+    /// flight comes back: nobody knows what became of it.
     public mutating func connectionEnded(_ connection: Int, now: EngineTime, micros: Int64) -> [PushEnd] {
         let member = self.members[connection]
         guard member.isInUse else { return [] }
@@ -80,7 +83,8 @@ extension ConnectionPool {
 
     // MARK: Time
 
-    /// Does what is due: requests timed out (see `timedOut`), PINGs, deadlines of connections, ends of pauses, connection attempts.
+    /// Does what is due: requests timed out (see `timedOut`), PINGs, deadlines of connections, ends of pauses,
+    /// connection attempts.
     public mutating func advance(now: EngineTime, micros: Int64) {
         for connection in self.members.indices where self.members[connection].isInUse {
             self.timeOutRequests(connection, now: now, micros: micros)
@@ -162,7 +166,8 @@ extension ConnectionPool {
         guard self.hasDemand else { return nil }
         if usable == 0 { return self.connectNotBeforeMillis }
         let isAnyStarting = self.members.contains { $0.life.isStarting }
-        // A probe under way says soon how much there is; a route that lets single probes through needs no more connections.
+        // A probe under way says soon how much there is; a route that lets single probes through needs no more
+        // connections.
         guard !isAnyStarting, self.isFlowing else { return nil }
         return max(self.connectNotBeforeMillis, self.waitingSinceMillis + self.configuration.growthPauseMillis)
     }

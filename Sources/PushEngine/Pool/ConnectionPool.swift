@@ -1,7 +1,8 @@
-/// The connections of one route (environment × credential) of one shard: how many there are, which carries the next push, what an answer
-/// means for them. Decides; its runner owns the sockets and carries out `actions`.
+/// The connections of one route (environment × credential) of one shard: how many there are, which carries the next
+/// push, what an answer means for them. Decides; its runner owns the sockets and carries out `actions`.
 ///
-/// Each push that began ends exactly once: by `accepted`, `answered`, `failed`, among `timedOut` or among what `connectionEnded` gives.
+/// Each push that began ends exactly once: by `accepted`, `answered`, `failed`, among `timedOut` or among what
+/// `connectionEnded` gives.
 public struct ConnectionPool: Sendable {
     /// One slot.
     struct Member: Sendable {
@@ -32,7 +33,8 @@ public struct ConnectionPool: Sendable {
         }
     }
 
-    /// Requests given to one connection before the next is chosen: so many fit one TLS record, and a burst still spreads.
+    /// Requests given to one connection before the next is chosen: so many fit one TLS record, and a burst still
+    /// spreads.
     static let runLength = 32
     /// Without a call of `wanted` for this long, the demand of before is forgotten.
     static let demandMemoryMillis: Int64 = 1_000
@@ -108,7 +110,9 @@ public struct ConnectionPool: Sendable {
         self.members[connection].isInUse ? self.members[connection].life.phase : nil
     }
 
-    public func count(_ phase: ConnectionLife.Phase) -> Int { self.members.count { $0.isInUse && $0.life.phase == phase } }
+    public func count(_ phase: ConnectionLife.Phase) -> Int {
+        self.members.count { $0.isInUse && $0.life.phase == phase }
+    }
 
     public var isBreakerOpen: Bool { self.busyGate.state != .flowing }
     public var isPausedByCredentials: Bool { self.credentialGate.state != .flowing }
@@ -191,7 +195,8 @@ public struct ConnectionPool: Sendable {
         }
     }
 
-    /// Counts a connection as a failed attempt, once: the next one waits. Told before the connection is retired or closed.
+    /// Counts a connection as a failed attempt, once: the next one waits. Told before the connection is retired or
+    /// closed.
     mutating func countFailure(_ connection: Int, now: EngineTime) {
         let member = self.members[connection]
         guard !member.hasFailed else { return }

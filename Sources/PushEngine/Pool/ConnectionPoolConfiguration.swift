@@ -1,4 +1,5 @@
-/// Limits and delays of the connections of one route (environment × credential) of one shard. Times in milliseconds of the steady clock.
+/// Limits and delays of the connections of one route (environment × credential) of one shard. Times in milliseconds of
+/// the steady clock.
 public struct ConnectionPoolConfiguration: Equatable, Sendable {
     /// Connections that take requests at the same time. 1...64. Draining ones come on top, at most as many again.
     public var connectionsMax = 4
@@ -26,7 +27,8 @@ public struct ConnectionPoolConfiguration: Equatable, Sendable {
     /// A connection without a request for this long is closed (Apple: keep them for hours to days).
     public var idleCloseMillis: Int64 = 6 * 3_600_000
 
-    /// First and longest delay between attempts to connect, and between probes of a paused or broken route. Doubled each time, jittered.
+    /// First and longest delay between attempts to connect, and between probes of a paused or broken route. Doubled
+    /// each time, jittered.
     public var backoffMinMillis: Int64 = 500
     public var backoffMaxMillis: Int64 = 60_000
     /// A connection that ends sooner than this counts as a failed attempt.

@@ -1,5 +1,5 @@
-/// Delays that double from failure to failure, up to a bound, each drawn from the upper half of its range: many workers that failed at the
-/// same moment do not come back at the same moment.
+/// Delays that double from failure to failure, up to a bound, each drawn from the upper half of its range: many workers
+/// that failed at the same moment do not come back at the same moment.
 public struct JitteredBackoff: Equatable, Sendable {
     public let millisMin: Int64
     public let millisMax: Int64
@@ -12,7 +12,8 @@ public struct JitteredBackoff: Equatable, Sendable {
         self.millisMax = max(self.millisMin, millisMax)
     }
 
-    /// Counts one failure and gives the time to wait: between half of and all of min(millisMin × 2^failures so far, millisMax).
+    /// Counts one failure and gives the time to wait: between half of and all of min(millisMin × 2^failures so far,
+    /// millisMax).
     public mutating func failed(using random: inout some RandomNumberGenerator) -> Int64 {
         // 2^40 ms are 34 years: past any bound, and far from overflow for a `millisMin` of hours.
         let doublings = min(self.failures, 40)

@@ -1,4 +1,5 @@
-/// What the runner of a `ConnectionPool` has to carry out, in order. `connection` is a slot number below `ConnectionPool.slotCount`.
+/// What the runner of a `ConnectionPool` has to carry out, in order. `connection` is a slot number below
+/// `ConnectionPool.slotCount`.
 public enum PoolAction: Equatable, Sendable {
     /// Look the name up afresh and connect. Report `transportConnected`, `settingsReceived`, or `connectionEnded`.
     case connect(connection: Int)
@@ -6,7 +7,8 @@ public enum PoolAction: Equatable, Sendable {
     case ping(connection: Int)
     /// Reset a stream whose push was answered as timed out.
     case reset(connection: Int, streamID: Int32)
-    /// Say GOAWAY if that is still possible, close, give each request left its final answer, then report `connectionEnded`.
+    /// Say GOAWAY if that is still possible, close, give each request left its final answer, then report
+    /// `connectionEnded`.
     case close(connection: Int, reason: ConnectionCloseReason)
     /// APNs called the token of this generation expired: a new one is needed.
     case renewToken(generation: UInt32)

@@ -1,10 +1,12 @@
 /// When the provider token of one key is signed anew, and which issue time it gets. One per key and process.
 ///
-/// Apple's rules: a token is good for 60 minutes from its issue time and may change at most once in 20 minutes. The choices on top: tokens are
-/// renewed at 45 minutes; issue times lie on a grid of 45 minutes that all workers share, so that a fleet behind one address presents
-/// one issue time at a time. A process that starts late in a period takes a finer point and joins the grid 20 minutes later.
+/// Apple's rules: a token is good for 60 minutes from its issue time and may change at most once in 20 minutes. The
+/// choices on top: tokens are renewed at 45 minutes; issue times lie on a grid of 45 minutes that all workers share, so
+/// that a fleet behind one address presents one issue time at a time. A process that starts late in a period takes a
+/// finer point and joins the grid 20 minutes later.
 ///
-/// Age is counted on the steady clock, so a wall clock that steps neither ages nor rejuvenates a token; APNs' answer decides then.
+/// Age is counted on the steady clock, so a wall clock that steps neither ages nor rejuvenates a token; APNs' answer
+/// decides then.
 public struct ProviderTokenSchedule: Equatable, Sendable {
     public enum Decision: Equatable, Sendable {
         /// The current token stays.
@@ -77,8 +79,9 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
         self.isReverted = false
     }
 
-    /// APNs called the current token expired. Asks for a new one, at once if Apple's 20 minutes allow it or the wall clock was set since
-    /// signing (the token's issue time is wrong then, and waiting would not mend it); otherwise as soon as they allow it.
+    /// APNs called the current token expired. Asks for a new one, at once if Apple's 20 minutes allow it or the wall
+    /// clock was set since signing (the token's issue time is wrong then, and waiting would not mend it); otherwise as
+    /// soon as they allow it.
     public mutating func expiredReported(now: EngineTime) -> Decision {
         guard self.current != nil else { return self.due(now: now) }
         if self.isReverted {
@@ -96,8 +99,8 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
         return self.due(now: now)
     }
 
-    /// APNs said that the token was changed too often. The one before is used again while it is young enough; the newer one returns after
-    /// 20 minutes, or when the older one's age demands it. Nothing is signed for 20 minutes.
+    /// APNs said that the token was changed too often. The one before is used again while it is young enough; the newer
+    /// one returns after 20 minutes, or when the older one's age demands it. Nothing is signed for 20 minutes.
     public mutating func tooManyUpdatesReported(now: EngineTime) -> Decision {
         self.notBeforeMillis = max(self.notBeforeMillis, now.steadyMillis + Self.renewalDistanceSeconds * 1_000)
         self.wantsNewToken = false
@@ -118,7 +121,8 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
             now.steadyMillis + Self.renewalDistanceSeconds * 1_000, older.bornMillis + Self.ageSecondsMax * 1_000)
     }
 
-    /// The private key is another one: sign at once. Its token goes to new connections only, so the 20 minutes begin anew.
+    /// The private key is another one: sign at once. Its token goes to new connections only, so the 20 minutes begin
+    /// anew.
     public mutating func keyReplaced() {
         self.current = nil
         self.previous = nil

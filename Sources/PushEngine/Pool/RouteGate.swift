@@ -1,5 +1,5 @@
-/// Stops a route after answers that say "not now", and lets single probes through until one succeeds. A circuit breaker: one for server
-/// errors, one for refused credentials, one for the provider token.
+/// Stops a route after answers that say "not now", and lets single probes through until one succeeds. A circuit
+/// breaker: one for server errors, one for refused credentials, one for the provider token.
 public struct RouteGate: Equatable, Sendable {
     public enum State: Equatable, Sendable {
         /// Nothing is held back. To `resting` after `streakMax` failures in a row.
@@ -59,7 +59,8 @@ public struct RouteGate: Equatable, Sendable {
         }
     }
 
-    /// The cause was removed from outside (a new key, a new token): nothing is held back any more. Answers whether something was.
+    /// The cause was removed from outside (a new key, a new token): nothing is held back any more. Answers whether
+    /// something was.
     public mutating func reset() {
         self.streak = 0
         self.backoff.succeeded()

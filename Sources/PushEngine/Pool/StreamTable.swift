@@ -1,5 +1,6 @@
-/// The requests in flight on the connections of one pool: a slab addressed by tag, threaded in order of departure per connection, so that
-/// the one to time out first is always the first. Allocates only while it grows, up to `streamsMax`.
+/// The requests in flight on the connections of one pool: a slab addressed by tag, threaded in order of departure per
+/// connection, so that the one to time out first is always the first. Allocates only while it grows, up to
+/// `streamsMax`.
 struct StreamTable: Sendable {
     struct Stream: Sendable {
         enum State: UInt8, Sendable {
@@ -105,7 +106,8 @@ struct StreamTable: Sendable {
         self.inUse -= 1
     }
 
-    /// Tags still in use on a connection, abandoned ones included. Walks the whole table: only for a connection that ended.
+    /// Tags still in use on a connection, abandoned ones included. Walks the whole table: only for a connection that
+    /// ended.
     func tags(connection: Int) -> [UInt32] {
         self.streams.indices.filter { self.streams[$0].state != .free && self.streams[$0].connection == connection }.map
         { UInt32($0) }

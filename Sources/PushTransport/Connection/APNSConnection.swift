@@ -2,8 +2,8 @@ import HTTP2Session
 import NIOCore
 import TLSSession
 
-/// One connection to APNs on its loop: a channel, TLS and an HTTP/2 session in one handler. Moves bytes and hands events to its route; decides
-/// nothing. It is added to a channel that is already connected.
+/// One connection to APNs on its loop: a channel, TLS and an HTTP/2 session in one handler. Moves bytes and hands
+/// events to its route; decides nothing. It is added to a channel that is already connected.
 final class APNSConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -149,7 +149,8 @@ final class APNSConnection: ChannelInboundHandler {
         self.end(reason)
     }
 
-    /// The connection is gone or given up: each request left gets its final answer, the slot becomes free, the channel is closed.
+    /// The connection is gone or given up: each request left gets its final answer, the slot becomes free, the channel
+    /// is closed.
     func end(_ cause: String) {
         guard !self.isEnded else { return }
         self.isEnded = true

@@ -2,8 +2,9 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// One name lookup for one connection: asks the system anew (Apple wants an uncached lookup per connection) and shuffles the addresses, so
-/// that connections spread over APNs' hosts instead of all taking the one that `getaddrinfo` sorts first.
+/// One name lookup for one connection: asks the system anew (Apple wants an uncached lookup per connection) and
+/// shuffles the addresses, so that connections spread over APNs' hosts instead of all taking the one that `getaddrinfo`
+/// sorts first.
 ///
 /// Made for one `connect`; runs on NIO's thread pool, as `getaddrinfo` blocks.
 final class SpreadingResolver: Resolver, Sendable {
@@ -47,9 +48,15 @@ final class SpreadingResolver: Resolver, Sendable {
         while let info = entry?.pointee {
             // The family says which of the two structures lies behind the pointer.
             if info.ai_family == AF_INET, let address = info.ai_addr {
-                v4.append(address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { SocketAddress($0.pointee, host: host) })
+                v4.append(
+                    address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+                        SocketAddress($0.pointee, host: host)
+                    })
             } else if info.ai_family == AF_INET6, let address = info.ai_addr {
-                v6.append(address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { SocketAddress($0.pointee, host: host) })
+                v6.append(
+                    address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
+                        SocketAddress($0.pointee, host: host)
+                    })
             }
             entry = info.ai_next
         }

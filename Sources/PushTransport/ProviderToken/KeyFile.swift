@@ -30,7 +30,9 @@ struct KeyFile {
         guard descriptor >= 0 else { throw KeyFileError(detail: "cannot be opened: \(Self.errorText())") }
         defer { Glibc.close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw KeyFileError(detail: "cannot be examined: \(Self.errorText())") }
+        guard fstat(descriptor, &status) == 0 else {
+            throw KeyFileError(detail: "cannot be examined: \(Self.errorText())")
+        }
         guard status.st_size <= Self.byteCountMax else {
             throw KeyFileError(detail: "has \(status.st_size) bytes; a key has at most \(Self.byteCountMax)")
         }

@@ -6,7 +6,8 @@ import PushEngine
 import Synchronization
 import TLSSession
 
-/// The provider tokens of all keys, one current token each, signed off the hot path and shared by every shard of the process.
+/// The provider tokens of all keys, one current token each, signed off the hot path and shared by every shard of the
+/// process.
 ///
 /// May be used from any thread. Shards take a new token when the store tells them, between two pushes.
 public final class ProviderTokenStore: Sendable {
@@ -42,7 +43,8 @@ public final class ProviderTokenStore: Sendable {
     private let state: Mutex<State>
     private let logger: Logger
 
-    /// Reads each key's file and signs its first token. Throws when a file cannot be read, is not a P-256 key, or an id is not 10 characters.
+    /// Reads each key's file and signs its first token. Throws when a file cannot be read, is not a P-256 key, or an id
+    /// is not 10 characters.
     public convenience init(keys: [ProviderKey], logger: Logger) throws(TransportError) {
         try self.init(keys: keys, now: SteadyClock.read().now, logger: logger)
     }
@@ -60,19 +62,24 @@ public final class ProviderTokenStore: Sendable {
         where value.utf8.count != ProviderTokenClaims.identifierByteCount {
             throw TransportError(
                 setting: "provider key \(configuration.keyID): \(name)",
-                detail: "\"\(value)\" has \(value.utf8.count) characters; Apple's have \(ProviderTokenClaims.identifierByteCount)")
+                detail:
+                    "\"\(value)\" has \(value.utf8.count) characters; Apple's have \(ProviderTokenClaims.identifierByteCount)"
+            )
         }
         let setting = "provider key \(configuration.keyID): file \(configuration.path)"
         do {
             let file = try KeyFile.read(path: configuration.path)
             let privateKey = try ES256PrivateKey(pem: file.bytes)
             var schedule = ProviderTokenSchedule()
-            guard case .sign(let issuedAtSeconds) = schedule.due(now: now) else { preconditionFailure("a schedule begins with signing") }
+            guard case .sign(let issuedAtSeconds) = schedule.due(now: now) else {
+                preconditionFailure("a schedule begins with signing")
+            }
             let token = try Self.sign(
                 configuration, privateKey, issuedAtSeconds: issuedAtSeconds, generation: 1, keyGeneration: 1)
             schedule.signed(issuedAtSeconds: issuedAtSeconds, now: now)
             return Key(
-                configuration: configuration, mark: file.mark, privateKey: privateKey, schedule: schedule, generation: 1, keyGeneration: 1,
+                configuration: configuration, mark: file.mark, privateKey: privateKey, schedule: schedule,
+                generation: 1, keyGeneration: 1,
                 current: token)
         } catch let error as KeyFileError {
             throw TransportError(setting: setting, detail: error.detail)
@@ -86,7 +93,8 @@ public final class ProviderTokenStore: Sendable {
 
     // MARK: Renewing
 
-    /// Begins to renew tokens and to watch the key files, once a second on `eventLoop`; files are read and tokens signed on the thread pool.
+    /// Begins to renew tokens and to watch the key files, once a second on `eventLoop`; files are read and tokens
+    /// signed on the thread pool.
     public func start(on eventLoop: any EventLoop) {
         let task = eventLoop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { [weak self] task in
             guard let self else { return task.cancel() }
@@ -166,7 +174,8 @@ public final class ProviderTokenStore: Sendable {
     func reportTooManyUpdates(key: Int, generation: UInt32) {
         NIOThreadPool.singleton.submit { _ in
             let now = SteadyClock.read().now
-            self.carryOut(key, now: now, generation: generation) { schedule in schedule.tooManyUpdatesReported(now: now) }
+            self.carryOut(key, now: now, generation: generation) { schedule in schedule.tooManyUpdatesReported(now: now)
+            }
         }
     }
 
@@ -224,7 +233,8 @@ public final class ProviderTokenStore: Sendable {
     }
 
     private static func sign(
-        _ configuration: ProviderKey, _ privateKey: ES256PrivateKey, issuedAtSeconds: Int64, generation: UInt32, keyGeneration: UInt32
+        _ configuration: ProviderKey, _ privateKey: ES256PrivateKey, issuedAtSeconds: Int64, generation: UInt32,
+        keyGeneration: UInt32
     ) throws(TLSError) -> ProviderToken {
         let input = ProviderTokenClaims.signingInput(
             keyID: configuration.keyID, teamID: configuration.teamID, issuedAtSeconds: issuedAtSeconds)

@@ -1,8 +1,8 @@
 public import PushEngine
 public import TLSSession
 
-/// Where one route leads and as whom it speaks: an APNs environment with one provider key. Its place in the transport's list is the
-/// `route` number the engine's apps refer to.
+/// Where one route leads and as whom it speaks: an APNs environment with one provider key. Its place in the transport's
+/// list is the `route` number the engine's apps refer to.
 public struct RouteConfiguration: Sendable {
     /// What logs and metrics call it, such as `production/ABC123DEFG`.
     public var name: String

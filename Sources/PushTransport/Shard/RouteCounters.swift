@@ -1,4 +1,5 @@
-/// What happened on one route of one shard since the start, and how it stands. Plain integers, read on the shard's loop.
+/// What happened on one route of one shard since the start, and how it stands. Plain integers, read on the shard's
+/// loop.
 public struct RouteCounters: Sendable, Equatable {
     /// Gauges.
     public var connectionsOpen = 0
@@ -22,7 +23,8 @@ public struct RouteCounters: Sendable, Equatable {
     public var bytesOutTotal = 0
     public var bytesInTotal = 0
     public var responses = ResponseCounts()
-    /// GOAWAYs by reason: APNs' own reason, or else the error code's name. At most `goAwayReasonsMax` reasons; further ones count as `other`.
+    /// GOAWAYs by reason: APNs' own reason, or else the error code's name. At most `goAwayReasonsMax` reasons; further
+    /// ones count as `other`.
     public var goAways: [String: Int] = [:]
 
     public static let goAwayReasonsMax = 32

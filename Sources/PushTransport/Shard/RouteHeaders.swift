@@ -2,7 +2,8 @@ import APNSProtocol
 import HTTP2Session
 import PushModel
 
-/// The header templates of one route: one per app and priority, made when first needed and anew with each provider token.
+/// The header templates of one route: one per app and priority, made when first needed and anew with each provider
+/// token.
 struct RouteHeaders {
     private let authority: String
     private let topics: [[UInt8]]
@@ -23,7 +24,8 @@ struct RouteHeaders {
 
     /// The template whose variable fields are `:path`, `apns-expiration` and `apns-id`, in this order.
     mutating func template(app: UInt16, priority: PushPriority) -> HTTP2HeaderTemplate {
-        precondition(Int(app) < self.topics.count, "app \(app) of a push is not among the transport's \(self.topics.count)")
+        precondition(
+            Int(app) < self.topics.count, "app \(app) of a push is not among the transport's \(self.topics.count)")
         let index = 2 * Int(app) + (priority == .high ? 1 : 0)
         if let template = self.templates[index] { return template }
         let template = self.make(topic: self.topics[Int(app)], priority: priority)
@@ -31,7 +33,8 @@ struct RouteHeaders {
         return template
     }
 
-    /// Values that seldom change may be indexed, those that change per push never are (Apple: "Sending notification requests to APNs").
+    /// Values that seldom change may be indexed, those that change per push never are (Apple: "Sending notification
+    /// requests to APNs").
     private func make(topic: [UInt8], priority: PushPriority) -> HTTP2HeaderTemplate {
         HTTP2HeaderTemplate([
             .fixed(":method", "\(DeviceRequest.method)"),

@@ -3,18 +3,21 @@ public import NIOCore
 public import PushEngine
 import TLSSession
 
-/// The way out of one shard: its connections to APNs, all routes. Confined to `eventLoop`: made, called and closed there. Close it (or drain
-/// it) before letting it go: its connections hold it.
+/// The way out of one shard: its connections to APNs, all routes. Confined to `eventLoop`: made, called and closed
+/// there. Close it (or drain it) before letting it go: its connections hold it.
 ///
-/// A turn of the shard is: `submit` as long as `credit` lasts and something is ready, then `flushAll` once. Answers come back in batches.
+/// A turn of the shard is: `submit` as long as `credit` lasts and something is ready, then `flushAll` once. Answers
+/// come back in batches.
 public final class ShardTransport {
     public let eventLoop: any EventLoop
 
-    /// Called on the loop with the answers of one read (or of one timeout, or one lost connection), each push exactly once. Pushes may be
-    /// submitted from within; what was submitted is flushed afterwards. The array is lent: keep nothing of it.
+    /// Called on the loop with the answers of one read (or of one timeout, or one lost connection), each push exactly
+    /// once. Pushes may be submitted from within; what was submitted is flushed afterwards. The array is lent: keep
+    /// nothing of it.
     public var onAnswers: ([PushAnswer]) -> Void = { _ in }
-    /// Called on the loop when a route that was last seen without credit (by `credit`, `submit` or `wantsCredit`) has some again and no answer
-    /// says so: a connection became ready, a pause ended. At most once per turn; what was submitted from within is flushed afterwards.
+    /// Called on the loop when a route that was last seen without credit (by `credit`, `submit` or `wantsCredit`) has
+    /// some again and no answer says so: a connection became ready, a pause ended. At most once per turn; what was
+    /// submitted from within is flushed afterwards.
     public var onCredit: () -> Void = {}
 
     let providerTokens: ProviderTokenStore
@@ -40,7 +43,8 @@ public final class ShardTransport {
     private var whenDrained: (() -> Void)?
     private var subscription: ProviderTokenStore.Subscription?
 
-    /// Nothing is opened yet. Throws when trust roots cannot be read or a route names a provider key that does not exist.
+    /// Nothing is opened yet. Throws when trust roots cannot be read or a route names a provider key that does not
+    /// exist.
     ///
     /// - Parameters:
     ///   - bundleIDs: of the apps in the order of `EngineConfiguration.apps`; `PushRequest.app` is an index into it.
@@ -66,8 +70,10 @@ public final class ShardTransport {
             }
             self.routes.append(
                 RouteRunner(
-                    configuration: route, shard: self, bundleIDs: bundleIDs, token: providerTokens.current(key: route.providerKey),
-                    tlsContext: tlsContext, randomSeed: randomSeed &+ UInt64(index) &* 0x9E37_79B9_7F4A_7C15, logger: logger))
+                    configuration: route, shard: self, bundleIDs: bundleIDs,
+                    token: providerTokens.current(key: route.providerKey),
+                    tlsContext: tlsContext, randomSeed: randomSeed &+ UInt64(index) &* 0x9E37_79B9_7F4A_7C15,
+                    logger: logger))
         }
     }
 
@@ -85,7 +91,8 @@ public final class ShardTransport {
 
     // MARK: Pushes
 
-    /// Requests that may be submitted on `route` now. 0 also means: no connection yet. Call `wantsCredit` when something is ready then.
+    /// Requests that may be submitted on `route` now. 0 also means: no connection yet. Call `wantsCredit` when
+    /// something is ready then.
     public func credit(route: UInt16) -> Int {
         let runner = self.routes[Int(route)]
         let credit = runner.pool.credit
@@ -93,18 +100,21 @@ public final class ShardTransport {
         return credit
     }
 
-    /// Says that pushes wait for credit on `route`: a connection is opened if that may help. Cheap; call it once per turn and waiting route.
+    /// Says that pushes wait for credit on `route`: a connection is opened if that may help. Cheap; call it once per
+    /// turn and waiting route.
     public func wantsCredit(route: UInt16) {
         guard !self.isClosed else { return }
         if !self.isClockFresh { self.readClock() }
         let runner = self.routes[Int(route)]
+        // With credit left it is not credit that the pushes wait for.
+        guard runner.pool.credit == 0 else { return }
         runner.sawNoCredit = true
         runner.pool.wanted(now: self.now)
         if !runner.pool.actions.isEmpty, !self.isInTurn { self.scheduleTurn() }
     }
 
-    /// Lends a request to `fill`, which fills it whole and returns `true`, and queues it on a connection of `route`; nothing is written before
-    /// `flushAll`. Returns `false` when there is no credit or `fill` returned `false`.
+    /// Lends a request to `fill`, which fills it whole and returns `true`, and queues it on a connection of `route`;
+    /// nothing is written before `flushAll`. Returns `false` when there is no credit or `fill` returned `false`.
     public func submit(route: UInt16, fill: (inout PushRequest) -> Bool) -> Bool {
         if !self.isClockFresh { self.readClock() }
         let runner = self.routes[Int(route)]
@@ -143,8 +153,9 @@ public final class ShardTransport {
 
     // MARK: Ending
 
-    /// Credit becomes 0 for good; requests in flight may finish. `whenDone` is called on the loop, once: when the last is answered, or
-    /// after `deadlineMillis` (from now), when what is left is answered as unknown. Every connection is closed by then.
+    /// Credit becomes 0 for good; requests in flight may finish. `whenDone` is called on the loop, once: when the last
+    /// is answered, or after `deadlineMillis` (from now), when what is left is answered as unknown. Every connection is
+    /// closed by then.
     public func drain(deadlineMillis: Int64, whenDone: @escaping () -> Void) {
         self.readClock()
         self.whenDrained = whenDone
@@ -153,8 +164,8 @@ public final class ShardTransport {
         self.scheduleTurn()
     }
 
-    /// Closes every connection at once. What is in flight is answered as unknown, what never left as not processed. Called from within a
-    /// callback, it takes effect when that returns.
+    /// Closes every connection at once. What is in flight is answered as unknown, what never left as not processed.
+    /// Called from within a callback, it takes effect when that returns.
     public func close() {
         self.isClosing = true
         guard !self.isInTurn else { return }

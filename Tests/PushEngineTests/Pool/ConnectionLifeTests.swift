@@ -4,7 +4,9 @@ import Testing
 
 /// Each event in each state, by table.
 @Suite struct ConnectionLifeTests {
-    private static let phases: [ConnectionLife.Phase] = [.connecting, .handshaking, .probing, .open, .draining, .closed]
+    private static let phases: [ConnectionLife.Phase] = [
+        .connecting, .handshaking, .probing, .open, .draining, .closed,
+    ]
 
     private static func configuration() -> ConnectionPoolConfiguration {
         var configuration = ConnectionPoolConfiguration()
@@ -45,11 +47,15 @@ import Testing
         for phase in Self.phases { #expect(Self.life(phase).phase == phase) }
     }
 
-    @Test(arguments: zip(phases, [0, 0, 1, 8, 0, 0])) func creditFollowsThePhase(phase: ConnectionLife.Phase, credit: Int) {
+    @Test(arguments: zip(phases, [0, 0, 1, 8, 0, 0])) func creditFollowsThePhase(
+        phase: ConnectionLife.Phase, credit: Int
+    ) {
         #expect(Self.life(phase).credit == credit)
     }
 
-    @Test(arguments: zip(phases, [.handshaking, .handshaking, .probing, .open, .draining, .closed] as [ConnectionLife.Phase]))
+    @Test(
+        arguments: zip(
+            phases, [.handshaking, .handshaking, .probing, .open, .draining, .closed] as [ConnectionLife.Phase]))
     func transportConnected(phase: ConnectionLife.Phase, after: ConnectionLife.Phase) {
         var life = Self.life(phase)
         life.transportConnected(now: at(1))
@@ -58,7 +64,9 @@ import Testing
 
     @Test(
         arguments: zip(
-            phases, [.becameReady, .becameReady, .limitChanged, .limitChanged, .ignore, .ignore] as [ConnectionLife.SettingsAction]))
+            phases,
+            [.becameReady, .becameReady, .limitChanged, .limitChanged, .ignore, .ignore]
+                as [ConnectionLife.SettingsAction]))
     func settingsReceived(phase: ConnectionLife.Phase, action: ConnectionLife.SettingsAction) {
         var life = Self.life(phase)
         let answer = life.settingsReceived(streamsMax: 5, now: at(1))
@@ -69,7 +77,8 @@ import Testing
     @Test(
         arguments: zip(
             phases,
-            [.closeNow, .closeNow, .closeNow, .closeNow, .alreadyDraining, .alreadyClosed] as [ConnectionLife.DrainAction]))
+            [.closeNow, .closeNow, .closeNow, .closeNow, .alreadyDraining, .alreadyClosed]
+                as [ConnectionLife.DrainAction]))
     func drainWithoutRequests(phase: ConnectionLife.Phase, action: ConnectionLife.DrainAction) {
         var life = Self.life(phase)
         let answer = life.drain(now: at(1))
@@ -77,7 +86,9 @@ import Testing
         #expect(life.credit == 0)
     }
 
-    @Test(arguments: [ConnectionLife.Phase.probing, .open]) func drainWaitsForWhatIsInFlight(phase: ConnectionLife.Phase) {
+    @Test(arguments: [ConnectionLife.Phase.probing, .open]) func drainWaitsForWhatIsInFlight(
+        phase: ConnectionLife.Phase
+    ) {
         var life = Self.life(phase)
         life.streamBegan(now: at(1))
         let action = life.drain(now: at(1))
@@ -146,7 +157,9 @@ import Testing
         #expect(life.phase == .closed)
     }
 
-    @Test(arguments: [ConnectionLife.Phase.probing, .open, .draining]) func anUnansweredPingCloses(phase: ConnectionLife.Phase) {
+    @Test(arguments: [ConnectionLife.Phase.probing, .open, .draining]) func anUnansweredPingCloses(
+        phase: ConnectionLife.Phase
+    ) {
         var life = Self.life(phase)
         if phase != .draining { life.streamBegan(now: at(0)) }
         #expect(life.nextDeadlineMillis(mayCloseIdle: true) == 300)
@@ -198,7 +211,8 @@ import Testing
         let isInUse = life.phase == .probing || life.phase == .open
         expectEqual(life.requestTimedOut(micros: 10_500_000), .keepConnection)
         expectEqual(life.requestTimedOut(micros: 10_500_000), .keepConnection)
-        expectEqual(life.requestTimedOut(micros: 10_500_000), isInUse ? .retireStalled : .keepConnection, "three in a row")
+        expectEqual(
+            life.requestTimedOut(micros: 10_500_000), isInUse ? .retireStalled : .keepConnection, "three in a row")
     }
 
     @Test(arguments: phases) func aTimeoutAfterLongSilenceLeavesTheConnection(phase: ConnectionLife.Phase) {

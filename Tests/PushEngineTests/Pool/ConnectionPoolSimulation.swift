@@ -3,8 +3,8 @@ import Testing
 
 @testable import PushEngine
 
-/// The real pool against a simulated APNs under virtual time: connects that fail, GOAWAY, resets, lost connections, missing answers, refusals
-/// of every kind, changing limits. Drawn from a seed; faults end half way.
+/// The real pool against a simulated APNs under virtual time: connects that fail, GOAWAY, resets, lost connections,
+/// missing answers, refusals of every kind, changing limits. Drawn from a seed; faults end half way.
 @Suite struct ConnectionPoolSimulation {
     @Test(arguments: 1...400 as ClosedRange<UInt64>)
     func everyPushEndsOnceAndServiceResumes(seed: UInt64) {
@@ -65,7 +65,10 @@ struct PoolWorld {
         self.waiting = (0..<UInt64(self.pushCount)).reversed()
         self.faultsEndMillis = 20_000
         var weights: [Int] = []
-        for _ in 0..<9 { weights.append(Int.random(in: 0..<3, using: &self.random) == 0 ? Int.random(in: 1...30, using: &self.random) : 0) }
+        for _ in 0..<9 {
+            weights.append(
+                Int.random(in: 0..<3, using: &self.random) == 0 ? Int.random(in: 1...30, using: &self.random) : 0)
+        }
         self.weights = weights
         self.pool.tokenReplaced(generation: 1)
     }
@@ -82,7 +85,8 @@ struct PoolWorld {
         while self.accepted.count + self.unknown.count < self.pushCount {
             steps += 1
             guard steps < 400_000, self.now < 400_000 else {
-                self.complaints.append("does not settle: \(self.accepted.count) accepted, \(self.waiting.count) waiting at \(self.now)")
+                self.complaints.append(
+                    "does not settle: \(self.accepted.count) accepted, \(self.waiting.count) waiting at \(self.now)")
                 return
             }
             self.submit()
@@ -113,7 +117,9 @@ struct PoolWorld {
                 self.complaints.append("lease on a connection that is not there")
                 return
             }
-            if !peer.proven, !peer.requests.isEmpty { self.complaints.append("a second request before the first was accepted") }
+            if !peer.proven, !peer.requests.isEmpty {
+                self.complaints.append("a second request before the first was accepted")
+            }
             if peer.requests.count >= peer.limitKnown { self.complaints.append("stream limit broken") }
             if peer.goneAway { self.complaints.append("request after GOAWAY") }
             let due = self.now + Int64.random(in: 1...80, using: &self.random)
@@ -121,7 +127,8 @@ struct PoolWorld {
             self.peers[lease.connection] = peer
             self.inFlight.insert(push)
             self.pool.began(
-                lease, push: PushID(rawValue: push), streamID: self.nextStreamID, tokenGeneration: self.token, now: at(self.now),
+                lease, push: PushID(rawValue: push), streamID: self.nextStreamID, tokenGeneration: self.token,
+                now: at(self.now),
                 micros: self.now * 1_000)
             self.nextStreamID += 2
         }
@@ -135,8 +142,9 @@ struct PoolWorld {
         if self.chance(3) { return .verdict(.serverBusy) }
         if self.chance(4) {
             return .verdict(
-                [.credentialRefused, .providerTokenExpired, .providerTokenTooManyUpdates, .connectionUnusable].randomElement(
-                    using: &self.random)!)
+                [.credentialRefused, .providerTokenExpired, .providerTokenTooManyUpdates, .connectionUnusable]
+                    .randomElement(
+                        using: &self.random)!)
         }
         return .accepted
     }
@@ -150,14 +158,20 @@ struct PoolWorld {
                     let limit = Int.random(in: 1...50, using: &self.random)
                     let delay = Int64.random(in: 1...30, using: &self.random)
                     self.peers[slot] = Peer(
-                        state: .connecting(readyAt: self.chance(5) ? .max : self.now + delay, fails: self.chance(6)), limit: limit,
+                        state: .connecting(readyAt: self.chance(5) ? .max : self.now + delay, fails: self.chance(6)),
+                        limit: limit,
                         limitKnown: limit)
                 case .ping(let slot):
                     if case .up = self.peers[slot]?.state { self.pool.bytesReceived(slot, now: at(self.now)) }
                 case .reset(let slot, let streamID):
-                    guard let index = self.peers[slot]?.requests.firstIndex(where: { $0.streamID == streamID }) else { break }
+                    guard let index = self.peers[slot]?.requests.firstIndex(where: { $0.streamID == streamID }) else {
+                        break
+                    }
                     let tag = self.peers[slot]!.requests.remove(at: index).tag
-                    self.end(self.pool.failed(tag, connection: slot, failure: .unknown, now: at(self.now), micros: self.now * 1_000), .never)
+                    self.end(
+                        self.pool.failed(
+                            tag, connection: slot, failure: .unknown, now: at(self.now), micros: self.now * 1_000),
+                        .never)
                 case .close(let slot, _): self.lose(slot)
                 case .renewToken, .revertToken:
                     self.token += 1
@@ -174,10 +188,13 @@ struct PoolWorld {
         self.peers[slot] = nil
         for request in peer.requests where Bool.random(using: &self.random) {
             let failure: ConnectionPool.Failure = Bool.random(using: &self.random) ? .notProcessed : .unknown
-            let end = self.pool.failed(request.tag, connection: slot, failure: failure, now: at(self.now), micros: self.now * 1_000)
+            let end = self.pool.failed(
+                request.tag, connection: slot, failure: failure, now: at(self.now), micros: self.now * 1_000)
             self.end(end, failure == .notProcessed ? .refused : .never)
         }
-        for end in self.pool.connectionEnded(slot, now: at(self.now), micros: self.now * 1_000) { self.end(end, .never) }
+        for end in self.pool.connectionEnded(slot, now: at(self.now), micros: self.now * 1_000) {
+            self.end(end, .never)
+        }
     }
 
     private mutating func end(_ end: PushEnd?, _ answer: Answer) {
@@ -201,7 +218,9 @@ struct PoolWorld {
             self.pool.advance(now: at(self.now), micros: self.now * 1_000)
             self.takeTimedOut()
             self.carryOut()
-            if let again = self.pool.nextDeadlineMillis, again <= self.now { self.complaints.append("time stands still at \(self.now)") }
+            if let again = self.pool.nextDeadlineMillis, again <= self.now {
+                self.complaints.append("time stands still at \(self.now)")
+            }
             next = self.pool.nextDeadlineMillis ?? .max
         }
         for case .some(let peer) in self.peers {
@@ -254,13 +273,18 @@ struct PoolWorld {
             case .verdict(let verdict):
                 self.end(
                     self.pool.answered(
-                        request.tag, connection: slot, verdict: verdict, retryAfterSeconds: nil, now: at(self.now), micros: micros),
+                        request.tag, connection: slot, verdict: verdict, retryAfterSeconds: nil, now: at(self.now),
+                        micros: micros),
                     request.answer)
             case .refused:
                 self.end(
-                    self.pool.failed(request.tag, connection: slot, failure: .notProcessed, now: at(self.now), micros: micros), .refused)
+                    self.pool.failed(
+                        request.tag, connection: slot, failure: .notProcessed, now: at(self.now), micros: micros),
+                    .refused)
             case .reset, .never:
-                self.end(self.pool.failed(request.tag, connection: slot, failure: .unknown, now: at(self.now), micros: micros), .reset)
+                self.end(
+                    self.pool.failed(
+                        request.tag, connection: slot, failure: .unknown, now: at(self.now), micros: micros), .reset)
             }
             self.carryOut()
         }
@@ -275,7 +299,8 @@ struct PoolWorld {
             self.peers[slot]!.requests.removeLast(above.count)
             self.pool.goAwayReceived(slot, isError: Bool.random(using: &self.random), now: at(self.now))
             for request in above {
-                let end = self.pool.failed(request.tag, connection: slot, failure: .notProcessed, now: at(self.now), micros: self.now * 1_000)
+                let end = self.pool.failed(
+                    request.tag, connection: slot, failure: .notProcessed, now: at(self.now), micros: self.now * 1_000)
                 self.end(end, .refused)
             }
         } else if self.chance(8) {
@@ -299,7 +324,9 @@ struct PoolWorld {
         let sum = self.pool.members.reduce(0) { $0 + $1.life.credit }
         if sum != self.pool.creditSum { self.complaints.append("credit \(self.pool.creditSum), members have \(sum)") }
         let streams = self.pool.members.reduce(0) { $0 + $1.life.inFlight }
-        if streams != self.pool.inFlight { self.complaints.append("\(self.pool.inFlight) in flight, members have \(streams)") }
+        if streams != self.pool.inFlight {
+            self.complaints.append("\(self.pool.inFlight) in flight, members have \(streams)")
+        }
         if self.pool.inFlight < self.inFlight.count { self.complaints.append("a push in flight has no stream") }
     }
 }

@@ -238,7 +238,8 @@ import Testing
         var pool = Self.open()
         for push in 1...3 {
             let lease = pool.begin(push: UInt64(push), now: at(10))!
-            _ = pool.answered(lease.tag, connection: 0, verdict: .serverBusy, retryAfterSeconds: nil, now: at(10), micros: 10_000)
+            _ = pool.answered(
+                lease.tag, connection: 0, verdict: .serverBusy, retryAfterSeconds: nil, now: at(10), micros: 10_000)
         }
         expectEqual(pool.drainActions(), [.alarmRaised(.serverBusy)])
         #expect(pool.credit == 0)
@@ -259,7 +260,8 @@ import Testing
         for push in 1...3 {
             let lease = pool.begin(push: UInt64(push), now: at(10))!
             _ = pool.answered(
-                lease.tag, connection: 0, verdict: .credentialRefused, retryAfterSeconds: nil, now: at(10), micros: 10_000)
+                lease.tag, connection: 0, verdict: .credentialRefused, retryAfterSeconds: nil, now: at(10),
+                micros: 10_000)
         }
         let actions = pool.drainActions()
         #expect(actions.contains(.alarmRaised(.credentialsRefused)))
@@ -287,7 +289,8 @@ import Testing
                 _ = pool.accepted(lease.tag, connection: 0, micros: 10_000)
             } else {
                 _ = pool.answered(
-                    lease.tag, connection: 0, verdict: .credentialRefused, retryAfterSeconds: nil, now: at(10), micros: 10_000)
+                    lease.tag, connection: 0, verdict: .credentialRefused, retryAfterSeconds: nil, now: at(10),
+                    micros: 10_000)
             }
         }
         #expect(pool.credit == 10)
@@ -298,7 +301,8 @@ import Testing
         let leases = (1...3).map { pool.begin(push: UInt64($0), now: at(10))! }
         for lease in leases {
             _ = pool.answered(
-                lease.tag, connection: 0, verdict: .providerTokenExpired, retryAfterSeconds: nil, now: at(10), micros: 10_000)
+                lease.tag, connection: 0, verdict: .providerTokenExpired, retryAfterSeconds: nil, now: at(10),
+                micros: 10_000)
         }
         let actions = pool.drainActions()
         #expect(actions.count { $0 == .renewToken(generation: 1) } == 1)
@@ -312,7 +316,9 @@ import Testing
         var pool = Self.open()
         let lease = pool.begin(push: 1, now: at(10))!
         pool.tokenReplaced(generation: 2)
-        _ = pool.answered(lease.tag, connection: 0, verdict: .providerTokenExpired, retryAfterSeconds: nil, now: at(10), micros: 10_000)
+        _ = pool.answered(
+            lease.tag, connection: 0, verdict: .providerTokenExpired, retryAfterSeconds: nil, now: at(10),
+            micros: 10_000)
         let actions = pool.drainActions()
         #expect(!actions.contains(.renewToken(generation: 1)))
     }
@@ -321,7 +327,8 @@ import Testing
         var pool = Self.open()
         let lease = pool.begin(push: 1, now: at(10))!
         _ = pool.answered(
-            lease.tag, connection: 0, verdict: .providerTokenTooManyUpdates, retryAfterSeconds: nil, now: at(10), micros: 10_000)
+            lease.tag, connection: 0, verdict: .providerTokenTooManyUpdates, retryAfterSeconds: nil, now: at(10),
+            micros: 10_000)
         #expect(pool.actions.contains(.revertToken(generation: 1)))
         #expect(pool.phase(connection: 0) == .open)
         #expect(pool.credit == 0)
@@ -330,7 +337,8 @@ import Testing
     @Test func anUnusableConnectionIsLeft() {
         var pool = Self.open()
         let lease = pool.begin(push: 1, now: at(10))!
-        _ = pool.answered(lease.tag, connection: 0, verdict: .connectionUnusable, retryAfterSeconds: nil, now: at(10), micros: 10_000)
+        _ = pool.answered(
+            lease.tag, connection: 0, verdict: .connectionUnusable, retryAfterSeconds: nil, now: at(10), micros: 10_000)
         expectEqual(pool.drainActions(), [.close(connection: 0, reason: .drained)])
     }
 
@@ -343,7 +351,8 @@ import Testing
         var pool = Self.open()
         for push in 1...100 {
             let lease = pool.begin(push: UInt64(push), now: at(10))!
-            let end = pool.answered(lease.tag, connection: 0, verdict: verdict, retryAfterSeconds: nil, now: at(10), micros: 10_000)
+            let end = pool.answered(
+                lease.tag, connection: 0, verdict: verdict, retryAfterSeconds: nil, now: at(10), micros: 10_000)
             #expect(end?.push == PushID(rawValue: UInt64(push)))
         }
         #expect(pool.actions.isEmpty)

@@ -117,18 +117,22 @@ import Testing
         schedule.signed(issuedAtSeconds: Self.gridMillis / 1_000, now: self.time(0, Self.gridMillis))
         let late = self.time(54 * Self.minute, Self.gridMillis + 54 * Self.minute)
         schedule.signed(issuedAtSeconds: late.wallSeconds, now: late)
-        expectEqual(schedule.tooManyUpdatesReported(now: self.time(56 * Self.minute, Self.gridMillis + 56 * Self.minute)), .keep)
+        expectEqual(
+            schedule.tooManyUpdatesReported(now: self.time(56 * Self.minute, Self.gridMillis + 56 * Self.minute)), .keep
+        )
     }
 
     @Test func aNewKeyIsSignedForAtOnce() {
         var schedule = ProviderTokenSchedule()
         schedule.signed(issuedAtSeconds: Self.gridMillis / 1_000, now: self.time(0, Self.gridMillis))
         schedule.keyReplaced()
-        #expect(schedule.due(now: self.time(1_000, Self.gridMillis + 1_000)) == .sign(issuedAtSeconds: Self.gridMillis / 1_000))
+        #expect(
+            schedule.due(now: self.time(1_000, Self.gridMillis + 1_000))
+                == .sign(issuedAtSeconds: Self.gridMillis / 1_000))
     }
 
-    /// Clock steps and APNs' complaints at random: two new tokens lie 20 minutes apart unless the clock was set between them, and then no
-    /// three do within 20 minutes.
+    /// Clock steps and APNs' complaints at random: two new tokens lie 20 minutes apart unless the clock was set between
+    /// them, and then no three do within 20 minutes.
     @Test(arguments: 1...200 as ClosedRange<UInt64>) func newTokensKeepTheirDistance(seed: UInt64) {
         var random = PoolRandom(seed: seed)
         var schedule = ProviderTokenSchedule()
@@ -137,7 +141,9 @@ import Testing
         var signatures: [(at: Int64, offset: Int64)] = []
         for _ in 0..<2_000 {
             steady += Int64.random(in: 1...60_000, using: &random)
-            if Int.random(in: 0..<50, using: &random) == 0 { wallOffset += Int64.random(in: -7_200_000...7_200_000, using: &random) }
+            if Int.random(in: 0..<50, using: &random) == 0 {
+                wallOffset += Int64.random(in: -7_200_000...7_200_000, using: &random)
+            }
             let now = self.time(steady, steady + wallOffset)
             let decision =
                 switch Int.random(in: 0..<20, using: &random) {
@@ -151,10 +157,13 @@ import Testing
             case .sign(let issuedAtSeconds):
                 schedule.signed(issuedAtSeconds: issuedAtSeconds, now: now)
                 if let last = signatures.last, steady - last.at < 20 * Self.minute {
-                    #expect((wallOffset - last.offset).magnitude > 120_000, "out of turn without a set clock, seed \(seed)")
+                    #expect(
+                        (wallOffset - last.offset).magnitude > 120_000, "out of turn without a set clock, seed \(seed)")
                 }
                 if signatures.count > 1 {
-                    #expect(steady - signatures[signatures.count - 2].at >= 20 * Self.minute, "three in 20 minutes, seed \(seed)")
+                    #expect(
+                        steady - signatures[signatures.count - 2].at >= 20 * Self.minute,
+                        "three in 20 minutes, seed \(seed)")
                 }
                 signatures.append((steady, wallOffset))
             }

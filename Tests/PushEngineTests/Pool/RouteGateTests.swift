@@ -73,7 +73,9 @@ import Testing
             expectEqual(gate.advance(now: at(until)), true)
             now = until
         }
-        for (rest, whole) in zip(rests, [100, 200, 400, 800, 1_000, 1_000] as [Int64]) { #expect((whole / 2...whole).contains(rest)) }
+        for (rest, whole) in zip(rests, [100, 200, 400, 800, 1_000, 1_000] as [Int64]) {
+            #expect((whole / 2...whole).contains(rest))
+        }
     }
 
     @Test(arguments: 1...50 as ClosedRange<UInt64>) func backoffStaysInItsBounds(seed: UInt64) {

@@ -15,10 +15,12 @@ var one: ConnectionPoolConfiguration {
 
 /// Runs `body` with a scripted server and a transport that trusts it.
 func withServer(
-    _ script: @escaping LoopbackServer.Script, pool: ConnectionPoolConfiguration = .forTests, settings: HTTP2ServerSettings = .init(),
+    _ script: @escaping LoopbackServer.Script, pool: ConnectionPoolConfiguration = .forTests,
+    settings: HTTP2ServerSettings = .init(),
     resends: Resends = .unprocessed, _ body: (LoopbackServer, TransportBench) async throws -> Void
 ) async throws {
-    let server = try await LoopbackServer.start(on: MultiThreadedEventLoopGroup.singleton.next(), settings: settings, script: script)
+    let server = try await LoopbackServer.start(
+        on: MultiThreadedEventLoopGroup.singleton.next(), settings: settings, script: script)
     try await TransportBench.with(
         port: server.port, authorityPEM: server.authorityPEM, resends: resends, pool: pool
     ) { bench in
@@ -37,7 +39,9 @@ extension CertificateAuthority {
 
 extension TransportBench {
     /// Sends `count` pushes and expects that APNs accepts each.
-    func expectAccepted(_ count: Int, bodyByteCount: Int = 200, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    func expectAccepted(_ count: Int, bodyByteCount: Int = 200, sourceLocation: SourceLocation = #_sourceLocation)
+        async throws
+    {
         let answers = try await self.send(count, bodyByteCount: bodyByteCount)
         #expect(answers.count == count, sourceLocation: sourceLocation)
         #expect(answers.filter { $0 != .accepted }.isEmpty, sourceLocation: sourceLocation)

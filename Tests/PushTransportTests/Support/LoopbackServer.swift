@@ -35,7 +35,8 @@ struct SeenRequest: Sendable {
     var body: [UInt8]
 }
 
-/// An HTTP/2 server over TLS on the loopback interface that does what a script says. Its certificate comes from its own authority.
+/// An HTTP/2 server over TLS on the loopback interface that does what a script says. Its certificate comes from its own
+/// authority.
 final class LoopbackServer: Sendable {
     typealias Script = @Sendable (SeenRequest) -> Reaction
 
@@ -45,10 +46,12 @@ final class LoopbackServer: Sendable {
     private let log: ServerLog
 
     static func start(
-        on eventLoop: any EventLoop, port: Int = 0, settings: HTTP2ServerSettings = HTTP2ServerSettings(), authority: CertificateAuthority? = nil,
+        on eventLoop: any EventLoop, port: Int = 0, settings: HTTP2ServerSettings = HTTP2ServerSettings(),
+        authority: CertificateAuthority? = nil,
         speaksHTTP2: Bool = true, script: @escaping Script
     ) async throws -> LoopbackServer {
-        let authority = try authority ?? CertificateAuthority(notBeforeSeconds: 1_600_000_000, notAfterSeconds: 4_000_000_000)
+        let authority =
+            try authority ?? CertificateAuthority(notBeforeSeconds: 1_600_000_000, notAfterSeconds: 4_000_000_000)
         let certificate = try authority.issue(notBeforeSeconds: 1_600_000_000, notAfterSeconds: 4_000_000_000)
         let context = try TLSContext.server(
             certificateChainPEM: certificate.chainPEM, privateKeyPEM: certificate.privateKeyPEM,
@@ -59,7 +62,8 @@ final class LoopbackServer: Sendable {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let handler = ServerConnection(
-                        tls: try TLSSession(server: context), session: HTTP2ServerSession(settings: settings), log: log, script: script)
+                        tls: try TLSSession(server: context), session: HTTP2ServerSession(settings: settings), log: log,
+                        script: script)
                     try channel.pipeline.syncOperations.addHandler(handler)
                 }
             }
@@ -74,8 +78,12 @@ final class LoopbackServer: Sendable {
         self.log = log
     }
 
-    func requests() async throws -> [SeenRequest] { try await self.channel.eventLoop.submit { self.log.requests }.get() }
-    func connectionCount() async throws -> Int { try await self.channel.eventLoop.submit { self.log.connections }.get() }
+    func requests() async throws -> [SeenRequest] {
+        try await self.channel.eventLoop.submit { self.log.requests }.get()
+    }
+    func connectionCount() async throws -> Int {
+        try await self.channel.eventLoop.submit { self.log.connections }.get()
+    }
     /// The most requests that were open at once on one connection.
     func openMax() async throws -> Int { try await self.channel.eventLoop.submit { self.log.openMax }.get() }
 
@@ -188,7 +196,8 @@ private final class ServerConnection: ChannelInboundHandler {
             var values = HTTP2HeaderValues()
             values.append(decimal: Int64(status))
             self.session.respond(
-                streamID: request.streamID, Self.refused, values: values, body: Array("{\"reason\":\"\(reason)\"}".utf8).span)
+                streamID: request.streamID, Self.refused, values: values,
+                body: Array("{\"reason\":\"\(reason)\"}".utf8).span)
         case .reset(let code): self.session.reset(streamID: request.streamID, errorCode: code)
         case .hold: break
         case .goAway(let reason):
@@ -213,7 +222,8 @@ private final class ServerConnection: ChannelInboundHandler {
             self.tls.takeCiphertext { bytes in
                 var buffer = context.channel.allocator.buffer(capacity: bytes.byteCount)
                 buffer.writeBytes(bytes)
-                context.writeAndFlush(self.wrapOutboundOut(buffer.readSlice(length: bytes.byteCount / 2)!), promise: nil)
+                context.writeAndFlush(
+                    self.wrapOutboundOut(buffer.readSlice(length: bytes.byteCount / 2)!), promise: nil)
             }
             self.isFrozen = true
             context.close(promise: nil)

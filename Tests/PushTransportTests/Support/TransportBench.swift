@@ -8,8 +8,8 @@ import TLSSession
 
 @testable import PushTransport
 
-/// A transport on a loop of its own with something that plays the engine: keeps pushes until there is credit, collects each one's answers,
-/// sends again what was not processed.
+/// A transport on a loop of its own with something that plays the engine: keeps pushes until there is credit, collects
+/// each one's answers, sends again what was not processed.
 final class TransportBench: Sendable {
     let group: MultiThreadedEventLoopGroup
     let store: ProviderTokenStore
@@ -18,10 +18,12 @@ final class TransportBench: Sendable {
 
     static func with<Result: Sendable>(
         port: Int, authorityPEM: [UInt8], resends: Resends = .unprocessed, serverName: String = "localhost",
-        pool: ConnectionPoolConfiguration = .forTests, key: ES256PrivateKey? = nil, _ body: (TransportBench) async throws -> Result
+        pool: ConnectionPoolConfiguration = .forTests, key: ES256PrivateKey? = nil,
+        _ body: (TransportBench) async throws -> Result
     ) async throws -> Result {
         let bench = try await TransportBench(
-            port: port, authorityPEM: authorityPEM, resends: resends, serverName: serverName, pool: pool, key: key ?? .generate())
+            port: port, authorityPEM: authorityPEM, resends: resends, serverName: serverName, pool: pool,
+            key: key ?? .generate())
         let result: Result
         do {
             result = try await body(bench)
@@ -34,7 +36,8 @@ final class TransportBench: Sendable {
     }
 
     private init(
-        port: Int, authorityPEM: [UInt8], resends: Resends, serverName: String, pool: ConnectionPoolConfiguration, key: ES256PrivateKey
+        port: Int, authorityPEM: [UInt8], resends: Resends, serverName: String, pool: ConnectionPoolConfiguration,
+        key: ES256PrivateKey
     ) async throws {
         self.group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let path = NSTemporaryDirectory() + "transport-test-\(UUID().uuidString).p8"
@@ -42,7 +45,8 @@ final class TransportBench: Sendable {
         self.keyPath = path
         var logger = Logger(label: "transport-tests")
         logger.logLevel = ProcessInfo.processInfo.environment["TRANSPORT_TEST_LOG"] == nil ? .critical : .debug
-        let store = try ProviderTokenStore(keys: [ProviderKey(keyID: "ABCDE12345", teamID: "TEAM123456", path: path)], logger: logger)
+        let store = try ProviderTokenStore(
+            keys: [ProviderKey(keyID: "ABCDE12345", teamID: "TEAM123456", path: path)], logger: logger)
         self.store = store
         let loop = self.group.next()
         var route = RouteConfiguration(name: "test", host: "127.0.0.1", port: port, providerKey: 0)
@@ -51,7 +55,8 @@ final class TransportBench: Sendable {
         route.pool = pool
         self.player = try await loop.submit { [route, logger] in
             let transport = try ShardTransport(
-                eventLoop: loop, routes: [route], bundleIDs: ["com.example.pizza"], providerTokens: store, randomSeed: 7, logger: logger)
+                eventLoop: loop, routes: [route], bundleIDs: ["com.example.pizza"], providerTokens: store,
+                randomSeed: 7, logger: logger)
             return NIOLoopBound(
                 Player(transport: transport, resends: resends), eventLoop: loop)
         }.get()
@@ -123,7 +128,8 @@ final class Player {
         self.missing = count
         self.ready = Array((0..<count).reversed())
         self.promise = promise
-        let head = Array("{\"aps\":{\"timestamp\":\(Self.timestampSeconds),\"event\":\"update\",\"content-state\":{\"x\":\"".utf8)
+        let head = Array(
+            "{\"aps\":{\"timestamp\":\(Self.timestampSeconds),\"event\":\"update\",\"content-state\":{\"x\":\"".utf8)
         let tail = Array("\"}}}".utf8)
         let padding = max(0, bodyByteCount - head.count - tail.count)
         self.body = head + Array(repeating: UInt8(ascii: "y"), count: padding) + tail

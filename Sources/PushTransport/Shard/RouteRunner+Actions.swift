@@ -1,0 +1,139 @@
+import HTTP2Session
+import Logging
+import NIOCore
+import NIOPosix
+import PushEngine
+import TLSSession
+
+/// What the pool decides, carried out.
+extension RouteRunner {
+    func advance() {
+        self.pool.advance(now: self.shard.now, micros: self.shard.nowMicros)
+        self.pool.takeTimedOut(into: &self.timedOut)
+        for end in self.timedOut {
+            self.counters.timeoutsTotal += 1
+            self.counters.unknownTotal += 1
+            self.shard.answers.append(
+                PushAnswer(
+                    id: end.push,
+                    result: .unknown(detail: "no answer within \(self.configuration.pool.requestTimeoutMillis) ms"),
+                    apnsMicros: end.micros))
+        }
+    }
+
+    /// Carries out what the pool has decided, and what it decides in consequence.
+    func carryOutActions() {
+        while !self.pool.actions.isEmpty {
+            var actions: [PoolAction] = []
+            swap(&actions, &self.actions)
+            self.pool.takeActions(into: &actions)
+            for action in actions { self.carryOut(action) }
+            swap(&actions, &self.actions)
+        }
+    }
+
+    private func carryOut(_ action: PoolAction) {
+        switch action {
+        case .connect(let slot):
+            self.connect(slot)
+        case .ping(let slot):
+            guard let connection = self.connections[slot] else { return }
+            self.counters.pingsTotal += 1
+            connection.session.ping(payload: UInt64(bitPattern: self.shard.nowMicros))
+            self.shard.markDirty(connection)
+        case .reset(let slot, let streamID):
+            guard let connection = self.connections[slot] else { return }
+            connection.session.reset(streamID: streamID)
+            self.shard.markDirty(connection)
+        case .close(let slot, let reason):
+            self.connections[slot]?.close(Self.describe(reason))
+        case .renewToken(let generation):
+            self.logger.warning("APNs calls the provider token expired", metadata: ["generation": "\(generation)"])
+            self.shard.providerTokens.reportExpired(key: self.configuration.providerKey, generation: generation)
+        case .revertToken(let generation):
+            self.logger.warning(
+                "APNs calls the provider token renewed too often", metadata: ["generation": "\(generation)"])
+            self.shard.providerTokens.reportTooManyUpdates(key: self.configuration.providerKey, generation: generation)
+        case .alarmRaised(let alarm):
+            self.logger.error("\(Self.describe(alarm))", metadata: ["reason": "\(self.lastReason)"])
+        case .alarmCleared(let alarm):
+            self.logger.notice("over: \(Self.describe(alarm))")
+        }
+    }
+
+    /// Ends every connection now.
+    func closeAll(now: EngineTime) {
+        self.pool.shutDown(now: now)
+        self.carryOutActions()
+        for connection in self.connections { connection?.close("shutting down") }
+        self.carryOutActions()
+    }
+
+    private static func describe(_ reason: ConnectionCloseReason) -> String {
+        switch reason {
+        case .connectTimeout: "no handshake in time"
+        case .pingTimeout: "PING unanswered"
+        case .drainTimeout: "requests did not finish in time after GOAWAY"
+        case .drained: "drained"
+        case .idle: "idle"
+        case .shutdown: "shutting down"
+        }
+    }
+
+    private static func describe(_ alarm: RouteAlarm) -> String {
+        switch alarm {
+        case .credentialsRefused: "APNs refuses our credentials; the route is paused but for probes"
+        case .serverBusy: "APNs answers with server errors; the route rests"
+        case .providerTokenRefused: "APNs refuses the provider token; check this machine's clock"
+        }
+    }
+
+    private func connect(_ slot: Int) {
+        let connection: APNSConnection
+        do {
+            var settings = HTTP2ClientSettings()
+            settings.concurrentStreamsMax = self.configuration.pool.streamsPerConnectionMax
+            connection = APNSConnection(
+                slot: slot, route: self,
+                tls: try TLSSession(client: self.tlsContext, serverName: self.configuration.serverName),
+                session: HTTP2ClientSession(settings: settings))
+        } catch {
+            self.slotEnded(slot, wasReady: false, cause: "\(error)")
+            return
+        }
+        self.connections[slot] = connection
+        self.bootstrap().connect(host: self.configuration.host, port: self.configuration.port).assumeIsolated()
+            .whenComplete { result in
+                switch result {
+                case .success(let channel):
+                    // It may have been given up meanwhile.
+                    guard !connection.isEnded else {
+                        channel.close(promise: nil)
+                        return
+                    }
+                    do {
+                        try channel.pipeline.syncOperations.addHandler(connection)
+                    } catch {
+                        connection.end("\(error)")
+                    }
+                case .failure(let error):
+                    self.shard.readClock()
+                    connection.end("\(error)")
+                    self.shard.finishTurn()
+                }
+            }
+    }
+
+    private func bootstrap() -> ClientBootstrap {
+        ClientBootstrap(group: self.shard.eventLoop)
+            .resolver(SpreadingResolver(eventLoop: self.shard.eventLoop, seed: self.random.next()))
+            .connectTimeout(.milliseconds(self.configuration.pool.connectTimeoutMillis))
+            // Everything is flushed in large pieces: waiting for more would only delay the last.
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.readByteCount))
+            .channelOption(
+                .writeBufferWaterMark,
+                value: ChannelOptions.Types.WriteBufferWaterMark(
+                    low: Self.outputByteCountLow, high: Self.outputByteCountHigh))
+    }
+}

@@ -1,0 +1,165 @@
+import APNSProtocol
+import HTTP2Session
+import Logging
+import NIOCore
+import PushEngine
+
+/// What happens on connections, told to the pool; its answers become the shard's.
+extension RouteRunner {
+    func transportConnected(_ connection: APNSConnection, remote: SocketAddress?) {
+        self.shard.readClock()
+        self.pool.transportConnected(connection.slot, now: self.shard.now)
+        self.logger.debug(
+            "connected, TLS handshake begins", metadata: ["address": "\(remote?.description ?? "unknown")"])
+    }
+
+    func bytesReceived(_ connection: APNSConnection) {
+        self.shard.readClock()
+        self.pool.bytesReceived(connection.slot, now: self.shard.now)
+    }
+
+    func outputBlocked(_ connection: APNSConnection, _ blocked: Bool) {
+        self.pool.outputBlocked(connection.slot, blocked)
+    }
+
+    func ended(_ connection: APNSConnection, cause: String) {
+        guard self.connections[connection.slot] === connection else { return }
+        self.connections[connection.slot] = nil
+        self.slotEnded(connection.slot, wasReady: connection.isReady, cause: cause)
+    }
+
+    func slotEnded(_ slot: Int, wasReady: Bool, cause: String) {
+        let metadata: Logger.Metadata = ["slot": "\(slot)", "cause": "\(cause)"]
+        if wasReady {
+            self.counters.closesTotal += 1
+            self.logger.info("connection ended", metadata: metadata)
+        } else {
+            self.counters.connectFailuresTotal += 1
+            self.logger.warning(
+                "cannot connect to \(self.configuration.host):\(self.configuration.port)", metadata: metadata)
+        }
+        for end in self.pool.connectionEnded(slot, now: self.shard.now, micros: self.shard.nowMicros) {
+            self.counters.unknownTotal += 1
+            self.shard.answers.append(PushAnswer(id: end.push, result: .unknown(detail: cause), apnsMicros: end.micros))
+        }
+    }
+
+    func handle(_ events: borrowing HTTP2ClientEvents, of connection: APNSConnection) {
+        for event in events.events {
+            switch event {
+            case .responseFinished(let tag, _, let status, let body, _, let retryAfterSeconds):
+                self.counters.responses.count(status)
+                if status == 200 {
+                    if let end = self.pool.accepted(tag, connection: connection.slot, micros: self.shard.nowMicros) {
+                        self.shard.answers.append(PushAnswer(id: end.push, result: .accepted, apnsMicros: end.micros))
+                    }
+                } else {
+                    self.refused(
+                        tag, connection, status: status, body: events.bytes.span.extracting(body),
+                        retryAfterSeconds: retryAfterSeconds)
+                }
+            case .streamFailed(let tag, _, let failure):
+                self.streamFailed(tag, connection, failure)
+            case .settingsChanged(let concurrentStreamsMax):
+                self.settingsChanged(connection, concurrentStreamsMax)
+            case .goAwayReceived(let lastStreamID, let errorCode, let debugData):
+                self.goAwayReceived(
+                    connection, lastStreamID: lastStreamID, errorCode,
+                    debugData: events.bytes.span.extracting(debugData))
+            case .pingAcknowledged:
+                // That bytes came has been noted already.
+                break
+            case .goAwaySent(let errorCode, let debugData):
+                guard errorCode != .noError else { break }
+                let detail = String(decoding: events.bytes[debugData], as: UTF8.self)
+                self.logger.warning(
+                    "the peer broke the protocol", metadata: ["code": "\(errorCode)", "detail": "\(detail)"])
+                self.pool.requestsRefused(connection.slot, now: self.shard.now)
+            }
+        }
+    }
+
+    private func refused(
+        _ tag: UInt32, _ connection: APNSConnection, status: UInt16, body: Span<UInt8>, retryAfterSeconds: Int64
+    ) {
+        let (reason, timestampMillis) = ErrorBody.parse(body)
+        let retryAfter = retryAfterSeconds < 0 ? nil : retryAfterSeconds
+        // An app added to the key after a connection's first push is disallowed on that connection only.
+        let verdict = ReasonTable.verdict(
+            status: status, reason: reason, timestampMillis: timestampMillis,
+            mayTryAnotherConnection: self.pool.phase(connection: connection.slot) == .open)
+        self.lastReason = reason.isEmpty ? "status \(status)" : reason
+        let end = self.pool.answered(
+            tag, connection: connection.slot, verdict: verdict, retryAfterSeconds: retryAfter, now: self.shard.now,
+            micros: self.shard.nowMicros)
+        guard let end else { return }
+        self.shard.answers.append(
+            PushAnswer(
+                id: end.push,
+                result: .response(
+                    status: status, reason: reason, timestampMillis: timestampMillis, retryAfterSeconds: retryAfter),
+                apnsMicros: end.micros))
+    }
+
+    private func streamFailed(_ tag: UInt32, _ connection: APNSConnection, _ failure: HTTP2StreamFailure) {
+        switch failure {
+        case .resetByPeer: self.counters.resetsTotal += 1
+        case .aboveGoAway, .requestIncomplete, .resetLocally, .connectionEnded, .malformedResponse: break
+        }
+        let isUnprocessed = failure.isKnownUnprocessed
+        let end = self.pool.failed(
+            tag, connection: connection.slot, failure: isUnprocessed ? .notProcessed : .unknown, now: self.shard.now,
+            micros: self.shard.nowMicros)
+        guard let end else { return }
+        if isUnprocessed {
+            self.counters.notProcessedTotal += 1
+            self.shard.answers.append(PushAnswer(id: end.push, result: .notProcessed, apnsMicros: end.micros))
+        } else {
+            self.counters.unknownTotal += 1
+            self.shard.answers.append(
+                PushAnswer(id: end.push, result: .unknown(detail: Self.describe(failure)), apnsMicros: end.micros))
+        }
+    }
+
+    private static func describe(_ failure: HTTP2StreamFailure) -> String {
+        switch failure {
+        case .resetByPeer(let code): "stream reset by APNs: \(code)"
+        case .aboveGoAway: "above the last stream of a GOAWAY"
+        case .requestIncomplete: "the request had not left"
+        case .resetLocally(let code): "stream reset by us: \(code)"
+        case .connectionEnded: "connection lost before the answer"
+        case .malformedResponse: "the answer has no valid status"
+        }
+    }
+
+    private func settingsChanged(_ connection: APNSConnection, _ concurrentStreamsMax: UInt32) {
+        let wasReady = connection.isReady
+        connection.isReady = true
+        self.pool.settingsReceived(connection.slot, streamsMax: Int(concurrentStreamsMax), now: self.shard.now)
+        if !wasReady {
+            self.counters.connectsTotal += 1
+            self.logger.info(
+                "connection ready", metadata: ["slot": "\(connection.slot)", "streams": "\(concurrentStreamsMax)"])
+        } else if Int(concurrentStreamsMax) < connection.session.openStreamCount {
+            // What has not left need not wait for this connection to recover.
+            connection.session.withdrawUnsent()
+        }
+    }
+
+    private func goAwayReceived(
+        _ connection: APNSConnection, lastStreamID: Int32, _ errorCode: HTTP2ErrorCode, debugData: Span<UInt8>
+    ) {
+        let (reason, _) = ErrorBody.parse(debugData)
+        let name = reason.isEmpty ? "\(errorCode)" : reason
+        let isKnown =
+            self.counters.goAways[name] != nil || self.counters.goAways.count < RouteCounters.goAwayReasonsMax - 1
+        self.counters.goAways[isKnown ? name : "other", default: 0] += 1
+        self.logger.info(
+            "GOAWAY",
+            metadata: [
+                "slot": "\(connection.slot)", "reason": "\(name)", "code": "\(errorCode)",
+                "last-stream": "\(lastStreamID)",
+            ])
+        self.pool.goAwayReceived(connection.slot, isError: errorCode != .noError, now: self.shard.now)
+    }
+}
