@@ -65,7 +65,8 @@ struct BadInputTests {
         BadRecord("an alert without text", Self.update("\"alert\":{\"sound\":\"x.caf\"}"), field: "alert.title"),
         BadRecord(
             "a dismissal of an update", Self.update("\"dismissal-date\":1685952000"), field: "dismissal-date", "end"),
-        BadRecord("another activity", Self.update("\"to\":{\"activity\":\"other\"}"), field: "to.activity", "other", "key"),
+        BadRecord(
+            "another activity", Self.update("\"to\":{\"activity\":\"other\"}"), field: "to.activity", "other", "key"),
         BadRecord("a start to nowhere", "{\"event\":\"start\",\"content-state\":{}}", field: ""),
         BadRecord("a token that is not hex", "{\"event\":\"register\",\"token\":\"xyz\"}", field: "token", "hex"),
         BadRecord("a registration without a token", "{\"event\":\"register\"}", field: "token", "missing"),

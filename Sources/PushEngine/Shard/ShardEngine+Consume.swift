@@ -92,7 +92,8 @@ extension ShardEngine {
             if !self.event.activityInText.isEmpty, !self.isText(self.event.activityInText, equalTo: key) {
                 let given = String(decoding: self.event.text[self.event.activityInText.range].prefix(80), as: UTF8.self)
                 throw EventRejection(
-                    field: "to.activity", reason: "\"\(given)\" differs from the record's key: expected the same activity id")
+                    field: "to.activity",
+                    reason: "\"\(given)\" differs from the record's key: expected the same activity id")
             }
         case .token, .startToken: break
         case .audience:
