@@ -72,7 +72,7 @@ struct TortureTests {
         if seed.isMultiple(of: 3) { configuration.headerTableByteCount = 0 }
         var pool = ConnectionPoolConfiguration.forTests
         pool.connectionsMax = 3
-        pool.requestTimeoutMillis = 300
+        pool.requestTimeoutMillis = 600
         pool.pingAfterSilenceMillis = 150
         pool.pingTimeoutMillis = 500
         try await withSimulator(configuration, pool: pool, resends: .unknown) { simulator, bench in

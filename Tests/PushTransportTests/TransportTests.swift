@@ -113,11 +113,11 @@ struct TransportTests {
 
     @Test func aMissingAnswerTimesOutAndTheOthersGoOn() async throws {
         var pool = one
-        pool.requestTimeoutMillis = 150
+        pool.requestTimeoutMillis = 700
         try await withServer({ request in request.number == 5 ? .hold : .ok }, pool: pool) { server, bench in
             let answers = try await bench.send(50)
             #expect(answers.count { $0 == .accepted } == 49)
-            #expect(answers.contains(.unknown(detail: "no answer within 150 ms")))
+            #expect(answers.contains(.unknown(detail: "no answer within 700 ms")))
             let timeouts = try await bench.counters().timeoutsTotal
             #expect(timeouts == 1)
         }
@@ -126,7 +126,7 @@ struct TransportTests {
     @Test func creditFreedByTimeoutsIsPassedOn() async throws {
         var pool = one
         pool.streamsPerConnectionMax = 3
-        pool.requestTimeoutMillis = 100
+        pool.requestTimeoutMillis = 300
         // Two of three streams are held each time: their credit comes back only when they are reset, with no answer to
         // tell of it.
         try await withServer({ request in request.number % 3 == 1 ? .ok : .hold }, pool: pool) { _, bench in
@@ -137,7 +137,7 @@ struct TransportTests {
 
     @Test func aConnectionThatAnswersNothingIsReplaced() async throws {
         var pool = one
-        pool.requestTimeoutMillis = 100
+        pool.requestTimeoutMillis = 1_000
         pool.drainTimeoutMillis = 50
         // Half-dead: PINGs would be answered, requests never are.
         try await withServer(
@@ -155,8 +155,8 @@ struct TransportTests {
 
     @Test func aFrozenConnectionIsFoundByPing() async throws {
         var pool = one
-        pool.pingAfterSilenceMillis = 50
-        pool.pingTimeoutMillis = 50
+        pool.pingAfterSilenceMillis = 100
+        pool.pingTimeoutMillis = 700
         try await withServer(
             { request in request.connection == 1 && request.numberOnConnection == 4 ? .freeze : .ok }, pool: pool
         ) {
