@@ -103,8 +103,8 @@ let package = Package(
         .testTarget(
             name: "PushWorkerTests",
             dependencies: [
-                "PushWorker", "PushEngine", "PushModel", "PushTransport", "KafkaLog", "APNSSimulator", "TLSSession",
-                logging, coreMetrics,
+                "PushWorker", "PushEngine", "PushModel", "PushTransport", "KafkaLog", "APNSSimulator", "DeviceModel",
+                "TLSSession", logging, coreMetrics,
             ]),
         .testTarget(
             name: "APNSSimulatorTests",

@@ -1,0 +1,242 @@
+import KafkaLog
+import Logging
+import PushEngine
+import Testing
+
+@testable import PushWorker
+
+struct ConfigurationLoaderTests {
+    @Test func aShortFileIsEnough() throws {
+        let configuration = try Loading.load()
+        #expect(configuration.kafka.consumerSettings["bootstrap.servers"] == "localhost:9092")
+        #expect(configuration.topics.events == ["liveactivity.events"])
+        #expect(configuration.apps.map(\.bundleID) == ["com.example.pizza"])
+        #expect(configuration.apps[0].keyFile == "/keys/a.p8")
+        #expect(configuration.apps[0].engine.budgetPerHour == 15)
+        #expect(configuration.drainTimeoutMillis == 15_000)
+        #expect(configuration.admin.port == 9_464)
+    }
+
+    @Test func noFileIsNeededAtAll() throws {
+        let loaded = try ConfigurationLoader.load(
+            nil, fileName: "",
+            environment: [
+                "MAILBOAT_KAFKA_BOOTSTRAP": "a:1,b:2", "MAILBOAT_APPS": "com.example.pizza,com.example.game",
+                "MAILBOAT_APNS_TEAM_ID": "TEAM123456",
+                "MAILBOAT_APNS_KEY_ID": "KEY1234567", "MAILBOAT_APNS_KEY_FILE": "/keys/a.p8",
+                "MAILBOAT_TOPICS_EVENTS": "one,two",
+                "MAILBOAT_KAFKA_PROPERTIES_SASL_PASSWORD": "hush",
+            ])
+        #expect(loaded.configuration.apps.map(\.bundleID) == ["com.example.pizza", "com.example.game"])
+        #expect(loaded.configuration.topics.events == ["one", "two"])
+        #expect(loaded.configuration.kafka.common["sasl.password"] == "hush")
+        #expect(loaded.notes.isEmpty)
+    }
+
+    @Test func jsonIsUnderstoodToo() throws {
+        let text = """
+            {"kafka": {"bootstrap": "h:1", "consumer": {"fetch.wait.max.ms": 10}}, "apns": {"team-id": "TEAM123456", "key-id": "KEY1234567",
+             "key-file": "/k"}, "apps": {"com.example.pizza": {"budget": {"per-hour": 20}}}, "admin": {"enabled": false}}
+            """
+        let configuration = try Loading.loaded(text).configuration
+        #expect(configuration.kafka.consumerSettings["fetch.wait.max.ms"] == "10")
+        #expect(configuration.apps[0].engine.budgetPerHour == 20)
+        #expect(!configuration.admin.isEnabled)
+    }
+
+    @Test func anAppsOwnSettingWinsOverTheOneForAll() throws {
+        let text =
+            Loading.lines.dropLast().joined(separator: "\n") + """
+
+                coalescing.low-priority-window: 2s
+                budget: {per-hour: 30, reserve: 1}
+                apps:
+                  com.example.pizza: {}
+                  com.example.game:
+                    coalescing: {low-priority-window: 3s}
+                    budget.per-hour: 40
+                    apns: {environments: [production, development], key-id: OTHERKEY12, key-file: /keys/b.p8, development: {host: h, port: 1}}
+                """
+        let apps = try Loading.loaded(text).configuration.apps
+        #expect(apps.map(\.engine.lowPriorityWindowMillis) == [2_000, 3_000])
+        #expect(apps.map(\.engine.budgetPerHour) == [30, 40])
+        #expect(apps.map(\.engine.budgetReserve) == [1, 1])
+        #expect(apps.map(\.keyID) == ["KEY1234567", "OTHERKEY12"])
+        #expect(apps.map(\.environments) == [[.production], [.production, .development]])
+        #expect(apps[1].development.host == "h")
+        #expect(apps[0].development.host == "api.sandbox.push.apple.com")
+    }
+
+    @Test func theEnvironmentWins() throws {
+        let environment = [
+            "MAILBOAT_BUDGET_PER_HOUR": "50", "MAILBOAT_APPS_COM_EXAMPLE_PIZZA_BUDGET_RESERVE": "7",
+            "MAILBOAT_LOG_LEVEL": "debug",
+            "PATH": "/bin",
+        ]
+        let configuration = try Loading.load(
+            "budget: {per-hour: 20, reserve: 1}", "log.level: error", environment: environment)
+        #expect(configuration.apps[0].engine.budgetPerHour == 50)
+        #expect(configuration.apps[0].engine.budgetReserve == 7)
+        #expect(configuration.logLevel == .debug)
+    }
+
+    @Test func librdkafkasPropertiesPassThrough() throws {
+        let configuration = try Loading.load(
+            "kafka.properties: {security.protocol: ssl, socket.timeout.ms: 5000}",
+            "kafka.consumer: {fetch: {wait.max.ms: 7}}",
+            "kafka.producer.linger.ms: 3", environment: ["MAILBOAT_KAFKA_PRODUCER_LINGER_MS": "9"])
+        #expect(configuration.kafka.consumerSettings["security.protocol"] == "ssl")
+        #expect(configuration.kafka.producerSettings["security.protocol"] == "ssl")
+        #expect(configuration.kafka.consumerSettings["fetch.wait.max.ms"] == "7")
+        #expect(configuration.kafka.producerSettings["fetch.wait.max.ms"] == nil)
+        #expect(configuration.kafka.producerSettings["linger.ms"] == "9")
+    }
+
+    @Test func brokersMayBeGivenAsLibrdkafkaCallsThem() throws {
+        let text = Loading.lines.dropFirst().joined(separator: "\n") + "\nkafka.properties.bootstrap.servers: h:1"
+        #expect(try Loading.loaded(text).configuration.kafka.consumerSettings["bootstrap.servers"] == "h:1")
+    }
+
+    // MARK: Faults
+
+    @Test(arguments: [
+        ("kafka.grup: x", "kafka.grup", "worker.yaml:4", "did you mean kafka.group?"),
+        ("placment: trust", "placment", "worker.yaml:4", "did you mean placement?"),
+        ("budget: {per_hour: 3}", "budget.per_hour", "worker.yaml:4", "did you mean budget.per-hour?"),
+        ("nonsense: 1", "nonsense", "worker.yaml:4", "--print-settings"),
+        ("kafka: x", "kafka", "worker.yaml:4", "is not a setting"),
+        ("log.level:", "log.level", "worker.yaml:4", "has no value"),
+        ("log.level: ~", "log.level", "worker.yaml:4", "has no value"),
+        ("topics.events: [{a: b}]", "topics.events", "worker.yaml:4", "list of something else"),
+        ("topics.events: [a, a]", "topics.events", "worker.yaml:4", "expected"),
+        ("topics.state: liveactivity.routed", "topics.state", "", "and so is topics.routed"),
+        ("apns.connections-warm: 5", "apns.connections-warm", "", "which is 4"),
+        ("apns.backoff-min: 60s\napns.backoff-max: 1s", "apns.backoff-min", "", "at most apns.backoff-max"),
+        ("drain-timeout: 1s\nquiet-wait: 2s", "drain-timeout", "", "more than quiet-wait, which is 2s"),
+        ("budget: {per-hour: 2, reserve: 2}", "apps.com.example.pizza.budget.reserve", "", "the smaller is 2"),
+        ("kafka.consumer.no.such: 1", "kafka.consumer.no.such", "", "No such configuration property"),
+        ("kafka.consumer.fetch.wait.max.ms: x", "kafka.consumer.fetch.wait.max.ms", "", "is \"x\""),
+        ("kafka.consumer.enable.auto.commit: true", "kafka.consumer.enable.auto.commit", "", "cannot be set"),
+    ])
+    func faultsNameSettingPlaceAndExpectation(line: String, setting: String, place: String, text: String) throws {
+        let faults = Loading.faults(adding: line)
+        let fault = try #require(faults.first)
+        #expect(faults.count == 1, "\(faults)")
+        #expect(fault.setting == setting)
+        #expect((fault.place ?? "") == place)
+        #expect(fault.text.contains(text), "\(fault)")
+    }
+
+    @Test(arguments: [
+        ("kafka.bootstrap", ["apns: {team-id: TEAM123456, key-id: KEY1234567, key-file: /k}", "apps: [a.b]"]),
+        ("apps", ["kafka.bootstrap: h:1"]),
+        ("apps.a.b.apns.team-id", ["kafka.bootstrap: h:1", "apns: {key-id: KEY1234567, key-file: /k}", "apps: [a.b]"]),
+        ("apps.a.b.apns.key-id", ["kafka.bootstrap: h:1", "apns: {team-id: TEAM123456, key-file: /k}", "apps: [a.b]"]),
+        (
+            "apps.a.b.apns.key-file",
+            ["kafka.bootstrap: h:1", "apns: {team-id: TEAM123456, key-id: KEY1234567}", "apps: [a.b]"]
+        ),
+    ])
+    func whatIsMissingIsNamed(setting: String, lines: [String]) {
+        let faults = Loading.faults(lines.joined(separator: "\n"))
+        #expect(faults.map(\.setting) == [setting])
+        #expect(faults.first?.text.contains("missing") == true)
+    }
+
+    @Test(arguments: [
+        ("", "is missing"), ("# nothing\n", "is missing"), ("just words", "holds no settings"),
+        ("- a\n- b", "holds no settings"),
+        ("a: [", "is not YAML"), ("a: b: c", "is not YAML"), ("\u{0}", "is not YAML"), ("a: 1\na: 2", "is not YAML"),
+        ("a: *nowhere", "is not YAML"),
+    ])
+    func whatIsNoFileOfSettingsIsSaid(text: String, said: String) throws {
+        let fault = try #require(Loading.faults(text).first)
+        #expect(fault.text.contains(said), "\(fault)")
+        #expect(!fault.text.contains("\n"))
+    }
+
+    @Test func aFileThatIsNoTextIsRefused() {
+        #expect(throws: ConfigurationError.self) {
+            try ConfigurationLoader.load([0xff, 0xfe, 0x41], fileName: "w", environment: [:])
+        }
+        #expect(throws: ConfigurationError.self) {
+            try ConfigurationLoader.load(
+                [UInt8](repeating: 0x20, count: ConfigurationFile.byteCountMax + 1), fileName: "w", environment: [:])
+        }
+    }
+
+    @Test func allFaultsComeAtOnce() {
+        let faults = Loading.faults(
+            adding: "placment: trust", "budget.per-hour: 0", "log.level: loud", "kafka.consumer.no.such: 1",
+            environment: ["MAILBOAT_DRAIN_TIMEOT": "3s", "MAILBOAT_RETENTION": "soon"])
+        #expect(
+            Set(faults.map(\.setting)) == [
+                "placment", "budget.per-hour", "log.level", "kafka.consumer.no.such", "MAILBOAT_DRAIN_TIMEOT",
+                "retention",
+            ])
+        #expect(faults.contains { $0.place == "MAILBOAT_RETENTION" })
+    }
+
+    @Test func aBadValueForAllAppsIsOneFault() {
+        let text = Loading.lines.dropLast().joined(separator: "\n") + "\napps: [a.b, c.d]\nretention: soon"
+        #expect(Loading.faults(text).count == 1)
+    }
+
+    @Test(arguments: ["a b", "a/b", "é", String(repeating: "a", count: 156)])
+    func bundleIDsAreChecked(bundleID: String) {
+        let text = Loading.lines.dropLast().joined(separator: "\n") + "\napps: [\"\(bundleID)\"]"
+        #expect(Loading.faults(text).contains { $0.text.contains("is no bundle id") })
+    }
+
+    @Test func appsOfOneKeyAgreeAboutIt() {
+        let text =
+            Loading.lines.dropLast().joined(separator: "\n") + "\napps:\n  a.b: {}\n  c.d: {apns: {key-file: /other}}"
+        #expect(Loading.faults(text).first?.setting == "apps.c.d.apns.key-id")
+    }
+
+    @Test func foreignVariablesAreNotedAndIgnored() throws {
+        let loaded = try Loading.loaded(
+            Loading.lines.joined(separator: "\n"),
+            environment: [
+                "MAILBOAT_SERVICE_HOST": "10.0.0.1", "MAILBOAT_PORT_9464_TCP_ADDR": "10.0.0.1",
+                "MAILBOAT_TEST_BOOTSTRAP": "x",
+            ])
+        #expect(loaded.notes.count == 2)
+    }
+
+    @Test func secretsStaySecret() throws {
+        let faults = Loading.faults(
+            adding: "kafka.properties: {sasl.password: hush, ssl.key.password: hush2, sasl.mechanisms: \"?\"}")
+        let configuration = try Loading.load("kafka.properties.sasl.password: hush")
+        #expect(!"\(faults)".contains("hush"))
+        #expect(!"\(configuration)".contains("hush"))
+    }
+
+    /// Whatever stands in a file, there is an answer.
+    @Test(arguments: 1...300 as ClosedRange<UInt64>)
+    func noFileTraps(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var bytes = Array(
+            """
+            kafka: {bootstrap: "h:1", consumer: {a.b: 1}}
+            apns: &x {team-id: TEAM123456, key-id: KEY1234567, key-file: /k}
+            apps: {a.b: *x, c.d: {budget: {per-hour: 3}}}
+            topics.events: [a, b]
+            retention: 5m
+            """.utf8)
+        for _ in 0..<Int.random(in: 1...12, using: &random) {
+            let place = Int.random(in: bytes.indices, using: &random)
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0: bytes[place] = UInt8.random(in: 0...255, using: &random)
+            case 1: bytes.remove(at: place)
+            case 2: bytes.insert(Array("{}[]:,&*-?|>'\"%@`#!\n \t~".utf8).randomElement(using: &random) ?? 0, at: place)
+            default: bytes.insert(contentsOf: bytes[place..<min(bytes.count, place + 9)], at: place)
+            }
+        }
+        do throws(ConfigurationError) {
+            _ = try ConfigurationLoader.load(bytes, fileName: "w", environment: [:])
+        } catch {
+            #expect(!error.faults.isEmpty)
+        }
+    }
+}

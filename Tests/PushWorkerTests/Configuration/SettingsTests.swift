@@ -1,0 +1,83 @@
+import Testing
+
+@testable import PushWorker
+
+/// Every row of the tables, whatever it is about.
+struct SettingsTests {
+    /// Values that no setting of that type takes.
+    private static func badValues(_ setting: SettingDescription) -> [String] {
+        switch setting.type {
+        case "duration": ["5", "soon", "-1s", "\"\"", "1000d", "1m30s"]
+        case "number": ["many", "-1", "1.5", "\"\"", "99999999999999999999"]
+        case "fraction": ["some", "1.01", "-0.5", "\"\""]
+        case "flag": ["maybe", "1", "\"\""]
+        case "choice": ["other", "\"\"", "[]"]
+        case "text", "list":
+            setting.name.hasSuffix("file")
+                ? ["\"\""]
+                : ["\"\"", "\"a b\\u0001,:\""].filter { _ in
+                    setting.name != "kafka.group" && !setting.name.contains("instance")
+                }
+        default: []
+        }
+    }
+
+    @Test(arguments: SettingsTable.all)
+    func aBadValueIsNamedWithPlaceValueAndExpectation(setting: SettingDescription) throws {
+        for value in Self.badValues(setting) {
+            // Required ones stand in the base already.
+            let lines = Loading.lines.filter {
+                !$0.hasPrefix(setting.name) && !setting.name.hasPrefix("apns.") || !$0.hasPrefix("apns")
+            }
+            let text = (lines.filter { !$0.hasPrefix(setting.name + ":") } + ["\(setting.name): \(value)"]).joined(
+                separator: "\n")
+            let fault = try #require(
+                Loading.faults(text).first { $0.setting == setting.name }, "\(setting.name): \(value)")
+            #expect(fault.place?.hasPrefix("worker.yaml:") == true)
+            #expect(fault.text.contains("expected \(setting.expected)"))
+        }
+    }
+
+    @Test(arguments: SettingsTable.all)
+    func aDefaultReadsBackFromFileAndEnvironment(setting: SettingDescription) throws {
+        guard let standard = setting.defaultText, !standard.isEmpty else { return }
+        _ = try Loading.load("\(setting.name): \(setting.type == "list" ? "[\(standard)]" : "\"\(standard)\"")")
+        _ = try Loading.load(environment: [ConfigurationLoader.variableName(of: setting.name): standard])
+    }
+
+    @Test(arguments: SettingsTable.all.filter { $0.scope == .app && !$0.isRequired })
+    func whatHoldsForAllAppsCanBeSaidForOne(setting: SettingDescription) throws {
+        guard let standard = setting.defaultText else { return }
+        let value = setting.type == "list" ? "[\(standard)]" : "\"\(standard)\""
+        let text =
+            Loading.lines.dropLast().joined(separator: "\n")
+            + "\napps:\n  com.example.pizza:\n    \(setting.name): \(value)"
+        #expect(Loading.faults(text).isEmpty)
+    }
+
+    @Test(arguments: SettingsTable.all.filter { $0.scope == .worker })
+    func whatHoldsForTheWorkerCannotBeSaidForAnApp(setting: SettingDescription) {
+        let text =
+            Loading.lines.dropLast().joined(separator: "\n") + "\napps:\n  com.example.pizza:\n    \(setting.name): x"
+        #expect(Loading.faults(text).contains { $0.text.contains("cannot be set for one app") })
+    }
+
+    @Test func namesAreUniqueAndDocumented() {
+        let all = SettingsTable.all
+        #expect(Set(all.map(\.name)).count == all.count)
+        #expect(Set(all.map { ConfigurationLoader.variableName(of: $0.name) }).count == all.count)
+        for setting in all {
+            #expect(setting.documentation.hasSuffix("."), "\(setting.name)")
+            #expect(
+                !setting.expected.isEmpty && setting.name.allSatisfy { $0.isLowercase || $0 == "." || $0 == "-" },
+                "\(setting.name)")
+        }
+    }
+
+    @Test func thePrintedTableHasThemAll() {
+        let table = SettingsTable.markdown()
+        for setting in SettingsTable.all { #expect(table.contains("| `\(setting.name)` |"), "\(setting.name)") }
+        let columns = table.split(separator: "\n").map { line in line.replacing("\\|", with: "").count { $0 == "|" } }
+        #expect(Set(columns) == [5])
+    }
+}

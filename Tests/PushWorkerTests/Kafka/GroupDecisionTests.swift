@@ -1,0 +1,90 @@
+import KafkaLog
+import PushEngine
+import Testing
+
+@testable import PushWorker
+
+struct StartPositionsTests {
+    private static func position(_ topic: String, committed: Int64?, low: Int64, end: Int64) -> PartitionPositions {
+        PartitionPositions(
+            topicPartition: TopicPartition(topic: topic, partition: 3), committed: committed, lowOffset: low,
+            endOffset: end)
+    }
+
+    private static func starts(
+        _ events: (committed: Int64?, low: Int64, end: Int64), _ routed: (committed: Int64?, low: Int64, end: Int64),
+        from startFrom: WorkerConfiguration.StartFrom = .beginning
+    ) -> StartPositions {
+        StartPositions(
+            partition: 3,
+            positions: [
+                Self.position("events", committed: events.committed, low: events.low, end: events.end),
+                Self.position("routed", committed: routed.committed, low: routed.low, end: routed.end),
+            ], startFrom: startFrom)
+    }
+
+    @Test func whereTheGroupIsItGoesOn() {
+        let start = Self.starts((12, 5, 20), (7, 7, 7))
+        #expect(start.starts.map(\.nextOffset) == [12, 7])
+        #expect(start.logEnds.map(\.nextOffset) == [20, 7])
+        #expect(start.toCommit.isEmpty)
+        #expect(start.haltReason == nil)
+    }
+
+    @Test func aGroupThatNeverCommittedBeginsAsTold() {
+        #expect(Self.starts((nil, 5, 20), (nil, 2, 9)).starts.map(\.nextOffset) == [5, 2])
+        let end = Self.starts((nil, 5, 20), (nil, 2, 9), from: .end)
+        // What was forwarded was taken from the input before: it is never skipped.
+        #expect(end.starts.map(\.nextOffset) == [20, 2])
+        #expect(end.toCommit.map(\.nextOffset) == [20, 2])
+    }
+
+    @Test(arguments: [4, 21] as [Int64])
+    func aPositionOutsideTheLogHaltsThePartition(committed: Int64) throws {
+        let start = Self.starts((committed, 5, 20), (nil, 0, 0))
+        let reason = try #require(start.haltReason)
+        #expect(reason.contains("\(committed)") && reason.contains("events[3]") && reason.contains("5 to 20"))
+    }
+
+    @Test(arguments: [5, 20] as [Int64])
+    func bothEndsAreInside(committed: Int64) { #expect(Self.starts((committed, 5, 20), (nil, 0, 0)).haltReason == nil) }
+}
+
+struct TopicCheckTests {
+    private static func topics(_ counts: [String: Int]) -> TopicCheck.Verdict {
+        let topics = WorkerConfiguration().topics
+        return TopicCheck.judge(
+            topics.all.compactMap { name in
+                let count = counts[name] ?? 8
+                return count < 0 ? nil : TopicDescription(name: name, partitionCount: count, replicationFactor: 1)
+            }, topics: topics)
+    }
+
+    @Test func equalCountsAreGood() { #expect(Self.topics([:]) == .agreed(partitionCount: 8)) }
+
+    /// Outcomes and dead letters may have any number.
+    @Test func othersMayDiffer() {
+        #expect(
+            Self.topics(["liveactivity.outcomes": 1, "liveactivity.dead-letters": 3]) == .agreed(partitionCount: 8))
+    }
+
+    @Test(arguments: [
+        "liveactivity.events", "liveactivity.routed", "liveactivity.state", "liveactivity.outcomes",
+        "liveactivity.dead-letters",
+    ])
+    func aMissingTopicIsNamed(name: String) {
+        guard case .faults(let faults) = Self.topics([name: -1]) else { Issue.record("nothing was found"); return }
+        #expect(faults.count == 1 && faults[0].contains(name))
+    }
+
+    @Test(arguments: ["liveactivity.events", "liveactivity.routed", "liveactivity.state"])
+    func differentCountsAreNamed(name: String) {
+        guard case .faults(let faults) = Self.topics([name: 4]) else { Issue.record("nothing was found"); return }
+        #expect(faults.count == 1 && faults[0].contains("\(name) has 4") && faults[0].contains("has 8"))
+    }
+
+    @Test func noPartitionsIsNoTopic() {
+        let none = Dictionary(uniqueKeysWithValues: WorkerConfiguration().topics.all.map { ($0, 0) })
+        guard case .faults = Self.topics(none) else { Issue.record("nothing was found"); return }
+    }
+}

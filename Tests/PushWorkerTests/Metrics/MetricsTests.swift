@@ -1,0 +1,199 @@
+import CoreMetrics
+import PushEngine
+import PushModel
+import PushTransport
+import Testing
+
+@testable import PushWorker
+
+struct PrometheusTextTests {
+    @Test func aMetricHasAHeadAndItsSamples() {
+        var text = PrometheusText()
+        text.begin("a_total", .counter, "One\nline with a \\.")
+        text.sample([("route", "p/\"K\"\n\\")], UInt64(3))
+        text.sample([("route", "x"), ("status", "200")], 4)
+        text.gauge("b", "B.", 0.25)
+        #expect(
+            text.text == """
+                # HELP a_total One\\nline with a \\\\.
+                # TYPE a_total counter
+                a_total{route="p/\\"K\\"\\n\\\\"} 3
+                a_total{route="x",status="200"} 4
+                # HELP b B.
+                # TYPE b gauge
+                b 0.25
+
+                """)
+    }
+
+    @Test(arguments: [
+        (0, "0"), (-3, "-3"), (1e15, "1000000000000000"), (0.5, "0.5"), (.nan, "NaN"), (.infinity, "+Inf"),
+        (-.infinity, "-Inf"),
+    ])
+    func numbersAreAsGoWritesThem(value: Double, text: String) { #expect(PrometheusText.number(value) == text) }
+
+    @Test func histogramsAreCumulative() throws {
+        var distribution = LatencyDistribution()
+        for millis in [0, 1, 2, 3, 1_000, 5_000_000_000] as [Int64] { distribution.record(millis: millis) }
+        var text = PrometheusText()
+        text.histogram("h_seconds", "H.", distribution)
+        let lines = text.text.split(separator: "\n").map(String.init)
+        #expect(lines.contains("h_seconds_bucket{le=\"0.001\"} 2"))
+        #expect(lines.contains("h_seconds_bucket{le=\"0.004\"} 4"))
+        #expect(lines.contains("h_seconds_bucket{le=\"1.024\"} 5"))
+        #expect(lines.contains("h_seconds_bucket{le=\"+Inf\"} 6"))
+        #expect(lines.contains("h_seconds_count 6"))
+        let buckets = lines.filter { $0.contains("_bucket") }.compactMap {
+            $0.split(separator: " ").last.flatMap { Int($0) }
+        }
+        #expect(buckets == buckets.sorted())
+    }
+}
+
+struct LatencyDistributionTests {
+    @Test(arguments: 1...50 as ClosedRange<UInt64>)
+    func quantilesAreRightToAnEighth(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var distribution = LatencyDistribution()
+        var values: [Int64] = []
+        for _ in 0..<500 {
+            let millis = Int64.random(in: 0...(1 << Int64.random(in: 0...30, using: &random)), using: &random)
+            values.append(millis)
+            distribution.record(millis: millis)
+        }
+        values.sort()
+        for share in [0.01, 0.5, 0.9, 0.99, 1] {
+            let exact = Double(values[max(0, Int((Double(values.count) * share).rounded(.up)) - 1)])
+            let answer = distribution.quantileMillis(share)
+            #expect(
+                answer >= exact && answer <= exact * 1.13 + 1, "seed \(seed): \(share) is \(answer), exactly \(exact)")
+        }
+    }
+
+    @Test func mergingIsAddition() {
+        var (left, right, both) = (LatencyDistribution(), LatencyDistribution(), LatencyDistribution())
+        for millis in [1, 20, 300] as [Int64] {
+            left.record(millis: millis)
+            both.record(millis: millis)
+        }
+        for millis in [-5, .max] as [Int64] {
+            right.record(millis: millis)
+            both.record(millis: millis)
+        }
+        left.add(right)
+        #expect(left == both)
+    }
+
+    @Test func nothingRecordedIsZero() { #expect(LatencyDistribution().quantileMillis(0.99) == 0) }
+}
+
+struct WorkerMetricsTests {
+    private static func snapshot() -> WorkerSnapshot {
+        var snapshot = WorkerSnapshot()
+        snapshot.engine.consumed = 10
+        snapshot.engine.restored = 2
+        snapshot.engine.outcomes[Int(Outcome.delivered.rawValue)] = 5
+        snapshot.engine.outcomes[Int(Outcome.superseded.rawValue)] = 3
+        snapshot.engine.pending = 2
+        snapshot.engine.forwarded = 1
+        snapshot.engine.handedOver = 1
+        var route = RouteCounters()
+        route.requestsTotal = 4
+        route.responses.status200 = 3
+        route.goAways = ["BadCertificate": 1]
+        snapshot.routes = [
+            .init(name: "production/K", shard: 0, counters: route),
+            .init(name: "production/K", shard: 1, counters: route),
+        ]
+        snapshot.partitions = [
+            .init(number: 0, shard: 0, phase: .running, restoredRecords: 1, restoreRecordsMax: 1, reason: ""),
+            .init(number: 1, shard: 1, phase: .halted, restoredRecords: 0, restoreRecordsMax: 9, reason: "because"),
+        ]
+        return snapshot
+    }
+
+    private static func samples() -> [String: Double] {
+        let surroundings = WorkerMetrics.Surroundings(
+            tokenAges: [("KEY1234567", 60)], lags: [.init(topic: "events", partition: 3, records: 7)], isReady: true)
+        var samples: [String: Double] = [:]
+        for line in WorkerMetrics.text(Self.snapshot(), surroundings).split(separator: "\n") where !line.hasPrefix("#")
+        {
+            let parts = line.split(separator: " ")
+            #expect(parts.count == 2)
+            #expect(
+                samples.updateValue(Double(parts[1]) ?? .nan, forKey: String(parts[0])) == nil,
+                "\(parts[0]) comes twice")
+        }
+        return samples
+    }
+
+    @Test func conservationCanBeReadOff() {
+        let samples = Self.samples()
+        let outcomes = samples.filter { $0.key.hasPrefix("mailboat_events_outcomes_total{") }
+        #expect(outcomes.count == Outcome.allCases.count)
+        let taken = samples["mailboat_events_consumed_total"]! + samples["mailboat_events_restored_total"]!
+        let rest = ["pending", "forwarded_total", "handed_over_total"].map { samples["mailboat_events_\($0)"]! }.reduce(
+            0, +)
+        #expect(taken == outcomes.values.reduce(0, +) + rest)
+        #expect(samples["mailboat_events_unaccounted"] == 0)
+    }
+
+    @Test func routesAreSummedOverShards() {
+        let samples = Self.samples()
+        #expect(samples["mailboat_apns_requests_total{route=\"production/K\"}"] == 8)
+        #expect(samples["mailboat_apns_responses_total{route=\"production/K\",status=\"200\"}"] == 6)
+        #expect(samples["mailboat_apns_goaways_total{route=\"production/K\",reason=\"BadCertificate\"}"] == 2)
+    }
+
+    @Test func theRestIsThere() {
+        let samples = Self.samples()
+        #expect(samples["mailboat_partitions{phase=\"halted\"}"] == 1)
+        #expect(samples["mailboat_kafka_lag_records{topic=\"events\",partition=\"3\"}"] == 7)
+        #expect(samples["mailboat_provider_token_age_seconds{key=\"KEY1234567\"}"] == 60)
+        #expect(samples["mailboat_ready"] == 1)
+    }
+
+    /// `<area>_<thing>_<unit>`, and a head before each.
+    @Test func everyMetricHasATypeThatFitsItsName() {
+        for line in WorkerMetrics.text(Self.snapshot(), .init()).split(separator: "\n") where line.hasPrefix("# TYPE") {
+            let words = line.split(separator: " ")
+            #expect(words[2].hasPrefix("mailboat_"))
+            #expect((words[3] == "counter") == words[2].hasSuffix("_total"), "\(line)")
+        }
+    }
+}
+
+struct PrometheusMetricsFactoryTests {
+    @Test func whatLibrariesCountIsServed() {
+        let factory = PrometheusMetricsFactory()
+        factory.makeCounter(label: "http.requests", dimensions: [("method", "GET")]).increment(by: 2)
+        factory.makeCounter(label: "http.requests", dimensions: [("method", "GET")]).increment(by: 1)
+        factory.makeMeter(label: "pool-size", dimensions: []).set(4.5)
+        factory.makeTimer(label: "request", dimensions: []).recordNanoseconds(1_500_000_000)
+        let lines = factory.text().split(separator: "\n").map(String.init)
+        #expect(lines.contains("http_requests_total{method=\"GET\"} 3"))
+        #expect(lines.contains("pool_size 4.5"))
+        #expect(lines.contains("request_seconds_sum 1.5"))
+        #expect(lines.contains("request_seconds_count 1"))
+    }
+
+    @Test func seriesAreBounded() {
+        let factory = PrometheusMetricsFactory()
+        for number in 0..<(PrometheusMetricsFactory.seriesMax + 10) {
+            factory.makeCounter(label: "c", dimensions: [("n", "\(number)")]).increment(by: 1)
+        }
+        #expect(factory.text().split(separator: "\n").contains("mailboat_metrics_ignored_series_total 10"))
+    }
+
+    @Test func oneNameIsOneKind() {
+        let factory = PrometheusMetricsFactory()
+        factory.makeMeter(label: "a", dimensions: []).set(1.0)
+        factory.makeRecorder(label: "a", dimensions: [], aggregate: true).record(1.0)
+        #expect(
+            factory.text().split(separator: "\n").filter { $0 == "# TYPE a gauge" || $0.hasPrefix("# TYPE a ") }.count
+                == 1)
+    }
+
+    @Test(arguments: [("a.b-c", "a_b_c"), ("9lives", "_9lives"), ("", "_"), ("é", "_")])
+    func labelsBecomeNames(label: String, name: String) { #expect(PrometheusMetricsFactory.name(label) == name) }
+}

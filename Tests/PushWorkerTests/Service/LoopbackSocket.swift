@@ -1,0 +1,40 @@
+import Glibc
+import PushWorker
+
+/// A blocking TCP connection to this machine, for one short exchange.
+struct LoopbackSocket: ~Copyable {
+    private let descriptor: Int32
+
+    init(port: Int) throws {
+        self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard self.descriptor >= 0 else { throw WorkerError("no socket") }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(UInt16(port).bigEndian)
+        address.sin_addr = in_addr(s_addr: in_addr_t(0x7f00_0001).bigEndian)
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(self.descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else { throw WorkerError("nobody listens on port \(port)") }
+    }
+
+    deinit { close(self.descriptor) }
+
+    func send(_ text: String) throws {
+        let bytes = Array(text.utf8)
+        guard Glibc.send(self.descriptor, bytes, bytes.count, 0) == bytes.count else { throw WorkerError("not sent") }
+    }
+
+    /// Until the other side closes.
+    func receiveAll() throws -> String {
+        var text: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = recv(self.descriptor, &buffer, buffer.count, 0)
+            guard count > 0 else { return String(decoding: text, as: UTF8.self) }
+            text += buffer[..<count]
+        }
+    }
+}

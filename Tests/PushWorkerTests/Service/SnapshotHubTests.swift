@@ -1,0 +1,91 @@
+import PushEngine
+import Testing
+
+@testable import PushWorker
+
+struct SnapshotHubTests {
+    private static func report(_ consumed: UInt64, phase: WorkerSnapshot.PartitionPhase? = nil) -> ShardReport {
+        var report = ShardReport()
+        report.engine.consumed = consumed
+        report.engine.pending = consumed
+        if let phase {
+            report.partitions = [
+                .init(number: 1, shard: 0, phase: phase, restoredRecords: 0, restoreRecordsMax: 0, reason: "why")
+            ]
+        }
+        return report
+    }
+
+    @Test func shardsAreSummed() {
+        let hub = SnapshotHub(shardCount: 2)
+        hub.publish(Self.report(3), shard: 0)
+        hub.publish(Self.report(4), shard: 1)
+        hub.publish(Self.report(5), shard: 0)
+        #expect(hub.snapshot.engine.consumed == 9)
+        #expect(hub.snapshot.engine.isConserved)
+        #expect(hub.snapshot.shardCount == 2)
+    }
+
+    @Test func whoeverWaitsIsTold() async throws {
+        let hub = SnapshotHub(shardCount: 1)
+        let waiting = Task { try await hub.wait { $0.engine.consumed >= 2 } }
+        hub.publish(Self.report(1), shard: 0)
+        hub.publish(Self.report(2), shard: 0)
+        #expect(try await waiting.value.engine.consumed == 2)
+    }
+
+    @Test func whatHoldsAlreadyNeedsNoNews() async throws {
+        let hub = SnapshotHub(shardCount: 1)
+        #expect(try await hub.wait { !$0.hasJoinedGroup }.engine.consumed == 0)
+    }
+
+    @Test func theEndIsToldToThoseWhoWait() async {
+        let hub = SnapshotHub(shardCount: 1)
+        let waiting = Task { try await hub.wait { $0.engine.consumed > 0 } }
+        hub.end(WorkerError("gone"))
+        await #expect(throws: WorkerError("gone")) { try await waiting.value }
+        await #expect(throws: WorkerError("gone")) { try await hub.wait { $0.engine.consumed > 0 } }
+    }
+
+    @Test func aCancelledWaitEnds() async {
+        let hub = SnapshotHub(shardCount: 1)
+        let task = Task { try await hub.wait { $0.engine.consumed > 0 } }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test(arguments: [
+        (WorkerSnapshot.PartitionPhase?.none, true), (.claiming, false), (.restoring, false), (.running, true),
+        (.releasing, false), (.halted, false),
+    ])
+    func readyIsRestoredAndRunning(phase: WorkerSnapshot.PartitionPhase?, isReady: Bool) {
+        let hub = SnapshotHub(shardCount: 1)
+        hub.updateGroup { $0.hasJoined = true }
+        hub.publish(Self.report(0, phase: phase), shard: 0)
+        #expect(hub.snapshot.isReady == isReady)
+        #expect(Readiness(hub.snapshot).ready == isReady)
+    }
+
+    @Test func readinessSaysWhatIsWrong() {
+        let hub = SnapshotHub(shardCount: 1)
+        #expect(!hub.snapshot.isReady)
+        #expect(Readiness(hub.snapshot).errors == ["the consumer group has not answered yet"])
+        hub.updateGroup {
+            $0.hasJoined = true
+            $0.errors["kafka"] = "Kafka: away"
+        }
+        hub.publish(Self.report(0, phase: .halted), shard: 0)
+        let json = Readiness(hub.snapshot).json()
+        #expect(json.contains("\"errors\":[\"Kafka: away\"]"))
+        #expect(json.contains("{\"partition\":1,\"reason\":\"why\"}"))
+    }
+
+    @Test func drainingIsNotReady() {
+        let hub = SnapshotHub(shardCount: 1)
+        hub.updateGroup {
+            $0.hasJoined = true
+            $0.isDraining = true
+        }
+        #expect(!hub.snapshot.isReady)
+    }
+}

@@ -1,0 +1,201 @@
+import APNSSimulator
+import Foundation
+import KafkaLog
+import Logging
+import PushEngine
+import PushModel
+import TLSSession
+import Testing
+
+@testable import PushWorker
+
+/// An embedded Kafka and a simulated APNs on real sockets, for workers in this process.
+final class WorkerHouse: Sendable {
+    static let app = "com.example.pizza"
+    private static let keyID = "TESTKEY123"
+    private static let teamID = "TESTTEAM12"
+
+    let kafka: EmbeddedKafka
+    let simulator: APNSSimulator
+    private let directory: String
+    private let credentials: CredentialDirectory
+    private let producer: KafkaProducer
+    private let events: KafkaTopic
+    private let partitionCount: Int
+
+    /// Builds a house, runs `body` in it, tears it down.
+    static func with(
+        partitionCount: Int = 4, topics: [EmbeddedKafka.Topic]? = nil, _ body: (WorkerHouse) async throws -> Void
+    ) async throws {
+        let house = try await WorkerHouse(partitionCount: partitionCount, topics: topics)
+        do {
+            try await body(house)
+        } catch {
+            await house.tearDown()
+            throw error
+        }
+        await house.tearDown()
+    }
+
+    private init(partitionCount: Int, topics: [EmbeddedKafka.Topic]?) async throws {
+        let names = WorkerConfiguration().topics.all
+        self.partitionCount = partitionCount
+        self.kafka = try EmbeddedKafka(
+            topics: topics ?? names.map { EmbeddedKafka.Topic($0, partitionCount: partitionCount) }, onNotice: { _ in })
+        self.directory =
+            FileManager.default.temporaryDirectory.appendingPathComponent("mailboat-worker-\(UUID().uuidString)").path
+        self.credentials = try CredentialDirectory(
+            path: self.directory, keyID: Self.keyID, names: ["localhost", "127.0.0.1"],
+            nowSeconds: Int64(Date().timeIntervalSince1970))
+        let key = RegisteredKey(
+            keyID: Self.keyID, teamID: Self.teamID, publicKey: try self.credentials.providerKey.publicKey())
+        self.simulator = try await APNSSimulator.start(credentials: self.credentials.credentials, keys: [key])
+        self.producer = try KafkaProducer(
+            ProducerConfiguration(settings: self.kafka.settings), onDeliveries: {}, onError: { _ in })
+        self.events = try self.producer.topic(names[0])
+    }
+
+    private func tearDown() async {
+        await self.simulator.stop()
+        self.kafka.stop()
+        try? FileManager.default.removeItem(atPath: self.directory)
+    }
+
+    // MARK: Workers
+
+    func configuration() -> WorkerConfiguration {
+        var configuration = WorkerConfiguration()
+        configuration.kafka.common = self.kafka.settings
+        // The shortest with which the embedded Kafka forms groups.
+        configuration.kafka.consumer = KafkaSettings([.init("session.timeout.ms", "3500"), .init("heartbeat.interval.ms", "500")])
+        configuration.shardCount = 2
+        configuration.outcomePublication = .all
+        configuration.admin.port = 0
+        configuration.drainTimeoutMillis = 8_000
+        var app = AppSettings(bundleID: Self.app)
+        app.keyID = Self.keyID
+        app.teamID = Self.teamID
+        app.keyFile = self.credentials.providerKeyPath
+        app.production.host = "127.0.0.1"
+        app.production.port = self.simulator.port
+        app.production.caFile = self.credentials.authorityPath
+        configuration.apps = [app]
+        return configuration
+    }
+
+    func worker(_ configuration: WorkerConfiguration? = nil) throws -> WorkerService {
+        var logger = Logger(label: "worker") { _ in SwiftLogNoOpLogHandler() }
+        logger.logLevel = .critical
+        return try WorkerService(configuration ?? self.configuration(), logger: logger)
+    }
+
+    /// A worker that owns and has restored every partition.
+    func readyWorker(_ configuration: WorkerConfiguration? = nil) async throws -> WorkerService {
+        let worker = try self.worker(configuration)
+        try await worker.start()
+        let count = self.partitionCount
+        try await Self.wait(for: worker) { $0.isReady && $0.runningPartitionCount == count }
+        return worker
+    }
+
+    /// Waits for an event; says how the worker stood when it did not come.
+    @discardableResult
+    static func wait(
+        for worker: WorkerService, location: SourceLocation = #_sourceLocation, until condition: @escaping @Sendable (WorkerSnapshot) -> Bool
+    ) async throws -> WorkerSnapshot {
+        try await withThrowingTaskGroup(of: WorkerSnapshot?.self) { group in
+            group.addTask { try await worker.waitUntil(condition) }
+            group.addTask {
+                // The clock is only there to name what hangs.
+                try? await Task.sleep(for: .seconds(60))
+                return nil
+            }
+            defer { group.cancelAll() }
+            if let snapshot = try await group.next() ?? nil { return snapshot }
+            let snapshot = worker.snapshot()
+            let text = "consumed \(snapshot.engine.consumed), pending \(snapshot.engine.pending), in flight \(snapshot.engine.inFlight), "
+                + "unacknowledged \(snapshot.engine.unacknowledged), accepted \(snapshot.engine.pushesAccepted), "
+                + "errors \(snapshot.errors), partitions \(snapshot.partitions), routes \(snapshot.routes), kafka \(snapshot.kafka)"
+            Issue.record("what was waited for did not come: \(text)", sourceLocation: location)
+            throw WorkerError("waited in vain")
+        }
+    }
+
+    // MARK: Events
+
+    func register(_ activity: String, token: String) throws {
+        try self.publish(activity, #"{"event":"register","token":"\#(token)"}"#)
+    }
+
+    func update(_ activity: String, _ step: Int, priority: Int = 10) throws {
+        try self.publish(activity, #"{"event":"update","priority":\#(priority),"content-state":{"step":\#(step)}}"#)
+    }
+
+    func publish(_ key: String, _ value: String, partition: Int32? = nil) throws {
+        let (key, value) = (Array(key.utf8), Array(value.utf8))
+        let place = partition ?? Murmur2.partition(key: key.span, count: Int32(self.partitionCount))
+        let result = self.producer.produce(self.events, partition: place, key: key.span, value: value.span, opaque: 0)
+        guard result == .queued else { throw WorkerError("could not publish: \(result)") }
+    }
+
+    /// Waits until Kafka has what was published.
+    func flush() async throws {
+        let producer = self.producer
+        let left = await NamedThread.run("test-flush") { producer.flush(within: .seconds(10)) { _ in } }
+        guard left == 0 else { throw WorkerError("\(left) events were not taken") }
+    }
+
+    // MARK: What came of it
+
+    /// Everything that lies in a topic now.
+    func records(of topic: String) async throws -> [OwnedRecord] {
+        let (settings, count) = (self.kafka.settings, self.partitionCount)
+        let result = await NamedThread.run("test-read") { () -> Result<[OwnedRecord], KafkaError> in
+            do throws(KafkaError) {
+                let reader = try KafkaLogReader(settings)
+                var records: [OwnedRecord] = []
+                for partition in 0..<Int32(count) {
+                    records += try reader.readAll(TopicPartition(topic: topic, partition: partition), within: .seconds(10))
+                }
+                return .success(records)
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    /// Outcome names by how often they were published.
+    func outcomes() async throws -> [String: Int] {
+        struct Record: Decodable { var outcome: String }
+        var counts: [String: Int] = [:]
+        for record in try await self.records(of: WorkerConfiguration().topics.outcomes) {
+            counts[try JSONDecoder().decode(Record.self, from: Data(record.value ?? [])).outcome, default: 0] += 1
+        }
+        return counts
+    }
+
+    /// Where the group stands in the input topic.
+    func committed() async throws -> [Int64] {
+        let partitions = (0..<Int32(self.partitionCount)).map {
+            TopicPartition(topic: WorkerConfiguration().topics.events[0], partition: $0)
+        }
+        let consumer = try self.outsider()
+        let result = await NamedThread.run("test-positions") { () -> Result<[PartitionPositions], KafkaError> in
+            do throws(KafkaError) {
+                return .success(try consumer.positions(of: partitions, within: .seconds(10)))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get().map { $0.committed ?? -1 }
+    }
+
+    /// Speaks for the group without being a member.
+    func outsider() throws -> KafkaConsumer {
+        let configuration = WorkerConfiguration()
+        return try KafkaConsumer(
+            ConsumerConfiguration(
+                settings: self.kafka.settings, groupID: configuration.kafka.groupID, driverTopic: configuration.topics.events[0]))
+    }
+}

@@ -1,0 +1,181 @@
+import APNSSimulator
+import DeviceModel
+import Foundation
+import KafkaLog
+import PushEngine
+import PushModel
+import Testing
+
+@testable import PushWorker
+
+/// Workers on real parts: embedded Kafka, simulated APNs, sockets, TLS. Few, and each waits for events.
+@Suite(.serialized)
+struct WorkerServiceTests {
+    private static func token(_ number: Int) -> String { String(format: "%08x", 0xabc0_0000 + number) }
+
+    private static func step(_ simulator: APNSSimulator, _ number: Int) -> String? {
+        simulator.device(token: Self.token(number)).map {
+            String(decoding: $0.device.contentState, as: UTF8.self)
+        }
+    }
+
+    @Test func eventsBecomePushesAndOffsets() async throws {
+        try await WorkerHouse.with { house in
+            let worker = try await house.readyWorker()
+            for number in 0..<40 { try house.register("activity-\(number)", token: Self.token(number)) }
+            for step in 0..<5 { for number in 0..<40 { try house.update("activity-\(number)", step) } }
+            try house.publish("activity-0", "{\"event\":\"updat\"}")
+            try house.publish("elsewhere", "{}", partition: Murmur2Partition.other(than: "elsewhere"))
+            try await house.flush()
+            let snapshot = try await WorkerHouse.wait(for: worker) { $0.engine.consumed == 243 && $0.isSettled }
+            #expect(snapshot.engine.isConserved)
+            #expect(snapshot.engine.forwarded == 1)
+            #expect(snapshot.engine.count(.applied) == 40)
+            #expect(snapshot.engine.count(.deadLettered) == 2)
+            #expect(snapshot.engine.count(.delivered) + snapshot.engine.count(.superseded) == 200)
+            #expect(snapshot.recordToAccepted.count == snapshot.engine.pushesAccepted)
+            for number in 0..<40 { #expect(Self.step(house.simulator, number) == "{\"step\":4}") }
+
+            let port = try #require(worker.adminPort)
+            #expect(try await AdminPort.get("/healthz", port: port).status == 200)
+            #expect(try await AdminPort.get("/readyz", port: port).status == 200)
+            #expect(try await AdminPort.get("/metrics", port: port).body.contains("mailboat_events_consumed_total 243\n"))
+            #expect(try await AdminPort.get("/nothing", port: port).status == 404)
+
+            #expect(await worker.stop() == StopReport(isClean: true, detail: ""))
+            #expect(try await house.outcomes().values.reduce(0, +) == 242)
+            #expect(try await house.committed().reduce(0, +) == 242)
+            #expect(try await house.records(of: "liveactivity.dead-letters").count == 2)
+        }
+    }
+
+    @Test func whatIsPendingWhenAWorkerStopsIsSentByTheNext() async throws {
+        try await WorkerHouse.with { house in
+            let first = try await house.readyWorker()
+            try house.update("late", 1)
+            try house.update("late", 2)
+            try await house.flush()
+            try await WorkerHouse.wait(for: first) { $0.engine.consumed == 2 }
+            #expect(await first.stop().isClean)
+            let left = first.snapshot().engine
+            #expect(left.handedOver >= 1 && left.pending == 0 && left.isConserved)
+            #expect(try await house.committed().max() == 2)
+
+            let second = try await house.readyWorker()
+            try house.register("late", token: Self.token(1))
+            try await house.flush()
+            let snapshot = try await WorkerHouse.wait(for: second) { $0.engine.pushesAccepted == 1 && $0.isSettled }
+            #expect(snapshot.engine.restored == left.handedOver)
+            #expect(snapshot.engine.isConserved)
+            #expect(Self.step(house.simulator, 1) == "{\"step\":2}")
+            await second.stop()
+        }
+    }
+
+    @Test func recordsKafkaRefusesAreWrittenAgain() async throws {
+        try await WorkerHouse.with { house in
+            let worker = try await house.readyWorker()
+            try house.register("a", token: Self.token(1))
+            try house.update("a", 1)
+            try await house.flush()
+            try await WorkerHouse.wait(for: worker) { $0.engine.pushesAccepted == 1 && $0.isSettled }
+            // Not retried by librdkafka: the worker has to.
+            house.kafka.failRequests(apiKey: 0, code: .messageTooLarge, count: 3)
+            try house.update("a", 2)
+            let snapshot = try await WorkerHouse.wait(for: worker) { $0.kafka.deliveriesFailed > 0 }
+            #expect(!snapshot.isReady)
+            let settled = try await WorkerHouse.wait(for: worker) { $0.engine.pushesAccepted == 2 && $0.isSettled && $0.errors.isEmpty }
+            #expect(settled.engine.isConserved && settled.kafka.retriesWaiting == 0)
+            #expect(Self.step(house.simulator, 1) == "{\"step\":2}")
+            await worker.stop()
+            #expect(try await house.outcomes() == ["applied": 1, "delivered": 2])
+        }
+    }
+
+    @Test func aPositionOutsideTheLogHaltsItsPartitionAlone() async throws {
+        try await WorkerHouse.with { house in
+            let outsider = try house.outsider()
+            let wrong = TopicPartitionOffset(topic: "liveactivity.events", partition: 2, offset: 99)
+            let commit = await NamedThread.run("test-commit") { outsider.commitSync([wrong], within: .seconds(10)) }
+            try #require(commit.isSuccess)
+
+            let worker = try house.worker()
+            try await worker.start()
+            let snapshot = try await WorkerHouse.wait(for: worker) { $0.runningPartitionCount == 3 && $0.partitions.count == 4 }
+            #expect(!snapshot.isReady)
+            let halted = try #require(snapshot.partitions.first { $0.phase == .halted })
+            #expect(halted.number == 2)
+            #expect(halted.reason.contains("committed offset 99") && halted.reason.contains("0 to 0"))
+            #expect(snapshot.errors.contains { $0.contains("partition 2") })
+            #expect(await worker.stop().isClean)
+            #expect(try await house.committed()[2] == 99)
+        }
+    }
+
+    @Test func topicsThatDoNotFitAreRefusedAtStart() async throws {
+        let names = WorkerConfiguration().topics.all
+        let topics = names.map { EmbeddedKafka.Topic($0, partitionCount: $0 == "liveactivity.state" ? 3 : 4) }
+        try await WorkerHouse.with(topics: topics) { house in
+            let worker = try house.worker()
+            let error = await #expect(throws: WorkerError.self) { try await worker.start() }
+            #expect(error?.description.contains("liveactivity.state has 3") == true)
+        }
+    }
+
+    @Test func aKeyThatIsNoneIsRefusedAtStart() async throws {
+        try await WorkerHouse.with { house in
+            var configuration = house.configuration()
+            configuration.apps[0].keyFile = "/nowhere/AuthKey.p8"
+            let worker = try house.worker(configuration)
+            let error = await #expect(throws: WorkerError.self) { try await worker.start() }
+            #expect(error?.description.contains("/nowhere/AuthKey.p8") == true)
+        }
+    }
+
+    @Test func twoWorkersShareThePartitions() async throws {
+        try await WorkerHouse.with { house in
+            let first = try await house.readyWorker()
+            let second = try house.worker()
+            try await second.start()
+            try await WorkerHouse.wait(for: second) { $0.isReady && $0.runningPartitionCount == 2 }
+            try await WorkerHouse.wait(for: first) { $0.isReady && $0.runningPartitionCount == 2 }
+            for number in 0..<40 {
+                try house.register("activity-\(number)", token: Self.token(number))
+                try house.update("activity-\(number)", 7)
+            }
+            try await house.flush()
+            try await WorkerHouse.wait(for: first) { $0.engine.consumed > 0 && $0.isSettled }
+            #expect(await first.stop().isClean)
+            try await WorkerHouse.wait(for: second) { $0.isReady && $0.runningPartitionCount == 4 && $0.isSettled }
+            _ = try await house.simulator.wait { $0.accepted >= 40 }
+            for number in 0..<40 { #expect(Self.step(house.simulator, number) == "{\"step\":7}") }
+            await second.stop()
+        }
+    }
+}
+
+/// Where a key does not belong.
+enum Murmur2Partition {
+    static func other(than key: String) -> Int32 {
+        let bytes = Array(key.utf8)
+        return (Murmur2.partition(key: bytes.span, count: 4) + 1) % 4
+    }
+}
+
+/// One request to the admin port.
+enum AdminPort {
+    static func get(_ path: String, port: Int) async throws -> (status: Int, body: String) {
+        let result = await NamedThread.run("test-http") { () -> Result<(Int, String), any Error> in
+            Result {
+                let socket = try LoopbackSocket(port: port)
+                try socket.send("GET \(path) HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+                let answer = try socket.receiveAll()
+                guard let status = Int(answer.split(separator: " ").dropFirst().first ?? ""), let head = answer.range(of: "\r\n\r\n") else {
+                    throw WorkerError("no answer to \(path): \(answer)")
+                }
+                return (status, String(answer[head.upperBound...]))
+            }
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,66 @@
+import PushEngine
+import PushTransport
+import TLSSession
+import Testing
+
+@testable import PushWorker
+
+struct WorkerPlanTests {
+    private static func app(
+        _ bundleID: String, key: String = "KEY1234567", _ change: (inout AppSettings) -> Void = { _ in }
+    ) -> AppSettings {
+        var app = AppSettings(bundleID: bundleID)
+        app.teamID = "TEAM123456"
+        app.keyID = key
+        app.keyFile = "/keys/\(key).p8"
+        change(&app)
+        return app
+    }
+
+    private static func plan(_ apps: AppSettings...) -> WorkerPlan {
+        var configuration = WorkerConfiguration()
+        configuration.apps = apps
+        configuration.topics.events = ["one", "two"]
+        configuration.pool.connectionsMax = 7
+        return WorkerPlan(configuration)
+    }
+
+    @Test func appsOfOneKeyShareARoute() {
+        let plan = Self.plan(Self.app("a.b"), Self.app("c.d"))
+        #expect(plan.keys.count == 1)
+        #expect(plan.routes.map(\.name) == ["production/KEY1234567"])
+        #expect(plan.apps.map(\.productionRoute) == [0, 0])
+        #expect(plan.apps.map(\.developmentRoute) == [nil, nil])
+        #expect(plan.routes[0].pool.connectionsMax == 7)
+        #expect(plan.routes[0].authority == "api.push.apple.com")
+    }
+
+    @Test func eachKeyAndEnvironmentIsARoute() {
+        let plan = Self.plan(
+            Self.app("a.b") { $0.environments = [.production, .development] },
+            Self.app("c.d", key: "OTHERKEY12") { $0.environments = [.development] })
+        #expect(plan.keys.map(\.keyID) == ["KEY1234567", "OTHERKEY12"])
+        #expect(
+            plan.routes.map(\.name) == ["production/KEY1234567", "development/KEY1234567", "development/OTHERKEY12"])
+        #expect(plan.routes.map(\.providerKey) == [0, 0, 1])
+        #expect(plan.apps[1].productionRoute == nil)
+        #expect(plan.apps[1].developmentRoute == 2)
+    }
+
+    /// Names tell them apart in metrics.
+    @Test func anotherPlaceIsAnotherRoute() {
+        let plan = Self.plan(
+            Self.app("a.b"), Self.app("c.d") { $0.production.port = 2_197 },
+            Self.app("e.f") { $0.production.caFile = "/ca" })
+        #expect(
+            plan.routes.map(\.name) == ["production/KEY1234567", "production/KEY1234567#2", "production/KEY1234567#3"])
+        #expect(plan.routes[2].trustRoots == .file(path: "/ca"))
+    }
+
+    @Test func theRoutedTopicIsTheLastInput() {
+        let plan = Self.plan(Self.app("a.b"))
+        #expect(plan.inputTopics == ["one", "two", "liveactivity.routed"])
+        #expect(plan.routedTopicIndex == 2)
+        #expect(plan.engineConfiguration(partitionCount: 8).partitionCount == 8)
+    }
+}
