@@ -67,7 +67,9 @@ final class WorkerHouse: Sendable {
         var configuration = WorkerConfiguration()
         configuration.kafka.common = self.kafka.settings
         // The shortest with which the embedded Kafka forms groups.
-        configuration.kafka.consumer = KafkaSettings([.init("session.timeout.ms", "3500"), .init("heartbeat.interval.ms", "500")])
+        configuration.kafka.consumer = KafkaSettings([
+            .init("session.timeout.ms", "3500"), .init("heartbeat.interval.ms", "500"),
+        ])
         configuration.shardCount = 2
         configuration.outcomePublication = .all
         configuration.admin.port = 0
@@ -101,7 +103,8 @@ final class WorkerHouse: Sendable {
     /// Waits for an event; says how the worker stood when it did not come.
     @discardableResult
     static func wait(
-        for worker: WorkerService, location: SourceLocation = #_sourceLocation, until condition: @escaping @Sendable (WorkerSnapshot) -> Bool
+        for worker: WorkerService, location: SourceLocation = #_sourceLocation,
+        until condition: @escaping @Sendable (WorkerSnapshot) -> Bool
     ) async throws -> WorkerSnapshot {
         try await withThrowingTaskGroup(of: WorkerSnapshot?.self) { group in
             group.addTask { try await worker.waitUntil(condition) }
@@ -113,7 +116,8 @@ final class WorkerHouse: Sendable {
             defer { group.cancelAll() }
             if let snapshot = try await group.next() ?? nil { return snapshot }
             let snapshot = worker.snapshot()
-            let text = "consumed \(snapshot.engine.consumed), pending \(snapshot.engine.pending), in flight \(snapshot.engine.inFlight), "
+            let text =
+                "consumed \(snapshot.engine.consumed), pending \(snapshot.engine.pending), in flight \(snapshot.engine.inFlight), "
                 + "unacknowledged \(snapshot.engine.unacknowledged), accepted \(snapshot.engine.pushesAccepted), "
                 + "errors \(snapshot.errors), partitions \(snapshot.partitions), routes \(snapshot.routes), kafka \(snapshot.kafka)"
             Issue.record("what was waited for did not come: \(text)", sourceLocation: location)
@@ -155,7 +159,8 @@ final class WorkerHouse: Sendable {
                 let reader = try KafkaLogReader(settings)
                 var records: [OwnedRecord] = []
                 for partition in 0..<Int32(count) {
-                    records += try reader.readAll(TopicPartition(topic: topic, partition: partition), within: .seconds(10))
+                    records += try reader.readAll(
+                        TopicPartition(topic: topic, partition: partition), within: .seconds(10))
                 }
                 return .success(records)
             } catch {
@@ -196,6 +201,7 @@ final class WorkerHouse: Sendable {
         let configuration = WorkerConfiguration()
         return try KafkaConsumer(
             ConsumerConfiguration(
-                settings: self.kafka.settings, groupID: configuration.kafka.groupID, driverTopic: configuration.topics.events[0]))
+                settings: self.kafka.settings, groupID: configuration.kafka.groupID,
+                driverTopic: configuration.topics.events[0]))
     }
 }

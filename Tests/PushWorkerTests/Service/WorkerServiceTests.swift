@@ -39,7 +39,8 @@ struct WorkerServiceTests {
             let port = try #require(worker.adminPort)
             #expect(try await AdminPort.get("/healthz", port: port).status == 200)
             #expect(try await AdminPort.get("/readyz", port: port).status == 200)
-            #expect(try await AdminPort.get("/metrics", port: port).body.contains("mailboat_events_consumed_total 243\n"))
+            #expect(
+                try await AdminPort.get("/metrics", port: port).body.contains("mailboat_events_consumed_total 243\n"))
             #expect(try await AdminPort.get("/nothing", port: port).status == 404)
 
             #expect(await worker.stop() == StopReport(isClean: true, detail: ""))
@@ -79,12 +80,17 @@ struct WorkerServiceTests {
             try house.update("a", 1)
             try await house.flush()
             try await WorkerHouse.wait(for: worker) { $0.engine.pushesAccepted == 1 && $0.isSettled }
+            // Waits for the low-priority window: what fails is not the publisher's record but the worker's.
+            try house.update("a", 2, priority: 5)
+            try await house.flush()
+            try await WorkerHouse.wait(for: worker) { $0.engine.consumed == 3 }
             // Not retried by librdkafka: the worker has to.
             house.kafka.failRequests(apiKey: 0, code: .messageTooLarge, count: 3)
-            try house.update("a", 2)
             let snapshot = try await WorkerHouse.wait(for: worker) { $0.kafka.deliveriesFailed > 0 }
             #expect(!snapshot.isReady)
-            let settled = try await WorkerHouse.wait(for: worker) { $0.engine.pushesAccepted == 2 && $0.isSettled && $0.errors.isEmpty }
+            let settled = try await WorkerHouse.wait(for: worker) {
+                $0.engine.pushesAccepted == 2 && $0.isSettled && $0.errors.isEmpty
+            }
             #expect(settled.engine.isConserved && settled.kafka.retriesWaiting == 0)
             #expect(Self.step(house.simulator, 1) == "{\"step\":2}")
             await worker.stop()
@@ -101,7 +107,9 @@ struct WorkerServiceTests {
 
             let worker = try house.worker()
             try await worker.start()
-            let snapshot = try await WorkerHouse.wait(for: worker) { $0.runningPartitionCount == 3 && $0.partitions.count == 4 }
+            let snapshot = try await WorkerHouse.wait(for: worker) {
+                $0.runningPartitionCount == 3 && $0.partitions.count == 4
+            }
             #expect(!snapshot.isReady)
             let halted = try #require(snapshot.partitions.first { $0.phase == .halted })
             #expect(halted.number == 2)
@@ -170,7 +178,9 @@ enum AdminPort {
                 let socket = try LoopbackSocket(port: port)
                 try socket.send("GET \(path) HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
                 let answer = try socket.receiveAll()
-                guard let status = Int(answer.split(separator: " ").dropFirst().first ?? ""), let head = answer.range(of: "\r\n\r\n") else {
+                guard let status = Int(answer.split(separator: " ").dropFirst().first ?? ""),
+                    let head = answer.range(of: "\r\n\r\n")
+                else {
                     throw WorkerError("no answer to \(path): \(answer)")
                 }
                 return (status, String(answer[head.upperBound...]))
