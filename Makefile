@@ -20,7 +20,8 @@ demo: build ## Play the story: Kafka records become pushes to a simulated APNs (
 	@"$$(swift build --configuration release --show-bin-path)/mailboat" demo $(if $(SUMMARY),--summary "$(SUMMARY)") $(ARGS)
 
 test: deps lint ## Check the format, then run every test
-	swift test
+	@# One after the other: tests over sockets have real timeouts, and two cores full of simulations stretch them.
+	swift test --no-parallel
 
 build: deps ## Build the release executable
 	swift build --configuration release --product mailboat

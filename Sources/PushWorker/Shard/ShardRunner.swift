@@ -32,6 +32,7 @@ final class ShardRunner {
     private let inputTopics: [String]
     private let routeCount: UInt16
     private var firstPartition = 0
+    private var firstRoute: UInt16 = 0
     /// There is more to do than this turn did.
     var hasMore = false
     private var isInTurn = false
@@ -199,7 +200,11 @@ final class ShardRunner {
 
     private func push(_ now: EngineTime) {
         var room = Self.pushesPerTurnMax
-        for route in 0..<self.routeCount where self.engine.hasReady(route: route) {
+        // Each turn begins with another route, so that a busy one starves none.
+        self.firstRoute = self.routeCount == 0 ? 0 : (self.firstRoute + 1) % self.routeCount
+        for step in 0..<self.routeCount {
+            let route = (self.firstRoute + step) % self.routeCount
+            guard self.engine.hasReady(route: route) else { continue }
             while room > 0,
                 self.transport.submit(route: route, fill: { self.engine.nextPush(route: route, into: &$0, now: now) })
             {
