@@ -52,9 +52,16 @@ struct RollingBudget {
         self.answers.append(max(nowMillis - age, self.answers.last ?? Int64.min))
     }
 
+    /// How many of the oldest answers have returned by `nowMillis`: the index of the first that has not.
+    func firstHeld(nowMillis: Int64) -> Int {
+        var index = 0
+        while index < self.answers.count, self.answers[index] + Self.windowMillis <= nowMillis { index += 1 }
+        return index
+    }
+
     private mutating func dropReturned(nowMillis: Int64) {
-        guard let first = self.answers.first, first + Self.windowMillis <= nowMillis else { return }
-        let kept = self.answers.firstIndex { $0 + Self.windowMillis > nowMillis } ?? self.answers.count
+        let kept = self.firstHeld(nowMillis: nowMillis)
+        guard kept > 0 else { return }
         if kept == self.answers.count { self.answers = [] } else { self.answers.removeFirst(kept) }
     }
 }

@@ -38,14 +38,14 @@ struct SlotIndex {
     func slot(at place: Int) -> Int32 { self.places[place] }
 
     /// The caller knows that no equal slot is present. `slots` says every slot's hash when the table grows.
-    mutating func insert(_ slot: Int32, hash: UInt64, slots: [Slot]) {
+    mutating func insert(_ slot: Int32, hash: UInt64, slots: borrowing ChunkedStore<Slot>) {
         if (self.count + 1) * 4 > self.places.count * 3 { self.grow(slots: slots) }
         self.place(slot, hash: hash)
         self.count += 1
     }
 
     /// Takes the slot out and closes the gap, so that no probe run is cut.
-    mutating func remove(_ slot: Int32, hash: UInt64, slots: [Slot]) {
+    mutating func remove(_ slot: Int32, hash: UInt64, slots: borrowing ChunkedStore<Slot>) {
         let mask = self.places.count - 1
         var place = Int(truncatingIfNeeded: hash) & mask
         while self.places[place] != slot {
@@ -74,7 +74,7 @@ struct SlotIndex {
         self.places[place] = slot
     }
 
-    private mutating func grow(slots: [Slot]) {
+    private mutating func grow(slots: borrowing ChunkedStore<Slot>) {
         let old = self.places
         self.places = Array(repeating: -1, count: old.count * 2)
         for slot in old where slot >= 0 { self.place(slot, hash: slots[Int(slot)].hash) }

@@ -21,16 +21,14 @@ extension ShardEngine {
             guarding >= 0 ? guarding : self.ledger.open(log: context.log, offset: context.record.offset, settled: true)
         self.ledger.expectAcknowledgement(entry)
         let keyRange = self.appendBytes(key)
-        let start = self.batch.bytes.count
-        let eventID = self.event.eventIDInText.range
         let text = self.event.text
-        self.beginOutcome(
+        let traceparent = self.traceparent
+        let value = self.appendOutcome(
             outcome, app: slot.map { self.slots[Int($0)].app }, key: key, source: context.source,
-            eventID: text.span.extracting(eventID), details: OutcomeDetails(cause: detail))
-        self.appendTraceparent()
-        self.batch.bytes.append(UInt8(ascii: "}"))
+            eventID: text.span.extracting(self.event.eventIDInText.range), traceparent: traceparent.span,
+            details: OutcomeDetails(cause: detail))
         self.appendRecord(
-            .outcomes, key: keyRange, value: start..<self.batch.bytes.count,
+            .outcomes, key: keyRange, value: value,
             acknowledgement: self.expect(.outcome, place: context.place, entry: entry))
     }
 
@@ -46,24 +44,15 @@ extension ShardEngine {
             let identity = self.slots[Int(slot)].identity
             let id = identity.span.extracting(0..<idByteCount)
             let keyRange = self.appendBytes(id)
-            let start = self.batch.bytes.count
-            self.beginOutcome(
+            let value = self.appendOutcome(
                 outcome, app: self.slots[Int(slot)].app, key: id, source: layer.source,
-                eventID: layer.blob.span.extracting(layer.eventID.range), details: details)
-            if details.hasPush {
-                self.batch.bytes.append(utf8: ",\"token-hash\":")
-                self.appendTokenHash(details.tokenHash)
-            }
-            if !layer.traceparent.isEmpty {
-                self.batch.bytes.append(utf8: ",\"traceparent\":")
-                JSONBytes.appendString(layer.blob.span.extracting(layer.traceparent.range), to: &self.batch.bytes)
-            }
-            self.batch.bytes.append(UInt8(ascii: "}"))
+                eventID: layer.blob.span.extracting(layer.eventID.range),
+                traceparent: layer.blob.span.extracting(layer.traceparent.range), details: details)
             // A push's outcome is in Kafka before the state record that says the event is done: a replay could only call it a duplicate.
             let waits = layer.isWritten || outcome != .superseded
             let acknowledgement = self.expectGuarded(.outcome, slot: slot, stateWaits: waits, place: place)
             self.appendRecord(
-                .outcomes, key: keyRange, value: start..<self.batch.bytes.count, acknowledgement: acknowledgement)
+                .outcomes, key: keyRange, value: value, acknowledgement: acknowledgement)
         }
         if outcome == .deadLettered { self.deadLetter(layer, of: slot, details: details, now: now) }
     }
@@ -89,81 +78,21 @@ extension ShardEngine {
 
     // MARK: The record
 
-    private mutating func beginOutcome(
+    private mutating func appendOutcome(
         _ outcome: Outcome, app: UInt16?, key: Span<UInt8>, source: SourcePosition, eventID: Span<UInt8>,
-        details: OutcomeDetails
-    ) {
-        self.batch.bytes.append(utf8: "{\"outcome\":")
-        JSONBytes.appendString(literal: outcome.name, to: &self.batch.bytes)
-        if !eventID.isEmpty {
-            self.batch.bytes.append(utf8: ",\"event-id\":")
-            JSONBytes.appendString(eventID, to: &self.batch.bytes)
+        traceparent: Span<UInt8>, details: borrowing OutcomeDetails
+    ) -> Range<Int> {
+        let texts = self.texts
+        let start = self.batch.bytes.count
+        let byteCountMax = OutcomeWriter.byteCountMax(
+            key: key.count, eventID: eventID.count, traceparent: traceparent.count, reason: details.reason.utf8.count,
+            texts: texts, app: app, source: source, into: details.into)
+        self.batch.bytes.append(atMost: byteCountMax, using: &self.scratchBytes) { cursor in
+            OutcomeWriter.write(
+                outcome, app: app, key: key, source: source, eventID: eventID, traceparent: traceparent,
+                details: details, texts: texts, to: &cursor)
         }
-        if let app {
-            self.batch.bytes.append(utf8: ",\"app\":")
-            JSONBytes.appendString(self.configuration.apps[Int(app)].bundleID, to: &self.batch.bytes)
-        }
-        if !key.isEmpty {
-            self.batch.bytes.append(utf8: ",\"activity\":")
-            JSONBytes.appendString(key, to: &self.batch.bytes)
-        }
-        self.appendPosition(source)
-        if details.hasPush {
-            self.batch.bytes.append(utf8: ",\"apns-id\":\"")
-            self.appendUUID(details.apnsID)
-            self.batch.bytes.append(UInt8(ascii: "\""))
-        }
-        if details.status != 0 {
-            self.batch.bytes.append(utf8: ",\"status\":")
-            JSONBytes.appendInteger(Int64(details.status), to: &self.batch.bytes)
-        }
-        if !details.reason.isEmpty {
-            self.batch.bytes.append(utf8: ",\"reason\":")
-            JSONBytes.appendString(details.reason, to: &self.batch.bytes)
-        } else if let text = details.cause.text {
-            self.batch.bytes.append(utf8: ",\"reason\":")
-            JSONBytes.appendString(literal: text, to: &self.batch.bytes)
-        }
-        if details.hasPush {
-            self.appendNumber(",\"priority\":", Int64(details.priority.rawValue))
-            self.appendNumber(",\"merged\":", Int64(details.mergedCount))
-        }
-        if let into = details.into {
-            self.batch.bytes.append(utf8: ",\"into\":{")
-            self.batch.bytes.append(utf8: "\"topic\":")
-            JSONBytes.appendString(self.configuration.inputTopics[Int(into.topic)], to: &self.batch.bytes)
-            self.appendNumber(",\"partition\":", Int64(into.partition))
-            self.appendNumber(",\"offset\":", into.offset)
-            self.batch.bytes.append(UInt8(ascii: "}"))
-        }
-        switch (details.keepsAlert, details.keepsPriority) {
-        case (false, false): break
-        case (true, false): self.batch.bytes.append(utf8: ",\"kept\":[\"alert\"]")
-        case (false, true): self.batch.bytes.append(utf8: ",\"kept\":[\"priority\"]")
-        case (true, true): self.batch.bytes.append(utf8: ",\"kept\":[\"alert\",\"priority\"]")
-        }
-        if details.queuedMillis >= 0 { self.appendNumber(",\"queued-ms\":", details.queuedMillis) }
-        if details.apnsMicros >= 0 { self.appendNumber(",\"apns-ms\":", details.apnsMicros / 1_000) }
-    }
-
-    private mutating func appendPosition(_ source: SourcePosition) {
-        self.batch.bytes.append(utf8: ",\"topic\":")
-        JSONBytes.appendString(self.configuration.inputTopics[Int(source.topic)], to: &self.batch.bytes)
-        self.appendNumber(",\"partition\":", Int64(source.partition))
-        self.appendNumber(",\"offset\":", source.offset)
-    }
-
-    private mutating func appendNumber(_ name: StaticString, _ value: Int64) {
-        self.batch.bytes.append(utf8: name)
-        JSONBytes.appendInteger(value, to: &self.batch.bytes)
-    }
-
-    private mutating func appendUUID(_ id: (UInt64, UInt64)) {
-        for digit in 0..<32 {
-            if digit == 8 || digit == 12 || digit == 16 || digit == 20 { self.batch.bytes.append(UInt8(ascii: "-")) }
-            let half = digit < 16 ? id.0 : id.1
-            self.batch.bytes.append(Hex.digit(UInt8((half >> UInt64((15 - digit % 16) * 4)) & 0xf)))
-        }
+        return start..<self.batch.bytes.count
     }
 
     /// Of the record being taken.
@@ -179,11 +108,5 @@ extension ShardEngine {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for index in token.indices { hash = (hash ^ UInt64(token[index])) &* 0x0000_0100_0000_01b3 }
         return hash
-    }
-
-    private mutating func appendTokenHash(_ hash: UInt64) {
-        self.batch.bytes.append(UInt8(ascii: "\""))
-        for digit in 0..<16 { self.batch.bytes.append(Hex.digit(UInt8((hash >> UInt64((15 - digit) * 4)) & 0xf))) }
-        self.batch.bytes.append(UInt8(ascii: "\""))
     }
 }

@@ -42,10 +42,10 @@ extension ShardEngine {
         self.lanes[lane].tokenGuard.answered(isSuspicious: false, nowMillis: now.steadyMillis)
         self.counters.pushesAccepted += 1
         if self.samples.count < Self.samplesMax {
-            let top = self.updates[update].top
             self.samples.append(
                 AcceptedSample(
-                    recordMillis: top.recordMillis, queuedMillis: self.updates[update].sentMillis - top.takenMillis,
+                    recordMillis: self.updates[update].top.recordMillis,
+                    queuedMillis: self.updates[update].sentMillis - self.updates[update].top.takenMillis,
                     apnsMicros: answer.apnsMicros))
         }
         self.spendBudget(update, now: now)
@@ -53,11 +53,13 @@ extension ShardEngine {
         self.slots[Int(slot)].backoffUntilMillis = .min
         let timestamp = self.updates[update].top.timestampSeconds
         self.slots[Int(slot)].lastAcceptedSeconds = max(self.slots[Int(slot)].lastAcceptedSeconds, timestamp)
-        for layer in self.updates[update].under {
-            self.supersede(
-                layer, of: slot, into: self.updates[update].top.source, keepsAlert: false, keepsPriority: false)
+        if !self.updates[update].under.isEmpty {
+            for layer in self.updates[update].under {
+                self.supersede(
+                    layer, of: slot, into: self.updates[update].top.source, keepsAlert: false, keepsPriority: false)
+            }
+            self.updates[update].under = []
         }
-        self.updates[update].under.removeAll()
         var details = OutcomeDetails(answer: answer, status: 200, reason: "")
         details.fill(from: self.updates[update])
         self.finishLayer(self.updates[update].top, of: slot, outcome: .delivered, details: details, now: now)
@@ -80,6 +82,7 @@ extension ShardEngine {
     /// What came while a newer event was in flight and is older than it: the device would ignore it.
     private mutating func dropOlderThanAccepted(_ slot: Int32, now: EngineTime) {
         let accepted = self.slots[Int(slot)].lastAcceptedSeconds
+        guard self.slots[Int(slot)].pending >= 0 else { return }
         for update in [self.slots[Int(slot)].pending, self.slots[Int(slot)].behind] where update >= 0 {
             guard !self.updates[update].isStart else { continue }
             while let first = self.updates[update].under.first, first.timestampSeconds < accepted, !first.isEnd {

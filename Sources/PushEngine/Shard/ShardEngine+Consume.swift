@@ -279,40 +279,39 @@ extension ShardEngine {
     private mutating func fillLayer(
         _ context: RecordContext, timestamp: Int64, value: Span<UInt8>, traceparent: Span<UInt8>, now: EngineTime
     ) {
-        var layer = Layer()
-        swap(&layer, &self.scratchLayer)
-        layer.reset()
-        layer.source = context.source
-        layer.arrival = self.counters.consumed
-        layer.timestampSeconds = timestamp
-        layer.alertSeconds = timestamp
-        layer.contentSeconds = timestamp
-        layer.stampFloorSeconds = timestamp
-        layer.recordMillis = context.record.timestampMillis
-        layer.takenMillis = now.steadyMillis
-        layer.isEnd = self.event.kind == .end
-        layer.isStart = self.event.kind == .start
-        layer.expirationHeaderSeconds = self.event.expiresSeconds
+        self.scratchLayer.reset()
+        self.scratchLayer.source = context.source
+        self.scratchLayer.arrival = self.counters.consumed
+        self.scratchLayer.timestampSeconds = timestamp
+        self.scratchLayer.alertSeconds = timestamp
+        self.scratchLayer.contentSeconds = timestamp
+        self.scratchLayer.stampFloorSeconds = timestamp
+        self.scratchLayer.recordMillis = context.record.timestampMillis
+        self.scratchLayer.takenMillis = now.steadyMillis
+        self.scratchLayer.isEnd = self.event.kind == .end
+        self.scratchLayer.isStart = self.event.kind == .start
+        self.scratchLayer.expirationHeaderSeconds = self.event.expiresSeconds
         let given = PayloadContent(of: self.event)
-        layer.content.staleDateSeconds = given.staleDateSeconds
-        layer.content.dismissalDateSeconds = given.dismissalDateSeconds
-        layer.content.contentState = layer.append(value.extracting(given.contentState.range))
-        layer.content.relevanceScore = layer.append(value.extracting(given.relevanceScore.range))
-        layer.alert = layer.append(value.extracting(self.event.alertInValue.range))
+        self.scratchLayer.content.staleDateSeconds = given.staleDateSeconds
+        self.scratchLayer.content.dismissalDateSeconds = given.dismissalDateSeconds
+        self.scratchLayer.content.contentState = self.scratchLayer.append(value.extracting(given.contentState.range))
+        self.scratchLayer.content.relevanceScore = self.scratchLayer.append(
+            value.extracting(given.relevanceScore.range))
+        self.scratchLayer.alert = self.scratchLayer.append(value.extracting(self.event.alertInValue.range))
         let eventID = self.event.eventIDInText.range
-        layer.eventID = layer.append(self.event.text.span.extracting(eventID))
-        layer.traceparent = layer.append(traceparent)
+        let text = self.event.text
+        self.scratchLayer.eventID = self.scratchLayer.append(text.span.extracting(eventID))
+        self.scratchLayer.traceparent = self.scratchLayer.append(traceparent)
         switch self.event.kind {
         case .update:
             // A stale update is worth no more than an expired one (contract §2, `expires`).
-            layer.expiresSeconds = self.event.expiresSeconds ?? self.event.staleDateSeconds ?? .max
+            self.scratchLayer.expiresSeconds = self.event.expiresSeconds ?? self.event.staleDateSeconds ?? .max
         case .end:
-            layer.expiresSeconds = self.event.expiresSeconds ?? .max
+            self.scratchLayer.expiresSeconds = self.event.expiresSeconds ?? .max
         case .start, .register, .unregister:
             // The start's own expiry stands in `StartPart`.
-            layer.expiresSeconds = .max
+            self.scratchLayer.expiresSeconds = .max
         }
-        swap(&layer, &self.scratchLayer)
     }
 
     private func makeStart(_ context: RecordContext, value: Span<UInt8>, now: EngineTime) -> StartPart {

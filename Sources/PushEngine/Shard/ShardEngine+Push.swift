@@ -98,7 +98,8 @@ extension ShardEngine {
         self.updates[update].tokenGeneration = self.slots[Int(slot)].tokenGeneration
         self.updates[update].apnsID = self.makeUUID()
         self.updates[update].notBeforeOfPrevious = self.slots[Int(slot)].notBeforeMillis
-        self.slots[Int(slot)].notBeforeMillis = now.steadyMillis + self.app(of: slot).minimumDistanceMillis
+        self.slots[Int(slot)].notBeforeMillis =
+            now.steadyMillis + self.configuration.apps[Int(self.slots[Int(slot)].app)].minimumDistanceMillis
         self.changeWork(slot) {
             $0.inFlight = update
             $0.pending = $0.behind

@@ -141,20 +141,22 @@ extension ShardEngine {
     }
 
     mutating func readiness(_ number: Int32, now: EngineTime) -> Readiness {
-        let slot = self.slots[Int(number)]
-        guard slot.pending >= 0, slot.inFlight < 0, !slot.awaitsStateRecord, self.partitions[Int(slot.partition)].sends
+        let slot = Int(number)
+        let update = self.slots[slot].pending
+        guard update >= 0, self.slots[slot].inFlight < 0, !self.slots[slot].awaitsStateRecord,
+            self.partitions[Int(self.slots[slot].partition)].sends
         else {
             return .blocked
         }
-        let update = slot.pending
         let isStart = self.updates[update].isStart
-        guard isStart || slot.hasUsableToken else { return .blocked }
+        guard isStart || self.slots[slot].hasUsableToken else { return .blocked }
         guard self.lanes[self.lane(of: number)].route != nil else { return .blocked }
-        var at = max(slot.notBeforeMillis, slot.backoffUntilMillis)
-        let app = self.app(of: number)
+        var at = max(self.slots[slot].notBeforeMillis, self.slots[slot].backoffUntilMillis)
+        let app = Int(self.slots[slot].app)
         if self.updates[update].priority == .low {
-            at = max(at, self.updates[update].firstUnsentMillis + app.lowPriorityWindowMillis)
-        } else if app.budgetPolicy == .defer, !isStart, !self.updates[update].isEnd {
+            at = max(
+                at, self.updates[update].firstUnsentMillis + self.configuration.apps[app].lowPriorityWindowMillis)
+        } else if self.configuration.apps[app].budgetPolicy == .defer, !isStart, !self.updates[update].isEnd {
             let limit = self.budgetLimit(number, update: update)
             if self.slots[Int(number)].budget.spent(nowMillis: now.steadyMillis) >= limit {
                 at = max(at, self.slots[Int(number)].budget.returnMillis(limit: limit) ?? .max)
@@ -165,10 +167,12 @@ extension ShardEngine {
 
     /// Units the pending update may use: the reserve is for pushes with an alert, for starts and for ends.
     func budgetLimit(_ slot: Int32, update: Int32) -> Int {
-        let app = self.app(of: slot)
-        let limit = self.slots[Int(slot)].frequentUpdates ? app.budgetFrequentPerHour : app.budgetPerHour
+        let app = Int(self.slots[Int(slot)].app)
+        let limit =
+            self.slots[Int(slot)].frequentUpdates
+            ? self.configuration.apps[app].budgetFrequentPerHour : self.configuration.apps[app].budgetPerHour
         let isReserved = self.updates[update].hasAlert || self.updates[update].isEnd || self.updates[update].isStart
-        return isReserved ? limit : max(0, limit - app.budgetReserve)
+        return isReserved ? limit : max(0, limit - self.configuration.apps[app].budgetReserve)
     }
 
     /// Puts the slot where it belongs after any change: into the ready queue, or under the earliest time at which something is due.
@@ -183,15 +187,15 @@ extension ShardEngine {
         case .blocked:
             self.leaveReadyQueue(number)
         }
-        let slot = self.slots[Int(number)]
-        if slot.pending >= 0, self.partitions[Int(slot.partition)].sends {
-            let update = slot.pending
+        let slot = Int(number)
+        let update = self.slots[slot].pending
+        if update >= 0, self.partitions[Int(self.slots[slot].partition)].sends {
             let expires = self.updates[update].firstExpirySeconds
             if expires != .max { deadline = min(deadline, now.steadyMillis + max(0, expires * 1_000 - now.wallMillis)) }
-            if !self.updates[update].isStart, !slot.hasUsableToken, slot.inFlight < 0 {
+            if !self.updates[update].isStart, !self.slots[slot].hasUsableToken, self.slots[slot].inFlight < 0 {
                 deadline = min(deadline, self.tokenWaitEndsMillis(number))
             }
-            if slot.openEntry >= 0 || slot.openRoutedEntry >= 0, !slot.isDirty {
+            if self.slots[slot].openEntry >= 0 || self.slots[slot].openRoutedEntry >= 0, !self.slots[slot].isDirty {
                 deadline = min(deadline, self.durableDueMillis(number))
             }
         }
@@ -200,18 +204,22 @@ extension ShardEngine {
 
     /// When a pending update that found no usable token is given up.
     func tokenWaitEndsMillis(_ number: Int32) -> Int64 {
-        let slot = self.slots[Int(number)]
+        let slot = Int(number)
+        let hasToken = self.slots[slot].hasToken
         // After an accepted start the token may come as long as the activity lives.
-        if slot.awaitsTokenOfStart, !slot.hasToken { return slot.lifeEndsMillis }
-        let since = max(slot.tokenMissingSinceMillis, slot.hasToken ? 0 : self.updates[slot.pending].firstUnsentMillis)
-        return since + self.app(of: number).registrationWaitMillis
+        if self.slots[slot].awaitsTokenOfStart, !hasToken { return self.slots[slot].lifeEndsMillis }
+        let since = max(
+            self.slots[slot].tokenMissingSinceMillis,
+            hasToken ? 0 : self.updates[self.slots[slot].pending].firstUnsentMillis)
+        return since + self.configuration.apps[Int(self.slots[slot].app)].registrationWaitMillis
     }
 
     /// When a pending update has been held long enough to be written down, not more than once a second per slot.
     func durableDueMillis(_ number: Int32) -> Int64 {
-        let slot = self.slots[Int(number)]
-        let held = self.updates[slot.pending].firstUnsentMillis + self.configuration.pendingDurableAfterMillis
-        guard slot.lastStateWriteMillis != .min else { return held }
-        return max(held, slot.lastStateWriteMillis + self.configuration.pendingDurableAfterMillis)
+        let pending = self.slots[Int(number)].pending
+        let held = self.updates[pending].firstUnsentMillis + self.configuration.pendingDurableAfterMillis
+        let lastWrite = self.slots[Int(number)].lastStateWriteMillis
+        guard lastWrite != .min else { return held }
+        return max(held, lastWrite + self.configuration.pendingDurableAfterMillis)
     }
 }

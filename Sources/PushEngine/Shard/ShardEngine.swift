@@ -13,7 +13,7 @@ public struct ShardEngine: ~Copyable {
 
     var random: SplitMix64
     var partitions: [PartitionState] = []
-    var slots: [Slot] = []
+    var slots = ChunkedStore<Slot>()
     var freeSlots: [Int32] = []
     var index: SlotIndex
     var updates = UpdateStore()
@@ -31,6 +31,7 @@ public struct ShardEngine: ~Copyable {
     var nextTicket: UInt32 = 1
     /// Hashes of the input topics' names, by topic index: how a position is written down.
     let topicHashes: [UInt32]
+    let texts: RecordTexts
 
     // Reused from record to record.
     var event = DecodedEvent()
@@ -47,6 +48,7 @@ public struct ShardEngine: ~Copyable {
         self.random = SplitMix64(seed: randomSeed)
         self.index = SlotIndex(seed: self.random.next())
         self.topicHashes = configuration.inputTopics.map { StateCodec.topicHash($0) }
+        self.texts = RecordTexts(configuration)
         for app in configuration.apps {
             for environment in PushEnvironment.allCases {
                 let route = environment == .production ? app.productionRoute : app.developmentRoute
@@ -129,8 +131,9 @@ public struct ShardEngine: ~Copyable {
     /// Counts the events without an outcome by walking every slot: what `counters.pending` must equal.
     public func countPendingEvents() -> UInt64 {
         var count = 0
-        for slot in self.slots where slot.isLive {
-            for update in [slot.pending, slot.behind, slot.inFlight] where update >= 0 {
+        for slot in self.slots.indices where self.slots[slot].isLive {
+            for update in [self.slots[slot].pending, self.slots[slot].behind, self.slots[slot].inFlight]
+            where update >= 0 {
                 count += self.updates[update].eventCount
             }
         }

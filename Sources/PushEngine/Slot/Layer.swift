@@ -118,10 +118,11 @@ struct Layer {
 
     /// Puts the layer back to nothing; the blob keeps its storage unless it is large.
     mutating func reset() {
-        var blob = self.blob
+        var blob: [UInt8] = []
+        swap(&blob, &self.blob)
         blob.removeAll(keepingCapacity: blob.capacity <= Self.keptByteCountMax)
         self = Layer()
-        self.blob = blob
+        swap(&blob, &self.blob)
     }
 
     /// A blob that has grown past this is given back rather than kept for the next event.

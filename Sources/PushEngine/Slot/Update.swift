@@ -54,18 +54,24 @@ struct Update {
 
     /// Back to nothing; storage is kept for the next use.
     mutating func reset() {
-        var top = self.top
-        top.reset()
-        let sequence = self.sequence &+ 1
-        self = Update()
-        self.sequence = sequence
-        self.top = top
+        self.slot = -1
+        self.sequence &+= 1
+        self.top.reset()
+        if !self.under.isEmpty { self.under = [] }
+        if !self.start.isEmpty { self.start = [] }
+        self.priority = .low
+        self.firstUnsentMillis = 0
+        self.mergedCount = 0
+        self.containsReplay = false
+        self.stampSeconds = nil
+        self.isAnnounced = false
+        self.stampBeforeSeconds = nil
     }
 }
 
 /// A store of updates by number, so that a busy slot's content lives outside the slot and its buffers are reused.
-struct UpdateStore {
-    private(set) var updates: [Update] = []
+struct UpdateStore: ~Copyable {
+    private var updates = ChunkedStore<Update>()
     private var free: [Int32] = []
 
     var liveCount: Int { self.updates.count - self.free.count }

@@ -51,37 +51,10 @@ extension ShardEngine {
     /// Everything that must move together about one slot, in one record. Its acknowledgement settles what the slot held open.
     mutating func writeState(_ number: Int32, now: EngineTime) {
         let place = self.slots[Int(number)].partition
-        var key: [UInt8] = []
-        swap(&key, &self.scratchBytes)
-        key.removeAll(keepingCapacity: true)
-        let idByteCount = Int(self.slots[Int(number)].idByteCount)
-        let bundleID = self.app(of: number).bundleID
-        let identity = self.slots[Int(number)].identity
-        StateCodec.appendKey(bundleID: bundleID, id: identity.span.extracting(0..<idByteCount), to: &key)
-        let keyRange = self.appendBytes(key.span)
-        swap(&key, &self.scratchBytes)
-
+        let keyRange = self.appendStateKey(of: number)
         let isTombstone = self.slots[Int(number)].isLeaving && !self.slots[Int(number)].hasWork
-        var valueRange = self.batch.bytes.count..<self.batch.bytes.count
-        if !isTombstone {
-            var writer = StateWriter(reusing: self.scratchBytes)
-            self.scratchBytes = []
-            StateCodec.write(
-                self.slots[Int(number)], epoch: self.partitions[Int(place)].epoch, topicHashes: self.topicHashes,
-                now: now, to: &writer)
-            let held = [
-                self.slots[Int(number)].inFlight, self.slots[Int(number)].pending, self.slots[Int(number)].behind,
-            ].filter { $0 >= 0 }
-            writer.unsigned(UInt64(held.count))
-            for update in held {
-                StateCodec.write(self.updates[update], topicHashes: self.topicHashes, now: now, to: &writer)
-                self.updates[update].top.isWritten = true
-                for layer in self.updates[update].under.indices { self.updates[update].under[layer].isWritten = true }
-            }
-            let record = writer.bytes
-            valueRange = self.appendBytes(record.span)
-            self.scratchBytes = record
-        }
+        let valueRange =
+            isTombstone ? self.batch.bytes.count..<self.batch.bytes.count : self.appendStateValue(of: number, now: now)
         self.slots[Int(number)].stateVersion &+= 1
         self.slots[Int(number)].isDirty = false
         self.slots[Int(number)].lastStateWriteMillis = now.steadyMillis
@@ -104,15 +77,68 @@ extension ShardEngine {
         if isTombstone { self.removeSlot(number) }
     }
 
+    private mutating func appendStateKey(of slot: Int32) -> Range<Int> {
+        let start = self.batch.bytes.count
+        let prefix = self.texts.stateKeyPrefixes[Int(self.slots[Int(slot)].app)]
+        self.batch.bytes.append(copying: prefix.span)
+        let identity = self.slots[Int(slot)].identity
+        self.batch.bytes.append(copying: identity.span.extracting(0..<Int(self.slots[Int(slot)].idByteCount)))
+        return start..<self.batch.bytes.count
+    }
+
+    private mutating func appendStateValue(of slot: Int32, now: EngineTime) -> Range<Int> {
+        let start = self.batch.bytes.count
+        let held = (
+            self.slots[Int(slot)].inFlight, self.slots[Int(slot)].pending, self.slots[Int(slot)].behind
+        )
+        var byteCountMax = StateCodec.byteCountMax(self.slots[Int(slot)])
+        let count =
+            self.noteWritten(held.0, &byteCountMax) + self.noteWritten(held.1, &byteCountMax)
+            + self.noteWritten(held.2, &byteCountMax)
+        Self.compose(
+            into: &self.batch.bytes, scratch: &self.scratchBytes, byteCountMax: byteCountMax,
+            slot: self.slots[Int(slot)], held: held,
+            heldCount: count,
+            updates: self.updates, epoch: self.partitions[Int(self.slots[Int(slot)].partition)].epoch,
+            topicHashes: self.topicHashes, now: now)
+        return start..<self.batch.bytes.count
+    }
+
+    /// The update, if there is one, stands in a state record from here on. 1 or 0; adds the bytes it may take.
+    private mutating func noteWritten(_ update: Int32, _ byteCountMax: inout Int) -> UInt64 {
+        guard update >= 0 else { return 0 }
+        byteCountMax += StateCodec.byteCountMax(self.updates[update])
+        self.updates[update].top.isWritten = true
+        for layer in self.updates[update].under.indices { self.updates[update].under[layer].isWritten = true }
+        return 1
+    }
+
+    private static func compose(
+        into bytes: inout [UInt8], scratch: inout [UInt8], byteCountMax: Int, slot: borrowing Slot,
+        held: (Int32, Int32, Int32),
+        heldCount: UInt64,
+        updates: borrowing UpdateStore, epoch: Int64, topicHashes: [UInt32], now: EngineTime
+    ) {
+        bytes.append(atMost: byteCountMax, using: &scratch) { cursor in
+            StateCodec.write(slot, epoch: epoch, topicHashes: topicHashes, now: now, to: &cursor)
+            cursor.unsigned(heldCount)
+            if held.0 >= 0 { StateCodec.write(updates[held.0], topicHashes: topicHashes, now: now, to: &cursor) }
+            if held.1 >= 0 { StateCodec.write(updates[held.1], topicHashes: topicHashes, now: now, to: &cursor) }
+            if held.2 >= 0 { StateCodec.write(updates[held.2], topicHashes: topicHashes, now: now, to: &cursor) }
+        }
+    }
+
     /// The first record of an owner: its offset ends the restore and is the owner's epoch.
     mutating func writeMarker(place: Int, now: EngineTime) {
         let markerKey = StateCodec.markerKey
         let key = self.appendBytes(markerKey.span)
-        var writer = StateWriter(reusing: [])
-        writer.byte(StateCodec.version)
-        writer.byte(StateCodec.Kind.marker.rawValue)
-        writer.signed(now.wallMillis)
-        let value = self.appendBytes(writer.bytes.span)
+        let start = self.batch.bytes.count
+        self.batch.bytes.append(atMost: 2 + ByteCursor.leb128ByteCountMax, using: &self.scratchBytes) { cursor in
+            cursor.byte(StateCodec.version)
+            cursor.byte(StateCodec.Kind.marker.rawValue)
+            cursor.signed(now.wallMillis)
+        }
+        let value = start..<self.batch.bytes.count
         self.partitions[place].unacknowledged += 1
         let acknowledgement = self.openAcknowledgement(
             PendingAcknowledgement(

@@ -1,24 +1,11 @@
 import PushModel
 
-/// Writes the primitive parts of a state record. Integers are LEB128, signed ones zigzag first; byte runs carry their count.
-struct StateWriter {
-    private(set) var bytes: [UInt8]
+/// The primitive parts of a state record. Integers are LEB128, signed ones zigzag first; byte runs carry their count. A number takes at
+/// most `ByteCursor.leb128ByteCountMax` bytes.
+extension ByteCursor {
+    mutating func byte(_ value: UInt8) { self.append(value) }
 
-    init(reusing bytes: consuming [UInt8]) {
-        self.bytes = bytes
-        self.bytes.removeAll(keepingCapacity: true)
-    }
-
-    mutating func byte(_ value: UInt8) { self.bytes.append(value) }
-
-    mutating func unsigned(_ value: UInt64) {
-        var rest = value
-        while rest >= 0x80 {
-            self.bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-            rest >>= 7
-        }
-        self.bytes.append(UInt8(rest))
-    }
+    mutating func unsigned(_ value: UInt64) { self.append(leb128: value) }
 
     mutating func signed(_ value: Int64) { self.unsigned(UInt64(bitPattern: (value << 1) ^ (value >> 63))) }
 
@@ -31,11 +18,11 @@ struct StateWriter {
 
     mutating func run(_ span: Span<UInt8>) {
         self.unsigned(UInt64(span.count))
-        self.bytes.append(copying: span)
+        self.append(span)
     }
 }
 
-/// Reads what `StateWriter` wrote. A record cut short or with an impossible count throws; nothing traps.
+/// Reads what was written so. A record cut short or with an impossible count throws; nothing traps.
 struct StateReader {
     private let bytes: [UInt8]
     private var index = 0

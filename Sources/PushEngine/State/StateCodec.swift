@@ -52,9 +52,30 @@ enum StateCodec {
 
     // MARK: Writing
 
+    /// An upper bound of a slot's record without its updates: 24 numbers and bytes, the token, and the budget's units.
+    static func byteCountMax(_ slot: borrowing Slot) -> Int {
+        (24 + slot.budget.answers.count + 1) * ByteCursor.leb128ByteCountMax + slot.tokenByteCount
+    }
+
+    /// The same of one update.
+    static func byteCountMax(_ update: borrowing Update) -> Int {
+        var count = 48 * ByteCursor.leb128ByteCountMax
+        for layer in update.under { count += Self.byteCountMax(layer) }
+        count += Self.byteCountMax(update.top)
+        if let start = update.start.first {
+            count += start.token.count + start.blob.count
+        }
+        return count
+    }
+
+    private static func byteCountMax(_ layer: borrowing Layer) -> Int {
+        48 * ByteCursor.leb128ByteCountMax + layer.blob.count
+    }
+
     /// Everything of a slot but its updates, which follow.
-    static func write(_ slot: Slot, epoch: Int64, topicHashes: [UInt32], now: EngineTime, to writer: inout StateWriter)
-    {
+    static func write(
+        _ slot: borrowing Slot, epoch: Int64, topicHashes: [UInt32], now: EngineTime, to writer: inout ByteCursor
+    ) {
         writer.byte(Self.version)
         writer.byte(Kind.slot.rawValue)
         writer.signed(epoch)
@@ -74,14 +95,16 @@ enum StateCodec {
         writer.signed(Int64(slot.appliedOrigin.partition))
         writer.signed(slot.appliedOrigin.offset)
         let isInFlight = slot.budget.inFlight
-        let returned = slot.budget.answers.filter { $0 + RollingBudget.windowMillis > now.steadyMillis }
-        writer.unsigned(UInt64(returned.count + (isInFlight ? 1 : 0)))
-        for answer in returned { writer.signed(now.wallMillis - (now.steadyMillis - answer)) }
+        let first = slot.budget.firstHeld(nowMillis: now.steadyMillis)
+        writer.unsigned(UInt64(slot.budget.answers.count - first + (isInFlight ? 1 : 0)))
+        for index in first..<slot.budget.answers.count {
+            writer.signed(now.wallMillis - (now.steadyMillis - slot.budget.answers[index]))
+        }
         // A unit in flight counts as spent now: who restores this cannot know the answer.
         if isInFlight { writer.signed(now.wallMillis) }
     }
 
-    static func write(_ update: Update, topicHashes: [UInt32], now: EngineTime, to writer: inout StateWriter) {
+    static func write(_ update: borrowing Update, topicHashes: [UInt32], now: EngineTime, to writer: inout ByteCursor) {
         writer.byte(
             (update.priority == .high ? 1 : 0) | (update.containsReplay ? 2 : 0) | (update.isStart ? 4 : 0)
                 | (update.isAnnounced ? 8 : 0))
@@ -100,7 +123,7 @@ enum StateCodec {
         Self.write(update.top, topicHashes: topicHashes, to: &writer)
     }
 
-    private static func write(_ layer: Layer, topicHashes: [UInt32], to writer: inout StateWriter) {
+    private static func write(_ layer: borrowing Layer, topicHashes: [UInt32], to writer: inout ByteCursor) {
         writer.unsigned(UInt64(topicHashes[Int(layer.source.topic)]))
         writer.signed(Int64(layer.source.partition))
         writer.signed(layer.source.offset)
@@ -123,7 +146,7 @@ enum StateCodec {
         writer.run(layer.blob.span)
     }
 
-    private static func write(_ content: PayloadContent, to writer: inout StateWriter) {
+    private static func write(_ content: PayloadContent, to writer: inout ByteCursor) {
         Self.write(content.contentState, to: &writer)
         Self.write(content.attributesType, to: &writer)
         Self.write(content.attributes, to: &writer)
@@ -134,7 +157,7 @@ enum StateCodec {
         writer.optional(content.dismissalDateSeconds)
     }
 
-    private static func write(_ range: ByteRange, to writer: inout StateWriter) {
+    private static func write(_ range: ByteRange, to writer: inout ByteCursor) {
         writer.unsigned(UInt64(range.start))
         writer.unsigned(UInt64(range.count))
     }

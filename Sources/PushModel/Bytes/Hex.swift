@@ -2,7 +2,7 @@
 /// worked on at a time, as the bytes of one word whose lowest byte is the first digit. No branch depends on a digit: those of tokens
 /// are random, and half of all guesses would be wrong.
 public enum Hex {
-    private static let eachByte: UInt64 = 0x0101_0101_0101_0101
+    @inlinable static var eachByte: UInt64 { 0x0101_0101_0101_0101 }
 
     /// Appends two lower-case digits per byte.
     public static func append(_ bytes: Span<UInt8>, to target: inout [UInt8]) {
@@ -68,8 +68,11 @@ public enum Hex {
         }
     }
 
+    /// The eight digits of a number, as the bytes of one word whose lowest byte is the first digit.
+    @inlinable static func digits(ofBigEndian value: UInt32) -> UInt64 { Self.digits(of: value.byteSwapped) }
+
     /// The eight digits of four bytes.
-    private static func digits(of bytes: UInt32) -> UInt64 {
+    @inlinable static func digits(of bytes: UInt32) -> UInt64 {
         var word = UInt64(bytes)
         word = (word | word << 16) & 0x0000_FFFF_0000_FFFF
         word = (word | word << 8) & 0x00FF_00FF_00FF_00FF

@@ -4,20 +4,20 @@ import Testing
 
 @Suite struct ReadyQueueTests {
     /// Slots with tickets, as the engine keeps them.
-    private struct Bench {
+    private final class Bench {
         var queue = ReadyQueue()
-        var slots = [Slot](repeating: Slot(), count: 64)
+        var slots = ChunkedStore(repeating: Slot(), count: 64)
         var nextTicket: UInt32 = 1
 
-        mutating func enter(_ slot: Int32, _ priority: PushPriority, at readyMillis: Int64) {
+        func enter(_ slot: Int32, _ priority: PushPriority, at readyMillis: Int64) {
             self.slots[Int(slot)].queuedTicket = self.nextTicket
             self.queue.append(.init(slot: slot, ticket: self.nextTicket, readyMillis: readyMillis), priority: priority)
             self.nextTicket += 1
         }
 
-        mutating func leave(_ slot: Int32) { self.slots[Int(slot)].queuedTicket = 0 }
+        func leave(_ slot: Int32) { self.slots[Int(slot)].queuedTicket = 0 }
 
-        mutating func pop(agingMillis: Int64 = 2_000) -> Int32? {
+        func pop(agingMillis: Int64 = 2_000) -> Int32? {
             guard let entry = self.queue.popFirst(agingMillis: agingMillis, slots: self.slots) else { return nil }
             self.leave(entry.slot)
             return entry.slot
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func highBeforeLowOldestFirstWithinEach() {
-        var bench = Bench()
+        let bench = Bench()
         bench.enter(1, .low, at: 100)
         bench.enter(2, .high, at: 110)
         bench.enter(3, .low, at: 120)
@@ -36,7 +36,7 @@ import Testing
     /// A low one is taken as if it had become ready two seconds later: never before, always after.
     @Test(arguments: [(2_100, 2), (2_101, 1), (9_000, 1), (100, 2)] as [(Int64, Int32)])
     func lowPassesHighAfterAging(highReadyMillis: Int64, first: Int32) {
-        var bench = Bench()
+        let bench = Bench()
         bench.enter(1, .low, at: 100)
         bench.enter(2, .high, at: highReadyMillis)
         #expect(bench.pop(agingMillis: 2_000) == first)
@@ -44,7 +44,7 @@ import Testing
 
     /// With a high one always waiting, a low one still leaves within its aging.
     @Test func lowCannotStarve() {
-        var bench = Bench()
+        let bench = Bench()
         bench.enter(0, .low, at: 0)
         var leftAt: Int64?
         for now in stride(from: Int64(0), to: 10_000, by: 10) where leftAt == nil {
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func whatLeftIsPassedOver() {
-        var bench = Bench()
+        let bench = Bench()
         bench.enter(1, .high, at: 1)
         bench.enter(2, .high, at: 2)
         bench.enter(3, .low, at: 3)
@@ -67,7 +67,7 @@ import Testing
 
     /// Left and entered again: it stands where it entered last, once.
     @Test func enteringAgainTakesANewPlace() {
-        var bench = Bench()
+        let bench = Bench()
         bench.enter(1, .high, at: 1)
         bench.enter(2, .high, at: 2)
         bench.leave(1)
@@ -79,7 +79,7 @@ import Testing
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func agreesWithAPlainList(seed: UInt64) {
         var random = SplitMix64(seed: seed)
-        var bench = Bench()
+        let bench = Bench()
         var model: [(slot: Int32, priority: PushPriority, at: Int64)] = []
         let agingMillis: Int64 = 200
         for now in Int64(0)..<3_000 {
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test func compactionDropsOnlyWhatLeft() {
-        var bench = Bench()
+        let bench = Bench()
         bench.enter(0, .high, at: 0)
         for round in 0..<200 {
             bench.enter(1, .high, at: Int64(round))

@@ -4,20 +4,19 @@ import Testing
 @Suite struct StateBytesTests {
     @Test(arguments: [0, 1, 127, 128, 16_383, 16_384, 1 << 56, 1 << 63, .max] as [UInt64])
     func unsignedComesBack(_ value: UInt64) throws {
-        var writer = StateWriter(reusing: [9, 9])
-        writer.unsigned(value)
-        var reader = StateReader(writer.bytes)
+        var reader = StateReader(StateRandom.written { $0.unsigned(value) })
         #expect(try reader.unsigned() == value)
         #expect(reader.isAtEnd)
     }
 
     @Test(arguments: [0, 1, -1, 63, -64, 64, .max, .min, .max - 1, .min + 1] as [Int64])
     func signedComesBack(_ value: Int64) throws {
-        var writer = StateWriter(reusing: [])
-        writer.signed(value)
-        writer.optional(value)
-        writer.optional(nil)
-        var reader = StateReader(writer.bytes)
+        let written = StateRandom.written { writer in
+            writer.signed(value)
+            writer.optional(value)
+            writer.optional(nil)
+        }
+        var reader = StateReader(written)
         #expect(try reader.signed() == value)
         #expect(try reader.optional() == value)
         #expect(try reader.optional() == nil)
@@ -27,10 +26,11 @@ import Testing
     @Test func runsComeBack() throws {
         let bytes: [UInt8] = [0, 255, 7]
         let empty: [UInt8] = []
-        var writer = StateWriter(reusing: [])
-        writer.run(bytes.span)
-        writer.run(empty.span)
-        var reader = StateReader(writer.bytes)
+        let written = StateRandom.written { writer in
+            writer.run(bytes.span)
+            writer.run(empty.span)
+        }
+        var reader = StateReader(written)
         #expect(try reader.run(byteCountMax: 3) == bytes)
         #expect(try reader.run(byteCountMax: 0) == empty)
         #expect(reader.isAtEnd)

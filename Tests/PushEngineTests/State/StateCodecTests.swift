@@ -10,11 +10,13 @@ import Testing
 
     /// A slot's record as the engine writes it.
     private static func write(_ slot: Slot, _ updates: [Update], epoch: Int64) -> [UInt8] {
-        var writer = StateWriter(reusing: [])
-        StateCodec.write(slot, epoch: epoch, topicHashes: Self.hashes, now: Self.now, to: &writer)
-        writer.unsigned(UInt64(updates.count))
-        for update in updates { StateCodec.write(update, topicHashes: Self.hashes, now: Self.now, to: &writer) }
-        return writer.bytes
+        // The bound is the engine's own: a record past it would stop the process.
+        let byteCountMax = StateCodec.byteCountMax(slot) + updates.reduce(0) { $0 + StateCodec.byteCountMax($1) }
+        return StateRandom.written(byteCountMax: byteCountMax) { writer in
+            StateCodec.write(slot, epoch: epoch, topicHashes: Self.hashes, now: Self.now, to: &writer)
+            writer.unsigned(UInt64(updates.count))
+            for update in updates { StateCodec.write(update, topicHashes: Self.hashes, now: Self.now, to: &writer) }
+        }
     }
 
     private static func read(_ bytes: [UInt8]) throws(StateError) -> (
@@ -164,10 +166,11 @@ import Testing
         var slot = Slot()
         slot.applied = AppliedPosition(topic: 0, offset: 77)
         slot.appliedOrigin = SourcePosition(topic: 0, partition: 3, offset: 9)
-        var writer = StateWriter(reusing: [])
-        StateCodec.write(slot, epoch: 0, topicHashes: Self.hashes, now: Self.now, to: &writer)
+        let written = StateRandom.written { writer in
+            StateCodec.write(slot, epoch: 0, topicHashes: Self.hashes, now: Self.now, to: &writer)
+        }
         func read(_ hashes: [UInt32]) throws -> Slot {
-            var reader = StateReader(writer.bytes)
+            var reader = StateReader(written)
             _ = try StateCodec.readKind(&reader)
             return try StateCodec.readSlot(&reader, id: Self.id.span, topicHashes: hashes, now: Self.now).slot
         }

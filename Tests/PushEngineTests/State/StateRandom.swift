@@ -7,6 +7,14 @@ struct StateRandom {
 
     init(seed: UInt64) { self.random = SplitMix64(seed: seed) }
 
+    /// What `body` writes, as the engine writes it: at most `byteCountMax` bytes.
+    static func written(byteCountMax: Int = 1_000, _ body: (inout ByteCursor) -> Void) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var scratch: [UInt8] = [9, 9]
+        bytes.append(atMost: byteCountMax, using: &scratch, body)
+        return bytes
+    }
+
     mutating func int(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self.random) }
     mutating func bool() -> Bool { Bool.random(using: &self.random) }
 

@@ -1,0 +1,70 @@
+/// Elements by number, in chunks that never move: growing by one never copies what is there already, which with a million activities in
+/// one array would stop the loop for a tenth of a second. And an element is reached without the check for a shared copy that an array
+/// makes at every write, several of them per push.
+///
+/// Grows only; whoever keeps elements here keeps a list of free numbers beside it.
+@safe struct ChunkedStore<Element>: ~Copyable {
+    private static var chunkBits: Int { 10 }
+    private static var chunkCount: Int { 1 << Self.chunkBits }
+
+    /// Each holds `chunkCount` places, the first `count` of all places are initialised.
+    private var chunks: UnsafeMutablePointer<UnsafeMutablePointer<Element>>
+    private var chunkCapacity = 16
+    private(set) var count = 0
+
+    init() { unsafe self.chunks = .allocate(capacity: 16) }
+
+    /// `count` copies.
+    init(repeating element: Element, count: Int) {
+        self.init()
+        for _ in 0..<count { self.append(element) }
+    }
+
+    deinit {
+        var left = self.count
+        var chunk = 0
+        while left > 0 {
+            let here = min(left, Self.chunkCount)
+            unsafe self.chunks[chunk].deinitialize(count: here)
+            unsafe self.chunks[chunk].deallocate()
+            left -= here
+            chunk += 1
+        }
+        unsafe self.chunks.deallocate()
+    }
+
+    var indices: Range<Int> { 0..<self.count }
+
+    /// The element's number is the count before.
+    mutating func append(_ element: consuming Element) {
+        let chunk = self.count >> Self.chunkBits
+        if self.count & (Self.chunkCount - 1) == 0 {
+            if chunk == self.chunkCapacity { self.growDirectory() }
+            // A place of the directory is there; it holds nothing yet.
+            unsafe (self.chunks + chunk).initialize(to: .allocate(capacity: Self.chunkCount))
+        }
+        // The place lies in a chunk and holds nothing yet.
+        unsafe (self.chunks[chunk] + (self.count & (Self.chunkCount - 1))).initialize(to: element)
+        self.count += 1
+    }
+
+    subscript(_ index: Int) -> Element {
+        unsafeAddress { unsafe UnsafePointer(self.address(of: index)) }
+        unsafeMutableAddress { unsafe self.address(of: index) }
+    }
+
+    private func address(of index: Int) -> UnsafeMutablePointer<Element> {
+        precondition(UInt(bitPattern: index) < UInt(bitPattern: self.count), "no such element")
+        // Every place below `count` is initialised.
+        return unsafe self.chunks[index >> Self.chunkBits] + (index & (Self.chunkCount - 1))
+    }
+
+    private mutating func growDirectory() {
+        let larger = UnsafeMutablePointer<UnsafeMutablePointer<Element>>.allocate(
+            capacity: 2 * self.chunkCapacity)
+        unsafe larger.moveInitialize(from: self.chunks, count: self.chunkCapacity)
+        unsafe self.chunks.deallocate()
+        unsafe self.chunks = larger
+        self.chunkCapacity *= 2
+    }
+}

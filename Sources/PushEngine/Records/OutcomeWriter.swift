@@ -1,0 +1,105 @@
+import PushModel
+
+/// The text of an outcome record (contract §7): one JSON object. Composed in one piece, since every push writes one.
+enum OutcomeWriter {
+    /// An upper bound of what `write` writes: names, numbers, and the parts whose length varies.
+    static func byteCountMax(
+        key: Int, eventID: Int, traceparent: Int, reason: Int, texts: borrowing RecordTexts, app: UInt16?,
+        source: SourcePosition, into: SourcePosition?
+    ) -> Int {
+        // Fixed names, causes and at most eight numbers of twenty digits come to less.
+        var count = 1_024 + ByteCursor.jsonByteCountMax(of: key) + ByteCursor.jsonByteCountMax(of: eventID)
+        count += ByteCursor.jsonByteCountMax(of: traceparent) + ByteCursor.jsonByteCountMax(of: reason)
+        if let app { count += texts.appMembers[Int(app)].count }
+        count += texts.topicMembers[Int(source.topic)].count
+        if let into { count += texts.topicMembers[Int(into.topic)].count }
+        return count
+    }
+
+    /// - Parameters:
+    ///   - eventID: empty when the event gave none; likewise `key` and `traceparent`.
+    ///   - details: with a push, its token's hash is said.
+    static func write(
+        _ outcome: Outcome, app: UInt16?, key: Span<UInt8>, source: SourcePosition, eventID: Span<UInt8>,
+        traceparent: Span<UInt8>, details: borrowing OutcomeDetails, texts: RecordTexts, to cursor: inout ByteCursor
+    ) {
+        cursor.append("{\"outcome\":\"")
+        cursor.append(outcome.name)
+        cursor.append("\"")
+        if !eventID.isEmpty {
+            cursor.append(",\"event-id\":")
+            cursor.append(jsonString: eventID)
+        }
+        if let app {
+            let member = texts.appMembers[Int(app)]
+            cursor.append(member.span)
+        }
+        if !key.isEmpty {
+            cursor.append(",\"activity\":")
+            cursor.append(jsonString: key)
+        }
+        cursor.append(",")
+        Self.write(source, texts: texts, to: &cursor)
+        if details.hasPush {
+            cursor.append(",\"apns-id\":\"")
+            cursor.append(uuid: details.apnsID)
+            cursor.append("\"")
+        }
+        if details.status != 0 {
+            cursor.append(",\"status\":")
+            cursor.append(decimal: UInt64(details.status))
+        }
+        if !details.reason.isEmpty {
+            cursor.append(",\"reason\":")
+            let reason = Array(details.reason.utf8)
+            cursor.append(jsonString: reason.span)
+        } else if let text = details.cause.text {
+            cursor.append(",\"reason\":\"")
+            cursor.append(text)
+            cursor.append("\"")
+        }
+        if details.hasPush {
+            cursor.append(",\"priority\":")
+            cursor.append(decimal: UInt64(details.priority.rawValue))
+            cursor.append(",\"merged\":")
+            cursor.append(decimal: UInt64(details.mergedCount))
+        }
+        if let into = details.into {
+            cursor.append(",\"into\":{")
+            Self.write(into, texts: texts, to: &cursor)
+            cursor.append("}")
+        }
+        switch (details.keepsAlert, details.keepsPriority) {
+        case (false, false): break
+        case (true, false): cursor.append(",\"kept\":[\"alert\"]")
+        case (false, true): cursor.append(",\"kept\":[\"priority\"]")
+        case (true, true): cursor.append(",\"kept\":[\"alert\",\"priority\"]")
+        }
+        if details.queuedMillis >= 0 {
+            cursor.append(",\"queued-ms\":")
+            cursor.append(decimal: details.queuedMillis)
+        }
+        if details.apnsMicros >= 0 {
+            cursor.append(",\"apns-ms\":")
+            cursor.append(decimal: details.apnsMicros / 1_000)
+        }
+        if details.hasPush {
+            cursor.append(",\"token-hash\":\"")
+            cursor.append(hex: details.tokenHash)
+            cursor.append("\"")
+        }
+        if !traceparent.isEmpty {
+            cursor.append(",\"traceparent\":")
+            cursor.append(jsonString: traceparent)
+        }
+        cursor.append("}")
+    }
+
+    private static func write(_ position: SourcePosition, texts: RecordTexts, to cursor: inout ByteCursor) {
+        let member = texts.topicMembers[Int(position.topic)]
+        cursor.append(member.span)
+        cursor.append(decimal: Int64(position.partition))
+        cursor.append(",\"offset\":")
+        cursor.append(decimal: position.offset)
+    }
+}

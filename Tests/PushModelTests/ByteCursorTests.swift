@@ -1,0 +1,77 @@
+import PushModel
+import Testing
+
+@Suite struct ByteCursorTests {
+    private static func text(_ byteCountMax: Int = 200, _ body: (inout ByteCursor) -> Void) -> String {
+        var bytes: [UInt8] = Array("before ".utf8)
+        var scratch: [UInt8] = []
+        bytes.append(atMost: byteCountMax, using: &scratch, body)
+        return String(decoding: bytes.dropFirst(7), as: UTF8.self)
+    }
+
+    @Test(arguments: [0, 1, -1, 9, 10, 99, 100, 12_345_678_901, .max, .min, .max - 1] as [Int64])
+    func decimals(_ value: Int64) {
+        #expect(Self.text { $0.append(decimal: value) } == "\(value)")
+    }
+
+    @Test(arguments: [0, 9, 10, 9_999_999_999_999_999_999, 10_000_000_000_000_000_000, .max] as [UInt64])
+    func unsignedDecimals(_ value: UInt64) {
+        #expect(Self.text { $0.append(decimal: value) } == "\(value)")
+    }
+
+    @Test func hexAndUUID() {
+        #expect(Self.text { $0.append(hex: 0x0123_4567_89ab_cdef) } == "0123456789abcdef")
+        #expect(Self.text { $0.append(hex: 0) } == "0000000000000000")
+        #expect(
+            Self.text { $0.append(uuid: (0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210)) }
+                == "01234567-89ab-cdef-fedc-ba9876543210")
+    }
+
+    @Test(arguments: [(0, 1), (127, 1), (128, 2), (16_383, 2), (16_384, 3), (.max, 10)] as [(UInt64, Int)])
+    func leb128(_ value: UInt64, byteCount: Int) {
+        var bytes: [UInt8] = []
+        var scratch: [UInt8] = []
+        bytes.append(atMost: ByteCursor.leb128ByteCountMax, using: &scratch) { $0.append(leb128: value) }
+        #expect(bytes.count == byteCount)
+        var back: UInt64 = 0
+        for (index, byte) in bytes.enumerated() { back |= UInt64(byte & 0x7f) << UInt64(7 * index) }
+        #expect(back == value)
+    }
+
+    /// Whatever the bytes, the string is what `JSONBytes` writes, and within the bound.
+    @Test(arguments: 1...40 as ClosedRange<UInt64>)
+    func jsonStringsAreThoseOfJSONBytes(seed: UInt64) {
+        var state = seed
+        func next(_ bound: UInt64) -> UInt64 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return (state >> 33) % bound
+        }
+        for _ in 0..<200 {
+            let count = Int(next(40))
+            // Mostly plain, so that the odd byte stands alone among words that are.
+            let bytes = (0..<count).map { _ in
+                next(12) == 0 ? UInt8(next(256)) : UInt8(0x20 + next(0x5f))
+            }
+            var expected: [UInt8] = []
+            JSONBytes.appendString(bytes.span, to: &expected)
+            let bound = ByteCursor.jsonByteCountMax(of: count)
+            #expect(expected.count <= bound)
+            var written: [UInt8] = []
+            var scratch: [UInt8] = []
+            written.append(atMost: bound, using: &scratch) { $0.append(jsonString: bytes.span) }
+            #expect(written == expected, "seed \(seed)")
+        }
+    }
+
+    /// Each byte value at each place of a word decides alike.
+    @Test func plainIsJudgedByteByByte() {
+        for place in 0..<19 {
+            for value in UInt8.min...UInt8.max {
+                var bytes = [UInt8](repeating: UInt8(ascii: "x"), count: 19)
+                bytes[place] = value
+                let isPlain = value >= 0x20 && value < 0x80 && value != 0x22 && value != 0x5c
+                if bytes.span.isPlainASCII != isPlain { Issue.record("\(value) at \(place)") }
+            }
+        }
+    }
+}
