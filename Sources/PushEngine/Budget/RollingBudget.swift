@@ -6,7 +6,7 @@
 struct RollingBudget {
     static let windowMillis: Int64 = 3_600_000
 
-    /// Answer times, oldest first. Empty, and without storage, for an activity that sends nothing at high priority.
+    /// Answer times, oldest first.
     private(set) var answers: [Int64] = []
     private(set) var inFlight = false
 
@@ -45,6 +45,12 @@ struct RollingBudget {
         return self.answers[index] + Self.windowMillis
     }
 
+    /// No unit is out; the storage is kept.
+    mutating func reset() {
+        self.answers.removeAll(keepingCapacity: true)
+        self.inFlight = false
+    }
+
     /// A unit found in `state`, `ageMillis` old by the wall clock. A negative age (the clock stepped back) counts as none.
     mutating func restore(ageMillis: Int64, nowMillis: Int64) {
         let age = max(0, ageMillis)
@@ -62,6 +68,6 @@ struct RollingBudget {
     private mutating func dropReturned(nowMillis: Int64) {
         let kept = self.firstHeld(nowMillis: nowMillis)
         guard kept > 0 else { return }
-        if kept == self.answers.count { self.answers = [] } else { self.answers.removeFirst(kept) }
+        self.answers.removeFirst(kept)
     }
 }

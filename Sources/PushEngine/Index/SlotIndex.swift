@@ -14,18 +14,18 @@ struct SlotIndex {
     }
 
     /// FNV-1a over the identity, then a finaliser that spreads it over all bits.
-    func hash(app: UInt16, kind: UInt8, id: Span<UInt8>) -> UInt64 {
+    func hash(app: UInt16, kind: UInt8, id: Span<UInt8>) -> UInt32 {
         var hash = self.seed ^ 0xcbf2_9ce4_8422_2325
         hash = (hash ^ UInt64(app)) &* 0x0000_0100_0000_01b3
         hash = (hash ^ UInt64(kind)) &* 0x0000_0100_0000_01b3
         for index in id.indices { hash = (hash ^ UInt64(id[index])) &* 0x0000_0100_0000_01b3 }
         hash ^= hash >> 32
         hash = hash &* 0xd6e8_feb8_6659_fd93
-        return hash ^ (hash >> 32)
+        return UInt32(truncatingIfNeeded: hash ^ (hash >> 32))
     }
 
     /// The first place to look for a slot with this hash; `nil`: there is none. Walk on with `next`.
-    func first(hash: UInt64) -> Int? {
+    func first(hash: UInt32) -> Int? {
         let place = Int(truncatingIfNeeded: hash) & (self.places.count - 1)
         return self.places[place] >= 0 ? place : nil
     }
@@ -38,14 +38,14 @@ struct SlotIndex {
     func slot(at place: Int) -> Int32 { self.places[place] }
 
     /// The caller knows that no equal slot is present. `slots` says every slot's hash when the table grows.
-    mutating func insert(_ slot: Int32, hash: UInt64, slots: borrowing ChunkedStore<Slot>) {
+    mutating func insert(_ slot: Int32, hash: UInt32, slots: borrowing ChunkedStore<Slot>) {
         if (self.count + 1) * 4 > self.places.count * 3 { self.grow(slots: slots) }
         self.place(slot, hash: hash)
         self.count += 1
     }
 
     /// Takes the slot out and closes the gap, so that no probe run is cut.
-    mutating func remove(_ slot: Int32, hash: UInt64, slots: borrowing ChunkedStore<Slot>) {
+    mutating func remove(_ slot: Int32, hash: UInt32, slots: borrowing ChunkedStore<Slot>) {
         let mask = self.places.count - 1
         var place = Int(truncatingIfNeeded: hash) & mask
         while self.places[place] != slot {
@@ -67,7 +67,7 @@ struct SlotIndex {
         self.places[gap] = -1
     }
 
-    private mutating func place(_ slot: Int32, hash: UInt64) {
+    private mutating func place(_ slot: Int32, hash: UInt32) {
         let mask = self.places.count - 1
         var place = Int(truncatingIfNeeded: hash) & mask
         while self.places[place] >= 0 { place = (place + 1) & mask }

@@ -40,9 +40,9 @@ extension ShardEngine {
         self.counters.outcomes[Int(outcome.rawValue)] += 1
         let place = self.slots[Int(slot)].partition
         if self.configuration.outcomePublication.includes(outcome) {
-            let idByteCount = Int(self.slots[Int(slot)].idByteCount)
-            let identity = self.slots[Int(slot)].identity
-            let id = identity.span.extracting(0..<idByteCount)
+            // The slot lives, so its bytes do.
+            let idBytes = unsafe self.idBytes(slot)
+            let id = unsafe Span(_unsafeElements: idBytes)
             let keyRange = self.appendBytes(id)
             let value = self.appendOutcome(
                 outcome, app: self.slots[Int(slot)].app, key: id, source: layer.source,

@@ -43,8 +43,9 @@ extension ShardEngine {
     /// An event that APNs refused for good. The value is the event rebuilt from what is kept of it; its outcome was given.
     mutating func deadLetter(_ layer: Layer, of slot: Int32, details: OutcomeDetails, now: EngineTime) {
         self.counters.deadLetters += 1
-        let identity = self.slots[Int(slot)].identity
-        let keyRange = self.appendBytes(identity.span.extracting(0..<Int(self.slots[Int(slot)].idByteCount)))
+        // The slot lives, so its bytes do.
+        let idBytes = unsafe self.idBytes(slot)
+        let keyRange = unsafe self.appendBytes(Span(_unsafeElements: idBytes))
         let start = self.batch.bytes.count
         self.batch.bytes.append(utf8: "{\"event\":")
         JSONBytes.appendString(literal: layer.isEnd ? "end" : layer.isStart ? "start" : "update", to: &self.batch.bytes)

@@ -272,17 +272,17 @@ extension ShardEngine {
     mutating func countUnrecordedPush(_ slot: Int32, now: EngineTime) {
         guard !self.slots[Int(slot)].countedUnrecordedPush else { return }
         self.slots[Int(slot)].countedUnrecordedPush = true
-        self.slots[Int(slot)].budget.restore(ageMillis: 0, nowMillis: now.steadyMillis)
+        self.budgets.restore(&self.slots[Int(slot)].budget, ageMillis: 0, nowMillis: now.steadyMillis)
     }
 
     private mutating func spendBudget(_ update: Int32, now: EngineTime) {
         guard self.updates[update].sentPriority == .high else { return }
-        self.slots[Int(self.updates[update].slot)].budget.answered(nowMillis: now.steadyMillis)
+        self.budgets.answered(self.slots[Int(self.updates[update].slot)].budget, nowMillis: now.steadyMillis)
     }
 
     private mutating func refundBudget(_ update: Int32) {
         guard self.updates[update].sentPriority == .high else { return }
-        self.slots[Int(self.updates[update].slot)].budget.refunded()
+        self.budgets.refunded(&self.slots[Int(self.updates[update].slot)].budget)
     }
 
     /// Doubles from attempt to attempt, with half of it drawn at random so that a fleet does not come back at once.

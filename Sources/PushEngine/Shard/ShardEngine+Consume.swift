@@ -170,9 +170,9 @@ extension ShardEngine {
         case .unregister:
             let isMeant =
                 tokenRange.isEmpty
-                || self.slots[Int(slot)].tokenEquals(self.event.text.span.extracting(tokenRange.range))
+                || self.tokenEquals(self.event.text.span.extracting(tokenRange.range), slot: slot)
             if isMeant, self.slots[Int(slot)].hasToken {
-                self.slots[Int(slot)].clearToken()
+                self.clearToken(slot: slot)
                 self.slots[Int(slot)].tokenMissingSinceMillis = now.steadyMillis
                 if self.slots[Int(slot)].life == .alive { self.slots[Int(slot)].life = .awaiting }
             }
@@ -190,7 +190,7 @@ extension ShardEngine {
         let token = self.event.tokenInText
         switch self.slots[Int(slot)].life {
         case .ended:
-            guard !self.slots[Int(slot)].tokenEquals(self.event.text.span.extracting(token.range)) else {
+            guard !self.tokenEquals(self.event.text.span.extracting(token.range), slot: slot) else {
                 return self.finishEvent(context, slot: slot, outcome: .late, detail: .afterEnd, key: key, now: now)
             }
             self.beginNewLife(slot)
@@ -211,12 +211,12 @@ extension ShardEngine {
         let token = self.event.tokenInText
         self.setEnvironment(self.event.environment, of: slot)
         self.slots[Int(slot)].awaitsTokenOfStart = false
-        if self.slots[Int(slot)].tokenEquals(self.event.text.span.extracting(token.range)) {
+        if self.tokenEquals(self.event.text.span.extracting(token.range), slot: slot) {
             // The same token registered again: the app says that it lives.
             self.slots[Int(slot)].tokenIsDead = false
         } else {
             let text = self.event.text
-            self.slots[Int(slot)].setToken(text.span.extracting(token.range))
+            self.setToken(text.span.extracting(token.range), slot: slot)
             self.slots[Int(slot)].backoffUntilMillis = .min
             self.slots[Int(slot)].attempt = 0
         }
@@ -225,7 +225,7 @@ extension ShardEngine {
 
     /// A card of its own: nothing known of the one before holds for it but the budget, which is the device's.
     private mutating func beginNewLife(_ slot: Int32) {
-        self.slots[Int(slot)].clearToken()
+        self.clearToken(slot: slot)
         self.slots[Int(slot)].life = .awaiting
         self.slots[Int(slot)].awaitsTokenOfStart = false
         self.slots[Int(slot)].lastAcceptedSeconds = .min
@@ -253,7 +253,7 @@ extension ShardEngine {
         case (.register, _), (.unregister, _): return
         }
         if self.event.target == .token {
-            if !self.slots[Int(slot)].tokenEquals(self.event.text.span.extracting(self.event.tokenInText.range))
+            if !self.tokenEquals(self.event.text.span.extracting(self.event.tokenInText.range), slot: slot)
                 || self.slots[Int(slot)].tokenIsDead
             {
                 self.takeToken(slot, now: now, registeredMillis: context.record.timestampMillis)
@@ -344,23 +344,33 @@ extension ShardEngine {
         guard record.offset < self.partitions[Int(context.place)].replayEnds[Int(record.topic)] || record.origin != nil
         else { return false }
         if let origin = record.origin {
-            let applied = self.slots[Int(slot)].appliedOrigin
+            let positions = self.routedPositions(of: slot)
+            let applied = positions.appliedOrigin
             if applied.topic == origin.topic, applied.partition == origin.partition, origin.offset <= applied.offset {
                 return true
             }
-            return record.offset <= self.slots[Int(slot)].appliedRoutedOffset
+            return record.offset <= positions.appliedOffset
         }
         let applied = self.slots[Int(slot)].applied
         return applied.topic == Int32(record.topic) && record.offset <= applied.offset
     }
 
+    func routedPositions(of slot: Int32) -> RoutedPositions {
+        guard self.slots[Int(slot)].hasRoutedPositions else { return RoutedPositions() }
+        return self.routedPositions[slot] ?? RoutedPositions()
+    }
+
     private mutating func noteApplied(_ context: RecordContext, slot: Int32) {
         let record = context.record
         if record.topic == self.configuration.routedTopicIndex {
-            self.slots[Int(slot)].appliedRoutedOffset = record.offset
-            if let origin = record.origin { self.slots[Int(slot)].appliedOrigin = origin }
+            self.slots[Int(slot)].hasRoutedPositions = true
+            self.routedPositions[slot, default: RoutedPositions()].appliedOffset = record.offset
+            if let origin = record.origin {
+                self.routedPositions[slot, default: RoutedPositions()].appliedOrigin = origin
+            }
         } else {
-            self.slots[Int(slot)].applied = AppliedPosition(topic: Int32(record.topic), offset: record.offset)
+            self.slots[Int(slot)].applied = AppliedPosition(
+                offset: record.offset, topic: Int32(record.topic))
         }
     }
 

@@ -79,8 +79,8 @@ extension ShardEngine {
         var priority = self.updates[update].priority
         if priority == .high {
             let limit = self.budgetLimit(slot, update: update)
-            if self.slots[Int(slot)].budget.spent(nowMillis: now.steadyMillis) < limit {
-                self.slots[Int(slot)].budget.take()
+            if self.budgets.spent(&self.slots[Int(slot)].budget, nowMillis: now.steadyMillis) < limit {
+                self.budgets.take(&self.slots[Int(slot)].budget)
                 self.counters.pushesHighPriority += 1
             } else {
                 priority = .low
@@ -134,9 +134,9 @@ extension ShardEngine {
                 kind: .start, stampSeconds: stamp, content: content, source: blob.span,
                 alert: blob.span.extracting(self.updates[update].top.alert.range), to: &request.body)
         } else {
-            let idByteCount = Int(self.slots[Int(slot)].idByteCount)
-            let identity = self.slots[Int(slot)].identity
-            let token = identity.span.extracting(idByteCount..<identity.count)
+            // Nothing here changes the slot's token.
+            let tokenBytes = unsafe self.tokenBytes(slot)
+            let token = unsafe Span(_unsafeElements: tokenBytes)
             self.updates[update].tokenHash = Self.tokenHash(token)
             Hex.append(token, to: &request.tokenHex)
             let content = self.updates[update].top.content

@@ -12,8 +12,7 @@ extension ShardEngine {
         var candidate = self.index.first(hash: hash)
         while let found = candidate {
             let slot = self.index.slot(at: found)
-            if self.slots[Int(slot)].hash == hash, self.slots[Int(slot)].app == app, self.slots[Int(slot)].idEquals(id)
-            {
+            if self.slots[Int(slot)].hash == hash, self.slots[Int(slot)].app == app, self.idEquals(id, slot: slot) {
                 place = slot
                 break
             }
@@ -38,10 +37,8 @@ extension ShardEngine {
         slot.app = app
         slot.partition = partition
         slot.hash = hash
-        slot.idByteCount = UInt16(id.count)
-        slot.identity.reserveCapacity(id.count)
-        for index in id.indices { slot.identity.append(id[index]) }
         self.slots[Int(number)] = slot
+        self.setID(id, slot: number)
         self.index.insert(number, hash: hash, slots: self.slots)
         self.partitions[Int(partition)].slotCount += 1
         self.counters.activities += 1
@@ -66,6 +63,9 @@ extension ShardEngine {
         self.index.remove(number, hash: self.slots[Int(number)].hash, slots: self.slots)
         self.partitions[Int(self.slots[Int(number)].partition)].slotCount -= 1
         self.counters.activities -= 1
+        self.releaseIdentity(slot: number)
+        self.budgets.release(&self.slots[Int(number)].budget)
+        if self.slots[Int(number)].hasRoutedPositions { self.routedPositions[number] = nil }
         let generation = self.slots[Int(number)].generation
         self.slots[Int(number)] = Slot()
         self.slots[Int(number)].generation = generation
@@ -158,8 +158,8 @@ extension ShardEngine {
                 at, self.updates[update].firstUnsentMillis + self.configuration.apps[app].lowPriorityWindowMillis)
         } else if self.configuration.apps[app].budgetPolicy == .defer, !isStart, !self.updates[update].isEnd {
             let limit = self.budgetLimit(number, update: update)
-            if self.slots[Int(number)].budget.spent(nowMillis: now.steadyMillis) >= limit {
-                at = max(at, self.slots[Int(number)].budget.returnMillis(limit: limit) ?? .max)
+            if self.budgets.spent(&self.slots[slot].budget, nowMillis: now.steadyMillis) >= limit {
+                at = max(at, self.budgets.returnMillis(self.slots[slot].budget, limit: limit) ?? .max)
             }
         }
         return at <= now.steadyMillis ? .ready : .at(millis: at)
@@ -198,6 +198,10 @@ extension ShardEngine {
             if self.slots[slot].openEntry >= 0 || self.slots[slot].openRoutedEntry >= 0, !self.slots[slot].isDirty {
                 deadline = min(deadline, self.durableDueMillis(number))
             }
+        }
+        if self.slots[slot].budget >= 0 {
+            // An idle activity's budget is forgotten when its last unit has returned.
+            deadline = min(deadline, self.budgets.allReturnedMillis(self.slots[slot].budget))
         }
         self.deadlines.set(deadline, for: number)
     }

@@ -19,6 +19,7 @@ extension ShardEngine {
                 return self.reschedule(slot, now: now)
             }
         }
+        _ = self.budgets.spent(&self.slots[Int(slot)].budget, nowMillis: now.steadyMillis)
         self.expireContent(slot, now: now)
         self.giveUpWaiting(slot, now: now)
         if self.slots[Int(slot)].lifeEndsMillis <= now.steadyMillis { return self.endLife(slot, now: now) }

@@ -14,6 +14,10 @@ public struct ShardEngine: ~Copyable {
     var random: SplitMix64
     var partitions: [PartitionState] = []
     var slots = ChunkedStore<Slot>()
+    var identities = ByteArena()
+    var budgets = BudgetStore()
+    /// Of the slots that took records of the routed topic.
+    var routedPositions: [Int32: RoutedPositions] = [:]
     var freeSlots: [Int32] = []
     var index: SlotIndex
     var updates = UpdateStore()

@@ -81,8 +81,9 @@ extension ShardEngine {
         let start = self.batch.bytes.count
         let prefix = self.texts.stateKeyPrefixes[Int(self.slots[Int(slot)].app)]
         self.batch.bytes.append(copying: prefix.span)
-        let identity = self.slots[Int(slot)].identity
-        self.batch.bytes.append(copying: identity.span.extracting(0..<Int(self.slots[Int(slot)].idByteCount)))
+        // The slot lives, so its bytes do.
+        let id = unsafe self.idBytes(slot)
+        unsafe self.batch.bytes.append(contentsOf: id)
         return start..<self.batch.bytes.count
     }
 
@@ -91,14 +92,18 @@ extension ShardEngine {
         let held = (
             self.slots[Int(slot)].inFlight, self.slots[Int(slot)].pending, self.slots[Int(slot)].behind
         )
-        var byteCountMax = StateCodec.byteCountMax(self.slots[Int(slot)])
+        let budget = self.budgets.units(self.slots[Int(slot)].budget)
+        var byteCountMax = StateCodec.byteCountMax(self.slots[Int(slot)], budgetUnits: budget.answers.count)
         let count =
             self.noteWritten(held.0, &byteCountMax) + self.noteWritten(held.1, &byteCountMax)
             + self.noteWritten(held.2, &byteCountMax)
+        // Nothing here changes the slot's token.
+        let tokenBytes = unsafe self.tokenBytes(slot)
+        let token = unsafe Span(_unsafeElements: tokenBytes)
         Self.compose(
             into: &self.batch.bytes, scratch: &self.scratchBytes, byteCountMax: byteCountMax,
-            slot: self.slots[Int(slot)], held: held,
-            heldCount: count,
+            slot: self.slots[Int(slot)], token: token, routed: self.routedPositions(of: slot), budget: budget,
+            held: held, heldCount: count,
             updates: self.updates, epoch: self.partitions[Int(self.slots[Int(slot)].partition)].epoch,
             topicHashes: self.topicHashes, now: now)
         return start..<self.batch.bytes.count
@@ -114,13 +119,15 @@ extension ShardEngine {
     }
 
     private static func compose(
-        into bytes: inout [UInt8], scratch: inout [UInt8], byteCountMax: Int, slot: borrowing Slot,
-        held: (Int32, Int32, Int32),
-        heldCount: UInt64,
+        into bytes: inout [UInt8], scratch: inout [UInt8], byteCountMax: Int, slot: Slot,
+        token: Span<UInt8>, routed: RoutedPositions, budget: (answers: [Int64], isInFlight: Bool),
+        held: (Int32, Int32, Int32), heldCount: UInt64,
         updates: borrowing UpdateStore, epoch: Int64, topicHashes: [UInt32], now: EngineTime
     ) {
         bytes.append(atMost: byteCountMax, using: &scratch) { cursor in
-            StateCodec.write(slot, epoch: epoch, topicHashes: topicHashes, now: now, to: &cursor)
+            StateCodec.write(
+                slot, token: token, routed: routed, budget: budget, epoch: epoch, topicHashes: topicHashes, now: now,
+                to: &cursor)
             cursor.unsigned(heldCount)
             if held.0 >= 0 { StateCodec.write(updates[held.0], topicHashes: topicHashes, now: now, to: &cursor) }
             if held.1 >= 0 { StateCodec.write(updates[held.1], topicHashes: topicHashes, now: now, to: &cursor) }
@@ -189,9 +196,10 @@ extension ShardEngine {
     private mutating func restoreSlot(
         place: Int, app: UInt16, id: Span<UInt8>, reader: inout StateReader, now: EngineTime
     ) throws(StateError) -> RestoreResult {
-        var (slot, epoch) = try StateCodec.readSlot(&reader, id: id, topicHashes: self.topicHashes, now: now)
+        let read = try StateCodec.readSlot(&reader, topicHashes: self.topicHashes, now: now)
+        var slot = read.slot
         // A worker that had lost the partition wrote this after its successor's marker.
-        guard epoch >= self.partitions[place].newestEpochRead else { return .ignored }
+        guard read.epoch >= self.partitions[place].newestEpochRead else { return .ignored }
         let count = try reader.unsigned()
         guard count <= 3 else { throw .malformed("\(count) updates") }
         var held: [Update] = []
@@ -215,7 +223,19 @@ extension ShardEngine {
         slot.app = app
         slot.partition = Int32(place)
         slot.hash = self.slots[Int(number)].hash
+        slot.identity = self.slots[Int(number)].identity
+        slot.idByteCount = self.slots[Int(number)].idByteCount
+        slot.hasRoutedPositions = read.routed != RoutedPositions()
         self.slots[Int(number)] = slot
+        if slot.hasRoutedPositions { self.routedPositions[number] = read.routed }
+        for answer in read.budget.answers {
+            self.budgets.restore(
+                &self.slots[Int(number)].budget, ageMillis: now.steadyMillis - answer, nowMillis: now.steadyMillis)
+        }
+        if !read.token.isEmpty {
+            self.setToken(read.token.span, slot: number)
+            self.slots[Int(number)].tokenIsDead = slot.tokenIsDead
+        }
         let places: [Place] = isFirstInFlight ? [.inFlight, .pending, .behind] : [.pending, .behind]
         for (update, place) in zip(held, places) {
             self.counters.restored += UInt64(update.eventCount)

@@ -53,8 +53,8 @@ enum StateCodec {
     // MARK: Writing
 
     /// An upper bound of a slot's record without its updates: 24 numbers and bytes, the token, and the budget's units.
-    static func byteCountMax(_ slot: borrowing Slot) -> Int {
-        (24 + slot.budget.answers.count + 1) * ByteCursor.leb128ByteCountMax + slot.tokenByteCount
+    static func byteCountMax(_ slot: borrowing Slot, budgetUnits: Int) -> Int {
+        (24 + budgetUnits + 1) * ByteCursor.leb128ByteCountMax + Int(slot.tokenByteCount)
     }
 
     /// The same of one update.
@@ -74,7 +74,9 @@ enum StateCodec {
 
     /// Everything of a slot but its updates, which follow.
     static func write(
-        _ slot: borrowing Slot, epoch: Int64, topicHashes: [UInt32], now: EngineTime, to writer: inout ByteCursor
+        _ slot: borrowing Slot, token: Span<UInt8>, routed: RoutedPositions,
+        budget: (answers: [Int64], isInFlight: Bool), epoch: Int64, topicHashes: [UInt32], now: EngineTime,
+        to writer: inout ByteCursor
     ) {
         writer.byte(Self.version)
         writer.byte(Kind.slot.rawValue)
@@ -83,25 +85,27 @@ enum StateCodec {
         writer.byte(
             (slot.frequentUpdates ? 1 : 0) | (slot.tokenIsDead ? 2 : 0) | (slot.environment == .development ? 4 : 0)
                 | (slot.awaitsTokenOfStart ? 8 : 0))
-        writer.run(slot.identity.span.extracting(Int(slot.idByteCount)..<slot.identity.count))
+        writer.run(token)
         writer.signed(slot.registeredWallMillis)
         writer.optional(slot.lastAcceptedSeconds == .min ? nil : slot.lastAcceptedSeconds)
         writer.signed(slot.lastStampSeconds)
         writer.signed(slot.lastTouchedWallMillis)
         writer.unsigned(slot.applied.topic < 0 ? 0 : UInt64(topicHashes[Int(slot.applied.topic)]))
         writer.signed(slot.applied.offset)
-        writer.signed(slot.appliedRoutedOffset)
-        writer.unsigned(slot.appliedOrigin.offset < 0 ? 0 : UInt64(topicHashes[Int(slot.appliedOrigin.topic)]))
-        writer.signed(Int64(slot.appliedOrigin.partition))
-        writer.signed(slot.appliedOrigin.offset)
-        let isInFlight = slot.budget.inFlight
-        let first = slot.budget.firstHeld(nowMillis: now.steadyMillis)
-        writer.unsigned(UInt64(slot.budget.answers.count - first + (isInFlight ? 1 : 0)))
-        for index in first..<slot.budget.answers.count {
-            writer.signed(now.wallMillis - (now.steadyMillis - slot.budget.answers[index]))
+        writer.signed(routed.appliedOffset)
+        writer.unsigned(routed.appliedOrigin.offset < 0 ? 0 : UInt64(topicHashes[Int(routed.appliedOrigin.topic)]))
+        writer.signed(Int64(routed.appliedOrigin.partition))
+        writer.signed(routed.appliedOrigin.offset)
+        var first = 0
+        while first < budget.answers.count, budget.answers[first] + RollingBudget.windowMillis <= now.steadyMillis {
+            first += 1
+        }
+        writer.unsigned(UInt64(budget.answers.count - first + (budget.isInFlight ? 1 : 0)))
+        for index in first..<budget.answers.count {
+            writer.signed(now.wallMillis - (now.steadyMillis - budget.answers[index]))
         }
         // A unit in flight counts as spent now: who restores this cannot know the answer.
-        if isInFlight { writer.signed(now.wallMillis) }
+        if budget.isInFlight { writer.signed(now.wallMillis) }
     }
 
     static func write(_ update: borrowing Update, topicHashes: [UInt32], now: EngineTime, to writer: inout ByteCursor) {
@@ -173,20 +177,27 @@ enum StateCodec {
         return kind
     }
 
-    /// The parts of a slot that do not depend on the engine's tables.
-    static func readSlot(
-        _ reader: inout StateReader, id: Span<UInt8>, topicHashes: [UInt32], now: EngineTime
-    ) throws(StateError) -> (slot: Slot, epoch: Int64) {
+    /// What a slot's record says, before the engine's tables know it.
+    struct ReadSlot {
         var slot = Slot()
-        let epoch = try reader.signed()
+        var epoch: Int64 = -1
+        var token: [UInt8] = []
+        var routed = RoutedPositions()
+        var budget = RollingBudget()
+    }
+
+    static func readSlot(
+        _ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime
+    ) throws(StateError) -> ReadSlot {
+        var read = ReadSlot()
+        var slot = Slot()
+        read.epoch = try reader.signed()
         let life = try reader.byte()
         guard let life = SlotLife(rawValue: life) else { throw .malformed("life \(life)") }
         slot.life = life
         let flags = try reader.byte()
         guard flags < 16 else { throw .malformed("flags \(flags)") }
-        slot.identity.append(copying: id)
-        slot.idByteCount = UInt16(id.count)
-        slot.identity += try reader.run(byteCountMax: 1_024)
+        read.token = try reader.run(byteCountMax: 1_024)
         slot.frequentUpdates = flags & 1 != 0
         slot.tokenIsDead = flags & 2 != 0
         slot.environment = flags & 4 != 0 ? .development : .production
@@ -198,23 +209,24 @@ enum StateCodec {
         let appliedHash = try reader.unsigned()
         let appliedOffset = try reader.signed()
         if let topic = topicHashes.firstIndex(where: { UInt64($0) == appliedHash }) {
-            slot.applied = AppliedPosition(topic: Int32(topic), offset: appliedOffset)
+            slot.applied = AppliedPosition(offset: appliedOffset, topic: Int32(topic))
         }
-        slot.appliedRoutedOffset = try reader.signed()
+        read.routed.appliedOffset = try reader.signed()
         let originHash = try reader.unsigned()
         let originPartition = try reader.signed()
         let originOffset = try reader.signed()
         if let topic = topicHashes.firstIndex(where: { UInt64($0) == originHash }),
             let partition = Int32(exactly: originPartition)
         {
-            slot.appliedOrigin = SourcePosition(topic: UInt16(topic), partition: partition, offset: originOffset)
+            read.routed.appliedOrigin = SourcePosition(topic: UInt16(topic), partition: partition, offset: originOffset)
         }
         let spent = try reader.unsigned()
         guard spent <= Self.budgetUnitsMax else { throw .malformed("\(spent) budget units") }
         for _ in 0..<spent {
-            slot.budget.restore(ageMillis: now.wallMillis - (try Self.readMillis(&reader)), nowMillis: now.steadyMillis)
+            read.budget.restore(ageMillis: now.wallMillis - (try Self.readMillis(&reader)), nowMillis: now.steadyMillis)
         }
-        return (slot, epoch)
+        read.slot = slot
+        return read
     }
 
     static func readUpdate(_ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime) throws(StateError)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct SlotIndexTests {
     /// The slots a walk from `hash` meets that carry it.
-    private static func find(_ index: SlotIndex, hash: UInt64, slots: borrowing ChunkedStore<Slot>) -> Set<Int32> {
+    private static func find(_ index: SlotIndex, hash: UInt32, slots: borrowing ChunkedStore<Slot>) -> Set<Int32> {
         var found: Set<Int32> = []
         var steps = 0
         var place = index.first(hash: hash)
@@ -23,17 +23,17 @@ import Testing
     func agreesWithADictionary(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         // From one hash for all, over crowds at the table's end, to spread ones.
-        let hashMask: UInt64 = [0, 3, 63, 0xffff, .max][Int(seed % 5)]
-        let hashBase: UInt64 = seed.isMultiple(of: 2) ? 0 : 60
+        let hashMask: UInt32 = [0, 3, 63, 0xffff, .max][Int(seed % 5)]
+        let hashBase: UInt32 = seed.isMultiple(of: 2) ? 0 : 60
         var index = SlotIndex(seed: seed)
         var slots = ChunkedStore(repeating: Slot(), count: 400)
-        var model: [UInt64: Set<Int32>] = [:]
+        var model: [UInt32: Set<Int32>] = [:]
         var free = Array(Int32(0)..<400)
         var taken: [Int32] = []
         for _ in 0..<2_000 {
             if taken.isEmpty || (!free.isEmpty && Int.random(in: 0..<5, using: &random) < 3) {
                 let slot = free.remove(at: Int.random(in: 0..<free.count, using: &random))
-                slots[Int(slot)].hash = (random.next() & hashMask) &+ hashBase
+                slots[Int(slot)].hash = (UInt32(truncatingIfNeeded: random.next()) & hashMask) &+ hashBase
                 index.insert(slot, hash: slots[Int(slot)].hash, slots: slots)
                 model[slots[Int(slot)].hash, default: []].insert(slot)
                 taken.append(slot)
@@ -44,7 +44,7 @@ import Testing
                 free.append(slot)
             }
             #expect(index.count == taken.count)
-            let hash = (random.next() & hashMask) &+ hashBase
+            let hash = (UInt32(truncatingIfNeeded: random.next()) & hashMask) &+ hashBase
             let found = Self.find(index, hash: hash, slots: slots)
             #expect(found == model[hash] ?? [])
         }
@@ -69,7 +69,7 @@ import Testing
     /// Places follow from the low bits: consecutive ids must not crowd.
     @Test func numberedIdentitiesSpreadOverTheTable() {
         let index = SlotIndex(seed: 3)
-        var used: Set<UInt64> = []
+        var used: Set<UInt32> = []
         for number in 0..<4_096 {
             let id = Array("activity-\(number)".utf8)
             used.insert(index.hash(app: 0, kind: 1, id: id.span) & 4_095)

@@ -9,49 +9,63 @@ import Testing
     private static let id = Array("activity".utf8)
 
     /// A slot's record as the engine writes it.
-    private static func write(_ slot: Slot, _ updates: [Update], epoch: Int64) -> [UInt8] {
+    private static func write(_ slot: StateCodec.ReadSlot, _ updates: [Update], epoch: Int64) -> [UInt8] {
         // The bound is the engine's own: a record past it would stop the process.
-        let byteCountMax = StateCodec.byteCountMax(slot) + updates.reduce(0) { $0 + StateCodec.byteCountMax($1) }
+        let byteCountMax =
+            StateCodec.byteCountMax(slot.slot, budgetUnits: slot.budget.answers.count)
+            + updates.reduce(0) { $0 + StateCodec.byteCountMax($1) }
         return StateRandom.written(byteCountMax: byteCountMax) { writer in
-            StateCodec.write(slot, epoch: epoch, topicHashes: Self.hashes, now: Self.now, to: &writer)
+            StateCodec.write(
+                slot.slot, token: slot.token.span, routed: slot.routed,
+                budget: (slot.budget.answers, slot.budget.inFlight), epoch: epoch, topicHashes: Self.hashes,
+                now: Self.now, to: &writer)
             writer.unsigned(UInt64(updates.count))
             for update in updates { StateCodec.write(update, topicHashes: Self.hashes, now: Self.now, to: &writer) }
         }
     }
 
     private static func read(_ bytes: [UInt8]) throws(StateError) -> (
-        slot: Slot, updates: [Update], epoch: Int64, isAtEnd: Bool
+        slot: StateCodec.ReadSlot, updates: [Update], isAtEnd: Bool
     ) {
         var reader = StateReader(bytes)
         guard try StateCodec.readKind(&reader) == .slot else { throw .malformed("a marker") }
-        let (slot, epoch) = try StateCodec.readSlot(&reader, id: Self.id.span, topicHashes: Self.hashes, now: Self.now)
+        let slot = try StateCodec.readSlot(&reader, topicHashes: Self.hashes, now: Self.now)
         let count = try reader.unsigned()
         guard count <= 3 else { throw .malformed("\(count) updates") }
         var updates: [Update] = []
         for _ in 0..<count {
             updates.append(try StateCodec.readUpdate(&reader, topicHashes: Self.hashes, now: Self.now))
         }
-        return (slot, updates, epoch, reader.isAtEnd)
+        return (slot, updates, reader.isAtEnd)
     }
 
     @Test(arguments: 1...80 as ClosedRange<UInt64>)
     func whatIsWrittenComesBack(seed: UInt64) throws {
         var random = StateRandom(seed: seed)
-        let slot = random.slot(id: Self.id, now: Self.now)
+        let slot = random.slot(now: Self.now)
         let updates = (0..<random.int(0...3)).map { _ in random.update(now: Self.now) }
         let epoch = random.extreme()
         let back = try Self.read(Self.write(slot, updates, epoch: epoch))
         #expect(back.isAtEnd)
-        #expect(back.epoch == epoch)
+        #expect(back.slot.epoch == epoch)
         Self.expectEqual(back.slot, slot)
         #expect(back.updates.count == updates.count)
         for (read, written) in zip(back.updates, updates) { Self.expectEqual(read, written) }
     }
 
+    private static func expectEqual(_ read: StateCodec.ReadSlot, _ written: StateCodec.ReadSlot) {
+        Self.expectEqual(read.slot, written.slot)
+        #expect(read.token == written.token)
+        #expect(read.routed == written.routed)
+        // Same clocks on both sides: units that are not over come back to the millisecond, one in flight as answered now.
+        let over = Self.now.steadyMillis - RollingBudget.windowMillis
+        let units =
+            written.budget.answers.filter { $0 > over } + (written.budget.inFlight ? [Self.now.steadyMillis] : [])
+        #expect(read.budget.answers == units)
+    }
+
     private static func expectEqual(_ read: Slot, _ written: Slot) {
         #expect(read.life == written.life)
-        #expect(read.identity == written.identity)
-        #expect(read.idByteCount == written.idByteCount)
         #expect(read.environment == written.environment)
         #expect(read.frequentUpdates == written.frequentUpdates)
         #expect(read.tokenIsDead == written.tokenIsDead)
@@ -61,13 +75,6 @@ import Testing
         #expect(read.lastStampSeconds == written.lastStampSeconds)
         #expect(read.lastTouchedWallMillis == written.lastTouchedWallMillis)
         #expect(read.applied == written.applied)
-        #expect(read.appliedRoutedOffset == written.appliedRoutedOffset)
-        #expect(read.appliedOrigin == written.appliedOrigin)
-        // Same clocks on both sides: units that are not over come back to the millisecond, one in flight as answered now.
-        let over = Self.now.steadyMillis - RollingBudget.windowMillis
-        let units =
-            written.budget.answers.filter { $0 > over } + (written.budget.inFlight ? [Self.now.steadyMillis] : [])
-        #expect(read.budget.answers == units)
     }
 
     private static func expectEqual(_ read: Update, _ written: Update) {
@@ -113,7 +120,7 @@ import Testing
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
     func everyTruncationIsAnError(seed: UInt64) {
         var random = StateRandom(seed: seed)
-        let slot = random.slot(id: Self.id, now: Self.now)
+        let slot = random.slot(now: Self.now)
         let bytes = Self.write(slot, [random.update(now: Self.now), random.update(now: Self.now)], epoch: 5)
         for count in 0..<bytes.count {
             do throws(StateError) {
@@ -130,7 +137,7 @@ import Testing
     func everyMutationIsAnErrorOrAValue(seed: UInt64) {
         var random = StateRandom(seed: seed)
         for _ in 0..<40 {
-            let slot = random.slot(id: Self.id, now: Self.now)
+            let slot = random.slot(now: Self.now)
             let updates = (0..<random.int(0...3)).map { _ in random.update(now: Self.now) }
             var bytes = Self.write(slot, updates, epoch: 0)
             for _ in 0..<random.int(1...4) {
@@ -163,23 +170,22 @@ import Testing
 
     /// Positions name topics: another order of the input topics does not move them, a topic no longer read makes them void.
     @Test func positionsFollowTheTopicsName() throws {
-        var slot = Slot()
-        slot.applied = AppliedPosition(topic: 0, offset: 77)
-        slot.appliedOrigin = SourcePosition(topic: 0, partition: 3, offset: 9)
-        let written = StateRandom.written { writer in
-            StateCodec.write(slot, epoch: 0, topicHashes: Self.hashes, now: Self.now, to: &writer)
-        }
-        func read(_ hashes: [UInt32]) throws -> Slot {
+        var slot = StateCodec.ReadSlot()
+        slot.slot.applied = AppliedPosition(offset: 77, topic: 0)
+        slot.routed.appliedOrigin = SourcePosition(topic: 0, partition: 3, offset: 9)
+        var written = Self.write(slot, [], epoch: 0)
+        written.removeLast()
+        func read(_ hashes: [UInt32]) throws -> StateCodec.ReadSlot {
             var reader = StateReader(written)
             _ = try StateCodec.readKind(&reader)
-            return try StateCodec.readSlot(&reader, id: Self.id.span, topicHashes: hashes, now: Self.now).slot
+            return try StateCodec.readSlot(&reader, topicHashes: hashes, now: Self.now)
         }
         let swapped = try read(Self.hashes.reversed())
-        #expect(swapped.applied == AppliedPosition(topic: 1, offset: 77))
-        #expect(swapped.appliedOrigin.topic == 1)
+        #expect(swapped.slot.applied == AppliedPosition(offset: 77, topic: 1))
+        #expect(swapped.routed.appliedOrigin.topic == 1)
         let gone = try read([Self.hashes[1]])
-        #expect(gone.applied == AppliedPosition())
-        #expect(gone.appliedOrigin.offset == -1)
+        #expect(gone.slot.applied == AppliedPosition())
+        #expect(gone.routed.appliedOrigin.offset == -1)
     }
 
     @Test func theKeyNamesKindAppAndId() {

@@ -38,11 +38,11 @@ struct StateRandom {
         (0..<self.int(counts)).map { _ in UInt8.random(in: 0...255, using: &self.random) }
     }
 
-    mutating func slot(id: [UInt8], now: EngineTime) -> Slot {
+    mutating func slot(now: EngineTime) -> StateCodec.ReadSlot {
+        var read = StateCodec.ReadSlot()
         var slot = Slot()
-        slot.identity = id
-        slot.idByteCount = UInt16(id.count)
-        slot.identity += self.bytes(0...100)
+        read.token = self.bytes(0...100)
+        slot.tokenByteCount = UInt16(read.token.count)
         slot.life = SlotLife(rawValue: UInt8(self.int(0...5)))!
         slot.environment = self.bool() ? .production : .development
         slot.frequentUpdates = self.bool()
@@ -52,21 +52,22 @@ struct StateRandom {
         slot.lastAcceptedSeconds = self.extreme()
         slot.lastStampSeconds = self.seconds()
         slot.lastTouchedWallMillis = self.seconds()
-        if self.bool() { slot.applied = AppliedPosition(topic: Int32(self.int(0...1)), offset: self.extreme()) }
-        slot.appliedRoutedOffset = self.extreme()
+        if self.bool() { slot.applied = AppliedPosition(offset: self.extreme(), topic: Int32(self.int(0...1))) }
+        read.routed.appliedOffset = self.extreme()
         if self.bool() {
-            slot.appliedOrigin = SourcePosition(
+            read.routed.appliedOrigin = SourcePosition(
                 topic: UInt16(self.int(0...1)), partition: Int32(truncatingIfNeeded: self.extreme()),
                 offset: Int64(self.int(0...1_000)))
         }
         var at = now.steadyMillis - 2 * RollingBudget.windowMillis
         for _ in 0..<self.int(0...20) {
             at = min(now.steadyMillis, at + Int64(self.int(0...600_000)))
-            slot.budget.take()
-            slot.budget.answered(nowMillis: at)
+            read.budget.take()
+            read.budget.answered(nowMillis: at)
         }
-        if self.bool() { slot.budget.take() }
-        return slot
+        if self.bool() { read.budget.take() }
+        read.slot = slot
+        return read
     }
 
     mutating func update(now: EngineTime) -> Update {

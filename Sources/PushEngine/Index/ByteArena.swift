@@ -1,0 +1,71 @@
+/// Many short runs of bytes, each under a 32-bit handle: what a million slots would otherwise keep in a million heap blocks of their own,
+/// with a header and a count each.
+///
+/// Blocks are multiples of eight bytes, cut from chunks that never move; one that is given back is used again for the same size. Grows
+/// only.
+@safe struct ByteArena: ~Copyable {
+    /// Names a run; 0: none.
+    typealias Handle = UInt32
+    static let none: Handle = 0
+    /// The longest run.
+    static var byteCountMax: Int { 2_048 }
+
+    private static var granule: Int { 8 }
+    private static var chunkByteCount: Int { 1 << 18 }
+
+    private var chunks: [UnsafeMutableRawPointer] = unsafe []
+    /// Bytes of the last chunk that were handed out.
+    private var used = Self.chunkByteCount
+    /// By size in granules: the first free block, whose first four bytes name the next.
+    private var free: [Handle]
+
+    init() { self.free = Array(repeating: Self.none, count: Self.byteCountMax / Self.granule + 1) }
+
+    deinit { for unsafechunk in unsafe self.chunks { unsafe chunk.deallocate() } }
+
+    /// Room for `byteCount` bytes, 1 to `byteCountMax`; what lies there means nothing yet.
+    mutating func allocate(_ byteCount: Int) -> Handle {
+        precondition(byteCount > 0 && byteCount <= Self.byteCountMax, "a run has 1 to 2,048 bytes")
+        let granules = Self.granules(byteCount)
+        let reused = self.free[granules]
+        if reused != Self.none {
+            // A free block is at least eight bytes, and names the next in its first four.
+            self.free[granules] = unsafe self.address(of: reused).load(as: Handle.self)
+            return reused
+        }
+        let size = granules * Self.granule
+        if self.used + size > Self.chunkByteCount {
+            unsafe self.chunks.append(.allocate(byteCount: Self.chunkByteCount, alignment: Self.granule))
+            self.used = 0
+        }
+        defer { self.used += size }
+        let chunk = unsafe self.chunks.count - 1
+        return Handle(chunk * (Self.chunkByteCount / Self.granule) + self.used / Self.granule + 1)
+    }
+
+    /// Gives a run back. `byteCount` is what it was allocated with; `none` is nothing.
+    mutating func release(_ handle: Handle, byteCount: Int) {
+        guard handle != Self.none else { return }
+        let granules = Self.granules(byteCount)
+        unsafe self.address(of: handle).storeBytes(of: self.free[granules], as: Handle.self)
+        self.free[granules] = handle
+    }
+
+    /// Whether a run of `byteCount` bytes has room for `other`, and is not larger than needed.
+    static func fits(_ byteCount: Int, _ other: Int) -> Bool { Self.granules(byteCount) == Self.granules(other) }
+
+    /// The bytes of a run. Valid until it is released; `byteCount` is at most what it was allocated with.
+    @unsafe func bytes(of handle: Handle, byteCount: Int) -> UnsafeMutableBufferPointer<UInt8> {
+        guard handle != Self.none else { return unsafe UnsafeMutableBufferPointer(start: nil, count: 0) }
+        return unsafe UnsafeMutableBufferPointer(
+            start: self.address(of: handle).assumingMemoryBound(to: UInt8.self), count: byteCount)
+    }
+
+    private func address(of handle: Handle) -> UnsafeMutableRawPointer {
+        let place = Int(handle) - 1
+        let perChunk = Self.chunkByteCount / Self.granule
+        return unsafe self.chunks[place / perChunk] + place % perChunk * Self.granule
+    }
+
+    private static func granules(_ byteCount: Int) -> Int { (byteCount + Self.granule - 1) / Self.granule }
+}

@@ -1,0 +1,74 @@
+import PushModel
+
+/// A slot's bytes: the activity id, and behind it the raw token.
+extension ShardEngine {
+    /// Valid until the slot's token changes or the slot is removed.
+    @unsafe func identityBytes(_ slot: Int32) -> UnsafeMutableBufferPointer<UInt8> {
+        unsafe self.identities.bytes(
+            of: self.slots[Int(slot)].identity, byteCount: self.slots[Int(slot)].identityByteCount)
+    }
+
+    /// The same of the id alone.
+    @unsafe func idBytes(_ slot: Int32) -> UnsafeBufferPointer<UInt8> {
+        unsafe UnsafeBufferPointer(
+            rebasing: self.identityBytes(slot).prefix(Int(self.slots[Int(slot)].idByteCount)))
+    }
+
+    /// The same of the token alone; empty without one.
+    @unsafe func tokenBytes(_ slot: Int32) -> UnsafeBufferPointer<UInt8> {
+        unsafe UnsafeBufferPointer(
+            rebasing: self.identityBytes(slot).dropFirst(Int(self.slots[Int(slot)].idByteCount)))
+    }
+
+    func idEquals(_ id: Span<UInt8>, slot: Int32) -> Bool {
+        // The slot lives, so its bytes do.
+        let bytes = unsafe self.idBytes(slot)
+        return unsafe Span(_unsafeElements: bytes).holdsSameBytes(as: id)
+    }
+
+    func tokenEquals(_ token: Span<UInt8>, slot: Int32) -> Bool {
+        let bytes = unsafe self.tokenBytes(slot)
+        return unsafe Span(_unsafeElements: bytes).holdsSameBytes(as: token)
+    }
+
+    /// A new slot's id.
+    mutating func setID(_ id: Span<UInt8>, slot: Int32) {
+        self.slots[Int(slot)].identity = self.identities.allocate(max(1, id.count))
+        self.slots[Int(slot)].idByteCount = UInt16(id.count)
+        self.slots[Int(slot)].tokenByteCount = 0
+        // As long as what was allocated.
+        let bytes = unsafe self.identityBytes(slot)
+        for index in id.indices { unsafe bytes[index] = id[index] }
+    }
+
+    /// The token is another one from here on, alive as far as is known.
+    mutating func setToken(_ token: Span<UInt8>, slot: Int32) {
+        let idByteCount = Int(self.slots[Int(slot)].idByteCount)
+        let old = self.slots[Int(slot)].identity
+        let oldByteCount = self.slots[Int(slot)].identityByteCount
+        let byteCount = idByteCount + token.count
+        if !ByteArena.fits(max(1, oldByteCount), max(1, byteCount)) {
+            let identity = self.identities.allocate(max(1, byteCount))
+            // Both are at least as long as the id.
+            let from = unsafe self.identities.bytes(of: old, byteCount: idByteCount)
+            let to = unsafe self.identities.bytes(of: identity, byteCount: idByteCount)
+            _ = unsafe to.update(fromContentsOf: from)
+            self.identities.release(old, byteCount: max(1, oldByteCount))
+            self.slots[Int(slot)].identity = identity
+        }
+        self.slots[Int(slot)].tokenByteCount = UInt16(token.count)
+        self.slots[Int(slot)].tokenIsDead = false
+        self.slots[Int(slot)].tokenGeneration &+= 1
+        let bytes = unsafe self.identityBytes(slot)
+        for index in token.indices { unsafe bytes[idByteCount + index] = token[index] }
+    }
+
+    mutating func clearToken(slot: Int32) { self.setToken([UInt8]().span, slot: slot) }
+
+    /// The slot's bytes are given back.
+    mutating func releaseIdentity(slot: Int32) {
+        self.identities.release(
+            self.slots[Int(slot)].identity, byteCount: max(1, self.slots[Int(slot)].identityByteCount))
+        self.slots[Int(slot)].identity = ByteArena.none
+    }
+}

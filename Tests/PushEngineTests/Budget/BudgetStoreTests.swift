@@ -1,0 +1,55 @@
+@testable import PushEngine
+import Testing
+
+@Suite struct BudgetStoreTests {
+    @Test func anActivityWithoutUnitsTakesNoRoom() {
+        var store = BudgetStore()
+        var slot = BudgetStore.none
+        #expect(store.spent(&slot, nowMillis: 0) == 0)
+        #expect(slot == BudgetStore.none)
+        #expect(store.returnMillis(slot, limit: 3) == .min)
+        #expect(store.allReturnedMillis(slot) == .max)
+        store.take(&slot)
+        #expect(store.spent(&slot, nowMillis: 5) == 1)
+        #expect(store.allReturnedMillis(slot) == .max, "one in flight has no time yet")
+        store.answered(slot, nowMillis: 10)
+        let over = 10 + RollingBudget.windowMillis
+        #expect(store.allReturnedMillis(slot) == over)
+        #expect(store.spent(&slot, nowMillis: over - 1) == 1)
+        let held = store.count
+        #expect(held == 1)
+        #expect(store.spent(&slot, nowMillis: over) == 0)
+        let left = store.count
+        #expect(slot == BudgetStore.none && left == 0)
+    }
+
+    /// A place that is used again knows nothing of who had it before.
+    @Test func placesAreUsedAgainEmpty() {
+        var store = BudgetStore()
+        var first = BudgetStore.none
+        store.take(&first)
+        store.answered(first, nowMillis: 100)
+        store.take(&first)
+        let place = first
+        store.release(&first)
+        var second = BudgetStore.none
+        store.restore(&second, ageMillis: 50, nowMillis: 1_000)
+        #expect(second == place)
+        let units = store.units(second)
+        #expect(units.answers == [950] && !units.isInFlight)
+        store.take(&second)
+        store.refunded(&second)
+        #expect(store.spent(&second, nowMillis: 1_000) == 1)
+    }
+
+    /// The fault this repairs: a budget without units, kept, was due at once and for ever.
+    @Test func aRefundedOnlyUnitLeavesNothing() {
+        var store = BudgetStore()
+        var slot = BudgetStore.none
+        store.take(&slot)
+        store.refunded(&slot)
+        #expect(slot == BudgetStore.none)
+        store.restore(&slot, ageMillis: RollingBudget.windowMillis, nowMillis: 5)
+        #expect(slot == BudgetStore.none)
+    }
+}
