@@ -21,7 +21,9 @@
 
     init() { self.free = Array(repeating: Self.none, count: Self.byteCountMax / Self.granule + 1) }
 
-    deinit { for unsafechunk in unsafe self.chunks { unsafe chunk.deallocate() } }
+    deinit {
+        for index in unsafe self.chunks.indices { unsafe self.chunks[index].deallocate() }
+    }
 
     /// Room for `byteCount` bytes, 1 to `byteCountMax`; what lies there means nothing yet.
     mutating func allocate(_ byteCount: Int) -> Handle {
