@@ -87,7 +87,7 @@ struct ClientConfiguration: ~Copyable {
         case "enable.auto.commit", "auto.commit.enable", "enable.auto.offset.store", "auto.commit.interval.ms":
             "offsets are committed only after their events are resolved"
         case "auto.offset.reset": "an offset outside the log must be reported, never skipped"
-        case "enable.partition.eof": "readers set it themselves"
+        case "enable.partition.eof", "consume.callback.max.messages": "readers set it themselves"
         case "group.id": "the consumer group is a setting of Mailboat's own"
         case "enable.idempotence", "acks", "request.required.acks":
             role == .producer ? "nothing may be lost or written twice" : nil

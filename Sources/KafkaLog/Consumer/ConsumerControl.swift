@@ -111,16 +111,16 @@ final class ConsumerControl {
         let step = self.openStep(.assignment, partitions, for: self.configuration.assignmentDurationMax)
         let topics = self.configuration.topics
         var offered: [PartitionReader] = []
-        for (topicIndex, topic) in topics.enumerated() {
+        for (topicIndex, name) in topics.enumerated() {
+            // The group reads it, so librdkafka knows it and has no reason to refuse.
+            guard let topic = try? KafkaTopic(name, client: self.client) else { continue }
             for partition in partitions {
                 // Taken and cut off from the main queue before the assignment exists, so that no record can go astray.
-                guard let queue = rd_kafka_queue_get_partition(self.client.pointer, topic, partition) else { continue }
+                guard let queue = rd_kafka_queue_get_partition(self.client.pointer, name, partition) else { continue }
                 rd_kafka_queue_forward(queue, nil)
                 offered.append(
                     PartitionReader(
-                        client: self.client, topicPartition: TopicPartition(topic: topic, partition: partition),
-                        topicIndex: topicIndex,
-                        queue: KafkaQueue(queue)))
+                        topic: topic, partition: partition, topicIndex: topicIndex, queue: KafkaQueue(queue)))
             }
         }
         for partition in partitions {

@@ -22,6 +22,7 @@ public final class KafkaConsumer: Sendable {
         try client.set("enable.auto.commit", "false")
         try client.set("enable.auto.offset.store", "false")
         try client.set("auto.offset.reset", "error")
+        try client.set("consume.callback.max.messages", "\(PartitionReader.runCountMax)")
         rd_kafka_conf_set_events(
             client.pointer,
             RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_OFFSET_COMMIT | RD_KAFKA_EVENT_STATS)

@@ -33,12 +33,14 @@ public struct ReadResult: Sendable {
 /// `queued.max.messages.kbytes`, discards nothing, and the other partitions go on. There is no pause, resume or seek on
 /// purpose (librdkafka 2.0.2 loses records when they meet reading).
 ///
-/// Records are taken from librdkafka in batches of one. During every rebalance librdkafka pauses and rewinds the kept
-/// partitions itself. In 2.0.2 a batch call that is under way then throws out what it has already taken
-/// (`rd_kafka_purge_outdated_messages`, rdkafka_queue.c) though the position to rewind to counts it as read: those
-/// records would be skipped. With a batch of one there is nothing to throw out. The pause can only make the record in
-/// hand come a second time, and repeats are dropped here: the offsets that one reader hands over only grow. It costs
-/// about 0.2 µs a record more than batches of 1,000.
+/// Records are taken by `rd_kafka_consume_callback`, not by the batch call. During every rebalance librdkafka pauses and
+/// rewinds the kept partitions itself, from another thread. In 2.0.2 a batch call that is under way then throws out what
+/// it has already taken (`rd_kafka_purge_outdated_messages`, rdkafka_queue.c) though the position to rewind to counts it
+/// as read: those records would be skipped. The callback call takes a run off the queue under one lock, and then, record
+/// by record, looks whether a rewind has made the record outdated, moves the position past it and hands it over
+/// (`rd_kafka_consume_cb`, rdkafka.c). So the position never counts a record that is not handed over; what a rewind
+/// outdates comes again; and only the record in hand can come a second time, when the rewind falls between the look and
+/// the move. Repeats are dropped here: the offsets that one reader hands over only grow.
 ///
 /// The reader is closed by its consumer when the partition leaves; reading on is harmless then and finds nothing.
 public final class PartitionReader: Sendable {
@@ -46,18 +48,23 @@ public final class PartitionReader: Sendable {
     /// Index of the topic in the consumer's topics: 0 is the driver, then the riding topics in order.
     public let topicIndex: Int
 
-    private let client: ClientHandle
+    private let topic: KafkaTopic
     private let state: Mutex<State>
 
+    /// Records taken off librdkafka's queue at once. While they are handed over the queue counts as that much emptier,
+    /// so this adds to the byte bound of a partition.
+    static let runCountMax = 256
+
     private struct State: ~Copyable {
+        /// `nil` once closed.
         var queue: KafkaQueue?
         var wakeUp: WakeUp?
         var nextOffset: Int64?
     }
 
-    init(client: ClientHandle, topicPartition: TopicPartition, topicIndex: Int, queue: consuming KafkaQueue) {
-        self.client = client
-        self.topicPartition = topicPartition
+    init(topic: KafkaTopic, partition: Int32, topicIndex: Int, queue: consuming KafkaQueue) {
+        self.topic = topic
+        self.topicPartition = TopicPartition(topic: topic.name, partition: partition)
         self.topicIndex = topicIndex
         self.state = Mutex(State(queue: queue, wakeUp: nil, nextOffset: nil))
     }
@@ -71,28 +78,58 @@ public final class PartitionReader: Sendable {
     ///   fills wakes up.
     public func read(max: Int, _ body: (borrowing KafkaRecord) -> Void) -> ReadResult {
         self.state.withLock { state in
-            var result = ReadResult(
-                recordCount: 0, mayHaveMore: false, nextOffset: state.nextOffset, failure: nil, isFinished: false)
-            guard let queue = state.queue?.pointer else { return result }
-            while result.recordCount < max {
-                var taken: UnsafeMutablePointer<rd_kafka_message_t>?
-                guard rd_kafka_consume_batch_queue(queue, 0, &taken, 1) == 1, let message = taken else { return result }
-                defer { rd_kafka_message_destroy(message) }
-                guard message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
-                    result.failure = PartitionFailure(
-                        message.pointee, topicPartition: self.topicPartition, text: rd_kafka_message_errstr(message))
-                    result.mayHaveMore = true
-                    return result
-                }
-                let offset = message.pointee.offset
-                if let next = state.nextOffset, offset < next { continue }
-                state.nextOffset = offset + 1
-                result.nextOffset = offset + 1
-                result.recordCount += 1
-                body(KafkaRecord(message))
+            guard state.queue != nil, max > 0 else {
+                return ReadResult(
+                    recordCount: 0, mayHaveMore: false, nextOffset: state.nextOffset, failure: nil, isFinished: false)
             }
-            result.mayHaveMore = true
-            return result
+            return withoutActuallyEscaping(body) { body in
+                var run = Run(body: body, topic: self.topic, max: max, nextOffset: state.nextOffset ?? .min)
+                withUnsafeMutablePointer(to: &run) { run in
+                    while !run.pointee.isOver {
+                        let servedCount = rd_kafka_consume_callback(
+                            self.topic.pointer, self.topicPartition.partition, 0,
+                            { Run.take($0!, $1!.assumingMemoryBound(to: Run.self)) }, run)
+                        // Fewer than a whole run: the queue was empty.
+                        if servedCount < Self.runCountMax { break }
+                    }
+                }
+                state.nextOffset = run.nextOffset == .min ? nil : run.nextOffset
+                return ReadResult(
+                    recordCount: run.recordCount, mayHaveMore: run.isOver, nextOffset: state.nextOffset,
+                    failure: run.failure, isFinished: false)
+            }
+        }
+    }
+
+    /// One `read` under way, as librdkafka's callback sees it.
+    private struct Run {
+        let body: (borrowing KafkaRecord) -> Void
+        let topic: KafkaTopic
+        let max: Int
+        /// `Int64.min`: nothing was handed over yet.
+        var nextOffset: Int64
+        var recordCount = 0
+        /// Nothing more is wanted of this run.
+        var isOver = false
+        var failure: PartitionFailure?
+
+        /// librdkafka destroys the message afterwards.
+        static func take(_ message: UnsafeMutablePointer<rd_kafka_message_t>, _ run: UnsafeMutablePointer<Run>) {
+            if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
+                let offset = message.pointee.offset
+                guard offset >= run.pointee.nextOffset else { return }
+                run.pointee.nextOffset = offset + 1
+                run.pointee.recordCount += 1
+                run.pointee.body(KafkaRecord(message))
+                guard run.pointee.recordCount >= run.pointee.max else { return }
+            } else {
+                let partition = TopicPartition(topic: run.pointee.topic.name, partition: message.pointee.partition)
+                run.pointee.failure = PartitionFailure(
+                    message.pointee, topicPartition: partition, text: rd_kafka_message_errstr(message))
+            }
+            // The rest of the run goes back to the head of the queue.
+            run.pointee.isOver = true
+            run.pointee.topic.yield()
         }
     }
 

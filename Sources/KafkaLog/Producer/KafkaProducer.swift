@@ -38,10 +38,7 @@ public final class KafkaProducer: Sendable {
 
     /// The handle for a topic name (1–249 bytes). Contacts nobody.
     public func topic(_ name: String) throws(KafkaError) -> KafkaTopic {
-        guard let pointer = rd_kafka_topic_new(self.client.pointer, name, nil) else {
-            throw KafkaError(rd_kafka_last_error(), subject: .topic(name))
-        }
-        return KafkaTopic(pointer, name: name, client: self.client)
+        try KafkaTopic(name, client: self.client)
     }
 
     /// Queues one record, copying it. Never waits.
