@@ -42,6 +42,70 @@ struct KafkaProducerTests {
         #expect(records.map(\.offset) == [0, 1, 2, 3])
     }
 
+    @Test func aBatchArrivesAsItsRecordsWere() async throws {
+        let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 2)])
+        let writer = try TestWriter(kafka.settings)
+        let (topic, bytes) = (try writer.producer.topic("t"), Array("key1value1key2v".utf8))
+        let records = [
+            PlainRecord(partition: 1, key: 0..<4, value: 4..<10, opaque: 7),
+            PlainRecord(partition: 0, key: 10..<14, value: nil, opaque: .max),
+            PlainRecord(partition: 1, key: nil, value: 0..<0, opaque: 0),
+            PlainRecord(partition: 1, key: 2..<2, value: 14..<15, opaque: 1),
+        ]
+        let result = writer.producer.produce(topic, count: 4, bytes: bytes.span) { records[$0] }
+        #expect(result.doneCount == 4 && result.failures.isEmpty)
+        var delivered: [UInt64: TopicPartitionOffset] = [:]
+        let left = writer.producer.flush(within: .seconds(10)) {
+            delivered[$0.opaque] = TopicPartitionOffset(topic: $0.topic, partition: $0.partition, offset: $0.offset)
+        }
+        #expect(left == 0)
+        #expect(
+            delivered == [
+                7: .init(topic: "t", partition: 1, offset: 0), .max: .init(topic: "t", partition: 0, offset: 0),
+                0: .init(topic: "t", partition: 1, offset: 1), 1: .init(topic: "t", partition: 1, offset: 2),
+            ])
+        let reader = try KafkaLogReader(kafka.settings)
+        let (zero, one) = try await NamedThread.run("test") {
+            Result {
+                (
+                    try reader.readAll(.init(topic: "t", partition: 0), within: .seconds(10)),
+                    try reader.readAll(.init(topic: "t", partition: 1), within: .seconds(10))
+                )
+            }
+        }.get()
+        #expect(zero.map(\.keyText) == ["key2"] && zero.map(\.value) == [nil])
+        #expect(one.map(\.key) == [Array("key1".utf8), nil, []])
+        #expect(one.map(\.value) == [Array("value1".utf8), [], Array("v".utf8)])
+        #expect(one.allSatisfy { $0.headers.isEmpty && $0.timestampMillis > 1_700_000_000_000 })
+    }
+
+    /// More than one call's worth, more than there is room for, and one that can never be taken.
+    @Test func aBatchStopsWhereThereIsNoRoomAndNamesWhatFailed() throws {
+        let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
+        let settings = kafka.settings.appending("queue.buffering.max.messages", "700").appending(
+            "message.max.bytes", "1000")
+        let writer = try TestWriter(settings)
+        try writer.write(1, to: "t", partition: 0)
+        let (topic, bytes) = (try writer.producer.topic("t"), [UInt8](repeating: 0x20, count: 2_000))
+        func record(_ number: Int) -> PlainRecord {
+            PlainRecord(partition: 0, key: 0..<1, value: 0..<(number == 300 ? 2_000 : 10), opaque: UInt64(number))
+        }
+        var (opaques, failures, next, fullCount) = ([UInt64](), [Int](), 0, 0)
+        while next < 2_000 {
+            let result = writer.producer.produce(topic, count: 2_000 - next, bytes: bytes.span) { record(next + $0) }
+            failures += result.failures.map { next + $0.index }
+            #expect(result.failures.allSatisfy { !$0.error.isFatal })
+            next += result.doneCount
+            guard next < 2_000 else { break }
+            fullCount += 1
+            #expect(result.doneCount <= 701 && writer.producer.outstandingCount == 700)
+            writer.producer.flush(within: .seconds(10)) { opaques.append($0.opaque) }
+        }
+        #expect(writer.producer.flush(within: .seconds(10)) { opaques.append($0.opaque) } == 0)
+        #expect(failures == [300] && fullCount >= 2)
+        #expect(opaques == (0..<2_000).filter { $0 != 300 })
+    }
+
     /// Java's murmur2 of these keys, from Kafka's own UtilsTest.
     @Test(
         arguments: [

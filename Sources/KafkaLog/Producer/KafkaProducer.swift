@@ -66,6 +66,92 @@ public final class KafkaProducer: Sendable {
         return self.result(of: failure, prepared, topic: topic.name, partition: partition)
     }
 
+    /// Most records that one call of librdkafka gets.
+    private static let produceBatchCountMax = 256
+
+    /// Queues `count` plain records of one topic in order, copying them. Never waits. Costs a fraction of as many single
+    /// calls: the topic is locked once, and records of one partition that follow each other find it once.
+    ///
+    /// - Parameters:
+    ///   - bytes: where the records' keys and values lie.
+    ///   - record: the record of an index in `0..<count`; asked once for each, in order. Its ranges lie within `bytes`.
+    public func produce(
+        _ topic: KafkaTopic, count: Int, bytes: Span<UInt8>, record: (Int) -> PlainRecord
+    ) -> BatchResult {
+        var result = BatchResult(doneCount: 0, failures: [])
+        bytes.withUnsafeBytes { bytes in
+            withUnsafeTemporaryAllocation(of: rd_kafka_message_t.self, capacity: min(count, Self.produceBatchCountMax))
+            {
+                messages in
+                while result.doneCount < count {
+                    let first = result.doneCount
+                    let batchCount = min(count - first, messages.count)
+                    for index in 0..<batchCount {
+                        (messages.baseAddress! + index).initialize(to: Self.message(record(first + index), bytes))
+                    }
+                    guard
+                        self.produce(topic, UnsafeMutableBufferPointer(rebasing: messages[..<batchCount]), &result)
+                    else { return }
+                }
+            }
+        }
+        return result
+    }
+
+    /// `false`: the queue is full.
+    private func produce(
+        _ topic: KafkaTopic, _ messages: UnsafeMutableBufferPointer<rd_kafka_message_t>, _ result: inout BatchResult
+    ) -> Bool {
+        // Counted before, because deliveries may be drained elsewhere at once.
+        self.outstanding.add(messages.count, ordering: .relaxed)
+        let queuedCount = Int(
+            rd_kafka_produce_batch(
+                topic.pointer, RD_KAFKA_PARTITION_UA, RD_KAFKA_MSG_F_COPY | RD_KAFKA_MSG_F_PARTITION,
+                messages.baseAddress, Int32(messages.count)))
+        guard queuedCount < messages.count else {
+            result.doneCount += messages.count
+            return true
+        }
+        self.outstanding.subtract(messages.count - queuedCount, ordering: .relaxed)
+        for message in messages {
+            switch message.err {
+            case RD_KAFKA_RESP_ERR_NO_ERROR: break
+            // librdkafka gives up at the first that finds no room, so that none overtakes it.
+            case RD_KAFKA_RESP_ERR__QUEUE_FULL: return false
+            case RD_KAFKA_RESP_ERR__FATAL:
+                result.failures.append((result.doneCount, self.fatalError ?? KafkaError(message.err)))
+            default:
+                let partition = TopicPartition(topic: topic.name, partition: message.partition)
+                result.failures.append((result.doneCount, KafkaError(message.err, subject: .partition(partition))))
+            }
+            result.doneCount += 1
+        }
+        return true
+    }
+
+    private static func message(_ record: PlainRecord, _ bytes: UnsafeRawBufferPointer) -> rd_kafka_message_t {
+        var message = rd_kafka_message_t()
+        message.partition = record.partition
+        message._private = UnsafeMutableRawPointer(bitPattern: UInt(record.opaque))
+        if let key = record.key {
+            let key = self.slice(bytes, key)
+            message.key = UnsafeMutableRawPointer(mutating: key.baseAddress)
+            message.key_len = key.count
+        }
+        if let value = record.value {
+            let value = self.slice(bytes, value)
+            message.payload = UnsafeMutableRawPointer(mutating: value.baseAddress)
+            message.len = value.count
+        }
+        return message
+    }
+
+    /// Never without an address: librdkafka tells null from empty by it, and copies nothing of an empty one.
+    private static func slice(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> UnsafeRawBufferPointer {
+        guard !range.isEmpty else { return UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: 1), count: 0) }
+        return UnsafeRawBufferPointer(rebasing: bytes[range])
+    }
+
     /// Queues the whole message of a failed delivery again: same topic, partition, key, value, headers, time and opaque
     /// number.
     public func produceAgain(_ delivery: borrowing KafkaDelivery) -> ProduceResult {
@@ -156,12 +242,9 @@ public final class KafkaProducer: Sendable {
         defer { rd_kafka_event_destroy(event) }
         switch rd_kafka_event_type(event) {
         case RD_KAFKA_EVENT_DR:
-            var count = 0
-            while let message = rd_kafka_event_message_next(event) {
-                count += 1
-                self.outstanding.subtract(1, ordering: .relaxed)
-                body(KafkaDelivery(message))
-            }
+            let count = rd_kafka_event_message_count(event)
+            while let message = rd_kafka_event_message_next(event) { body(KafkaDelivery(message)) }
+            self.outstanding.subtract(count, ordering: .relaxed)
             return count
         case RD_KAFKA_EVENT_ERROR:
             self.onError(KafkaError(event: event, client: self.client))

@@ -8,8 +8,10 @@ struct Outbox: ~Copyable {
     /// By `EngineRecord.Topic.rawValue`.
     private let topics: [KafkaTopic]
     private var batch = RecordBatch()
-    /// The next record of `batch` to be produced.
+    private var order = ProduceOrder()
+    /// The next of `order` to be produced.
     private var next = 0
+    private var pace = OutboxPace()
     private var headers = KafkaHeaders()
     private(set) var retries = RetryQueue()
     /// The producer's queue is full: back-pressure.
@@ -26,17 +28,26 @@ struct Outbox: ~Copyable {
         ]
     }
 
-    /// When `advance` has something to do, steady; `nil`: nothing waits for a time.
-    var dueMillis: Int64? { self.isBlocked ? nil : self.retries.dueMillis }
+    /// When `advance` or `take` has something to do, steady; `nil`: nothing waits for a time.
+    var dueMillis: Int64? {
+        guard !self.isBlocked else { return nil }
+        guard let retryMillis = self.retries.dueMillis else { return self.pace.dueMillis }
+        return min(retryMillis, self.pace.dueMillis ?? retryMillis)
+    }
 
     /// Nothing of the engine's is kept back here.
-    var isEmpty: Bool { self.next >= self.batch.records.count && self.retries.isEmpty }
+    var isEmpty: Bool { self.batch.isEmpty && self.retries.isEmpty }
 
-    /// Takes over what the engine wants written and hands as much to librdkafka as it has room for.
-    mutating func take(from engine: inout ShardEngine, nowMillis: Int64) {
+    /// Takes over what the engine wants written and hands as much to librdkafka as it has room for. When there is much
+    /// to write, records gather for a moment first, unless they are `urgent`.
+    mutating func take(from engine: inout ShardEngine, nowMillis: Int64, isUrgent: Bool) {
         self.produce(nowMillis: nowMillis)
         guard !self.isBlocked, !engine.batch.isEmpty else { return }
+        let count = engine.batch.records.count
+        guard self.pace.isDue(count: count, nowMillis: nowMillis) || isUrgent else { return }
+        self.pace.handedOver(count: count, nowMillis: nowMillis)
         swap(&self.batch, &engine.batch)
+        self.order.arrange(self.batch.records)
         self.next = 0
         self.produce(nowMillis: nowMillis)
     }
@@ -90,32 +101,96 @@ struct Outbox: ~Copyable {
         return count
     }
 
-    mutating func forgetState(partition: Int32) { self.retries.forgetState(partition: partition) }
+    /// The partition belongs to somebody else, and the engine has forgotten it: what is still here of its `state` is not
+    /// written, and the engine waits for no acknowledgement of it.
+    mutating func forgetState(partition: Int32, in engine: inout ShardEngine, now: EngineTime) {
+        var forgotten = self.retries.forgetState(partition: partition)
+        Self.forgetState(partition: partition, in: &engine.batch.records, &forgotten)
+        if !self.batch.isEmpty {
+            // Those that librdkafka has already got must not go out again.
+            let left = self.order.indexes[self.next...].sorted()
+            self.batch.records = left.map { self.batch.records[Int($0)] }
+            Self.forgetState(partition: partition, in: &self.batch.records, &forgotten)
+            self.order.arrange(self.batch.records)
+            self.next = 0
+            if self.batch.isEmpty { self.batch.removeAll() }
+        }
+        for acknowledgement in forgotten { engine.acknowledged(acknowledgement, offset: -1, now: now) }
+    }
+
+    private static func forgetState(
+        partition: Int32, in records: inout [EngineRecord], _ forgotten: inout [UInt64]
+    ) {
+        records.removeAll { record in
+            guard record.topic == .state, record.partition == partition else { return false }
+            forgotten.append(record.acknowledgement)
+            return true
+        }
+    }
 
     // MARK: Producing
 
     private mutating func produce(nowMillis: Int64) {
-        guard !self.isBlocked else { return }
-        while self.next < self.batch.records.count {
-            let record = self.batch.records[self.next]
-            Self.gather(record, of: self.batch, into: &self.headers)
-            if self.retries.holds(record.topic, partition: record.partition) {
-                self.retries.wait(self.entry(of: record))
-                self.next += 1
-                continue
+        guard !self.isBlocked, !self.batch.isEmpty else { return }
+        while self.next < self.order.indexes.count {
+            let plainCount = self.plainCount()
+            if plainCount > 0 {
+                self.producePlain(count: plainCount, nowMillis: nowMillis)
+            } else {
+                self.produceNext(nowMillis: nowMillis)
             }
-            switch self.produce(record) {
-            case .queued:
-                self.counters.recordsProduced += 1
-            case .queueFull:
-                return self.block()
-            case .failed(let error):
-                self.noteFailure(self.entry(of: record), error, nowMillis: nowMillis)
-            }
-            self.next += 1
+            guard !self.isBlocked else { return }
         }
         self.batch.removeAll()
-        self.next = 0
+    }
+
+    /// How many of the next records go out together.
+    private func plainCount() -> Int {
+        // While something waits, each record has to be looked at on its own.
+        guard self.retries.isEmpty else { return 0 }
+        let first = self.batch.records[Int(self.order.indexes[self.next])].topic
+        var end = self.next
+        while end < self.order.indexes.count {
+            let record = self.batch.records[Int(self.order.indexes[end])]
+            guard record.topic == first, record.headers.isEmpty, record.timestampMillis == 0 else { break }
+            end += 1
+        }
+        return end - self.next
+    }
+
+    private mutating func producePlain(count: Int, nowMillis: Int64) {
+        let first = self.next
+        let topic = self.topics[Int(self.batch.records[Int(self.order.indexes[first])].topic.rawValue)]
+        let result = self.producer.produce(topic, count: count, bytes: self.batch.bytes.span) { index in
+            let record = self.batch.records[Int(self.order.indexes[first + index])]
+            return PlainRecord(
+                partition: record.partition, key: record.hasKey ? record.key : nil,
+                value: record.isTombstone ? nil : record.value, opaque: record.acknowledgement)
+        }
+        self.next += result.doneCount
+        self.counters.recordsProduced += UInt64(result.doneCount - result.failures.count)
+        for failure in result.failures {
+            let record = self.batch.records[Int(self.order.indexes[first + failure.index])]
+            self.headers.removeAll()
+            self.noteFailure(self.entry(of: record), failure.error, nowMillis: nowMillis)
+        }
+        if result.doneCount < count { self.block() }
+    }
+
+    private mutating func produceNext(nowMillis: Int64) {
+        let record = self.batch.records[Int(self.order.indexes[self.next])]
+        Self.gather(record, of: self.batch, into: &self.headers)
+        if self.retries.holds(record.topic, partition: record.partition) {
+            self.retries.wait(self.entry(of: record))
+            self.next += 1
+            return
+        }
+        switch self.produce(record) {
+        case .queued: self.counters.recordsProduced += 1
+        case .queueFull: return self.block()
+        case .failed(let error): self.noteFailure(self.entry(of: record), error, nowMillis: nowMillis)
+        }
+        self.next += 1
     }
 
     private mutating func block() {

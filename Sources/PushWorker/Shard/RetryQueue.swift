@@ -83,10 +83,17 @@ struct RetryQueue {
         self.dueMillis = nowMillis
     }
 
-    /// The partition belongs to somebody else: its `state` must not be written any more.
-    mutating func forgetState(partition: Int32) {
-        self.entries.removeAll { $0.topic == .state && $0.partition == partition }
+    /// The partition belongs to somebody else: its `state` must not be written any more. Returns the acknowledgements
+    /// that will never come.
+    mutating func forgetState(partition: Int32) -> [UInt64] {
+        var forgotten: [UInt64] = []
+        self.entries.removeAll { entry in
+            guard entry.topic == .state, entry.partition == partition else { return false }
+            forgotten.append(entry.acknowledgement)
+            return true
+        }
         if self.entries.isEmpty { self.dueMillis = nil }
+        return forgotten
     }
 
     private static func areSame(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {

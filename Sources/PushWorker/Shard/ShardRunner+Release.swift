@@ -61,7 +61,7 @@ extension ShardRunner {
                     || release.partitions.allSatisfy({ self.engine.isQuiet(partition: $0) })
             {
                 for partition in release.partitions { self.engine.finishRelease(partition: partition, now: now) }
-                self.outbox.take(from: &self.engine, nowMillis: now.steadyMillis)
+                self.takeRecords(now)
                 self.releases[index].step = .writing
                 self.noteChange()
             }
@@ -86,13 +86,14 @@ extension ShardRunner {
             release.promise.succeed(ReleaseResult(commits: [], unfinished: release.partitions))
         }
         self.releases.removeAll { !Set($0.partitions).isDisjoint(with: numbers) }
+        let now = ShardClock.now()
         for number in numbers {
             self.engine.forget(partition: number)
-            self.outbox.forgetState(partition: number)
+            self.outbox.forgetState(partition: number, in: &self.engine, now: now)
         }
         self.commits.removeAll { numbers.contains($0.partition) }
         for partition in self.partitions where numbers.contains(partition.number) { partition.section?.close() }
         self.partitions.removeAll { numbers.contains($0.number) }
-        self.publish(ShardClock.now())
+        self.publish(now)
     }
 }

@@ -117,10 +117,10 @@ final class ShardRunner {
     }
 
     private func finishTurn(_ now: EngineTime) {
-        self.outbox.take(from: &self.engine, nowMillis: now.steadyMillis)
+        self.takeRecords(now)
         self.claimPartitions(now)
         self.advanceReleases(now)
-        self.outbox.take(from: &self.engine, nowMillis: now.steadyMillis)
+        self.takeRecords(now)
         self.handOverCommits(now)
         self.checkFatal()
         self.publishIfDue(now)
@@ -131,7 +131,13 @@ final class ShardRunner {
         }
     }
 
-    // MARK: Kafka's answers
+    // MARK: What Kafka gets, and its answers
+
+    /// Hands the engine's records on. What somebody waits for does not gather with others.
+    func takeRecords(_ now: EngineTime) {
+        let isUrgent = self.isDraining || !self.releases.isEmpty
+        self.outbox.take(from: &self.engine, nowMillis: now.steadyMillis, isUrgent: isUrgent)
+    }
 
     private func drainDeliveries(_ now: EngineTime) {
         let count = self.outbox.drain(into: &self.engine, max: Self.deliveriesPerTurnMax, now: now)

@@ -69,7 +69,8 @@ struct RetryQueueTests {
         var queue = RetryQueue()
         queue.failed(Self.entry(1, partition: 1), nowMillis: 0)
         queue.failed(Self.entry(2, .deadLetters, partition: 1), nowMillis: 0)
-        queue.forgetState(partition: 1)
+        let forgotten = queue.forgetState(partition: 1)
+        #expect(forgotten == [1])
         #expect(queue.entries.map(\.acknowledgement) == [2])
         #expect(queue.dueMillis != nil)
     }

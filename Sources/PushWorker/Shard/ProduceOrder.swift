@@ -1,0 +1,40 @@
+import PushEngine
+
+/// The order in which a batch of records is handed to librdkafka: topic by topic, the records of `state` partition by
+/// partition, everything else as it came. So each topic is one call, and a partition's records are put into its queue
+/// together. Order matters within a partition only, and is kept there.
+struct ProduceOrder {
+    /// Indexes into the arranged records.
+    private(set) var indexes: [Int32] = []
+    /// Where the next record of each bucket goes.
+    private var places: [Int32] = []
+
+    /// `state` comes last: its buckets are as many as there are partitions.
+    private static let otherBucketCount = 3
+
+    mutating func arrange(_ records: [EngineRecord]) {
+        self.indexes.removeAll(keepingCapacity: true)
+        self.places.removeAll(keepingCapacity: true)
+        for record in records {
+            let bucket = Self.bucket(of: record)
+            while bucket + 1 >= self.places.count { self.places.append(0) }
+            self.places[bucket + 1] += 1
+        }
+        for bucket in self.places.indices.dropFirst() { self.places[bucket] += self.places[bucket - 1] }
+        self.indexes.append(contentsOf: repeatElement(0, count: records.count))
+        for (index, record) in records.enumerated() {
+            let bucket = Self.bucket(of: record)
+            self.indexes[Int(self.places[bucket])] = Int32(index)
+            self.places[bucket] += 1
+        }
+    }
+
+    private static func bucket(of record: EngineRecord) -> Int {
+        switch record.topic {
+        case .outcomes: 0
+        case .deadLetters: 1
+        case .routed: 2
+        case .state: self.otherBucketCount + Int(record.partition)
+        }
+    }
+}
