@@ -9,6 +9,9 @@ final class RecordTexts: Sendable {
     /// By app: what a state key begins with, `a/<bundle id>/`.
     let stateKeyPrefixes: [[UInt8]]
 
+    /// What markers say of the cluster.
+    let clusterID: [UInt8]
+
     init(_ configuration: borrowing EngineConfiguration) {
         self.appMembers = configuration.apps.map { app in
             var text: [UInt8] = []
@@ -16,6 +19,7 @@ final class RecordTexts: Sendable {
             JSONBytes.appendString(app.bundleID, to: &text)
             return text
         }
+        self.clusterID = Array(configuration.clusterID.utf8.prefix(StateCodec.clusterIDByteCountMax))
         self.topicMembers = configuration.inputTopics.map { topic in
             var text: [UInt8] = []
             text.append(utf8: "\"topic\":")

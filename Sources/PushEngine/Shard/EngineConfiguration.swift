@@ -37,6 +37,8 @@ public struct EngineConfiguration: Sendable {
     public var inputTopics: [String]
     public var routedTopicIndex: UInt16
     public var partitionCount: Int32
+    /// Kafka's own name of the cluster, at most 255 bytes; empty: not known. State of another cluster voids positions.
+    public var clusterID = ""
     public var trustPlacement = false
     public var outcomePublication: OutcomePublication = .pushes
     /// Slots that may hold something to send. Past it partitions are not read.
@@ -53,6 +55,9 @@ public struct EngineConfiguration: Sendable {
     public var stateFlushMillis: Int64 = 50
     /// Low priority is taken as if it had become ready this much later.
     public var agingMillis: Int64 = 2_000
+    /// The ownership marker is written again this often, so that a record of somebody who has lost the partition is noticed. Well below
+    /// the compaction lag of `state` (30 min).
+    public var markerRefreshMillis: Int64 = 300_000
     public var retryBackoffMinMillis: Int64 = 1_000
     public var retryBackoffMaxMillis: Int64 = 60_000
     /// 16 KiB: the largest value of an event.

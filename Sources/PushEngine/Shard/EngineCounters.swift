@@ -31,6 +31,9 @@ public struct EngineCounters: Sendable, Equatable {
     /// Verdicts that would have removed a token but for the guard.
     public var tokenRemovalsStopped: UInt64 = 0
     public var stateRecords: UInt64 = 0
+    /// Stretches of `state` that another wrote, and the records of others that were overwritten.
+    public var stateGaps: UInt64 = 0
+    public var stateRecordsForeign: UInt64 = 0
     public var deadLetters: UInt64 = 0
     public var misplaced: UInt64 = 0
 

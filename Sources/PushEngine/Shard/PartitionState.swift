@@ -23,6 +23,14 @@ struct PartitionState {
     var epoch: Int64 = -1
     /// The newest marker met during the restore; slot records of an older epoch behind it are ignored.
     var newestEpochRead: Int64 = -1
+    /// The offset that the next record of this owner must get in `state`; -1: not known.
+    var nextStateOffset: Int64 = -1
+    /// Stretches of `state` that others wrote, to be read by the runner.
+    var gaps: [Range<Int64>] = []
+    /// When the marker is written again, steady.
+    var markerDueMillis: Int64 = .max
+    /// The state was written for another cluster, this one.
+    var voidingClusterID: String?
     /// Ledger log by input topic index.
     var logs: [Int32] = []
     /// Log end by input topic index, as seen at assignment: what lies below may be a replay.

@@ -9,9 +9,12 @@ extension ShardEngine {
         self.partitions[place].unacknowledged -= 1
         switch done.kind {
         case .marker:
-            self.partitions[place].epoch = offset
+            self.noteStateOffset(offset, place: place)
+            // A later marker of the same owner changes nothing.
+            if self.partitions[place].epoch < 0 { self.partitions[place].epoch = offset }
             if self.partitions[place].phase == .awaitingMarker { self.partitions[place].phase = .restoring }
         case .state:
+            self.noteStateOffset(offset, place: place)
             if done.entry >= 0 { self.ledger.settle(done.entry) }
             if done.routedEntry >= 0 { self.ledger.settle(done.routedEntry) }
             guard done.slot >= 0, self.slots[Int(done.slot)].generation == done.slotGeneration,

@@ -4,6 +4,7 @@ extension ShardEngine {
     /// Does what has become due: windows that close, budget that returns, content that expires, waits that end, state to be written.
     public mutating func advance(now: EngineTime) {
         while let slot = self.deadlines.popDue(nowMillis: now.steadyMillis) { self.becameDue(slot, now: now) }
+        if self.nextMarkerMillis <= now.steadyMillis { self.refreshMarkers(now: now) }
         if let flush = self.stateFlushAtMillis, flush <= now.steadyMillis { self.flushStates(now: now) }
     }
 

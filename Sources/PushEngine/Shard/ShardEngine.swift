@@ -34,6 +34,8 @@ public struct ShardEngine: ~Copyable {
     /// Slots whose state record is to be written at `stateFlushMillis`.
     var dirtySlots: [Int32] = []
     var stateFlushAtMillis: Int64?
+    /// The earliest time at which a marker is written again, steady.
+    var nextMarkerMillis: Int64 = .max
     var samples: [AcceptedSample] = []
     var nextTicket: UInt32 = 1
     /// Hashes of the input topics' names, by topic index: how a position is written down.
@@ -110,11 +112,9 @@ public struct ShardEngine: ~Copyable {
 
     /// When `advance` should be called next, steady; `nil`: nothing is waiting for a time.
     public var nextDeadlineMillis: Int64? {
-        switch (self.deadlines.earliestMillis, self.stateFlushAtMillis) {
-        case (nil, let flush): flush
-        case (let deadline, nil): deadline
-        case (.some(let deadline), .some(let flush)): min(deadline, flush)
-        }
+        let earliest = min(
+            self.deadlines.earliestMillis ?? .max, self.stateFlushAtMillis ?? .max, self.nextMarkerMillis)
+        return earliest == .max ? nil : earliest
     }
 
     /// Times of the pushes accepted since the last call, at most `samplesMax`.
@@ -199,6 +199,7 @@ public struct ShardEngine: ~Copyable {
         }
         self.partitions[place].phase = .running
         for slot in self.slots.indices where self.slots[slot].isLive && self.slots[slot].partition == Int32(place) {
+            if self.partitions[place].voidingClusterID != nil { self.voidPositions(of: Int32(slot)) }
             self.settleRestored(Int32(slot), now: now)
             self.reschedule(Int32(slot), now: now)
         }

@@ -8,6 +8,8 @@ public enum RestoreResult: Equatable, Sendable {
     /// Written by a newer release: the partition must stop (contract §6).
     case unknownVersion(UInt8)
     case malformed(String)
+    /// Written for another layout of the topics: the partition must stop. Why.
+    case refused(String)
 }
 
 extension ShardEngine {
@@ -70,8 +72,9 @@ extension ShardEngine {
                 routedEntry: self.slots[Int(number)].openRoutedEntry))
         self.slots[Int(number)].openEntry = OffsetLedger.none
         self.slots[Int(number)].openRoutedEntry = OffsetLedger.none
+        let headers = isTombstone ? self.appendEpochHeader(place: Int(place)) : 0..<0
         self.appendRecord(
-            .state, partition: self.partitions[Int(place)].number, key: keyRange, value: valueRange,
+            .state, partition: self.partitions[Int(place)].number, key: keyRange, value: valueRange, headers: headers,
             hasNoValue: isTombstone,
             acknowledgement: acknowledgement)
         if isTombstone { self.removeSlot(number) }
@@ -135,36 +138,18 @@ extension ShardEngine {
         }
     }
 
-    /// The first record of an owner: its offset ends the restore and is the owner's epoch.
-    mutating func writeMarker(place: Int, now: EngineTime) {
-        let markerKey = StateCodec.markerKey
-        let key = self.appendBytes(markerKey.span)
-        let start = self.batch.bytes.count
-        self.batch.bytes.append(atMost: 2 + ByteCursor.leb128ByteCountMax, using: &self.scratchBytes) { cursor in
-            cursor.byte(StateCodec.version)
-            cursor.byte(StateCodec.Kind.marker.rawValue)
-            cursor.signed(now.wallMillis)
-        }
-        let value = start..<self.batch.bytes.count
-        self.partitions[place].unacknowledged += 1
-        let acknowledgement = self.openAcknowledgement(
-            PendingAcknowledgement(
-                kind: .marker, sequence: 0, isOpen: true, partition: Int32(place),
-                partitionGeneration: self.partitions[place].generation, slot: Slot.none, slotGeneration: 0,
-                stateVersion: 0,
-                isUnguarded: false, entry: OffsetLedger.none, routedEntry: OffsetLedger.none))
-        self.appendRecord(
-            .state, partition: self.partitions[place].number, key: key, value: value, acknowledgement: acknowledgement)
-    }
-
     // MARK: Restoring
 
     /// Reads one record of the partition's `state`, in the order of offsets, up to the own marker.
+    /// - Parameter tombstoneEpoch: what the header `epochHeader` of a tombstone says; `nil` without one.
     public mutating func restore(
-        partition: Int32, key: Span<UInt8>, value: Span<UInt8>, isTombstone: Bool, offset: Int64, now: EngineTime
+        partition: Int32, key: Span<UInt8>, value: Span<UInt8>, isTombstone: Bool, tombstoneEpoch: Int64? = nil,
+        offset: Int64, now: EngineTime
     ) -> RestoreResult {
         guard let place = self.place(of: partition), self.partitions[place].phase == .restoring else { return .ignored }
         if isTombstone {
+            // A worker that had lost the partition wrote this after its successor's marker.
+            if let tombstoneEpoch, tombstoneEpoch < self.partitions[place].newestEpochRead { return .ignored }
             guard let (app, idStart) = self.parseStateKey(key) else { return .ignored }
             if let slot = self.findSlot(app: app, id: key.extracting(idStart..<key.count)) {
                 self.forgetRestored(slot)
@@ -177,8 +162,7 @@ extension ShardEngine {
         do throws(StateError) {
             switch try StateCodec.readKind(&reader) {
             case .marker:
-                self.partitions[place].newestEpochRead = offset
-                return .ignored
+                return self.noteMarker(try StateCodec.readMarker(&reader), place: place, offset: offset)
             case .slot:
                 guard let (app, idStart) = self.parseStateKey(key) else { return .ignored }
                 return try self.restoreSlot(
@@ -291,7 +275,7 @@ extension ShardEngine {
         self.removeSlot(slot)
     }
 
-    private func parseStateKey(_ key: Span<UInt8>) -> (app: UInt16, idStart: Int)? {
+    func parseStateKey(_ key: Span<UInt8>) -> (app: UInt16, idStart: Int)? {
         guard key.count > 3, key[0] == UInt8(ascii: "a"), key[1] == UInt8(ascii: "/") else { return nil }
         for (index, app) in self.configuration.apps.enumerated() {
             let bundleID = Array(app.bundleID.utf8)

@@ -18,7 +18,10 @@ import PushModel
 ///     budget                count, then answer times, wall milliseconds
 ///     updates               count 0...3, then each: see `write(_:update:)`
 /// marker:
+///     epoch                 offset of the owner's first marker; -1: of this record
 ///     taken over            wall milliseconds
+///     partition count       of the topics
+///     cluster               id; empty: not known
 /// ```
 /// Positions name topics by a hash of their name, so that a changed order of `topics.events` does not move them.
 enum StateCodec {
@@ -175,6 +178,41 @@ enum StateCodec {
         let kind = try reader.byte()
         guard let kind = Kind(rawValue: kind) else { throw .malformed("a record of kind \(kind)") }
         return kind
+    }
+
+    /// An ownership marker.
+    struct Marker: Equatable {
+        var epoch: Int64
+        var takenOverWallMillis: Int64
+        var partitionCount: Int32
+        var clusterID: [UInt8]
+    }
+
+    static let clusterIDByteCountMax = 255
+
+    static func byteCountMax(_ marker: borrowing Marker) -> Int {
+        8 * ByteCursor.leb128ByteCountMax + marker.clusterID.count
+    }
+
+    static func write(_ marker: borrowing Marker, to writer: inout ByteCursor) {
+        writer.byte(Self.version)
+        writer.byte(Kind.marker.rawValue)
+        writer.signed(marker.epoch)
+        writer.signed(marker.takenOverWallMillis)
+        writer.signed(Int64(marker.partitionCount))
+        writer.run(marker.clusterID.span)
+    }
+
+    /// What follows version and kind.
+    static func readMarker(_ reader: inout StateReader) throws(StateError) -> Marker {
+        let epoch = try reader.signed()
+        let takenOver = try reader.signed()
+        let count = try reader.signed()
+        guard let partitionCount = Int32(exactly: count) else { throw .malformed("\(count) partitions") }
+        let clusterID = try reader.run(byteCountMax: Self.clusterIDByteCountMax)
+        guard reader.isAtEnd else { throw .malformed("bytes behind the marker") }
+        return Marker(
+            epoch: epoch, takenOverWallMillis: takenOver, partitionCount: partitionCount, clusterID: clusterID)
     }
 
     /// What a slot's record says, before the engine's tables know it.

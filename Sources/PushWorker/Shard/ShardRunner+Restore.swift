@@ -71,6 +71,9 @@ extension ShardRunner {
                 case .malformed(let text):
                     fault = "cannot be understood: \(text)"
                     faultOffset = record.offset
+                case .refused(let text):
+                    fault = "does not fit: \(text)"
+                    faultOffset = record.offset
                 }
             }
             room -= result.recordCount

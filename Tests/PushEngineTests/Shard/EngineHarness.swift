@@ -60,8 +60,8 @@ final class EngineHarness {
             let value = record.value
             let result = self.engine.restore(
                 partition: self.partition, key: key.span, value: value.span, isTombstone: record.isNull,
-                offset: Int64(offset),
-                now: self.now)
+                tombstoneEpoch: record.headers["mailboat-epoch"].flatMap { Int64($0) },
+                offset: Int64(offset), now: self.now)
             self.restoreResults.append(result)
         }
         let topics = self.configuration.inputTopics.indices.map { UInt16($0) }
@@ -174,6 +174,8 @@ final class EngineHarness {
 
     func hasReady(route: UInt16 = 0) -> Bool { self.engine.hasReady(route: route) }
     var isQuiet: Bool { self.engine.isQuiet(partition: self.partition) }
+    var markerOffset: Int64? { self.engine.markerOffset(partition: self.partition) }
+    func takeStateGap() -> StateGap? { self.engine.takeStateGap() }
     var isReleased: Bool { self.engine.isReleased(partition: self.partition) }
     var wantsRecords: Bool { self.engine.wantsRecords }
 

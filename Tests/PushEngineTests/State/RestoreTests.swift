@@ -115,7 +115,7 @@ import Testing
         #expect(h.counters.activities == 1)
         h.advance(3_600_000)
         #expect(h.counters.activities == 0)
-        #expect(h.stateLog.last?.isNull == true)
+        #expect(h.stateLog.last { $0.keyText != "m" }?.isNull == true)
     }
 
     @Test func whatOutlivedItsOwnerLeavesAtOnce() {
@@ -207,7 +207,7 @@ import Testing
         h.advance(2_000)
         h.deliver()
         h.advance(13 * 3_600_000)
-        #expect(h.stateLog.last?.isNull == true)
+        #expect(h.stateLog.last { $0.keyText != "m" }?.isNull == true)
         h.crash()
         #expect(h.counters.activities == 0)
         #expect(h.counters.restored == 0)

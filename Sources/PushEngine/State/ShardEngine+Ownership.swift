@@ -1,0 +1,197 @@
+import PushModel
+
+/// A stretch of the partition's `state` that this owner did not write, between records that it did: somebody who has lost the partition
+/// and does not know it wrote there.
+public struct StateGap: Sendable, Equatable {
+    public var partition: Int32
+    /// Offsets of `state`. May hold records of this owner's own, if Kafka took one and its answer was lost.
+    public var offsets: Range<Int64>
+}
+
+/// What was done about one record of a `StateGap`.
+public enum StateRepair: Sendable, Equatable {
+    /// The owner's own record of that key is written again, behind it.
+    case overwritten
+    /// The owner knows no such slot: a tombstone is written behind it.
+    case removed
+    /// Nothing this owner reads.
+    case ignored
+    /// A newer owner's marker: the partition belongs to somebody else. The runner drops it, uncommitted.
+    case succeeded
+}
+
+/// One owner a partition (contract §6): the marker that begins its time, the epoch its records carry, and what it does about records of
+/// others. `state` has one writer, so the offsets Kafka acknowledges run without gaps; in a gap lies a record of another.
+extension ShardEngine {
+    /// Name of the header that tells a tombstone's epoch: it has no value to say it in. Decimal digits.
+    public static var epochHeader: StaticString { "mailboat-epoch" }
+
+    /// Gaps of one partition that wait for the runner. More than these are read as one long stretch.
+    static var gapsMax: Int { 16 }
+
+    // MARK: The marker
+
+    /// The first one's offset ends the restore and is the owner's epoch; the later ones make sure that a gap is noticed in a partition
+    /// where nothing happens.
+    mutating func writeMarker(place: Int, now: EngineTime) {
+        let markerKey = StateCodec.markerKey
+        let key = self.appendBytes(markerKey.span)
+        let start = self.batch.bytes.count
+        let marker = StateCodec.Marker(
+            epoch: self.partitions[place].epoch, takenOverWallMillis: self.partitions[place].assignedWallMillis,
+            partitionCount: self.configuration.partitionCount, clusterID: self.texts.clusterID)
+        self.batch.bytes.append(atMost: StateCodec.byteCountMax(marker), using: &self.scratchBytes) { cursor in
+            StateCodec.write(marker, to: &cursor)
+        }
+        let value = start..<self.batch.bytes.count
+        self.partitions[place].unacknowledged += 1
+        self.partitions[place].markerDueMillis = now.steadyMillis + self.configuration.markerRefreshMillis
+        self.nextMarkerMillis = min(self.nextMarkerMillis, self.partitions[place].markerDueMillis)
+        let acknowledgement = self.openAcknowledgement(
+            PendingAcknowledgement(
+                kind: .marker, sequence: 0, isOpen: true, partition: Int32(place),
+                partitionGeneration: self.partitions[place].generation, slot: Slot.none, slotGeneration: 0,
+                stateVersion: 0,
+                isUnguarded: false, entry: OffsetLedger.none, routedEntry: OffsetLedger.none))
+        self.appendRecord(
+            .state, partition: self.partitions[place].number, key: key, value: value, acknowledgement: acknowledgement)
+    }
+
+    /// Writes the markers that are due again.
+    mutating func refreshMarkers(now: EngineTime) {
+        self.nextMarkerMillis = .max
+        for place in self.partitions.indices where self.partitions[place].phase == .running {
+            if self.partitions[place].markerDueMillis <= now.steadyMillis {
+                self.writeMarker(place: place, now: now)
+            } else {
+                self.nextMarkerMillis = min(self.nextMarkerMillis, self.partitions[place].markerDueMillis)
+            }
+        }
+    }
+
+    // MARK: Gaps
+
+    /// Kafka has a record of this owner's at `offset`; negative: the runner gave it up, and no offset is known.
+    mutating func noteStateOffset(_ offset: Int64, place: Int) {
+        guard offset >= 0 else { return }
+        let next = self.partitions[place].nextStateOffset
+        // Records of a partition are acknowledged in order. One that stands for another's offset changes nothing.
+        guard offset >= next else { return }
+        self.partitions[place].nextStateOffset = offset + 1
+        guard next >= 0, offset > next else { return }
+        self.counters.stateGaps += 1
+        let gap = next..<offset
+        if self.partitions[place].gaps.count < Self.gapsMax {
+            self.partitions[place].gaps.append(gap)
+        } else {
+            let last = self.partitions[place].gaps.count - 1
+            let begun = self.partitions[place].gaps[last].lowerBound
+            self.partitions[place].gaps[last] = begun..<gap.upperBound
+        }
+    }
+
+    /// The next stretch of `state` to be read and given to `repair`, record by record. None before the partition runs.
+    public mutating func takeStateGap() -> StateGap? {
+        for place in self.partitions.indices
+        where self.partitions[place].phase == .running && !self.partitions[place].gaps.isEmpty {
+            return StateGap(
+                partition: self.partitions[place].number, offsets: self.partitions[place].gaps.removeFirst())
+        }
+        return nil
+    }
+
+    /// A record found in a gap. What this owner knows of its key is written again, so that a restore, or compaction, keeps that.
+    ///
+    /// - Parameters:
+    ///   - value: of a marker, its value; of anything else it is not looked at.
+    public mutating func repair(
+        partition: Int32, key: Span<UInt8>, value: Span<UInt8>, offset: Int64, now: EngineTime
+    ) -> StateRepair {
+        guard let place = self.place(of: partition), self.partitions[place].phase == .running else { return .ignored }
+        let markerKey = StateCodec.markerKey
+        if key.holdsSameBytes(as: markerKey.span) {
+            var bytes: [UInt8] = []
+            bytes.append(copying: value)
+            var reader = StateReader(bytes)
+            // A marker of a release to come belongs to somebody newer, too.
+            guard let kind = try? StateCodec.readKind(&reader), kind == .marker,
+                let marker = try? StateCodec.readMarker(&reader)
+            else { return .succeeded }
+            let epoch = marker.epoch < 0 ? offset : marker.epoch
+            if epoch > self.partitions[place].epoch { return .succeeded }
+            self.counters.stateRecordsForeign += 1
+            self.writeMarker(place: place, now: now)
+            return .overwritten
+        }
+        guard let (app, idStart) = self.parseStateKey(key) else { return .ignored }
+        self.counters.stateRecordsForeign += 1
+        if let slot = self.findSlot(app: app, id: key.extracting(idStart..<key.count)) {
+            self.markDirty(slot, now: now)
+            return .overwritten
+        }
+        self.writeTombstone(place: place, key: key)
+        return .removed
+    }
+
+    /// For a key that no slot stands behind.
+    private mutating func writeTombstone(place: Int, key: Span<UInt8>) {
+        let keyRange = self.appendBytes(key)
+        self.counters.stateRecords += 1
+        self.partitions[place].unacknowledged += 1
+        let acknowledgement = self.openAcknowledgement(
+            PendingAcknowledgement(
+                kind: .state, sequence: 0, isOpen: true, partition: Int32(place),
+                partitionGeneration: self.partitions[place].generation, slot: Slot.none, slotGeneration: 0,
+                stateVersion: 0,
+                isUnguarded: false, entry: OffsetLedger.none, routedEntry: OffsetLedger.none))
+        let headers = self.appendEpochHeader(place: place)
+        self.appendRecord(
+            .state, partition: self.partitions[place].number, key: keyRange,
+            value: self.batch.bytes.count..<self.batch.bytes.count, headers: headers, hasNoValue: true,
+            acknowledgement: acknowledgement)
+    }
+
+    /// The header that says a tombstone's epoch.
+    mutating func appendEpochHeader(place: Int) -> Range<Int> {
+        let first = self.batch.headers.count
+        let name = self.appendLiteral(Self.epochHeader)
+        let start = self.batch.bytes.count
+        JSONBytes.appendInteger(self.partitions[place].epoch, to: &self.batch.bytes)
+        self.batch.headers.append(RecordBatch.Header(name: name, value: start..<self.batch.bytes.count))
+        return first..<self.batch.headers.count
+    }
+
+    // MARK: Who wrote the state that is restored
+
+    /// A marker met in a restore.
+    mutating func noteMarker(_ marker: StateCodec.Marker, place: Int, offset: Int64) -> RestoreResult {
+        let epoch = marker.epoch < 0 ? offset : marker.epoch
+        self.partitions[place].newestEpochRead = max(self.partitions[place].newestEpochRead, epoch)
+        if marker.partitionCount != self.configuration.partitionCount {
+            return .refused(
+                "it was written for \(marker.partitionCount) partitions, and the topics have "
+                    + "\(self.configuration.partitionCount): activities lie in other partitions now")
+        }
+        // One without a name knows nothing about the other.
+        if !marker.clusterID.isEmpty, !self.texts.clusterID.isEmpty, marker.clusterID != self.texts.clusterID {
+            self.partitions[place].voidingClusterID = String(decoding: marker.clusterID, as: UTF8.self)
+        } else {
+            self.partitions[place].voidingClusterID = nil
+        }
+        return .ignored
+    }
+
+    /// The cluster that the partition's state was written for, when it is another one: positions in it mean nothing here, and every event
+    /// found in the log is taken as new. `nil`: positions hold.
+    public func voidingClusterID(partition: Int32) -> String? {
+        guard let place = self.place(of: partition) else { return nil }
+        return self.partitions[place].voidingClusterID
+    }
+
+    /// Positions of another cluster's log are forgotten.
+    mutating func voidPositions(of slot: Int32) {
+        self.slots[Int(slot)].applied = AppliedPosition()
+        self.slots[Int(slot)].hasRoutedPositions = false
+        self.routedPositions[slot] = nil
+    }
+}
