@@ -23,6 +23,16 @@ public struct CommitResult: Sendable {
     public struct Refusal: Sendable {
         public var position: TopicPartitionOffset
         public var error: KafkaError
+
+        public init(position: TopicPartitionOffset, error: KafkaError) {
+            self.position = position
+            self.error = error
+        }
     }
     public var isSuccess: Bool { self.refused.isEmpty }
+
+    public init(committed: [TopicPartitionOffset], refused: [Refusal]) {
+        self.committed = committed
+        self.refused = refused
+    }
 }

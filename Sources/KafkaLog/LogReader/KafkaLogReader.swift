@@ -15,6 +15,9 @@ public final class KafkaLogReader: Sendable {
         self.client = try client.makeClient(log: log)
     }
 
+    /// Kafka's own name of the cluster; `nil` when it was not learnt in time. Blocks, at most `limit`.
+    public func clusterID(within limit: Duration) -> String? { self.client.clusterID(within: limit) }
+
     /// Begins reading one partition, up to but not including `endOffset`.
     ///
     /// A partition can be open once at a time. Close the section, or let go of it, to stop.

@@ -18,7 +18,22 @@ extension WorkerConfiguration {
         let consumer = self.kafka.consumerSettings
         let hasBrokers = consumer["bootstrap.servers"] != nil || consumer["metadata.broker.list"] != nil
         return (hasBrokers ? [] : [Self.missing("kafka.bootstrap", "brokers as host:port, separated by commas")])
-            + self.propertyFaults
+            + self.propertyFaults + self.timeoutFaults
+    }
+
+    /// A record that a worker could still write after its partitions went to another would lie behind that one's.
+    private var timeoutFaults: [ConfigurationFault] {
+        let session = self.kafka.sessionTimeoutMillis
+        let names = ["message.timeout.ms", "delivery.timeout.ms"]
+        let given = self.kafka.producerSettings.properties.last { names.contains($0.name) }
+        guard let given, let millis = Int64(given.value), millis <= 0 || millis >= session else { return [] }
+        return [
+            ConfigurationFault(
+                setting: "kafka.producer.\(given.name)",
+                text:
+                    "is \(given.value): expected 1 to \(session - 1), less than the consumer's session timeout (\(session) ms)"
+            )
+        ]
     }
 
     /// What librdkafka refuses of its properties.

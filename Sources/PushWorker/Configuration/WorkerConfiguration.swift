@@ -45,9 +45,13 @@ public struct WorkerConfiguration: Sendable {
         public var consumerSettings: KafkaSettings { self.base.appending(self.common).appending(self.consumer) }
         public var producerSettings: KafkaSettings {
             // Below the session timeout: what could not be written by then must not appear after a successor's records.
-            KafkaSettings([.init("message.timeout.ms", "30000")]).appending(self.base).appending(self.common).appending(
-                self.producer)
+            let timeoutMillis = min(30_000, self.sessionTimeoutMillis / 3 * 2)
+            return KafkaSettings([.init("message.timeout.ms", "\(timeoutMillis)")]).appending(self.base).appending(
+                self.common
+            ).appending(self.producer)
         }
+        /// After so long without a sign of life the broker takes partitions away.
+        var sessionTimeoutMillis: Int64 { OwnershipLease.sessionTimeoutMillis(self.consumerSettings) }
         private var base: KafkaSettings {
             self.bootstrap.isEmpty ? KafkaSettings() : KafkaSettings(bootstrap: self.bootstrap)
         }

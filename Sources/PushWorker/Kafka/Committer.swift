@@ -1,5 +1,6 @@
 import KafkaLog
 import Logging
+import PushEngine
 import Synchronization
 
 /// What partitions had left to commit when they were released.
@@ -19,6 +20,10 @@ final class Committer: Sendable {
         /// Partition numbers that may be committed.
         var owned: Set<Int32> = []
         var idle: [CheckedContinuation<Void, Never>] = []
+        /// The newest position of each that may be committed, or where reading began.
+        var newest: [TopicPartition: Int64] = [:]
+        /// When the batch on its way was sent, steady.
+        var sentAtMillis: Int64 = 0
         var send: (@Sendable ([TopicPartitionOffset], @escaping @Sendable (CommitResult) -> Void) -> Void)?
         var commits: UInt64 = 0
         var failures: UInt64 = 0
@@ -26,25 +31,52 @@ final class Committer: Sendable {
 
     private let state = Mutex(State())
     private let logger: Logger
+    /// Every answer of the group shows that this worker is a member.
+    private let lease: OwnershipLease
 
-    init(logger: Logger) { self.logger = logger }
+    init(lease: OwnershipLease, logger: Logger) {
+        self.lease = lease
+        self.logger = logger
+    }
 
     /// How commits are sent; set once, before anything is added.
     func use(_ consumer: KafkaConsumer) {
-        self.state.withLock { state in
-            state.send = { positions, completion in consumer.commit(positions, completion: completion) }
-        }
+        self.use { positions, completion in consumer.commit(positions, completion: completion) }
+    }
+
+    func use(
+        send: @escaping @Sendable ([TopicPartitionOffset], @escaping @Sendable (CommitResult) -> Void) -> Void
+    ) {
+        self.state.withLock { $0.send = send }
     }
 
     var counts: (commits: UInt64, failures: UInt64) { self.state.withLock { ($0.commits, $0.failures) } }
 
-    func own(_ partitions: [Int32]) { self.state.withLock { $0.owned.formUnion(partitions) } }
+    /// - Parameter starts: where reading of each begins; committed again when the group is asked and there is nothing newer.
+    func own(_ partitions: [Int32], starts: [TopicPartition: Int64]) {
+        self.state.withLock { state in
+            state.owned.formUnion(partitions)
+            state.newest.merge(starts) { _, start in start }
+        }
+    }
+
+    /// Asks the group whether this worker is a member, by committing a position again. Nothing when a commit is on its way.
+    func ask() {
+        self.state.withLock { state in
+            // What was refused and waits asks as well.
+            guard state.inFlight.isEmpty, state.waiting.isEmpty else { return }
+            guard let some = state.newest.first(where: { state.owned.contains($0.key.partition) }) else { return }
+            state.waiting[some.key] = some.value
+        }
+        self.sendNext()
+    }
 
     /// Positions to be committed soon; the newest of a partition counts.
     func add(_ positions: [TopicPartitionOffset]) {
         self.state.withLock { state in
             for position in positions where state.owned.contains(position.partition) {
                 state.waiting[position.topicPartition] = position.offset
+                state.newest[position.topicPartition] = position.offset
             }
         }
         self.sendNext()
@@ -54,6 +86,7 @@ final class Committer: Sendable {
     func take(_ partitions: [Int32]) -> [TopicPartitionOffset] {
         self.state.withLock { state in
             state.owned.subtract(partitions)
+            state.newest = state.newest.filter { !partitions.contains($0.key.partition) }
             let taken = state.waiting.filter { partitions.contains($0.key.partition) }
             for partition in taken.keys { state.waiting[partition] = nil }
             return taken.map {
@@ -85,6 +118,7 @@ final class Committer: Sendable {
             }
             state.inFlight = Set(state.waiting.keys)
             state.waiting = [:]
+            state.sentAtMillis = ShardClock.now().steadyMillis
             return (positions, send)
         }
         guard let batch else { return }
@@ -94,6 +128,7 @@ final class Committer: Sendable {
     private func answered(_ result: CommitResult) {
         let idle = self.state.withLock { state in
             state.inFlight = []
+            if result.isSuccess { self.lease.confirmed(askedAtMillis: state.sentAtMillis) }
             if result.isSuccess { state.commits += 1 } else { state.failures += 1 }
             for refusal in result.refused
             where refusal.error.isRetriable && state.owned.contains(refusal.position.partition) {

@@ -99,12 +99,14 @@ final class GroupCoordinator: Sendable {
                     haltReason: readers.count == assignment.topics.count
                         ? start.haltReason : "a queue of the partition is missing"))
         }
-        self.committer.own(assignment.partitions)
+        self.committer.own(assignment.partitions, starts: starts)
         guard assignment.complete({ starts[$0].map { .offset($0) } }) else {
             // Taken away meanwhile, which its own event tells; or started elsewhere, which the readers notice.
             return
         }
         self.committer.add(toCommit)
+        // The shards begin when the group has confirmed that this worker is a member.
+        self.committer.ask()
         for (shard, granted) in grants { self.shards[shard].assign(granted) }
     }
 

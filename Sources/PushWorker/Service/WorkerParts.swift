@@ -126,11 +126,14 @@ final class WorkerParts: Sendable {
         let partitionCount = try await Self.checkTopics(configuration, hub: hub, logger: logger)
         let kafkaLog = KafkaLogBridge.handler(logger)
         do {
-            let committer = Committer(logger: logger)
+            let lease = OwnershipLease(
+                sessionTimeoutMillis: OwnershipLease.sessionTimeoutMillis(configuration.kafka.consumerSettings))
+            let committer = Committer(lease: lease, logger: logger)
+            let logReader = try KafkaLogReader(configuration.kafka.consumerSettings, log: kafkaLog)
+            let clusterID = await NamedThread.run("kafka-cluster") { logReader.clusterID(within: .seconds(5)) }
             let shared = ShardShared(
-                configuration: configuration,
-                logReader: try KafkaLogReader(configuration.kafka.consumerSettings, log: kafkaLog),
-                committer: committer, hub: hub, logger: logger, fail: fail)
+                configuration: configuration, logReader: logReader, clusterID: clusterID ?? "",
+                committer: committer, lease: lease, hub: hub, logger: logger, fail: fail)
             var options = ConsumerConfiguration(
                 settings: configuration.kafka.consumerSettings, groupID: configuration.kafka.groupID,
                 groupInstanceID: configuration.kafka.groupInstanceID, driverTopic: configuration.topics.events[0],
@@ -157,7 +160,15 @@ final class WorkerParts: Sendable {
                 admin: admin, configuration: configuration, hub: hub, logger: logger, group: group, tokens: tokens,
                 consumer: consumer,
                 coordinator: coordinator, shards: shards, pulses: pulses,
-                tasks: [Task.detached { await coordinator.run() }, Task.detached { await lagWatch.run() }])
+                tasks: [
+                    Task.detached { await coordinator.run() }, Task.detached { await lagWatch.run() },
+                    Task.detached {
+                        while !Task.isCancelled {
+                            committer.ask()
+                            try? await Task.sleep(for: .milliseconds(lease.askEveryMillis))
+                        }
+                    },
+                ])
         } catch {
             throw WorkerError("\(error)")
         }

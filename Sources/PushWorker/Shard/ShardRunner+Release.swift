@@ -86,6 +86,7 @@ extension ShardRunner {
             release.promise.succeed(ReleaseResult(commits: [], unfinished: release.partitions))
         }
         self.releases.removeAll { !Set($0.partitions).isDisjoint(with: numbers) }
+        self.forgetRepairs(of: numbers)
         let now = ShardClock.now()
         for number in numbers {
             self.engine.forget(partition: number)

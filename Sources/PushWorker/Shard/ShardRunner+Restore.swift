@@ -62,7 +62,8 @@ extension ShardRunner {
                 guard fault == nil else { return }
                 let answer = self.engine.restore(
                     partition: number, key: record.key, value: record.value, isTombstone: !record.hasValue,
-                    offset: record.offset, now: now)
+                    tombstoneEpoch: record.hasValue ? nil : Self.tombstoneEpoch(record), offset: record.offset,
+                    now: now)
                 switch answer {
                 case .restored, .ignored: break
                 case .unknownVersion(let version):
@@ -93,12 +94,23 @@ extension ShardRunner {
         }
     }
 
+    private static func tombstoneEpoch(_ record: borrowing KafkaRecord) -> Int64? {
+        record.withHeader(ShardEngine.epochHeader) { value, isPresent in
+            isPresent ? Int64(String(decoding: value.indices.map { value[$0] }, as: UTF8.self)) : nil
+        }
+    }
+
     private func finishRestore(_ index: Int, _ now: EngineTime) {
         self.partitions[index].section?.close()
         self.partitions[index].section = nil
         let partition = self.partitions[index]
         self.engine.restoreFinished(
             partition: partition.number, logEnds: partition.logEnds, starts: partition.starts, now: now)
+        if let clusterID = self.engine.voidingClusterID(partition: partition.number) {
+            self.logger.error(
+                "the state of partition \(partition.number) was written for another Kafka cluster: its positions mean nothing here, every event in the log is taken as new",
+                metadata: ["cluster": "\(clusterID)"])
+        }
         self.partitions[index].phase = .running
         self.partitions[index].hasRun = true
         for input in partition.inputs {

@@ -22,6 +22,7 @@ final class ShardRunner {
     var waker: ShardWaker?
     var partitions: [OwnedPartition] = []
     var releases: [Release] = []
+    var repairs: [Repair] = []
     /// Taken from the engine, not handed to the committer yet.
     var commits: [CommitPosition] = []
     var report = ShardReport()
@@ -36,6 +37,7 @@ final class ShardRunner {
     /// There is more to do than this turn did.
     var hasMore = false
     private var isInTurn = false
+    private var holdsLease = true
     private var timer: Scheduled<Void>?
     private var timerMillis = Int64.max
     private var commitDueMillis: Int64?
@@ -50,6 +52,8 @@ final class ShardRunner {
     static let pushesPerTurnMax = 2_048
     /// The least time between two reports.
     static let publishMillis: Int64 = 50
+    /// How often a shard looks whether the group has confirmed its partitions.
+    static let leaseLookMillis: Int64 = 10
 
     init(
         number: Int, eventLoop: any EventLoop, plan: WorkerPlan, partitionCount: Int32, shared: ShardShared,
@@ -65,7 +69,8 @@ final class ShardRunner {
         self.inputTopics = plan.inputTopics
         self.routeCount = UInt16(plan.routes.count)
         self.engine = ShardEngine(
-            configuration: plan.engineConfiguration(partitionCount: partitionCount), randomSeed: randomSeed)
+            configuration: plan.engineConfiguration(partitionCount: partitionCount, clusterID: shared.clusterID),
+            randomSeed: randomSeed)
         self.outbox = try Outbox(producer: producer, topics: shared.configuration.topics)
         self.transport = try ShardTransport(
             eventLoop: eventLoop, routes: plan.routes, bundleIDs: plan.bundleIDs, providerTokens: providerTokens,
@@ -94,11 +99,14 @@ final class ShardRunner {
         self.hasMore = false
         let now = ShardClock.now()
         self.drainDeliveries(now)
-        self.outbox.advance(nowMillis: now.steadyMillis)
         self.restore(now)
-        self.readRecords(now)
-        if let due = self.engine.nextDeadlineMillis, due <= now.steadyMillis { self.engine.advance(now: now) }
-        self.push(now)
+        if self.mayAct(now) {
+            self.outbox.advance(nowMillis: now.steadyMillis)
+            self.repairState(now)
+            self.readRecords(now)
+            if let due = self.engine.nextDeadlineMillis, due <= now.steadyMillis { self.engine.advance(now: now) }
+            self.push(now)
+        }
         self.transport.flushAll()
         self.finishTurn(now)
         self.isInTurn = false
@@ -111,7 +119,7 @@ final class ShardRunner {
         self.hasChanged = true
         guard !self.isInTurn, !self.isClosed else { return }
         self.isInTurn = true
-        self.push(now)
+        if self.mayAct(now) { self.push(now) }
         self.finishTurn(now)
         self.isInTurn = false
     }
@@ -133,8 +141,20 @@ final class ShardRunner {
 
     // MARK: What Kafka gets, and its answers
 
+    /// Whether the partitions are still this worker's, as far as it can know. Without that it pushes nothing, writes nothing and commits
+    /// nothing (contract §6); what it learns meanwhile waits.
+    private func mayAct(_ now: EngineTime) -> Bool {
+        let isHeld = self.partitions.isEmpty || self.shared.lease.isHeld(nowMillis: now.steadyMillis)
+        if isHeld != self.holdsLease {
+            self.holdsLease = isHeld
+            self.hasChanged = true
+        }
+        return isHeld
+    }
+
     /// Hands the engine's records on. What somebody waits for does not gather with others.
     func takeRecords(_ now: EngineTime) {
+        guard self.mayAct(now) else { return }
         let isUrgent = self.isDraining || !self.releases.isEmpty
         self.outbox.take(from: &self.engine, nowMillis: now.steadyMillis, isUrgent: isUrgent)
     }
@@ -232,7 +252,7 @@ final class ShardRunner {
         if self.hasChanged, self.commitDueMillis == nil {
             self.commitDueMillis = now.steadyMillis + self.shared.configuration.commitIntervalMillis
         }
-        guard let due = self.commitDueMillis, due <= now.steadyMillis else { return }
+        guard let due = self.commitDueMillis, due <= now.steadyMillis, self.mayAct(now) else { return }
         self.commitDueMillis = nil
         self.takeCommits()
         guard !self.commits.isEmpty else { return }
@@ -315,6 +335,11 @@ final class ShardRunner {
             "partition \($0.number) is halted: \($0.haltReason)"
         }
         if let failure = self.outbox.failure { errors.append("records cannot be written: \(failure)") }
+        if !self.holdsLease {
+            errors.append(
+                "the consumer group has not confirmed lately that this worker's partitions are its own: nothing is sent"
+            )
+        }
         for route in self.report.routes where route.counters.credentialsRefused > 0 {
             errors.append("APNs refuses the credentials of route \(route.name)")
         }
@@ -334,6 +359,8 @@ final class ShardRunner {
         ] {
             if let due { next = min(next, due) }
         }
+        // What is due waits until the group has answered.
+        if !self.holdsLease { next = min(now.steadyMillis + Self.leaseLookMillis, self.releaseDueMillis ?? .max) }
         // A timer that fires early only looks again.
         guard next < self.timerMillis else { return }
         self.timer?.cancel()
@@ -356,6 +383,7 @@ final class ShardRunner {
         self.isClosed = true
         self.timer?.cancel()
         for index in self.partitions.indices { self.partitions[index].section?.close() }
+        self.forgetRepairs(of: self.partitions.map(\.number))
         self.partitions = []
         self.waker?.end()
         self.waker = nil

@@ -5,7 +5,10 @@ import Logging
 struct ShardShared: Sendable {
     let configuration: WorkerConfiguration
     let logReader: KafkaLogReader
+    /// Kafka's own name of the cluster; empty: not known.
+    let clusterID: String
     let committer: Committer
+    let lease: OwnershipLease
     let hub: SnapshotHub
     let logger: Logger
     /// The worker cannot go on; said once or many times.

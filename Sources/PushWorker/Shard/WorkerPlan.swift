@@ -32,10 +32,11 @@ struct WorkerPlan {
     var bundleIDs: [String] { self.apps.map(\.bundleID) }
     var routedTopicIndex: UInt16 { UInt16(self.inputTopics.count - 1) }
 
-    func engineConfiguration(partitionCount: Int32) -> EngineConfiguration {
+    func engineConfiguration(partitionCount: Int32, clusterID: String = "") -> EngineConfiguration {
         var engine = EngineConfiguration(
             apps: self.apps, inputTopics: self.inputTopics, routedTopicIndex: self.routedTopicIndex,
             partitionCount: partitionCount)
+        engine.clusterID = clusterID
         engine.trustPlacement = self.configuration.placement == .trust
         engine.outcomePublication = self.configuration.outcomePublication
         engine.pendingMax = self.configuration.limits.pending

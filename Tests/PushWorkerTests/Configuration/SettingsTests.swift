@@ -1,3 +1,4 @@
+import KafkaLog
 import Testing
 
 @testable import PushWorker
@@ -79,5 +80,28 @@ struct SettingsTests {
         for setting in SettingsTable.all { #expect(table.contains("| `\(setting.name)` |"), "\(setting.name)") }
         let columns = table.split(separator: "\n").map { line in line.replacing("\\|", with: "").count { $0 == "|" } }
         #expect(Set(columns) == [5])
+    }
+
+    /// What a worker could still write after another has its partitions would lie behind that one's records.
+    @Test(
+        arguments: [
+            (["kafka.producer: {message.timeout.ms: 60000}"], "kafka.producer.message.timeout.ms"),
+            (["kafka.producer: {message.timeout.ms: 0}"], "kafka.producer.message.timeout.ms"),
+            (
+                ["kafka.producer: {delivery.timeout.ms: 6000}", "kafka.consumer: {session.timeout.ms: 6000}"],
+                "kafka.producer.delivery.timeout.ms"
+            ),
+            (["kafka.producer: {message.timeout.ms: 5999}", "kafka.consumer: {session.timeout.ms: 6000}"], nil),
+            (["kafka.consumer: {session.timeout.ms: 6000}"], nil),
+        ] as [([String], String?)])
+    func recordsAreGivenUpBeforeTheSessionIsOver(lines: [String], setting: String?) {
+        let faults = Loading.faults(adding: lines.joined(separator: "\n"))
+        #expect(faults.map(\.setting) == (setting.map { [$0] } ?? []))
+    }
+
+    @Test func theMessageTimeoutFollowsTheSession() throws {
+        let configuration = try Loading.load("kafka.consumer: {session.timeout.ms: 6000}")
+        #expect(configuration.kafka.producerSettings["message.timeout.ms"] == "4000")
+        #expect(try Loading.load("").kafka.producerSettings["message.timeout.ms"] == "30000")
     }
 }
