@@ -153,6 +153,7 @@ extension ShardEngine {
         headers: Range<Int> = 0..<0,
         hasNoKey: Bool = false, hasNoValue: Bool = false, timestampMillis: Int64 = 0, acknowledgement: UInt64
     ) {
+        if topic == .routed { self.batch.isUrgent = true }
         self.batch.records.append(
             EngineRecord(
                 topic: topic, partition: partition, key: key, hasKey: !hasNoKey, value: value, isTombstone: hasNoValue,

@@ -26,6 +26,9 @@ public struct RecordBatch: Sendable {
     public var bytes: [UInt8] = []
     public var records: [EngineRecord] = []
     public var headers: [Header] = []
+    /// Something waits for one of these to be written (a forwarded event, a start to be announced, a partition to be
+    /// claimed): they should go out now, even while writing together would be cheaper.
+    public var isUrgent = false
 
     public init() {}
 
@@ -35,6 +38,7 @@ public struct RecordBatch: Sendable {
         self.bytes.removeAll(keepingCapacity: true)
         self.records.removeAll(keepingCapacity: true)
         self.headers.removeAll(keepingCapacity: true)
+        self.isUrgent = false
     }
 }
 

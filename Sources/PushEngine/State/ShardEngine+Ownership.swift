@@ -55,6 +55,7 @@ extension ShardEngine {
                 isUnguarded: false, entry: OffsetLedger.none, routedEntry: OffsetLedger.none))
         self.appendRecord(
             .state, partition: self.partitions[place].number, key: key, value: value, acknowledgement: acknowledgement)
+        self.batch.isUrgent = true
     }
 
     /// Writes the markers that are due again.

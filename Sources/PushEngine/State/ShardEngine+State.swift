@@ -77,6 +77,9 @@ extension ShardEngine {
             .state, partition: self.partitions[Int(place)].number, key: keyRange, value: valueRange, headers: headers,
             hasNoValue: isTombstone,
             acknowledgement: acknowledgement)
+        // A start leaves once this is acknowledged.
+        let pending = self.slots[Int(number)].pending
+        if pending >= 0, self.updates[pending].isAnnounced { self.batch.isUrgent = true }
         if isTombstone { self.removeSlot(number) }
     }
 

@@ -39,12 +39,12 @@ struct Outbox: ~Copyable {
     var isEmpty: Bool { self.batch.isEmpty && self.retries.isEmpty }
 
     /// Takes over what the engine wants written and hands as much to librdkafka as it has room for. When there is much
-    /// to write, records gather for a moment first, unless they are `urgent`.
+    /// to write, records gather for a moment first, unless somebody waits for one of them.
     mutating func take(from engine: inout ShardEngine, nowMillis: Int64, isUrgent: Bool) {
         self.produce(nowMillis: nowMillis)
         guard !self.isBlocked, !engine.batch.isEmpty else { return }
         let count = engine.batch.records.count
-        guard self.pace.isDue(count: count, nowMillis: nowMillis) || isUrgent else { return }
+        guard isUrgent || engine.batch.isUrgent || self.pace.isDue(count: count, nowMillis: nowMillis) else { return }
         self.pace.handedOver(count: count, nowMillis: nowMillis)
         swap(&self.batch, &engine.batch)
         self.order.arrange(self.batch.records)

@@ -6,9 +6,9 @@
 /// later at the earliest) and the commit. Pure.
 struct OutboxPace {
     /// The longest a record waits.
-    static let holdMillis: Int64 = 20
+    static let holdMillis: Int64 = 50
     /// Waiting pays from this many records in `holdMillis` on: some for each of dozens of partitions.
-    static let busyCountMin = 400
+    static let busyCountMin = 1_000
     /// Handed over however short they waited.
     static let recordCountMax = 16_384
 

@@ -9,10 +9,20 @@ final class TestMember: Sendable {
     private let progress: Progress
     private let readable = DispatchSemaphore(value: 0)
     private let start: @Sendable (TopicPartition) -> LogStart?
+    /// Steps of arithmetic that each record costs the reading thread.
+    private let workPerRecord: Int
+
+    struct Run {
+        let partition: TopicPartition
+        let reader: ObjectIdentifier
+        var offsets: [Int64] = []
+    }
 
     struct State {
         var readers: [TopicPartition: PartitionReader] = [:]
         var offsets: [TopicPartition: [Int64]] = [:]
+        /// One for each ownership of a partition: what its reader handed over.
+        var runs: [Run] = []
         var failures: [PartitionFailure] = []
         var errors: [KafkaError] = []
         var isLostSeen = false
@@ -23,12 +33,13 @@ final class TestMember: Sendable {
     }
 
     init(
-        _ configuration: ConsumerConfiguration, progress: Progress,
+        _ configuration: ConsumerConfiguration, progress: Progress, workPerRecord: Int = 0,
         start: @escaping @Sendable (TopicPartition) -> LogStart? = { _ in .beginning }
     ) throws {
         self.consumer = try KafkaConsumer(configuration)
         self.progress = progress
         self.start = start
+        self.workPerRecord = workPerRecord
     }
 
     func join(completesRevocations: Bool = true) throws {
@@ -55,7 +66,10 @@ final class TestMember: Sendable {
         switch event {
         case .assigned(let assignment):
             self.state.withLock { state in
-                for reader in assignment.readers { state.readers[reader.topicPartition] = reader }
+                for reader in assignment.readers {
+                    state.readers[reader.topicPartition] = reader
+                    state.runs.append(Run(partition: reader.topicPartition, reader: ObjectIdentifier(reader)))
+                }
                 state.held.formUnion(assignment.partitions)
             }
             for reader in assignment.readers { reader.onReadable { [readable] in readable.signal() } }
@@ -81,11 +95,18 @@ final class TestMember: Sendable {
             }
             for reader in readers {
                 var offsets: [Int64] = []
-                let result = reader.read(max: 100) { offsets.append($0.offset) }
+                var work: UInt64 = 1
+                let result = reader.read(max: 100) { record in
+                    offsets.append(record.offset)
+                    for _ in 0..<self.workPerRecord { work = work &* 6_364_136_223_846_793_005 &+ 1 }
+                }
+                withExtendedLifetime(work) {}
                 isMoreWaiting = isMoreWaiting || result.mayHaveMore
                 guard !offsets.isEmpty || result.failure != nil else { continue }
                 self.state.withLock { state in
                     state.offsets[reader.topicPartition, default: []] += offsets
+                    let run = state.runs.lastIndex { $0.reader == ObjectIdentifier(reader) }
+                    if let run { state.runs[run].offsets += offsets }
                     if let failure = result.failure { state.failures.append(failure) }
                 }
                 self.progress.made()

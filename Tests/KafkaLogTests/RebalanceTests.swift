@@ -1,0 +1,89 @@
+import KafkaLog
+import Synchronization
+import Testing
+
+/// What a reader promises while members come and go under load. Each round of the embedded cluster's group takes 2.5 s,
+/// so the load is there all the time and rebalances fall wherever they fall.
+struct RebalanceTests {
+    private static let partitionCount: Int32 = 8
+    private static let topics = ["events", "routed"]
+    private static let all: [TopicPartition] = Self.topics.flatMap { topic in
+        (0..<Self.partitionCount).map { TopicPartition(topic: topic, partition: $0) }
+    }
+
+    /// One member stays, two come and go twice. librdkafka rewinds the partitions that a member keeps at each round; a
+    /// record it throws away then, or counts as read, is a hole in the offsets of a reader.
+    @Test func noOffsetIsSkippedWhileMembersComeAndGoUnderLoad() async throws {
+        let kafka = try EmbeddedKafka(topics: Self.topics.map { .init($0, partitionCount: Int(Self.partitionCount)) })
+        let progress = Progress()
+        let load = try Load(kafka.settings)
+        load.start(Self.all)
+        // Readers that always lag behind: each rewind falls into the middle of a read.
+        let members = try (0..<5).map { _ in
+            try TestMember(
+                kafka.group("g", driver: "events", riding: ["routed"]), progress: progress, workPerRecord: 1_000)
+        }
+        try members[0].join()
+        #expect(await progress.wait { members[0].snapshot.held.count == Self.partitionCount })
+        for pair in [(1, 2), (3, 4)] {
+            let (first, second) = (members[pair.0], members[pair.1])
+            try first.join()
+            try second.join()
+            #expect(await progress.wait { !first.snapshot.held.isEmpty && !second.snapshot.held.isEmpty })
+            #expect(await first.leave())
+            #expect(await second.leave())
+        }
+        #expect(await progress.wait { members[0].snapshot.held.count == Self.partitionCount })
+        let ends = await load.stop()
+        #expect(
+            await progress.wait {
+                let offsets = members[0].snapshot.offsets
+                return Self.all.allSatisfy { offsets[$0]?.last == ends[$0] }
+            })
+        #expect(await members[0].leave())
+        #expect(ends.values.allSatisfy { $0 > 2_000 }, "no load worth the name: \(ends)")
+        for member in members {
+            let snapshot = member.snapshot
+            #expect(snapshot.failures.isEmpty && snapshot.overdue.isEmpty)
+            for run in snapshot.runs {
+                // Every ownership begins at the beginning here; a short one may have seen nothing.
+                #expect(
+                    run.offsets == Array(0..<Int64(run.offsets.count)), "\(run.partition) skipped or repeated an offset"
+                )
+            }
+        }
+        // The one that stayed kept some partitions through all rounds.
+        #expect(members[0].snapshot.runs.contains { run in run.offsets.last == ends[run.partition] })
+    }
+
+    /// Writes to every partition until told to stop.
+    private final class Load: Sendable {
+        private let writer: TestWriter
+        private let isStopping = Atomic(false)
+        private let ends = Mutex<[TopicPartition: Int64]?>(nil)
+        private let progress = Progress()
+
+        init(_ settings: KafkaSettings) throws { self.writer = try TestWriter(settings) }
+
+        func start(_ partitions: [TopicPartition]) {
+            NamedThread.start("test-load") {
+                var ends: [TopicPartition: Int64] = [:]
+                while !self.isStopping.load(ordering: .relaxed) {
+                    for partition in partitions {
+                        let offsets = try? self.writer.write(200, to: partition.topic, partition: partition.partition)
+                        if let last = offsets?.last { ends[partition] = last }
+                    }
+                }
+                self.ends.withLock { $0 = ends }
+                self.progress.made()
+            }
+        }
+
+        /// The last offset of each partition.
+        func stop() async -> [TopicPartition: Int64] {
+            self.isStopping.store(true, ordering: .relaxed)
+            _ = await self.progress.wait { self.ends.withLock { $0 != nil } }
+            return self.ends.withLock { $0 ?? [:] }
+        }
+    }
+}
