@@ -11,7 +11,12 @@ ARGS ?=
 # What is formatted and linted.
 SWIFT_SOURCES := Package.swift $(wildcard Sources Tests Benchmarks)
 
-.PHONY: help demo test build bench format lint deps clean
+# How many seeds `make simulate` runs, beginning with FROM; or SEED, the one to be played again with a trace.
+SEEDS ?= 1000
+FROM ?= 0
+SEED ?=
+
+.PHONY: help demo test simulate build bench format lint deps clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -22,6 +27,10 @@ demo: build ## Play the story: Kafka records become pushes to a simulated APNs (
 test: deps lint ## Check the format, then run every test
 	@# One after the other: tests over sockets have real timeouts, and two cores full of simulations stretch them.
 	swift test --no-parallel
+
+simulate: deps ## Run the whole worker through simulated faults, seed by seed (SEEDS=count, or SEED=one to trace it)
+	@swift build --configuration release --product simulate
+	@"$$(swift build --configuration release --show-bin-path)/simulate" $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --from $(FROM))
 
 build: deps ## Build the release executable
 	swift build --configuration release --product mailboat

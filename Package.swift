@@ -109,7 +109,11 @@ let package = Package(
         .testTarget(
             name: "APNSSimulatorTests",
             dependencies: ["APNSSimulator", "DeviceModel", "HTTP2Session", "TLSSession"] + nio),
-        .testTarget(name: "SimulationTests", dependencies: ["PushEngine", "APNSProtocol", "PushModel", "DeviceModel"]),
+        // The simulated world, for the tests and for `make simulate`.
+        .target(
+            name: "Simulation", dependencies: ["PushEngine", "PushModel", "DeviceModel"], path: "Tests/Simulation"),
+        .executableTarget(name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulate"),
+        .testTarget(name: "SimulationTests", dependencies: ["Simulation"]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

@@ -1,7 +1,7 @@
 import PushEngine
 
 /// What one seed makes of a run: how much of what happens, and which faults are on. Drawn so that some faults are off and others wild.
-struct SimulationPlan {
+package struct SimulationPlan {
     var activities: Int
     var partitions: Int32
     var events: Int

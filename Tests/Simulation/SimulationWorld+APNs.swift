@@ -28,7 +28,7 @@ extension SimulationWorld {
         if self.flights.contains(where: { $0.activity == activity && $0.engineLives && $0.result != nil }) {
             self.fail("two pushes of activity \(activity) in flight")
         }
-        if getenv("TRACE") != nil { print("t=\(self.steadyMillis) SEND act \(activity) \(body.prefix(150))") }
+        self.trace?("t=\(self.steadyMillis) SEND act \(activity) \(body.prefix(150))")
         self.checkBudget(request, activity: activity)
         var flight = Flight(
             number: self.flightCount, id: request.id, activity: activity, token: token, isStart: isStart,

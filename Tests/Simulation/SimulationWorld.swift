@@ -1,18 +1,20 @@
 import DeviceModel
-import Foundation
 import PushEngine
 import PushModel
 
 /// The whole of decoding, engine, changelog and restore on a virtual clock, with a simulated Kafka, APNs and phones. One seed is one run.
-struct SimulationWorld: ~Copyable {
+package struct SimulationWorld: ~Copyable {
+    static let beginMillis: Int64 = 1_000_000
     static let topics = ["liveactivity.events", "liveactivity.routed"]
 
-    let seed: UInt64
+    package let seed: UInt64
+    /// Tells what happens, line by line; `nil`: nobody listens.
+    let trace: ((String) -> Void)?
     var random: SplitMix64
-    let plan: SimulationPlan
+    package let plan: SimulationPlan
     var kafka = SimulatedKafka()
     var engine: ShardEngine
-    var steadyMillis: Int64 = 1_000_000
+    var steadyMillis = Self.beginMillis
     var wallOffsetMillis: Int64 = 1_700_000_000_000
     var phones: [SimulatedPhone] = []
     var written: [SourcePosition: WrittenEvent] = [:]
@@ -20,7 +22,8 @@ struct SimulationWorld: ~Copyable {
     var positions: [SimulatedKafka.Place: Int64] = [:]
     var flights: [Flight] = []
     var flightCount = 0
-    var faults: [String] = []
+    /// What did not hold; empty: everything did.
+    package internal(set) var faults: [String] = []
     var faultsAreOn = true
     /// By activity: times at which units of high priority return; `Int64.max` while unanswered.
     var budgetReturns: [[(id: PushID, returns: Int64, isRefunded: Bool)]]
@@ -45,8 +48,9 @@ struct SimulationWorld: ~Copyable {
         var engineLives = true
     }
 
-    init(seed: UInt64) {
+    package init(seed: UInt64, trace: ((String) -> Void)? = nil) {
         self.seed = seed
+        self.trace = trace
         self.random = SplitMix64(seed: seed)
         self.plan = SimulationPlan(random: &self.random)
         self.engine = Self.makeEngine(self.plan, seed: seed)
@@ -73,13 +77,17 @@ struct SimulationWorld: ~Copyable {
         self.faultsAreOn && Int.random(in: 0..<100, using: &self.random) < percent
     }
 
+    /// How long the run lasted on the virtual clock.
+    package var simulatedMillis: Int64 { self.steadyMillis - Self.beginMillis }
+
     mutating func fail(_ text: String) {
         if self.faults.count < 20 { self.faults.append("seed \(self.seed): \(text)") }
     }
 
     // MARK: A run
 
-    mutating func run() {
+    /// Plays the whole run.
+    package mutating func run() {
         self.assignAll()
         var crashesLeft = self.plan.crashes
         var stepsLeft = self.plan.clockSteps
@@ -251,7 +259,7 @@ struct SimulationWorld: ~Copyable {
     /// Kill -9, and a new worker in its place. What is in a socket may still arrive.
     mutating func crash() {
         self.restarts += 1
-        if getenv("TRACE") != nil { print("t=\(self.steadyMillis) CRASH") }
+        self.trace?("t=\(self.steadyMillis) CRASH")
         self.kafka.producerDied(random: &self.random)
         for flight in self.flights.indices {
             self.flights[flight].engineLives = false

@@ -1,0 +1,118 @@
+import Foundation
+import Simulation
+
+// Plays simulated runs, one a seed. `simulate --seeds COUNT [--from SEED]`, or `simulate --seed SEED` to trace one.
+
+/// What was asked for.
+struct Arguments {
+    var from: UInt64 = 0
+    var seeds: UInt64 = 1_000
+    /// The one run to be traced.
+    var seed: UInt64?
+
+    static let usage = "usage: simulate --seeds COUNT [--from SEED] | simulate --seed SEED"
+
+    init(_ words: [String]) throws(Complaint) {
+        var words = words[...]
+        while let word = words.popFirst() {
+            guard ["--seeds", "--from", "--seed"].contains(word) else {
+                throw Complaint(text: "\(word) is not understood; \(Self.usage)")
+            }
+            guard let text = words.popFirst(), let number = UInt64(text), number <= UInt64(Int64.max) else {
+                throw Complaint(text: "\(word) wants a number from 0 on; \(Self.usage)")
+            }
+            switch word {
+            case "--seeds": self.seeds = number
+            case "--from": self.from = number
+            default: self.seed = number
+            }
+        }
+    }
+
+    struct Complaint: Error { var text: String }
+}
+
+/// The run being played, for whoever dies in it. The handler of a signal may read nothing but a plain global, and nothing else runs here.
+nonisolated(unsafe) var currentSeed: UInt64 = 0
+
+/// A run that traps takes the process with it: its seed is told all the same, by calls that are safe in a signal handler.
+func tellSeedOfTraps() {
+    for number in [SIGILL, SIGTRAP, SIGSEGV, SIGABRT] {
+        signal(number) { number in
+            var bytes: [20 of UInt8] = .init(repeating: 0)
+            var count = 0
+            var rest = currentSeed
+            repeat {
+                count += 1
+                bytes[20 - count] = UInt8(ascii: "0") + UInt8(rest % 10)
+                rest /= 10
+            } while rest > 0
+            let text: StaticString = "\nsimulate: the run trapped; play it again with SEED="
+            _ = write(2, text.utf8Start, text.utf8CodeUnitCount)
+            for index in (20 - count)..<20 {
+                var byte = bytes[index]
+                _ = write(2, &byte, 1)
+            }
+            _ = write(2, "\n", 1)
+            signal(number, SIG_DFL)
+            raise(number)
+        }
+    }
+}
+
+/// Plays all the seeds; the number of those that failed.
+func play(_ arguments: Arguments) -> Int {
+    var failed: [UInt64] = []
+    var simulatedMillis: Int64 = 0
+    let showsProgress = isatty(1) == 1
+    let step = max(1, arguments.seeds / 20)
+    for count in 1...max(1, arguments.seeds) where count <= arguments.seeds {
+        currentSeed = arguments.from + count - 1
+        var world = SimulationWorld(seed: currentSeed)
+        world.run()
+        simulatedMillis += world.simulatedMillis
+        if !world.faults.isEmpty {
+            failed.append(currentSeed)
+            if failed.count <= 10 {
+                print((showsProgress ? "\r" : "") + world.faults.prefix(4).joined(separator: "\n"))
+            }
+        }
+        if showsProgress ? count % 20 == 0 : count % step == 0 {
+            print(
+                "\(showsProgress ? "\r" : "")\(count) of \(arguments.seeds) seeds, \(failed.count) failures",
+                terminator: showsProgress ? "" : "\n")
+            fflush(nil)
+        }
+    }
+    if showsProgress { print("") }
+    if !failed.isEmpty {
+        print("failing seeds: " + failed.prefix(100).map { "\($0)" }.joined(separator: " "))
+        print("play one again with its trace: make simulate SEED=\(failed[0])")
+    }
+    print(
+        "simulate: \(arguments.seeds) seeds, \(simulatedMillis / 3_600_000) simulated hours, \(failed.count) failures")
+    return failed.count
+}
+
+/// Plays one seed and tells everything that happens in it.
+func trace(_ seed: UInt64) -> Int {
+    currentSeed = seed
+    var world = SimulationWorld(seed: seed) { print($0) }
+    world.run()
+    print(world.plan)
+    for fault in world.faults { print(fault) }
+    print(
+        "simulate: 1 seeds, \(world.simulatedMillis / 3_600_000) simulated hours, \(world.faults.isEmpty ? 0 : 1) failures"
+    )
+    return world.faults.count
+}
+
+tellSeedOfTraps()
+do {
+    let arguments = try Arguments(Array(CommandLine.arguments.dropFirst()))
+    let failures = arguments.seed.map(trace) ?? play(arguments)
+    exit(failures == 0 ? 0 : 1)
+} catch {
+    print("simulate: \(error.text)")
+    exit(2)
+}
