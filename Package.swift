@@ -87,6 +87,15 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ] + nio),
 
+        // The macro benchmark: `make bench`. Raw librdkafka is one of the things it measures.
+        .executableTarget(
+            name: "mailboat-bench",
+            dependencies: [
+                "PushWorker", "PushTransport", "PushEngine", "KafkaLog", "PushModel", "TLSSession", "CRDKafka",
+                logging, lifecycle, histogram, .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ] + nio,
+            path: "Benchmarks/Macro"),
+
         .testTarget(name: "PushModelTests", dependencies: ["PushModel"]),
         .testTarget(name: "APNSProtocolTests", dependencies: ["APNSProtocol", "PushModel"]),
         .testTarget(name: "PushEngineTests", dependencies: ["PushEngine", "APNSProtocol", "PushModel", "DeviceModel"]),

@@ -1,0 +1,47 @@
+import Foundation
+
+/// What every row of a run shares: programs, cores, a place for files, and how long things may take.
+final class Bench {
+    let mailboat: String
+    /// This program, for the processes it starts of itself.
+    let own: String
+    let cores = CorePlan()
+    let isQuick: Bool
+    let scratch: String
+    let allocationCounterSource: String
+    private(set) var rows: [ResultRow] = []
+    /// What other rows go by, once measured: pushes per second of the whole worker.
+    var saturationPerSecond: Double?
+    private let startMicros = Clock.nowMicros
+    private var logCount = 0
+
+    init(mailboat: String, isQuick: Bool, allocationCounterSource: String) throws {
+        self.mailboat = mailboat
+        self.own = CommandLine.arguments[0]
+        self.isQuick = isQuick
+        self.allocationCounterSource = allocationCounterSource
+        self.scratch = NSTemporaryDirectory() + "mailboat-bench-\(ProcessInfo.processInfo.processIdentifier)"
+        try FileManager.default.createDirectory(atPath: self.scratch, withIntermediateDirectories: true)
+        guard FileManager.default.isExecutableFile(atPath: mailboat) else {
+            throw BenchmarkFailure("--mailboat \(mailboat): no such program")
+        }
+    }
+
+    /// Removes the files. Everything started must have ended.
+    func cleanUp() { try? FileManager.default.removeItem(atPath: self.scratch) }
+
+    func logPath(_ name: String) -> String {
+        self.logCount += 1
+        return "\(self.scratch)/\(self.logCount)-\(name).log"
+    }
+
+    func add(_ row: ResultRow) { self.rows.append(row) }
+
+    /// A line that says what happens now.
+    func say(_ text: String) {
+        let seconds = (Clock.nowMicros - self.startMicros) / 1_000_000
+        let time = String(repeating: " ", count: max(0, 4 - "\(seconds)".count)) + "\(seconds)"
+        print("\(time) s  \(text)")
+        fflush(nil)
+    }
+}

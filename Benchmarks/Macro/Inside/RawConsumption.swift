@@ -1,0 +1,66 @@
+import ArgumentParser
+import CRDKafka
+import Glibc
+
+/// librdkafka alone, as fast as it goes: one queue for all partitions, a thousand records a call, counted and let go. Not
+/// through our wrapper, because it is what the wrapper is compared with.
+struct RawConsumptionCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "raw-consumption", abstract: "Count the records of a topic with librdkafka alone.",
+        shouldDisplay: false)
+
+    @Option var bootstrap: String
+    @Option var partitions: Int32
+    @Option var events: Int
+    @Option var brokerPid: Int32
+
+    private static let batchCountMax = 1_000
+
+    func run() throws {
+        let client = try self.makeClient()
+        guard let topic = rd_kafka_topic_new(client, Workload.topic, nil) else {
+            throw BenchmarkFailure("librdkafka knows no topic \(Workload.topic)")
+        }
+        let queue = rd_kafka_queue_new(client)
+        var meter = try IngestMeter(own: getpid(), broker: self.brokerPid)
+        meter.start()
+        for partition in 0..<self.partitions {
+            rd_kafka_consume_start_queue(topic, partition, Int64(RD_KAFKA_OFFSET_BEGINNING), queue)
+        }
+        var batch = [UnsafeMutablePointer<rd_kafka_message_t>?](repeating: nil, count: Self.batchCountMax)
+        var count = 0
+        let deadline = Clock.nowMicros + 60_000_000
+        while count < self.events {
+            let taken = rd_kafka_consume_batch_queue(queue, 10, &batch, batch.count)
+            for index in 0..<max(0, taken) {
+                if batch[index]?.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR { count += 1 }
+                rd_kafka_message_destroy(batch[index])
+            }
+            guard Clock.nowMicros < deadline else {
+                throw BenchmarkFailure("librdkafka found \(count) of \(self.events) records")
+            }
+        }
+        print(meter.measured(eventCount: count, pushCount: 0).line)
+        // The process ends here; taking the client apart would only cost time.
+    }
+
+    private func makeClient() throws -> OpaquePointer {
+        let configuration = rd_kafka_conf_new()
+        var reason = [CChar](repeating: 0, count: 512)
+        // Fetching is set as in the worker.
+        let properties = [
+            ("bootstrap.servers", self.bootstrap), ("fetch.wait.max.ms", "10"),
+            ("queued.max.messages.kbytes", "2048"), ("queued.min.messages", "10000"),
+            ("fetch.message.max.bytes", "1048576"), ("auto.offset.reset", "error"),
+        ]
+        for (name, value) in properties {
+            guard rd_kafka_conf_set(configuration, name, value, &reason, reason.count) == RD_KAFKA_CONF_OK else {
+                throw BenchmarkFailure("librdkafka does not take \(name)=\(value)")
+            }
+        }
+        guard let client = rd_kafka_new(RD_KAFKA_CONSUMER, configuration, &reason, reason.count) else {
+            throw BenchmarkFailure("librdkafka makes no consumer")
+        }
+        return client
+    }
+}

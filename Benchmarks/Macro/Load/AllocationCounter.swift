@@ -1,0 +1,63 @@
+import Foundation
+
+/// Counts a process's heap allocations: compiled when first needed, preloaded into the process, read from outside.
+struct AllocationCounter {
+    /// The environment of the process to be counted.
+    let environment: [String: String]
+    let countsPath: String
+
+    /// - Throws: when there is no C compiler, or it refuses the source.
+    init(_ bench: Bench) throws {
+        let library = bench.scratch + "/allocation-counter.so"
+        if !FileManager.default.fileExists(atPath: library) {
+            let compiler = try ChildProcess(
+                "cc", ["cc", "-O2", "-shared", "-fPIC", bench.allocationCounterSource, "-o", library], core: nil,
+                logPath: bench.logPath("cc"))
+            try compiler.waitForEnd(limitSeconds: 60)
+        }
+        self.countsPath = bench.scratch + "/allocations-\(UInt32.random(in: 0...UInt32.max))"
+        self.environment = ["LD_PRELOAD": library, AllocationCounts.variable: self.countsPath]
+    }
+
+    var counts: AllocationCounts { AllocationCounts(path: self.countsPath) }
+}
+
+/// Allocations so far, by who asked for them.
+struct AllocationCounts: Equatable {
+    static let variable = "MAILBOAT_BENCH_ALLOCATIONS"
+
+    /// Swift's runtime and libraries, and the program itself with its wrappers.
+    var swift = 0
+    var nghttp2 = 0
+    var openSSL = 0
+    var librdkafka = 0
+    var other = 0
+
+    init() {}
+
+    /// Zeros when there is no such file.
+    init(path: String) {
+        guard let data = FileManager.default.contents(atPath: path), data.count >= 5 * 8 else { return }
+        // The order of `enum group` in allocation-counter.c.
+        let counts = data.withUnsafeBytes { bytes in
+            (0..<5).map { Int(bytes.loadUnaligned(fromByteOffset: $0 * 8, as: Int64.self)) }
+        }
+        self.swift = counts[0]
+        self.nghttp2 = counts[1]
+        self.openSSL = counts[2]
+        self.librdkafka = counts[3]
+        self.other = counts[4]
+    }
+
+    var libraries: Int { self.nghttp2 + self.openSSL + self.librdkafka + self.other }
+
+    static func - (left: AllocationCounts, right: AllocationCounts) -> AllocationCounts {
+        var result = AllocationCounts()
+        result.swift = left.swift - right.swift
+        result.nghttp2 = left.nghttp2 - right.nghttp2
+        result.openSSL = left.openSSL - right.openSSL
+        result.librdkafka = left.librdkafka - right.librdkafka
+        result.other = left.other - right.other
+        return result
+    }
+}

@@ -1,0 +1,30 @@
+/// The request that every client sends: sizes as of a real Live Activity update.
+enum SampleRequest {
+    static let bundleID = "com.example.pizza"
+    static let topic = "com.example.pizza.push-type.liveactivity"
+    /// 32 bytes of device token.
+    static let tokenHexCount = 64
+    static let expirationSeconds: Int64 = 1_900_000_000
+    static let apnsID = "eabeae54-14a8-11e5-b60b-1697f925ec7b"
+
+    /// 266 bytes, as in the comparison with other clients.
+    static let body =
+        #"{"aps":{"timestamp":1685952000,"event":"update","content-state":{"driverName":"Anne","#
+        + #""estimatedDeliveryTime":1659416400,"stage":"baking","progress":0.425},"alert":{"title":"Delivery Update","#
+        + #""body":"It is in the oven."},"relevance-score":100,"stale-date":1685959200}}"#
+
+    /// The token of number `index`, each another: hex digits of a mixed number, then of the number itself.
+    static func appendToken(_ index: UInt64, to bytes: inout [UInt8]) {
+        self.appendHex(index &* 0x9E37_79B9_7F4A_7C15, to: &bytes)
+        self.appendHex(index &* 0xBF58_476D_1CE4_E5B9, to: &bytes)
+        self.appendHex(~index, to: &bytes)
+        self.appendHex(index, to: &bytes)
+    }
+
+    private static func appendHex(_ number: UInt64, to bytes: inout [UInt8]) {
+        for shift in stride(from: 60, through: 0, by: -4) {
+            let digit = UInt8(truncatingIfNeeded: number >> UInt64(shift)) & 15
+            bytes.append(digit < 10 ? 0x30 + digit : 0x57 + digit)
+        }
+    }
+}

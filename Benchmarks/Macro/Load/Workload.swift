@@ -1,0 +1,117 @@
+import KafkaLog
+import PushModel
+
+/// The records the benchmark writes: activity `i` has a key, a token and any number of updates.
+enum Workload {
+    static let topic = "liveactivity.events"
+    /// Bytes of one update in a partition of the broker, by generous estimate: key, value and Kafka's own.
+    static let updateByteCount = 400
+    /// The same of a registration, and of the state record that each of either causes.
+    static let registrationByteCount = 200
+    static let stateByteCount = 400
+    /// Filled no further than this, a partition stays far from what the embedded broker can hold.
+    static let partitionByteCountMax = 2_500_000
+
+    /// Partitions needed so that nothing nears the broker's bound; a power of two, at least 64.
+    static func partitionCount(activities: Int, updates: Int) -> Int {
+        let events = activities * self.registrationByteCount + updates * self.updateByteCount
+        let states = (activities + updates) * self.stateByteCount
+        var count = 64
+        while max(events, states) > count * self.partitionByteCountMax { count *= 2 }
+        return count
+    }
+
+    static func appendKey(_ activity: Int, to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: "order-".utf8)
+        var scale = 1_000_000
+        while scale > 0 {
+            bytes.append(0x30 + UInt8(activity / scale % 10))
+            scale /= 10
+        }
+    }
+
+    static func appendRegistration(_ activity: Int, to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: #"{"event":"register","token":""#.utf8)
+        SampleRequest.appendToken(UInt64(activity), to: &bytes)
+        bytes.append(contentsOf: #""}"#.utf8)
+    }
+
+    /// An update whose payload is of the size of `SampleRequest.body`, give or take a few bytes.
+    static func appendUpdate(_ number: Int, to bytes: inout [UInt8], priority: StaticString = "10") {
+        bytes.append(contentsOf: #"{"event":"update","priority":"#.utf8)
+        priority.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        bytes.append(contentsOf: #","content-state":{"driverName":"Anne","estimatedDeliveryTime":1659416400,"#.utf8)
+        bytes.append(contentsOf: #""stage":"baking","progress":0.425,"stops":[1,2,3],"note":"number "#.utf8)
+        bytes.append(contentsOf: String(number).utf8)
+        bytes.append(contentsOf: #"","courier":{"id":"c-1042","vehicle":"bicycle","eta":"12:40"}}}"#.utf8)
+    }
+}
+
+/// Writes the workload's records: as fast as the broker takes them, in large batches, as a backlog lies in Kafka.
+final class Prefiller {
+    private let producer: KafkaProducer
+    private let topic: KafkaTopic
+    private let partitionCount: Int32
+    private var key: [UInt8] = []
+    private var value: [UInt8] = []
+    private var failedCount = 0
+
+    init(bootstrap: String, partitionCount: Int, topic: String = Workload.topic) throws {
+        let settings = KafkaSettings(bootstrap: bootstrap).appending("linger.ms", "300")
+            .appending("queue.buffering.max.messages", "1000000").appending("queue.buffering.max.kbytes", "1048576")
+        self.producer = try KafkaProducer(
+            ProducerConfiguration(settings: settings, log: { _ in }), onDeliveries: {}, onError: { _ in })
+        self.topic = try self.producer.topic(topic)
+        self.partitionCount = Int32(partitionCount)
+    }
+
+    /// Produces `count` records and waits until Kafka has them.
+    /// - Parameter fill: given the number of the record; says whose it is and appends its value.
+    func produce(_ count: Int, _ fill: (_ number: Int, _ value: inout [UInt8]) -> Int) throws {
+        for number in 0..<count {
+            self.value.removeAll(keepingCapacity: true)
+            self.key.removeAll(keepingCapacity: true)
+            Workload.appendKey(fill(number, &self.value), to: &self.key)
+            let partition = Murmur2.partition(key: self.key.span, count: self.partitionCount)
+            queueing: while true {
+                let result = self.producer.produce(
+                    self.topic, partition: partition, key: self.key.span, value: self.value.span, opaque: 0)
+                switch result {
+                case .queued: break queueing
+                case .queueFull:
+                    self.drain()
+                    Clock.sleep(millis: 1)
+                case .failed(let error): throw BenchmarkFailure("a record cannot be produced: \(error)")
+                }
+            }
+            if number % 10_000 == 0 { self.drain() }
+        }
+        var failedCount = 0
+        let left = self.producer.flush(within: .seconds(60)) { if !$0.isSuccess { failedCount += 1 } }
+        self.failedCount += failedCount
+        guard left == 0, self.failedCount == 0 else {
+            throw BenchmarkFailure("\(left + self.failedCount) of \(count) records did not reach Kafka")
+        }
+    }
+
+    func register(_ activities: Range<Int>) throws {
+        try self.produce(activities.count) { number, value in
+            Workload.appendRegistration(activities.lowerBound + number, to: &value)
+            return activities.lowerBound + number
+        }
+    }
+
+    /// One update for each of these activities.
+    func update(_ activities: Range<Int>, round: Int) throws {
+        try self.produce(activities.count) { number, value in
+            Workload.appendUpdate(round, to: &value)
+            return activities.lowerBound + number
+        }
+    }
+
+    private func drain() {
+        var failedCount = 0
+        while self.producer.drainDeliveries({ if !$0.isSuccess { failedCount += 1 } }) > 0 {}
+        self.failedCount += failedCount
+    }
+}

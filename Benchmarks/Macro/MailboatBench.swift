@@ -1,0 +1,85 @@
+import ArgumentParser
+import Dispatch
+import Foundation
+
+/// The macro benchmark: processes as in production, numbers as a table and as JSON.
+@main
+struct MailboatBench: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mailboat-bench",
+        abstract: "Measure what a push costs, from Kafka to APNs.",
+        discussion: """
+            Starts Kafka (embedded), a simulated APNs and the worker as processes of their own, on cores of their own, and measures them \
+            from outside. Benchmarks/README.md says what each row means. Ends with 1 only when a measurement could not be made.
+            """,
+        subcommands: [
+            RunRowsCommand.self, TransportClientCommand.self, IngestCommand.self, RawConsumptionCommand.self,
+        ],
+        defaultSubcommand: RunRowsCommand.self)
+}
+
+/// The groups of rows there are, in the order they run.
+enum RowGroup: String, CaseIterable, ExpressibleByArgument {
+    case transport, worker, coalescing, ingest
+}
+
+struct RunRowsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "run", abstract: "Run rows of the benchmark.")
+
+    @Option(help: "The program to measure.")
+    var mailboat: String
+
+    @Flag(help: "Fewer and shorter rounds: a few minutes in all.")
+    var quick = false
+
+    @Option(
+        parsing: .upToNextOption,
+        help: "Only these groups of rows: \(RowGroup.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var rows: [RowGroup] = RowGroup.allCases
+
+    @Option(help: ArgumentHelp("Write the results as JSON.", valueName: "file"))
+    var results: String?
+
+    @Option(help: ArgumentHelp("Write the plots as SVG.", valueName: "directory"))
+    var plots: String?
+
+    @Option(help: "The commit that is measured, for the results.")
+    var commit = ""
+
+    @Option(help: "Source of the library that counts allocations.")
+    var allocationCounter = "Benchmarks/Allocations/allocation-counter.c"
+
+    func run() throws {
+        let endings = LivingChildren.endOnSignals()
+        defer { withExtendedLifetime(endings) {} }
+        do {
+            let bench = try Bench(
+                mailboat: self.mailboat, isQuick: self.quick, allocationCounterSource: self.allocationCounter)
+            defer { bench.cleanUp() }
+            try self.measure(bench)
+        } catch {
+            FileHandle.standardError.write(Data("mailboat-bench: \(error)\n".utf8))
+            throw ExitCode.failure
+        }
+    }
+
+    private func measure(_ bench: Bench) throws {
+        var results = Results(machine: Machine.current(isQuick: self.quick, commit: self.commit))
+        let machine = results.machine
+        bench.say("\(machine.processor), \(machine.cores) cores, \(machine.memoryGigabytes) GB, \(machine.system)")
+        for group in RowGroup.allCases where self.rows.contains(group) {
+            switch group {
+            case .transport: try TransportRows(bench: bench).run()
+            case .worker: try WorkerRows(bench: bench).run()
+            case .coalescing: try CoalescingRows(bench: bench).run()
+            case .ingest: try IngestRows(bench: bench).run()
+            }
+        }
+        results.rows = bench.rows
+        bench.say("done")
+        print("\n" + ResultTable.plain(results.rows) + "\n")
+        let broken = results.rows.filter { $0.holds == false }
+        print(broken.isEmpty ? "every target holds" : "\(broken.count) targets do not hold")
+        if let path = self.results { try results.write(to: path) }
+    }
+}

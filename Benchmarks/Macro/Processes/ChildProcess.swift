@@ -1,0 +1,154 @@
+import Dispatch
+import Foundation
+import Glibc
+import Synchronization
+
+/// A process started by the benchmark: on a core of its own, its output in a file, ended with the benchmark.
+final class ChildProcess {
+    /// How a process that ended by itself did.
+    struct Ending {
+        var exitCode: Int32
+        /// User and system time of the whole life, microseconds.
+        var cpuMicros: Int64
+    }
+
+    let name: String
+    let pid: pid_t
+    let meter: ProcessMeter
+    let logPath: String
+    private var hasEnded = false
+
+    /// - Parameters:
+    ///   - command: the program and its arguments.
+    ///   - core: the one core it may run on; `nil`: any.
+    ///   - logPath: where its standard output and standard error go.
+    init(
+        _ name: String, _ command: [String], core: Int?, logPath: String, environment: [String: String] = [:]
+    ) throws {
+        self.name = name
+        self.logPath = logPath
+        // taskset replaces itself by the command, so the process id stays.
+        let words = (core.map { ["taskset", "--cpu-list", "\($0)"] } ?? []) + command
+        self.pid = try Self.spawn(words, logPath: logPath, environment: environment)
+        LivingChildren.add(self.pid)
+        self.meter = try ProcessMeter(pid: self.pid)
+    }
+
+    deinit { self.stop() }
+
+    private static func spawn(_ words: [String], logPath: String, environment: [String: String]) throws -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, logPath, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
+        var variables = ProcessInfo.processInfo.environment
+        variables.merge(environment) { $1 }
+        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+        var settings: [UnsafeMutablePointer<CChar>?] = variables.map { strdup("\($0)=\($1)") } + [nil]
+        defer {
+            for text in arguments + settings { free(text) }
+        }
+        var pid = pid_t()
+        let failure = posix_spawnp(&pid, words[0], &actions, nil, &arguments, &settings)
+        guard failure == 0 else {
+            throw BenchmarkFailure("cannot start \(words[0]): \(String(cString: strerror(failure)))")
+        }
+        return pid
+    }
+
+    /// Its output so far.
+    var output: String { (try? String(contentsOfFile: self.logPath, encoding: .utf8)) ?? "" }
+
+    /// Stops it where it is, without it noticing; `resume` lets it go on.
+    func pause() {
+        kill(self.pid, SIGSTOP)
+        // Returns once it stands still.
+        var status: Int32 = 0
+        waitpid(self.pid, &status, WUNTRACED)
+    }
+
+    func resume() { kill(self.pid, SIGCONT) }
+
+    /// Waits until it ends by itself.
+    /// - Throws: when it does not within `limitSeconds`, or ends otherwise than with 0.
+    @discardableResult
+    func waitForEnd(limitSeconds: Int) throws -> Ending {
+        let deadline = Clock.nowMicros + Int64(limitSeconds) * 1_000_000
+        while Clock.nowMicros < deadline {
+            if let ending = self.poll() {
+                guard ending.exitCode == 0 else {
+                    throw BenchmarkFailure("\(self.name) ended with \(ending.exitCode): \(self.lastLines)")
+                }
+                return ending
+            }
+            Clock.sleep(millis: 2)
+        }
+        throw BenchmarkFailure("\(self.name) did not end within \(limitSeconds) s: \(self.lastLines)")
+    }
+
+    /// Throws when it has ended although nobody told it to.
+    func checkRunning() throws {
+        guard let ending = self.poll() else { return }
+        throw BenchmarkFailure("\(self.name) ended with \(ending.exitCode): \(self.lastLines)")
+    }
+
+    /// Ends it: asks, and after five seconds insists.
+    func stop() {
+        guard !self.hasEnded else { return }
+        kill(self.pid, SIGCONT)
+        kill(self.pid, SIGTERM)
+        let deadline = Clock.nowMicros + 5_000_000
+        while Clock.nowMicros < deadline {
+            if self.poll() != nil { return }
+            Clock.sleep(millis: 5)
+        }
+        kill(self.pid, SIGKILL)
+        var status: Int32 = 0
+        waitpid(self.pid, &status, 0)
+        self.noteEnd()
+    }
+
+    var lastLines: String { self.output.split(separator: "\n").suffix(5).joined(separator: "\n") }
+
+    private func poll() -> Ending? {
+        guard !self.hasEnded else { return Ending(exitCode: 0, cpuMicros: 0) }
+        var status: Int32 = 0
+        var usage = rusage()
+        guard wait4(self.pid, &status, WNOHANG, &usage) == self.pid else { return nil }
+        self.noteEnd()
+        // wait(2): the exit code lies in the second byte, a signal in the first.
+        let exitCode = status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + (status & 0x7f)
+        let seconds = Int64(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+        let micros = Int64(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)
+        return Ending(exitCode: exitCode, cpuMicros: seconds * 1_000_000 + micros)
+    }
+
+    private func noteEnd() {
+        self.hasEnded = true
+        LivingChildren.remove(self.pid)
+    }
+}
+
+/// Processes to be ended when the benchmark is interrupted.
+enum LivingChildren {
+    private static let pids = Mutex<Set<pid_t>>([])
+
+    static func add(_ pid: pid_t) { self.pids.withLock { _ = $0.insert(pid) } }
+    static func remove(_ pid: pid_t) { self.pids.withLock { _ = $0.remove(pid) } }
+
+    /// Ends the children, and then this process, when it is told to end. Keep what is returned.
+    static func endOnSignals() -> [any DispatchSourceSignal] {
+        [SIGINT, SIGTERM, SIGHUP].map { number in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler {
+                self.pids.withLock { for pid in $0 { kill(pid, SIGKILL) } }
+                exit(128 + number)
+            }
+            source.resume()
+            return source
+        }
+    }
+}

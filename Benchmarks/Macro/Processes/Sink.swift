@@ -1,0 +1,77 @@
+import Foundation
+
+/// A simulated APNs in its cheapest mode, as a process.
+final class Sink {
+    let process: ChildProcess
+    let port: Int
+    let controlPort: Int
+    /// Directory with `ca.pem` and the provider key.
+    let credentials: String
+
+    static let keyID = "SIMULATOR1"
+    static let teamID = "SIMULATEAM"
+
+    init(_ bench: Bench) throws {
+        self.port = try LocalHTTP.freePort()
+        self.controlPort = try LocalHTTP.freePort()
+        self.credentials = bench.scratch + "/apns"
+        self.process = try ChildProcess(
+            "simulated APNs",
+            [
+                bench.mailboat, "apns-simulator", "--sink", "--port", "\(self.port)", "--control",
+                "\(self.controlPort)", "--generate-credentials", self.credentials,
+            ], core: bench.cores.server, logPath: bench.logPath("apns"))
+        let (process, controlPort) = (self.process, self.controlPort)
+        try Waiting.until("the simulated APNs", limitSeconds: 30, process: process) {
+            LocalHTTP.get(port: controlPort, "/healthz") != nil
+        }
+    }
+
+    func stop() { self.process.stop() }
+
+    var authorityFile: String { self.credentials + "/ca.pem" }
+    var keyFile: String { self.credentials + "/AuthKey_\(Self.keyID).p8" }
+
+    /// A provider token, for a client that cannot sign one.
+    func providerToken() throws -> String {
+        guard let token = LocalHTTP.get(port: self.controlPort, "/provider-token") else {
+            throw BenchmarkFailure("the simulated APNs gives no provider token")
+        }
+        return token.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// Pushes answered so far; -1: it does not say.
+    var answeredCount: Int {
+        struct Statistics: Decodable { var accepted: Int }
+        guard let text = LocalHTTP.get(port: self.controlPort, "/stats"),
+            let statistics = try? JSONDecoder().decode(Statistics.self, from: Data(text.utf8))
+        else { return -1 }
+        return statistics.accepted
+    }
+
+    /// Answers wait so long from now on.
+    func setLatency(millis: Int) throws {
+        let document = "{\"kind\": \"latency\", \"millis\": \(millis)}"
+        guard LocalHTTP.post(port: self.controlPort, "/faults", document) != nil else {
+            throw BenchmarkFailure("the simulated APNs does not take the latency of \(millis) ms")
+        }
+    }
+}
+
+/// Waiting for other processes.
+enum Waiting {
+    /// Looks until `condition` is true.
+    /// - Throws: past the limit, or when `process` ends meanwhile.
+    static func until(
+        _ what: String, limitSeconds: Int, process: ChildProcess, everyMillis: Int = 20, _ condition: () -> Bool
+    ) throws {
+        let deadline = Clock.nowMicros + Int64(limitSeconds) * 1_000_000
+        while !condition() {
+            try process.checkRunning()
+            guard Clock.nowMicros < deadline else {
+                throw BenchmarkFailure("waited \(limitSeconds) s in vain for \(what): \(process.lastLines)")
+            }
+            Clock.sleep(millis: everyMillis)
+        }
+    }
+}

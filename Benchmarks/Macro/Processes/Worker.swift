@@ -1,0 +1,153 @@
+import Foundation
+
+/// A worker as a process, on one core with one shard.
+final class Worker {
+    /// Settings that rows differ in.
+    struct Options {
+        var connectionsMax = 4
+        var environment: [String: String] = [:]
+        /// Run by this program instead of `mailboat run`, so that it can be asked for its latencies.
+        var distributionPath: String?
+        /// More lines for the settings file.
+        var settings: [String] = []
+    }
+
+    /// What a piece of work cost.
+    struct Work {
+        /// Until everything was acknowledged, and until APNs had answered the last push.
+        var wallMicros: Double
+        var pushingMicros: Double
+        var workerMicros: Double
+        var serverMicros: Double
+        var kafkaMicros: Double
+    }
+
+    let process: ChildProcess
+    private let adminPort: Int
+    private let sink: Sink
+    private let broker: Broker
+
+    init(_ bench: Bench, broker: Broker, sink: Sink, options: Options = Options()) throws {
+        self.broker = broker
+        self.sink = sink
+        self.adminPort = try LocalHTTP.freePort()
+        let settings = """
+            kafka.bootstrap: \(broker.bootstrap)
+            kafka.consumer: {fetch.wait.max.ms: 10}
+            apns:
+              team-id: \(Sink.teamID)
+              key-id: \(Sink.keyID)
+              key-file: \(sink.keyFile)
+              connections-max: \(options.connectionsMax)
+              production: {host: 127.0.0.1, port: \(sink.port), ca-file: \(sink.authorityFile)}
+            apps: [\(SampleRequest.bundleID)]
+            shards: 1
+            admin.port: \(self.adminPort)
+            log.level: warning
+
+            """
+        let path = bench.logPath("settings") + ".yaml"
+        try Data((settings + options.settings.map { $0 + "\n" }.joined()).utf8).write(to: URL(fileURLWithPath: path))
+        let command =
+            options.distributionPath.map {
+                [bench.own, "measured-worker", "--config", path, "--distribution", $0]
+            } ?? [bench.mailboat, "run", "--config", path]
+        self.process = try ChildProcess(
+            "the worker", command, core: bench.cores.client, logPath: bench.logPath("worker"),
+            environment: options.environment)
+        let (process, adminPort) = (self.process, self.adminPort)
+        try Waiting.until("the worker", limitSeconds: 60, process: process, everyMillis: 100) {
+            LocalHTTP.get(port: adminPort, "/readyz") != nil
+        }
+    }
+
+    func stop() { self.process.stop() }
+
+    /// The sum of a metric over its labels, or over those that contain `label`.
+    func metric(_ name: String, label: String = "") -> Int {
+        guard let text = LocalHTTP.get(port: self.adminPort, "/metrics") else { return -1 }
+        return Self.sum(name, label: label, of: text)
+    }
+
+    static func sum(_ name: String, label: String, of text: String) -> Int {
+        var sum = 0.0
+        for line in text.split(separator: "\n") {
+            guard let space = line.lastIndex(of: " ") else { continue }
+            let series = line[..<space]
+            guard series == name || series.hasPrefix(name + "{"), label.isEmpty || series.contains(label) else {
+                continue
+            }
+            sum += Double(line[line.index(after: space)...]) ?? 0
+        }
+        return Int(sum)
+    }
+
+    var acceptedCount: Int { self.metric("mailboat_pushes_answered_total", label: "accepted") }
+    var consumedCount: Int { self.metric("mailboat_events_consumed_total") }
+
+    /// Everything taken has its outcome, and Kafka has acknowledged everything written.
+    private func isSettled(consumed: Int) -> Bool {
+        guard let text = LocalHTTP.get(port: self.adminPort, "/metrics") else { return false }
+        return Self.sum("mailboat_events_consumed_total", label: "", of: text) >= consumed
+            && Self.sum("mailboat_events_pending", label: "", of: text) == 0
+            && Self.sum("mailboat_kafka_unacknowledged_records", label: "", of: text) == 0
+    }
+
+    /// Waits until `consumed` events were taken, answered and written down; not a measurement.
+    func settle(consumed: Int, limitSeconds: Int = 120) throws {
+        try Waiting.until(
+            "\(consumed) events to be settled", limitSeconds: limitSeconds, process: self.process, everyMillis: 200
+        ) { self.isSettled(consumed: consumed) }
+    }
+
+    /// Lets `prepare` fill Kafka while the worker stands still, then lets it work until `consumed` events (of its whole
+    /// life) are taken, pushed and acknowledged.
+    ///
+    /// The worker is watched by its CPU clock, and by what APNs has answered: asking it would cost it time. It is done when it has been idle for a
+    /// while and then says so itself; that while does not count.
+    func work(consumed: Int, limitSeconds: Int = 120, prepare: () throws -> Void) throws -> Work {
+        self.process.pause()
+        do {
+            try prepare()
+        } catch {
+            self.process.resume()
+            throw error
+        }
+        let (worker, server, kafka) = (self.process.meter, self.sink.process.meter, self.broker.process.meter)
+        let begin = (worker.cpuMicros, server.cpuMicros, kafka.cpuMicros, Clock.nowMicros)
+        let deadline = begin.3 + Int64(limitSeconds) * 1_000_000
+        var answered = (count: self.sink.answeredCount, atMicros: begin.3)
+        self.process.resume()
+        while true {
+            var busy = (worker.cpuMicros, server.cpuMicros, kafka.cpuMicros, Clock.nowMicros)
+            var last = (busy.0, busy.3)
+            while last.1 - busy.3 < Self.idleMicros {
+                Clock.sleep(millis: 10)
+                let now = (worker.cpuMicros, Clock.nowMicros)
+                // An idle worker turns over now and then, for its heartbeats and fetches.
+                if Double(now.0 - last.0) > Self.idleShareMax * Double(now.1 - last.1) {
+                    busy = (now.0, server.cpuMicros, kafka.cpuMicros, now.1)
+                }
+                last = now
+                let count = self.sink.answeredCount
+                if count != answered.count { answered = (count, now.1) }
+                guard now.1 < deadline else {
+                    throw BenchmarkFailure(
+                        "the worker was not done within \(limitSeconds) s: \(self.consumedCount) of \(consumed) events taken"
+                    )
+                }
+            }
+            if self.isSettled(consumed: consumed) {
+                return Work(
+                    wallMicros: Double(busy.3 - begin.3), pushingMicros: Double(answered.atMicros - begin.3),
+                    workerMicros: Double(busy.0 - begin.0),
+                    serverMicros: Double(busy.1 - begin.1), kafkaMicros: Double(busy.2 - begin.2))
+            }
+            try self.process.checkRunning()
+        }
+    }
+
+    private static let idleMicros: Int64 = 150_000
+    /// Of a core.
+    private static let idleShareMax = 0.2
+}

@@ -1,0 +1,84 @@
+/// One line of the results: a value, what it is compared with, and whether that is enough.
+struct ResultRow: Codable, Equatable {
+    var name: String
+    var value: Double
+    var unit: String
+    /// What the value is divided by to give the ratio: a peer, or the same thing smaller. In the same unit.
+    var baseline: Double?
+    var ratio: Double?
+    /// The bound of the ratio, or, without a baseline, of the value: what a rate must reach, or a cost must not exceed.
+    var atLeast: Double?
+    var aim: Double?
+    /// `nil`: no target.
+    var holds: Bool?
+
+    private enum CodingKeys: String, CodingKey { case name, value, unit, baseline, ratio, atLeast, aim, holds }
+
+    /// A number that has no target.
+    init(_ name: String, _ value: Double, _ unit: String, baseline: Double? = nil) {
+        self.name = name
+        self.value = value
+        self.unit = unit
+        self.baseline = baseline
+        self.ratio = baseline.flatMap { $0 > 0 ? value / $0 : nil }
+    }
+
+    /// A number with a target.
+    /// - Parameter isServerBound: the server was so busy that the number says more about it than about us: never holds.
+    init(
+        _ name: String, _ value: Double, _ unit: String, baseline: Double? = nil, target: Target,
+        isServerBound: Bool = false
+    ) {
+        self.init(name, value, unit, baseline: baseline)
+        self.atLeast = target.atLeast
+        self.aim = target.aim
+        let judged = baseline == nil ? value : self.ratio
+        self.holds = !isServerBound && (judged.map { target.isMet(by: $0) } ?? false)
+    }
+
+    /// Every key is written, `null` where there is nothing.
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(self.name, forKey: .name)
+        try container.encode(self.value, forKey: .value)
+        try container.encode(self.unit, forKey: .unit)
+        try container.encode(self.baseline, forKey: .baseline)
+        try container.encode(self.ratio, forKey: .ratio)
+        try container.encode(self.atLeast, forKey: .atLeast)
+        try container.encode(self.aim, forKey: .aim)
+        try container.encode(self.holds, forKey: .holds)
+    }
+}
+
+/// What a row has to reach, and what it would like to.
+struct Target: Equatable {
+    enum Side { case atMost, atLeast }
+
+    var side: Side
+    /// The bound that has to be kept.
+    var atLeast: Double
+    var aim: Double?
+
+    static func atMost(_ bound: Double, aim: Double? = nil) -> Target {
+        Target(side: .atMost, atLeast: bound, aim: aim)
+    }
+
+    static func atLeast(_ bound: Double, aim: Double? = nil) -> Target {
+        Target(side: .atLeast, atLeast: bound, aim: aim)
+    }
+
+    func isMet(by value: Double) -> Bool {
+        guard value.isFinite else { return false }
+        return self.side == .atMost ? value <= self.atLeast : value >= self.atLeast
+    }
+
+    static let transportCPU = Target.atMost(0.85, aim: 0.65)
+    static let workerCPU = Target.atMost(2.0, aim: 1.3)
+    static let ingest = Target.atLeast(0.4, aim: 0.7)
+    static let takenToAcceptedMillis = Target.atMost(20, aim: 5)
+    static let intendedToAcceptedMillis = Target.atMost(50)
+    static let allocations = Target.atMost(4, aim: 0)
+    static let idleByteCount = Target.atMost(400, aim: 200)
+    static let growthCPU = Target.atMost(1.5, aim: 1.1)
+    static let transportPeakMegabytes = Target.atMost(60, aim: 40)
+}

@@ -1,0 +1,95 @@
+/// Row 2: the whole worker, from Kafka to APNs and back to Kafka, each event a push.
+struct WorkerRows {
+    let bench: Bench
+
+    func run() throws {
+        let activities = self.bench.isQuick ? 100_000 : 200_000
+        let roundCount = self.bench.isQuick ? 3 : 5
+        let name = "worker, uncoalesced"
+        let partitionCount = Workload.partitionCount(activities: activities, updates: activities * (roundCount + 1))
+        self.bench.say("worker: starting Kafka (\(partitionCount) partitions), APNs, worker")
+        let sink = try Sink(self.bench)
+        defer { sink.stop() }
+        let broker = try Broker(self.bench, partitionCount: partitionCount)
+        defer { broker.stop() }
+        let worker = try Worker(self.bench, broker: broker, sink: sink)
+        defer { worker.stop() }
+        let prefiller = try Prefiller(bootstrap: broker.bootstrap, partitionCount: partitionCount)
+        var h2load = try H2Load(self.bench, sink: sink)
+        self.bench.say("worker: registering \(activities) activities")
+        try prefiller.register(0..<activities)
+        try worker.settle(consumed: activities)
+
+        var (cpu, rate, yardstick) = (Sample(), Sample(), Sample())
+        var (workerBusy, serverBusy, kafkaBusy, kafkaCPU) = (Sample(), Sample(), Sample(), Sample())
+        // Round 0 warms up.
+        for round in 0...roundCount {
+            self.bench.say("worker: round \(round) of \(roundCount), \(activities) updates to as many activities")
+            let accepted = worker.acceptedCount
+            let work = try worker.work(consumed: activities * (round + 2)) {
+                try prefiller.update(0..<activities, round: round)
+            }
+            guard worker.acceptedCount - accepted == activities else {
+                throw BenchmarkFailure("\(worker.acceptedCount - accepted) pushes for \(activities) distinct updates")
+            }
+            guard round > 0 else { continue }
+            let pushes = Double(activities)
+            cpu.add(work.workerMicros / pushes)
+            rate.add(pushes / work.pushingMicros * 1e6)
+            workerBusy.add(work.workerMicros / work.wallMicros)
+            serverBusy.add(work.serverMicros / work.wallMicros)
+            kafkaBusy.add(work.kafkaMicros / work.wallMicros)
+            kafkaCPU.add(work.kafkaMicros / pushes)
+            self.bench.say("        \((work.workerMicros / pushes).short) us per push")
+            yardstick.add(try h2load.run(connections: 1, requests: activities).cpuMicrosPerRequest)
+        }
+        // Server and Kafka may share a core, which is then as busy as both.
+        let coreBusy = self.bench.cores.isServerShared ? serverBusy.median + kafkaBusy.median : serverBusy.median
+        let isServerBound = coreBusy > TransportRows.serverBusyMax
+        self.bench.saturationPerSecond = rate.median
+        self.bench.add(
+            ResultRow(
+                "\(name): CPU per push", cpu.median, "us", baseline: yardstick.median, target: .workerCPU,
+                isServerBound: isServerBound))
+        self.bench.add(
+            ResultRow("\(name): pushes per second\(isServerBound ? " (server-bound)" : "")", rate.median, "1/s"))
+        self.bench.add(ResultRow("\(name): worker busy", workerBusy.median * 100, "% of a core"))
+        self.bench.add(ResultRow("\(name): server busy", serverBusy.median * 100, "% of a core"))
+        self.bench.add(ResultRow("\(name): Kafka busy", kafkaBusy.median * 100, "% of a core"))
+        self.bench.add(ResultRow("\(name): CPU of Kafka per push", kafkaCPU.median, "us"))
+        self.bench.add(
+            ResultRow(
+                "\(name): peak memory", Double(worker.process.meter.residentPeakByteCount) / 1_000_000, "MB"))
+        try broker.checkNothingWasDropped()
+        worker.stop()
+        try self.countAllocations(name)
+    }
+
+    /// On the steady path: every activity has been pushed to before.
+    private func countAllocations(_ name: String) throws {
+        self.bench.say("worker: counting heap allocations")
+        let activities = 20_000
+        let counter = try AllocationCounter(self.bench)
+        let sink = try Sink(self.bench)
+        defer { sink.stop() }
+        let broker = try Broker(self.bench, partitionCount: 64)
+        defer { broker.stop() }
+        let worker = try Worker(
+            self.bench, broker: broker, sink: sink, options: .init(environment: counter.environment))
+        defer { worker.stop() }
+        let prefiller = try Prefiller(bootstrap: broker.bootstrap, partitionCount: 64)
+        try prefiller.register(0..<activities)
+        try worker.settle(consumed: activities)
+        var counts = AllocationCounts()
+        for round in 0..<3 {
+            _ = try worker.work(consumed: activities * (round + 2)) {
+                try prefiller.update(0..<activities, round: round)
+                // Standing still, so nothing is counted between here and the start.
+                counts = counter.counts
+            }
+            counts = counter.counts - counts
+        }
+        AllocationRows.add(name, counts, pushes: activities, to: self.bench)
+        try broker.checkNothingWasDropped()
+    }
+}
