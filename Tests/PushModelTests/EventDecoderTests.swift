@@ -168,6 +168,58 @@ import Testing
         #expect(event.text.count == 2)
     }
 
+    /// Every property, whatever is added to them later: what a refused event leaves is gone with the next.
+    @Test func everyPropertyIsReset() throws {
+        var (fresh, used) = (DecodedEvent(), DecodedEvent())
+        let everything = [
+            #"{"event":"start","to":{"start-token":"00ff","environment":"development"},"attributes-type":"A","attributes":{"a":1},"#
+                + #""content-state":{"é":2},"alert":{"title":"t","body":"b"},"input-push-token":1,"app":"a","id":"i","priority":5,"#
+                + #""timestamp":1685952000,"stale-date":1685952001,"expires":1685952002,"relevance-score":1}"#,
+            #"{"event":"end","to":{"activity":"a"},"dismissal-date":1685952003}"#,
+            #"{"event":"unregister","audience":"a","frequent-updates":true,"token":"ab","environment":"development"}"#,
+            #"{"event":"start","to":{"audience":"a"},"attributes-type":"A","attributes":{},"content-state":{},"#
+                + #""alert":{"title":"t","body":"b"},"input-push-channel":"AAAA"}"#,
+        ]
+        let plain = Array(#"{"event":"update","content-state":{}}"#.utf8)
+        try EventDecoder.decode(plain.span, into: &fresh)
+        var changed = Set<String>()
+        for event in everything.map({ Array($0.utf8) }) {
+            try EventDecoder.decode(event.span, into: &used)
+            for (one, other) in zip(Mirror(reflecting: used).children, Mirror(reflecting: fresh).children)
+            where "\(one.value)" != "\(other.value)" { changed.insert(one.label ?? "") }
+            try EventDecoder.decode(plain.span, into: &used)
+            for (one, other) in zip(Mirror(reflecting: used).children, Mirror(reflecting: fresh).children) {
+                #expect("\(one.value)" == "\(other.value)", "\(one.label ?? "")")
+            }
+        }
+        #expect(changed.count == Mirror(reflecting: fresh).children.count, "an event above should fill every property")
+    }
+
+    /// Names and values that are nearly the ordinary spelling: short of it, beyond it, with white space where it may stand.
+    @Test(
+        arguments: [
+            (#"{"event":"update","content-state":{},"stale-date":1685952000}"#, 1_685_952_000),
+            (#"{"event":"update","content-state":{},"stale-date":1000000000}"#, 1_000_000_000),
+            (#"{"event":"update","content-state":{},"stale-date":9999999999}"#, 9_999_999_999),
+            (#"{"event":"update","content-state":{},"stale-date" :1685952000 }"#, 1_685_952_000),
+            (#"{ "event": "update", "content-state": {}, "stale-date": 1685952000}"#, 1_685_952_000),
+            (#"{"event":"update","content-state":{},"stale-date":1685952000  ,"id":"a"}"#, 1_685_952_000),
+            (#"{"event":"update","content-state":{},  "stale-date":1685952000}"#, 1_685_952_000),
+            (#"{"event":"update","content-state":{},"stale\u002ddate":1685952000}"#, 1_685_952_000),
+            (#"{"event":"update","content-state":{},"stale-date":10000000000}"#, nil),
+            (#"{"event":"update","content-state":{},"stale-date":999999999}"#, nil),
+            (#"{"event":"update","content-state":{},"stale-date":0168595200}"#, nil),
+            (#"{"event":"update","content-state":{},"stale-date":1685952000.0}"#, nil),
+            (#"{"event":"update","content-state":{},"stale-date":1685952000e0}"#, nil),
+            (#"{"event":"update","content-state":{},"stale-date":1685952000]"#, nil),
+            (#"{"event":"update","content-state":{},"stale-dat":1685952000}"#, nil),
+            (#"{"event":"update","content-state":{},"stale-date""#, nil),
+        ] as [(String, Int64?)])
+    func ordinaryAndOtherSpellings(json: String, staleDateSeconds: Int64?) throws {
+        guard let staleDateSeconds else { return #expect(rejection(json) != nil) }
+        #expect(try decode(json).event.staleDateSeconds == staleDateSeconds)
+    }
+
     @Test func theLargestValueIsTaken() throws {
         func padded(_ byteCount: Int) -> String {
             let (head, tail) = (#"{"event":"update","content-state":{"a":""#, #""}}"#)

@@ -1,29 +1,29 @@
 /// `alert` as Live Activities have it (Apple: "Starting and updating Live Activities with ActivityKit push notifications"). It is checked
 /// here and carried as it came.
-extension EventReader {
-    private enum AlertField: UInt8, CaseIterable {
-        case title, body, sound
+enum AlertField: UInt8, CaseIterable {
+    case title, body, sound
 
-        var name: StaticString {
-            switch self {
-            case .title: "title"
-            case .body: "body"
-            case .sound: "sound"
-            }
-        }
-
-        var path: StaticString {
-            switch self {
-            case .title: "alert.title"
-            case .body: "alert.body"
-            case .sound: "alert.sound"
-            }
+    var name: StaticString {
+        switch self {
+        case .title: "title"
+        case .body: "body"
+        case .sound: "sound"
         }
     }
 
+    var path: StaticString {
+        switch self {
+        case .title: "alert.title"
+        case .body: "alert.body"
+        case .sound: "alert.sound"
+        }
+    }
+}
+
+extension EventReader {
     /// The object `alert`, as it came.
     mutating func alert(_ bytes: Span<UInt8>) throws(EventRejection) -> ByteRange {
-        guard try self.kind(bytes) == .object else {
+        guard self.begins(bytes, with: UInt8(ascii: "{")) else {
             throw self.wrongValue(bytes, expected: "an object with “title” and “body”")
         }
         let start = self.cursor.index
@@ -35,22 +35,20 @@ extension EventReader {
             guard let field = self.alertField(bytes, name) else {
                 throw Self.foreignAlertField(JSONEscape.text(of: name, in: bytes))
             }
-            self.field = field.path
+            self.field = .alert(field)
             guard seen & (1 << field.rawValue) == 0 else { throw self.reject("is given twice") }
             seen |= 1 << field.rawValue
             switch field {
-            case .title:
-                try self.alertText(bytes, keyPath: "alert.title.loc-key", argumentsPath: "alert.title.loc-args")
-            case .body: try self.alertText(bytes, keyPath: "alert.body.loc-key", argumentsPath: "alert.body.loc-args")
+            case .title, .body: try self.alertText(bytes, of: field)
             case .sound:
                 let sound = try self.string(bytes, expected: "a file's name or “default”")
                 guard !sound.content.isEmpty else { throw self.reject("is empty: expected a file's name or “default”") }
             }
-            self.field = "alert"
+            self.field = .field(.alert)
         }
         let needed: UInt8 = 1 << AlertField.title.rawValue | 1 << AlertField.body.rawValue
         guard seen & needed == needed else {
-            self.field = seen & (1 << AlertField.title.rawValue) == 0 ? AlertField.title.path : AlertField.body.path
+            self.field = .alert(seen & (1 << AlertField.title.rawValue) == 0 ? .title : .body)
             throw self.reject("is missing: an alert needs “title” and “body”")
         }
         return ByteRange(start: start, count: self.cursor.index - start)
@@ -64,47 +62,43 @@ extension EventReader {
     }
 
     /// A string, or `{"loc-key": …, "loc-args": […]}`.
-    private mutating func alertText(
-        _ bytes: Span<UInt8>, keyPath: StaticString, argumentsPath: StaticString
-    ) throws(EventRejection) {
-        let path = self.field
-        switch try self.kind(bytes) {
-        case .string:
-            _ = try self.string(bytes, expected: "a string")
+    private mutating func alertText(_ bytes: Span<UInt8>, of part: AlertField) throws(EventRejection) {
+        guard self.begins(bytes, with: UInt8(ascii: "{")) else {
+            _ = try self.string(bytes, expected: "a string or {\"loc-key\": …, \"loc-args\": […]}")
             return
-        case .object: try self.openObject(bytes)
-        case .array, .number, .bool, .null:
-            throw self.wrongValue(bytes, expected: "a string or {\"loc-key\": …, \"loc-args\": […]}")
         }
+        try self.openObject(bytes)
         var (isFirst, hasKey, hasArguments) = (true, false, false)
         while let name = try self.nextName(bytes, isFirst: isFirst) {
             isFirst = false
             if self.spells(bytes, name, "loc-key") {
-                self.field = keyPath
+                self.field = .localizedKey(part)
                 guard !hasKey else { throw self.reject("is given twice") }
                 hasKey = true
                 let key = try self.string(bytes, expected: "the name of a localized text")
                 guard !key.content.isEmpty else { throw self.reject("is empty: expected the name of a localized text") }
             } else if self.spells(bytes, name, "loc-args") {
-                self.field = argumentsPath
+                self.field = .localizedArguments(part)
                 guard !hasArguments else { throw self.reject("is given twice") }
                 hasArguments = true
                 try self.arguments(bytes)
             } else {
                 throw ForeignField.rejection(
-                    of: JSONEscape.text(of: name, in: bytes), in: path, knows: ["loc-key", "loc-args"])
+                    of: JSONEscape.text(of: name, in: bytes), in: part.path, knows: ["loc-key", "loc-args"])
             }
-            self.field = path
+            self.field = .alert(part)
         }
         guard hasKey else {
-            self.field = keyPath
+            self.field = .localizedKey(part)
             throw self.reject("is missing: expected the name of a localized text")
         }
     }
 
     /// An array of strings.
     private mutating func arguments(_ bytes: Span<UInt8>) throws(EventRejection) {
-        guard try self.kind(bytes) == .array else { throw self.wrongValue(bytes, expected: "an array of strings") }
+        guard self.begins(bytes, with: UInt8(ascii: "[")) else {
+            throw self.wrongValue(bytes, expected: "an array of strings")
+        }
         var isFirst = true
         while true {
             do {

@@ -109,11 +109,29 @@ public struct DecodedEvent: Sendable {
 
     /// Makes it as new, but for the storage of `text`.
     mutating func reset() {
-        var text: [UInt8] = []
-        swap(&text, &self.text)
-        self = Self()
-        text.removeAll(keepingCapacity: true)
-        swap(&text, &self.text)
+        // One by one: a new value would bring an array, to be exchanged for this one's and released. A test sees that none is missing.
+        self.kind = .update
+        self.target = .activity
+        self.environment = .production
+        self.priority = .low
+        self.timestampSeconds = nil
+        self.staleDateSeconds = nil
+        self.dismissalDateSeconds = nil
+        self.expiresSeconds = nil
+        self.frequentUpdates = false
+        self.inputPushToken = false
+        self.contentStateInValue = ByteRange()
+        self.alertInValue = ByteRange()
+        self.attributesInValue = ByteRange()
+        self.attributesTypeInValue = ByteRange()
+        self.relevanceScoreInValue = ByteRange()
+        self.inputPushChannelInValue = ByteRange()
+        self.appInText = ByteRange()
+        self.eventIDInText = ByteRange()
+        self.tokenInText = ByteRange()
+        self.activityInText = ByteRange()
+        self.audienceInText = ByteRange()
+        if !self.text.isEmpty { self.text.removeAll(keepingCapacity: true) }
     }
 }
 

@@ -22,17 +22,24 @@ public enum EventDecoder {
         guard value.count <= Self.valueByteCountMax else {
             throw reader.reject("has \(value.count) bytes: at most \(Self.valueByteCountMax) are allowed")
         }
-        guard try reader.kind(value) == .object else {
+        guard reader.begins(value, with: UInt8(ascii: "{")) else {
             throw reader.wrongValue(value, expected: "one JSON object")
         }
         try reader.openObject(value)
         var seen = EventFieldSet(rawValue: 0)
         var isFirst = true
         var priority: PushPriority?
-        while let name = try reader.nextName(value, isFirst: isFirst) {
+        while true {
+            var field = reader.knownName(value, isFirst: isFirst)
+            var name: JSONString?
+            if field == nil {
+                name = try reader.nextName(value, isFirst: isFirst)
+                guard let name else { break }
+                field = Self.field(name, in: value)
+            }
             isFirst = false
-            if let field = Self.field(name, in: value) {
-                reader.field = field.name
+            if let field {
+                reader.field = .field(field)
                 guard !seen.contains(field) else { throw reader.reject("is given twice") }
                 seen.insert(field)
                 if field == .priority {
@@ -40,10 +47,10 @@ public enum EventDecoder {
                 } else {
                     try reader.read(field, value, into: &event)
                 }
-            } else {
+            } else if let name {
                 try reader.passForeignField(value, name)
             }
-            reader.field = "value"
+            reader.field = .value
         }
         try reader.expectEnd(value)
         try EventShape.check(&event, seen: seen)
@@ -98,6 +105,9 @@ extension EventReader {
     }
 
     fileprivate mutating func eventKind(_ bytes: Span<UInt8>) throws(EventRejection) -> EventKind {
+        // As it is mostly spelt; what follows reads escapes too.
+        if self.passes(bytes, "\"update\"") { return .update }
+        if self.passes(bytes, "\"register\"") { return .register }
         let word = try self.string(bytes, expected: "the kind of the event")
         if self.spells(bytes, word, EventKind.update.name) { return .update }
         if self.spells(bytes, word, EventKind.end.name) { return .end }
@@ -112,26 +122,21 @@ extension EventReader {
     }
 
     fileprivate mutating func priority(_ bytes: Span<UInt8>) throws(EventRejection) -> PushPriority {
-        switch try self.kind(bytes) {
-        case .number:
+        if self.beginsNumber(bytes) {
             let number = try self.number(bytes, expected: "a number").spelling
             if bytes.spells("10", in: number) { return .high }
             if bytes.spells("5", in: number) { return .low }
             throw self.wrongValue(bytes, number, expected: "10, 5, “high” or “low”")
-        case .string:
-            let word = try self.string(bytes, expected: "a string")
-            if self.spells(bytes, word, "high") { return .high }
-            if self.spells(bytes, word, "low") { return .low }
-            throw self.wrongValue(bytes, word.withQuotes, expected: "10, 5, “high” or “low”")
-        case .object, .array, .bool, .null:
-            throw self.wrongValue(bytes, expected: "10, 5, “high” or “low”")
         }
+        let word = try self.string(bytes, expected: "10, 5, “high” or “low”")
+        if self.spells(bytes, word, "high") { return .high }
+        if self.spells(bytes, word, "low") { return .low }
+        throw self.wrongValue(bytes, word.withQuotes, expected: "10, 5, “high” or “low”")
     }
 
     /// Apple has the number 1 here and nothing else.
     fileprivate mutating func inputPushToken(_ bytes: Span<UInt8>) throws(EventRejection) -> Bool {
-        guard try self.kind(bytes) == .number else { throw self.wrongValue(bytes, expected: "the number 1") }
-        let number = try self.number(bytes, expected: "a number").spelling
+        let number = try self.number(bytes, expected: "the number 1").spelling
         guard bytes.spells("1", in: number) else { throw self.wrongValue(bytes, number, expected: "the number 1") }
         return true
     }
@@ -140,7 +145,7 @@ extension EventReader {
     fileprivate mutating func passForeignField(_ bytes: Span<UInt8>, _ name: JSONString) throws(EventRejection) {
         let text = JSONEscape.text(of: name, in: bytes)
         if text.starts(with: "x-".utf8) {
-            self.field = "x-…"
+            self.field = .foreign
             _ = try self.skipValue(bytes)
             return
         }

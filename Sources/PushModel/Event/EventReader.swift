@@ -8,12 +8,46 @@ struct EventReader {
 
     var cursor = JSONCursor()
     /// The field that is being read, for faults of syntax.
-    var field: StaticString = "value"
+    var field = FieldPath.value
 
     // MARK: Pieces of JSON
 
+    /// Whether the next byte that is no white space is this one.
+    @inline(__always) mutating func begins(_ bytes: Span<UInt8>, with byte: UInt8) -> Bool {
+        self.cursor.significantByte(bytes) == byte
+    }
+
+    @inline(__always) mutating func beginsNumber(_ bytes: Span<UInt8>) -> Bool {
+        let byte = self.cursor.significantByte(bytes)
+        return byte &- UInt8(ascii: "0") < 10 || byte == UInt8(ascii: "-")
+    }
+
     mutating func openObject(_ bytes: Span<UInt8>) throws(EventRejection) {
         do { try self.cursor.openObject(bytes) } catch { throw self.rejection(of: error) }
+    }
+
+    /// The next member's name, when it is one of `EventField` in its ordinary spelling; otherwise `nil`, and nothing is passed.
+    @inline(__always) mutating func knownName(_ bytes: Span<UInt8>, isFirst: Bool) -> EventField? {
+        var index = self.cursor.index
+        if !isFirst {
+            guard bytes.byte(orZeroAt: index) == UInt8(ascii: ",") else { return nil }
+            index &+= 1
+            if bytes.byte(orZeroAt: index) == UInt8(ascii: " ") { index &+= 1 }
+        }
+        guard bytes.byte(orZeroAt: index) == UInt8(ascii: "\"") else { return nil }
+        index &+= 1
+        guard let field = EventField.passName(in: bytes, &index) else { return nil }
+        self.cursor.index = index
+        return field
+    }
+
+    /// Whether the next value is spelt just so; it is passed then. `text` is a whole string with its quotes.
+    @inline(__always) mutating func passes(_ bytes: Span<UInt8>, _ text: StaticString) -> Bool {
+        guard self.begins(bytes, with: UInt8(ascii: "\"")), bytes.spells(text, at: self.cursor.index) else {
+            return false
+        }
+        self.cursor.index &+= text.utf8CodeUnitCount
+        return true
     }
 
     /// The next member's name; `nil` at the object's end.
@@ -37,17 +71,21 @@ struct EventReader {
 
     /// A whole object, as it came.
     mutating func object(_ bytes: Span<UInt8>) throws(EventRejection) -> ByteRange {
-        guard try self.kind(bytes) == .object else { throw self.wrongValue(bytes, expected: "a JSON object") }
+        guard self.begins(bytes, with: UInt8(ascii: "{")) else {
+            throw self.wrongValue(bytes, expected: "a JSON object")
+        }
         return try self.skipValue(bytes)
     }
 
     mutating func string(_ bytes: Span<UInt8>, expected: StaticString) throws(EventRejection) -> JSONString {
-        guard try self.kind(bytes) == .string else { throw self.wrongValue(bytes, expected: "\(expected)") }
+        guard self.begins(bytes, with: UInt8(ascii: "\"")) else {
+            throw self.wrongValue(bytes, expected: "\(expected)")
+        }
         do { return try self.cursor.string(bytes) } catch { throw self.rejection(of: error) }
     }
 
     mutating func number(_ bytes: Span<UInt8>, expected: StaticString) throws(EventRejection) -> JSONNumber {
-        guard try self.kind(bytes) == .number else { throw self.wrongValue(bytes, expected: "\(expected)") }
+        guard self.beginsNumber(bytes) else { throw self.wrongValue(bytes, expected: "\(expected)") }
         do { return try self.cursor.number(bytes) } catch { throw self.rejection(of: error) }
     }
 
@@ -72,10 +110,11 @@ struct EventReader {
 
     /// Whole seconds since 1970, `least` or later.
     mutating func seconds(_ bytes: Span<UInt8>, least: Int64) throws(EventRejection) -> Int64 {
-        guard try self.kind(bytes) == .number else {
-            throw self.wrongValue(bytes, expected: "whole seconds since 1970, a number without quotes")
+        if let seconds = self.tenDigits(bytes), seconds >= least {
+            self.cursor.index &+= 10
+            return seconds
         }
-        let number = try self.number(bytes, expected: "a number")
+        let number = try self.number(bytes, expected: "whole seconds since 1970, a number without quotes")
         guard number.isWhole else {
             throw self.wrongValue(
                 bytes, number.spelling, expected: "whole seconds since 1970, without fraction or exponent")
@@ -88,12 +127,30 @@ struct EventReader {
         return seconds
     }
 
+    /// The next value, when it is a whole number of ten digits: a date between 2001 and 2286. It is not passed.
+    @inline(__always) private mutating func tenDigits(_ bytes: Span<UInt8>) -> Int64? {
+        let first = self.cursor.significantByte(bytes)
+        let index = self.cursor.index
+        guard first > UInt8(ascii: "0"), bytes.count &- index > 10 else { return nil }
+        // More than ten bytes are there.
+        let word = unsafe bytes.word(uncheckedAt: index)
+        let (ninth, tenth, next) = unsafe (
+            bytes[unchecked: index &+ 8] &- UInt8(ascii: "0"), bytes[unchecked: index &+ 9] &- UInt8(ascii: "0"),
+            bytes[unchecked: index &+ 10]
+        )
+        guard Span<UInt8>.stopsAmongDigits(in: word) == 0, ninth < 10, tenth < 10,
+            next == UInt8(ascii: ",") || next == UInt8(ascii: "}")
+        else { return nil }
+        return Self.eightDigits(word) &* 100 &+ Int64(ninth) &* 10 &+ Int64(tenth)
+    }
+
     /// A number that a phone can read as a `Double`, as it came.
     mutating func finiteNumber(_ bytes: Span<UInt8>) throws(EventRejection) -> ByteRange {
-        let spelling = try self.number(bytes, expected: "a number").spelling
-        var isPlain = Int(spelling.count) <= Self.finiteByteCountMax
-        for index in spelling.range where bytes[index] | 0x20 == UInt8(ascii: "e") { isPlain = false }
-        if isPlain { return spelling }
+        let number = try self.number(bytes, expected: "a number")
+        let spelling = number.spelling
+        if Int(spelling.count) <= Self.finiteByteCountMax, number.isWhole || !Self.hasExponent(bytes, spelling) {
+            return spelling
+        }
         var digits: [UInt8] = []
         digits.append(copying: bytes.extracting(spelling.range))
         guard let value = Double(String(decoding: digits, as: UTF8.self)), value.isFinite else {
@@ -112,10 +169,12 @@ struct EventReader {
     // MARK: Rejections
 
     /// What is wrong with the field that is being read.
-    func reject(_ reason: String) -> EventRejection { EventRejection(field: "\(self.field)", reason: reason) }
+    @inline(never) func reject(_ reason: String) -> EventRejection {
+        EventRejection(field: "\(self.field.text)", reason: reason)
+    }
 
     /// Passes the value that begins here and rejects it, quoting it.
-    mutating func wrongValue(_ bytes: Span<UInt8>, expected: String) -> EventRejection {
+    @inline(never) mutating func wrongValue(_ bytes: Span<UInt8>, expected: String) -> EventRejection {
         do {
             let isNull = try self.cursor.peekKind(bytes) == .null
             let range = try self.cursor.skipValue(bytes)
@@ -124,11 +183,11 @@ struct EventReader {
         } catch { return self.rejection(of: error) }
     }
 
-    func wrongValue(_ bytes: Span<UInt8>, _ range: ByteRange, expected: String) -> EventRejection {
+    @inline(never) func wrongValue(_ bytes: Span<UInt8>, _ range: ByteRange, expected: String) -> EventRejection {
         self.reject("is \(RejectionText.quoted(bytes.extracting(range.range))): expected \(expected)")
     }
 
-    func rejection(of fault: JSONFault) -> EventRejection {
+    @inline(never) func rejection(of fault: JSONFault) -> EventRejection {
         self.reject("is not valid JSON: at byte \(fault.index) of the record's value, \(fault.expectation)")
     }
 
@@ -138,13 +197,42 @@ struct EventReader {
     static func integer(_ bytes: Span<UInt8>, _ spelling: ByteRange) -> Int64 {
         let isNegative = bytes[Int(spelling.start)] == UInt8(ascii: "-")
         var value: Int64 = 0
-        for index in spelling.range.dropFirst(isNegative ? 1 : 0) {
+        var digits = spelling.range
+        if isNegative { digits = digits.lowerBound + 1..<digits.upperBound }
+        if digits.count <= 18 {
+            // So many digits always fit. All lie where the cursor has passed.
+            var index = digits.lowerBound
+            if digits.count >= 8 {
+                value = Self.eightDigits(unsafe bytes.word(uncheckedAt: index))
+                index &+= 8
+            }
+            while index < digits.upperBound {
+                value = value &* 10 &+ Int64(unsafe bytes[unchecked: index] &- UInt8(ascii: "0"))
+                index &+= 1
+            }
+            return isNegative ? -value : value
+        }
+        for index in digits {
             let (tens, overflow) = value.multipliedReportingOverflow(by: 10)
             let (sum, overflowToo) = tens.addingReportingOverflow(Int64(bytes[index] - UInt8(ascii: "0")))
             if overflow || overflowToo { return isNegative ? .min : .max }
             value = sum
         }
         return isNegative ? -value : value
+    }
+
+    /// The number that eight digits spell, the first of them in the lowest byte: neighbours are joined to two, four, eight digits.
+    @inline(__always) private static func eightDigits(_ word: UInt64) -> Int64 {
+        var value = word & 0x0F0F_0F0F_0F0F_0F0F
+        value = (value &* 10 &+ value >> 8) & 0x00FF_00FF_00FF_00FF
+        value = (value &* 100 &+ value >> 16) & 0x0000_FFFF_0000_FFFF
+        value = (value &* 10_000 &+ value >> 32) & 0xFFFF_FFFF
+        return Int64(truncatingIfNeeded: value)
+    }
+
+    private static func hasExponent(_ bytes: Span<UInt8>, _ spelling: ByteRange) -> Bool {
+        for index in spelling.range where bytes[index] | 0x20 == UInt8(ascii: "e") { return true }
+        return false
     }
 
     /// What a number out of range probably is.

@@ -1,34 +1,35 @@
-/// `to`, and what it shares with registrations: tokens, environments, channels.
-extension EventReader {
-    private enum TargetField: UInt8, CaseIterable {
-        case activity, audience, channel, token, startToken, environment
+/// The fields inside `to`.
+enum TargetField: UInt8, CaseIterable {
+    case activity, audience, channel, token, startToken, environment
 
-        var name: StaticString {
-            switch self {
-            case .activity: "activity"
-            case .audience: "audience"
-            case .channel: "channel"
-            case .token: "token"
-            case .startToken: "start-token"
-            case .environment: "environment"
-            }
-        }
-
-        var path: StaticString {
-            switch self {
-            case .activity: "to.activity"
-            case .audience: "to.audience"
-            case .channel: "to.channel"
-            case .token: "to.token"
-            case .startToken: "to.start-token"
-            case .environment: "to.environment"
-            }
+    var name: StaticString {
+        switch self {
+        case .activity: "activity"
+        case .audience: "audience"
+        case .channel: "channel"
+        case .token: "token"
+        case .startToken: "start-token"
+        case .environment: "environment"
         }
     }
 
+    var path: StaticString {
+        switch self {
+        case .activity: "to.activity"
+        case .audience: "to.audience"
+        case .channel: "to.channel"
+        case .token: "to.token"
+        case .startToken: "to.start-token"
+        case .environment: "to.environment"
+        }
+    }
+}
+
+/// `to`, and what it shares with registrations: tokens, environments, channels.
+extension EventReader {
     /// The object `to`: one address, and with a token its environment.
     mutating func target(_ bytes: Span<UInt8>, into event: inout DecodedEvent) throws(EventRejection) {
-        guard try self.kind(bytes) == .object else {
+        guard self.begins(bytes, with: UInt8(ascii: "{")) else {
             throw self.wrongValue(bytes, expected: "an object such as {\"activity\": id}")
         }
         try self.openObject(bytes)
@@ -45,7 +46,7 @@ extension EventReader {
                 _ = try self.skipValue(bytes)
                 continue
             }
-            self.field = field.path
+            self.field = .target(field)
             guard seen & (1 << field.rawValue) == 0 else { throw self.reject("is given twice") }
             seen |= 1 << field.rawValue
             if field != .environment {
@@ -53,13 +54,13 @@ extension EventReader {
                 address = field
             }
             try self.read(field, bytes, into: &event)
-            self.field = "to"
+            self.field = .field(.to)
         }
         guard let address else {
             throw self.reject("names no address: expected “activity”, “audience”, “channel”, “token” or “start-token”")
         }
         if seen & (1 << TargetField.environment.rawValue) != 0, address != .token, address != .startToken {
-            self.field = TargetField.environment.path
+            self.field = .target(.environment)
             throw self.reject("comes without a token: expected it next to “token” or “start-token” only")
         }
     }
@@ -114,7 +115,7 @@ extension EventReader {
 
     /// A device token, appended to `text` as the bytes its digits spell. A rejection shows no part of it.
     mutating func token(_ bytes: Span<UInt8>, into text: inout [UInt8]) throws(EventRejection) -> ByteRange {
-        guard try self.kind(bytes) == .string else {
+        guard self.begins(bytes, with: UInt8(ascii: "\"")) else {
             let kind = try self.kind(bytes)
             _ = try self.skipValue(bytes)
             throw self.reject("is no string but \(kind): expected a token in hexadecimal digits")

@@ -39,7 +39,7 @@ public struct JSONCursor: Sendable {
     public static let depthMax = 64
 
     /// The index of the next byte to read.
-    public private(set) var index = 0
+    public internal(set) var index = 0
     /// Containers opened with `openObject` and not yet closed.
     private var depth = 0
 
@@ -49,7 +49,7 @@ public struct JSONCursor: Sendable {
     // MARK: Looking
 
     /// Passes white space and tells what begins here. Throws when no value does.
-    public mutating func peekKind(_ bytes: Span<UInt8>) throws(JSONFault) -> JSONKind {
+    @inline(__always) public mutating func peekKind(_ bytes: Span<UInt8>) throws(JSONFault) -> JSONKind {
         switch self.nextSignificant(bytes) {
         case UInt8(ascii: "\""): return .string
         case UInt8(ascii: "{"): return .object
@@ -61,6 +61,9 @@ public struct JSONCursor: Sendable {
         }
     }
 
+    /// Passes white space. The byte there; 0, which JSON has nowhere outside strings, at the end.
+    @inline(__always) mutating func significantByte(_ bytes: Span<UInt8>) -> UInt8 { self.nextSignificant(bytes) }
+
     /// Throws unless only white space is left.
     public mutating func expectEnd(_ bytes: Span<UInt8>) throws(JSONFault) {
         _ = self.nextSignificant(bytes)
@@ -70,27 +73,35 @@ public struct JSONCursor: Sendable {
     // MARK: Objects, member by member
 
     /// Enters an object.
-    public mutating func openObject(_ bytes: Span<UInt8>) throws(JSONFault) {
+    @inline(__always) public mutating func openObject(_ bytes: Span<UInt8>) throws(JSONFault) {
         guard self.nextSignificant(bytes) == UInt8(ascii: "{") else { throw self.fault(.expectedObject, bytes) }
         guard self.depth < Self.depthMax else { throw JSONFault(.tooDeep, at: self.index) }
-        self.depth += 1
-        self.index += 1
+        self.depth &+= 1
+        self.index &+= 1
     }
 
     /// Passes to the next member of the object entered last: over the comma, the name and the colon. `nil` at its end, which leaves the
     /// object. `isFirst` says that no member of it was read yet.
-    public mutating func nextName(_ bytes: Span<UInt8>, isFirst: Bool) throws(JSONFault) -> JSONString? {
+    @inline(__always) public mutating func nextName(_ bytes: Span<UInt8>, isFirst: Bool) throws(JSONFault)
+        -> JSONString?
+    {
         let byte = self.nextSignificant(bytes)
         if byte == UInt8(ascii: "}") {
-            self.index += 1
-            self.depth -= 1
+            self.index &+= 1
+            self.depth &-= 1
             return nil
         }
         if !isFirst {
             guard byte == UInt8(ascii: ",") else { throw self.fault(.expectedCommaOrEnd, bytes) }
-            self.index += 1
+            self.index &+= 1
         }
-        return try self.name(bytes, isFirst: isFirst)
+        guard self.nextSignificant(bytes) == UInt8(ascii: "\"") else {
+            throw self.fault(isFirst ? .expectedNameOrEnd : .expectedName, bytes)
+        }
+        let name = try self.stringBody(bytes)
+        guard self.nextSignificant(bytes) == UInt8(ascii: ":") else { throw self.fault(.expectedColon, bytes) }
+        self.index &+= 1
+        return name
     }
 
     /// Passes to the next element of an array: over the opening bracket (`isFirst`) or the comma. `false` at its end, which is passed.
@@ -99,170 +110,222 @@ public struct JSONCursor: Sendable {
         let byte = self.nextSignificant(bytes)
         if isFirst {
             guard byte == UInt8(ascii: "[") else { throw self.fault(.expectedValue, bytes) }
-            self.index += 1
+            self.index &+= 1
             guard self.nextSignificant(bytes) == UInt8(ascii: "]") else { return true }
         } else if byte == UInt8(ascii: ",") {
-            self.index += 1
+            self.index &+= 1
             return true
         } else if byte != UInt8(ascii: "]") {
             throw self.fault(.expectedCommaOrEnd, bytes)
         }
-        self.index += 1
+        self.index &+= 1
         return false
     }
 
     // MARK: Values
 
     /// Reads a string.
-    public mutating func string(_ bytes: Span<UInt8>) throws(JSONFault) -> JSONString {
+    @inline(__always) public mutating func string(_ bytes: Span<UInt8>) throws(JSONFault) -> JSONString {
         guard self.nextSignificant(bytes) == UInt8(ascii: "\"") else { throw self.fault(.expectedString, bytes) }
         return try self.stringBody(bytes)
     }
 
     /// Reads a number.
-    public mutating func number(_ bytes: Span<UInt8>) throws(JSONFault) -> JSONNumber {
+    @inline(__always) public mutating func number(_ bytes: Span<UInt8>) throws(JSONFault) -> JSONNumber {
         _ = self.nextSignificant(bytes)
         let start = self.index
-        let isWhole = try self.numberBody(bytes)
-        return JSONNumber(spelling: ByteRange(start: start, count: self.index - start), isWhole: isWhole)
+        let (end, isWhole) = try Self.numberEnd(bytes, start)
+        self.index = end
+        return JSONNumber(spelling: ByteRange(start: start, count: end &- start), isWhole: isWhole)
     }
 
     /// Reads any value, whatever is nested in it, and answers where it lies.
     public mutating func skipValue(_ bytes: Span<UInt8>) throws(JSONFault) -> ByteRange {
-        _ = self.nextSignificant(bytes)
-        let start = self.index
+        // In locals, for they are in use with every byte.
+        var index = self.index
+        let openCountMax = Self.depthMax - self.depth
         // One bit per container opened here, the innermost last: 1 for an object. `depthMax` bits suffice.
         var (openCount, objects) = (0, UInt64(0))
-        while true {
-            var isComplete = true
-            switch self.nextSignificant(bytes) {
-            case UInt8(ascii: "\""): _ = try self.stringBody(bytes)
-            case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): _ = try self.numberBody(bytes)
+        _ = Self.significant(bytes, &index)
+        let start = index
+        value: while true {
+            switch Self.significant(bytes, &index) {
+            case UInt8(ascii: "\""): index = try Self.stringEnd(bytes, index &+ 1)
+            case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): index = try Self.numberEnd(bytes, index).end
             case UInt8(ascii: "{"):
-                guard self.depth + openCount < Self.depthMax else { throw JSONFault(.tooDeep, at: self.index) }
-                (openCount, objects) = (openCount + 1, objects << 1 | 1)
-                self.index += 1
-                isComplete = self.nextSignificant(bytes) == UInt8(ascii: "}")
-                if !isComplete { _ = try self.name(bytes, isFirst: true) }
-            case UInt8(ascii: "["):
-                guard self.depth + openCount < Self.depthMax else { throw JSONFault(.tooDeep, at: self.index) }
-                (openCount, objects) = (openCount + 1, objects << 1)
-                self.index += 1
-                isComplete = self.nextSignificant(bytes) == UInt8(ascii: "]")
-            case UInt8(ascii: "t"): try self.literal("true", bytes)
-            case UInt8(ascii: "f"): try self.literal("false", bytes)
-            case UInt8(ascii: "n"): try self.literal("null", bytes)
-            default: throw self.fault(.expectedValue, bytes)
-            }
-            // After a value: close what ends here, or pass the comma to the next one.
-            while isComplete {
-                guard openCount > 0 else { return ByteRange(start: start, count: self.index - start) }
-                let isObject = objects & 1 == 1
-                switch self.nextSignificant(bytes) {
-                case UInt8(ascii: ","):
-                    self.index += 1
-                    if isObject { _ = try self.name(bytes, isFirst: false) }
-                    isComplete = false
-                case UInt8(ascii: "}") where isObject, UInt8(ascii: "]") where !isObject:
-                    self.index += 1
-                    (openCount, objects) = (openCount - 1, objects >> 1)
-                default: throw self.fault(.expectedCommaOrEnd, bytes)
+                guard openCount < openCountMax else { throw JSONFault(.tooDeep, at: index) }
+                (openCount, objects) = (openCount &+ 1, objects << 1 | 1)
+                index &+= 1
+                if Self.significant(bytes, &index) != UInt8(ascii: "}") {
+                    try Self.passName(bytes, &index, isFirst: true)
+                    continue value
                 }
+            case UInt8(ascii: "["):
+                guard openCount < openCountMax else { throw JSONFault(.tooDeep, at: index) }
+                (openCount, objects) = (openCount &+ 1, objects << 1)
+                index &+= 1
+                if Self.significant(bytes, &index) != UInt8(ascii: "]") { continue value }
+            case UInt8(ascii: "t"): try Self.passLiteral("true", bytes, &index)
+            case UInt8(ascii: "f"): try Self.passLiteral("false", bytes, &index)
+            case UInt8(ascii: "n"): try Self.passLiteral("null", bytes, &index)
+            default: throw Self.fault(.expectedValue, bytes, index)
             }
+            // After a value, or before the end of an empty container: close what ends here, or pass the comma to the next value.
+            while openCount > 0 {
+                let isObject = objects & 1 == 1
+                let byte = Self.significant(bytes, &index)
+                if byte == UInt8(ascii: ",") {
+                    index &+= 1
+                    if isObject { try Self.passName(bytes, &index, isFirst: false) }
+                    continue value
+                }
+                guard byte == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
+                    throw Self.fault(.expectedCommaOrEnd, bytes, index)
+                }
+                index &+= 1
+                (openCount, objects) = (openCount &- 1, objects >> 1)
+            }
+            self.index = index
+            return ByteRange(start: start, count: index &- start)
         }
     }
 
     // MARK: Pieces
 
     /// Passes white space. The byte there, not consumed; 0, which JSON has nowhere outside strings, at the end.
-    private mutating func nextSignificant(_ bytes: Span<UInt8>) -> UInt8 {
+    @inline(__always) private static func significant(_ bytes: Span<UInt8>, _ index: inout Int) -> UInt8 {
         // Mostly there is none.
-        if self.index < bytes.count, bytes[self.index] > 0x20 { return bytes[self.index] }
-        while self.index < bytes.count {
-            let byte = bytes[self.index]
-            switch byte {
-            case 0x20, 0x0A, 0x0D, 0x09: self.index += 1
-            default: return byte
+        let byte = bytes.byte(orZeroAt: index)
+        if byte > 0x20 { return byte }
+        index = Self.endOfWhiteSpace(bytes, index)
+        return bytes.byte(orZeroAt: index)
+    }
+
+    @inline(never) private static func endOfWhiteSpace(_ bytes: Span<UInt8>, _ start: Int) -> Int {
+        var index = start
+        while true {
+            switch bytes.byte(orZeroAt: index) {
+            case 0x20, 0x0A, 0x0D, 0x09: index &+= 1
+            default: return index
             }
         }
-        return 0
+    }
+
+    @inline(__always) private mutating func nextSignificant(_ bytes: Span<UInt8>) -> UInt8 {
+        Self.significant(bytes, &self.index)
+    }
+
+    @inline(never) private static func fault(_ kind: JSONFault.Kind, _ bytes: Span<UInt8>, _ index: Int) -> JSONFault {
+        JSONFault(index < bytes.count ? kind : .unexpectedEnd, at: index)
     }
 
     private func fault(_ kind: JSONFault.Kind, _ bytes: Span<UInt8>) -> JSONFault {
-        JSONFault(self.index < bytes.count ? kind : .unexpectedEnd, at: self.index)
+        Self.fault(kind, bytes, self.index)
     }
 
-    private mutating func name(_ bytes: Span<UInt8>, isFirst: Bool) throws(JSONFault) -> JSONString {
-        guard self.nextSignificant(bytes) == UInt8(ascii: "\"") else {
-            throw self.fault(isFirst ? .expectedNameOrEnd : .expectedName, bytes)
+    /// Over a member's name and its colon.
+    @inline(__always) private static func passName(
+        _ bytes: Span<UInt8>, _ index: inout Int, isFirst: Bool
+    ) throws(JSONFault) {
+        guard Self.significant(bytes, &index) == UInt8(ascii: "\"") else {
+            throw Self.fault(isFirst ? .expectedNameOrEnd : .expectedName, bytes, index)
         }
-        let name = try self.stringBody(bytes)
-        guard self.nextSignificant(bytes) == UInt8(ascii: ":") else { throw self.fault(.expectedColon, bytes) }
-        self.index += 1
-        return name
+        index = try Self.stringEnd(bytes, index &+ 1)
+        guard Self.significant(bytes, &index) == UInt8(ascii: ":") else {
+            throw Self.fault(.expectedColon, bytes, index)
+        }
+        index &+= 1
     }
 
-    private mutating func literal(_ text: StaticString, _ bytes: Span<UInt8>) throws(JSONFault) {
-        guard bytes.spells(text, at: self.index) else { throw JSONFault(.expectedValue, at: self.index) }
-        self.index += text.utf8CodeUnitCount
+    @inline(__always) private static func passLiteral(
+        _ text: StaticString, _ bytes: Span<UInt8>, _ index: inout Int
+    ) throws(JSONFault) {
+        guard bytes.spells(text, at: index) else { throw JSONFault(.expectedValue, at: index) }
+        index += text.utf8CodeUnitCount
     }
 
-    /// `-? (0 | 1-9 digit*) (. digit+)? ([eE] [+-]? digit+)?` (RFC 8259 §6). Answers whether only the first two parts are there.
-    private mutating func numberBody(_ bytes: Span<UInt8>) throws(JSONFault) -> Bool {
-        if self.byte(bytes) == UInt8(ascii: "-") { self.index += 1 }
-        if self.byte(bytes) == UInt8(ascii: "0") {
-            self.index += 1
-            if Self.isDigit(self.byte(bytes)) { throw JSONFault(.malformedNumber, at: self.index) }
-        } else {
-            try self.digits(bytes)
+    /// `-? (0 | 1-9 digit*) (. digit+)? ([eE] [+-]? digit+)?` (RFC 8259 §6), from `start` on. Answers where it ends and whether only the
+    /// first two parts are there.
+    @inline(__always) private static func numberEnd(
+        _ bytes: Span<UInt8>, _ start: Int
+    ) throws(JSONFault) -> (end: Int, isWhole: Bool) {
+        var index = start
+        if bytes.byte(orZeroAt: index) == UInt8(ascii: "-") { index &+= 1 }
+        let first = index
+        index = bytes.endOfDigits(from: first)
+        guard index > first else { throw Self.fault(.malformedNumber, bytes, index) }
+        if index &- first > 1, bytes.byte(orZeroAt: first) == UInt8(ascii: "0") {
+            throw JSONFault(.malformedNumber, at: first + 1)
         }
-        var isWhole = true
-        if self.byte(bytes) == UInt8(ascii: ".") {
-            isWhole = false
-            self.index += 1
-            try self.digits(bytes)
+        let byte = bytes.byte(orZeroAt: index)
+        guard byte == UInt8(ascii: ".") || byte | 0x20 == UInt8(ascii: "e") else { return (index, true) }
+        return (try Self.fractionEnd(bytes, index), false)
+    }
+
+    /// The last two parts of a number, of which at least one begins at `start`.
+    @inline(never) private static func fractionEnd(_ bytes: Span<UInt8>, _ start: Int) throws(JSONFault) -> Int {
+        var index = start
+        if bytes.byte(orZeroAt: index) == UInt8(ascii: ".") {
+            index = try Self.digitsEnd(bytes, index &+ 1)
         }
-        if self.byte(bytes) | 0x20 == UInt8(ascii: "e") {
-            isWhole = false
-            self.index += 1
-            if self.byte(bytes) == UInt8(ascii: "+") || self.byte(bytes) == UInt8(ascii: "-") { self.index += 1 }
-            try self.digits(bytes)
+        if bytes.byte(orZeroAt: index) | 0x20 == UInt8(ascii: "e") {
+            index &+= 1
+            let sign = bytes.byte(orZeroAt: index)
+            if sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") { index &+= 1 }
+            index = try Self.digitsEnd(bytes, index)
         }
-        return isWhole
+        return index
     }
 
     /// One digit or more.
-    private mutating func digits(_ bytes: Span<UInt8>) throws(JSONFault) {
-        guard Self.isDigit(self.byte(bytes)) else { throw self.fault(.malformedNumber, bytes) }
-        repeat { self.index += 1 } while Self.isDigit(self.byte(bytes))
+    private static func digitsEnd(_ bytes: Span<UInt8>, _ start: Int) throws(JSONFault) -> Int {
+        let index = bytes.endOfDigits(from: start)
+        guard index > start else { throw Self.fault(.malformedNumber, bytes, index) }
+        return index
     }
 
-    private func byte(_ bytes: Span<UInt8>) -> UInt8 { self.index < bytes.count ? bytes[self.index] : 0 }
-
-    private static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
+    /// The index past the closing quote of the string whose inside begins at `start`.
+    @inline(__always) private static func stringEnd(_ bytes: Span<UInt8>, _ start: Int) throws(JSONFault) -> Int {
+        let index = bytes.endOfPlainRun(from: start)
+        if bytes.byte(orZeroAt: index) == UInt8(ascii: "\"") { return index &+ 1 }
+        return try Self.richStringEnd(bytes, index).end
+    }
 
     /// From the opening quote to past the closing one.
-    private mutating func stringBody(_ bytes: Span<UInt8>) throws(JSONFault) -> JSONString {
-        let start = self.index + 1
+    @inline(__always) private mutating func stringBody(_ bytes: Span<UInt8>) throws(JSONFault) -> JSONString {
+        let start = self.index &+ 1
+        var (end, hasEscapes) = (bytes.endOfPlainRun(from: start), false)
+        if bytes.byte(orZeroAt: end) == UInt8(ascii: "\"") {
+            end &+= 1
+        } else {
+            (end, hasEscapes) = try Self.richStringEnd(bytes, end)
+        }
+        self.index = end
+        return JSONString(content: ByteRange(start: start, count: end &- 1 &- start), hasEscapes: hasEscapes)
+    }
+
+    /// The rest of a string that holds more than plain ASCII, or has a fault, at `start`.
+    @inline(never) private static func richStringEnd(
+        _ bytes: Span<UInt8>, _ start: Int
+    ) throws(JSONFault) -> (end: Int, hasEscapes: Bool) {
         var index = start
         var hasEscapes = false
-        while true {
-            index = bytes.endOfPlainRun(from: index)
-            guard index < bytes.count else { throw JSONFault(.unexpectedEnd, at: index) }
+        while index < bytes.count {
             switch bytes[index] {
-            case UInt8(ascii: "\""):
-                self.index = index + 1
-                return JSONString(content: ByteRange(start: start, count: index - start), hasEscapes: hasEscapes)
+            case UInt8(ascii: "\""): return (index + 1, hasEscapes)
             case UInt8(ascii: "\\"):
                 hasEscapes = true
                 index = try JSONEscape.end(in: bytes, at: index)
             case 0x00..<0x20:
                 throw JSONFault(.controlCharacter, at: index)
+            case 0x20..<0x80:
+                index = bytes.endOfPlainRun(from: index)
             default:
                 let byteCount = UTF8Validation.sequenceByteCount(in: bytes, at: index)
                 guard byteCount > 0 else { throw JSONFault(.malformedUTF8, at: index) }
                 index += byteCount
             }
         }
+        throw JSONFault(.unexpectedEnd, at: index)
     }
 }

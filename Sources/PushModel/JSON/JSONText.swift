@@ -1,58 +1,115 @@
 extension Span where Element == UInt8 {
-    /// Whether the bytes from `index` on begin with `text`.
-    @inlinable func spells(_ text: StaticString, at index: Int) -> Bool {
+    /// The byte at `index`, which is not negative; 0, which JSON has nowhere outside strings, at the end and past it.
+    @inline(__always) func byte(orZeroAt index: Int) -> UInt8 {
+        // The comparison keeps it in bounds.
+        index < self.count ? unsafe self[unchecked: index] : 0
+    }
+
+    /// The eight bytes from `index` on, the first of them lowest. The caller has seen that `index` is not negative and eight bytes are there.
+    @inline(__always) @unsafe func word(uncheckedAt index: Int) -> UInt64 {
+        unsafe UInt64(littleEndian: self.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt64.self))
+    }
+
+    /// Whether the bytes from `index` on begin with `text`. `index` is not negative.
+    ///
+    /// Always inlined: of a literal the compiler knows the bytes, so that a name costs one or two comparisons of whole words.
+    @inline(__always) func spells(_ text: StaticString, at index: Int) -> Bool {
         let byteCount = text.utf8CodeUnitCount
-        guard self.count - index >= byteCount else { return false }
-        // A literal lives as long as the program. Every word loaded ends at or before `byteCount` on both sides; the last one of a long
-        // name overlaps the one before it.
+        guard self.count &- index >= byteCount else { return false }
+        // A literal lives as long as the program. Every word loaded ends at or before `byteCount` on both sides; the last one overlaps
+        // the one before it where the length is no multiple of its own.
         let literal = unsafe UnsafeRawPointer(text.utf8Start)
         let bytes = unsafe self.bytes
-        guard byteCount >= 8 else {
-            for offset in 0..<byteCount
-            where self[index + offset] != (unsafe literal.load(fromByteOffset: offset, as: UInt8.self)) {
-                return false
+        switch byteCount {
+        case 8...:
+            var offset = 0
+            while offset < byteCount - 8 {
+                let left = unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index + offset, as: UInt64.self)
+                if unsafe left != literal.loadUnaligned(fromByteOffset: offset, as: UInt64.self) { return false }
+                offset += 8
             }
-            return true
-        }
-        var offset = 0
-        while true {
-            let left = unsafe bytes.unsafeLoadUnaligned(fromByteOffset: index + offset, as: UInt64.self)
-            let right = unsafe literal.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-            if left != right { return false }
-            if offset == byteCount - 8 { return true }
-            offset = Swift.min(offset + 8, byteCount - 8)
+            let last = byteCount - 8
+            let left = unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index + last, as: UInt64.self)
+            return unsafe left == literal.loadUnaligned(fromByteOffset: last, as: UInt64.self)
+        case 4...:
+            let last = byteCount - 4
+            let left = unsafe (
+                bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt32.self),
+                bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index + last, as: UInt32.self)
+            )
+            return unsafe left.0 == literal.loadUnaligned(as: UInt32.self)
+                && left.1 == literal.loadUnaligned(fromByteOffset: last, as: UInt32.self)
+        case 2...:
+            let last = byteCount - 2
+            let left = unsafe (
+                bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt16.self),
+                bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index + last, as: UInt16.self)
+            )
+            return unsafe left.0 == literal.loadUnaligned(as: UInt16.self)
+                && left.1 == literal.loadUnaligned(fromByteOffset: last, as: UInt16.self)
+        case 1: return unsafe self[unchecked: index] == literal.load(as: UInt8.self)
+        default: return true
         }
     }
 
     /// Whether `range` holds `text` and nothing else.
-    @inlinable func spells(_ text: StaticString, in range: ByteRange) -> Bool {
+    @inline(__always) func spells(_ text: StaticString, in range: ByteRange) -> Bool {
         Int(range.count) == text.utf8CodeUnitCount && self.spells(text, at: Int(range.start))
     }
 
     /// The index, at or after `index`, of the first byte of a string's inside that is not plain: a quote, a backslash, a control character or
-    /// a byte of more than ASCII. `count` when there is none.
-    @inlinable func endOfPlainRun(from index: Int) -> Int {
+    /// a byte of more than ASCII. `count` when there is none. `index` is not negative.
+    @inline(__always) func endOfPlainRun(from index: Int) -> Int {
         var index = index
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let tops: UInt64 = 0x8080_8080_8080_8080
-        while self.count - index >= 8 {
-            // Eight bytes are there, and every bit pattern is a UInt64.
-            let word = unsafe UInt64(
-                littleEndian: self.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
-            let quote = word ^ (ones &* 0x22)
-            let backslash = word ^ (ones &* 0x5C)
-            // A byte's top bit is set where `x - n` borrows, that is where x < n (n = 1: where x is zero). Borrows spread only upwards,
-            // so the lowest bit set is exact; bytes with the top bit set themselves are wanted as well.
-            let stops =
-                ((quote &- ones) & ~quote | (backslash &- ones) & ~backslash | (word &- ones &* 0x20) | word) & tops
-            if stops != 0 { return index + stops.trailingZeroBitCount / 8 }
-            index += 8
+        while self.count &- index >= 8 {
+            // Eight bytes are there.
+            let stops = Self.stops(in: unsafe self.word(uncheckedAt: index))
+            if stops != 0 { return index &+ stops.trailingZeroBitCount / 8 }
+            index &+= 8
         }
-        while index < self.count {
+        return self.endOfShortPlainRun(from: index)
+    }
+
+    /// The same, byte by byte: for the last seven of the record.
+    @inline(never) private func endOfShortPlainRun(from index: Int) -> Int {
+        for index in index..<Swift.max(index, self.count) {
             let byte = self[index]
             if byte == 0x22 || byte == 0x5C || byte < 0x20 || byte >= 0x80 { return index }
-            index += 1
         }
+        return self.count
+    }
+
+    /// The top bits of the bytes that are not plain, exact for the lowest of them.
+    ///
+    /// Swapping 0x20 with 0x22 puts the quote right above the control characters, so that one subtraction finds both; a second finds the
+    /// byte that the backslash turned to zero. A subtraction borrows, and sets a top bit, where a byte is less than what is taken from it.
+    /// Borrows spread only upwards, so the lowest bit is exact; bytes that have their top bit from the start are wanted as well.
+    @inline(__always) static func stops(in word: UInt64) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let low = (word ^ (ones &* 0x02)) &- (ones &* 0x21)
+        let backslash = (word ^ (ones &* 0x5C)) &- ones
+        return (low | backslash | word) & (ones &* 0x80)
+    }
+
+    /// The top bits of the bytes that are no decimal digits, exact for the lowest of them.
+    ///
+    /// Digits become 0...9; adding 0x76 reaches the top bit from 10 on. It carries only out of a byte that has its top bit already.
+    @inline(__always) static func stopsAmongDigits(in word: UInt64) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let values = word ^ (ones &* 0x30)
+        return ((values &+ ones &* 0x76) | values) & (ones &* 0x80)
+    }
+
+    /// The index, at or after `index`, of the first byte that is no decimal digit; `count` when there is none. `index` is not negative.
+    @inline(__always) func endOfDigits(from index: Int) -> Int {
+        var index = index
+        while self.count &- index >= 8 {
+            // Eight bytes are there.
+            let stops = Self.stopsAmongDigits(in: unsafe self.word(uncheckedAt: index))
+            if stops != 0 { return index &+ stops.trailingZeroBitCount / 8 }
+            index &+= 8
+        }
+        while self.byte(orZeroAt: index) &- UInt8(ascii: "0") < 10 { index &+= 1 }
         return index
     }
 }
