@@ -12,6 +12,7 @@ final class GroupCoordinator: Sendable {
     private let committer: Committer
     private let hub: SnapshotHub
     private let logger: Logger
+    private let kafkaLines: KafkaLines
     private let fail: @Sendable (String) -> Void
     private let events: AsyncStream<ConsumerEvent>
     private let incoming: AsyncStream<ConsumerEvent>.Continuation
@@ -27,7 +28,7 @@ final class GroupCoordinator: Sendable {
     init(
         configuration: WorkerConfiguration, consumer: KafkaConsumer, shards: [ShardHandle], committer: Committer,
         hub: SnapshotHub,
-        logger: Logger, fail: @escaping @Sendable (String) -> Void
+        logger: Logger, kafkaLines: KafkaLines, fail: @escaping @Sendable (String) -> Void
     ) {
         self.configuration = configuration
         self.consumer = consumer
@@ -35,6 +36,7 @@ final class GroupCoordinator: Sendable {
         self.committer = committer
         self.hub = hub
         self.logger = logger
+        self.kafkaLines = kafkaLines
         self.fail = fail
         (self.events, self.incoming) = AsyncStream.makeStream()
     }
@@ -229,7 +231,7 @@ final class GroupCoordinator: Sendable {
         if error.isFatal {
             self.fail("the Kafka consumer has ended: \(error)")
         } else {
-            self.logger.warning("Kafka", metadata: ["cause": "\(error)"])
+            self.kafkaLines.warn("Kafka", error)
             self.hub.updateGroup { $0.errors["kafka"] = "Kafka: \(error)" }
         }
     }

@@ -7,6 +7,7 @@ struct LagWatch {
     let hub: SnapshotHub
     let committer: Committer
     let inputTopics: [String]
+    let kafkaLines: KafkaLines
 
     static let interval: Duration = .seconds(5)
 
@@ -14,6 +15,7 @@ struct LagWatch {
     func run() async {
         while !Task.isCancelled {
             await self.ask()
+            self.kafkaLines.tell()
             try? await Task.sleep(for: Self.interval)
         }
     }

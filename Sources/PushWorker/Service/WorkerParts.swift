@@ -124,7 +124,8 @@ final class WorkerParts: Sendable {
         fail: @escaping @Sendable (String) -> Void
     ) async throws -> WorkerParts {
         let partitionCount = try await Self.checkTopics(configuration, hub: hub, logger: logger)
-        let kafkaLog = KafkaLogBridge.handler(logger)
+        let kafkaLines = KafkaLines(logger)
+        let kafkaLog = kafkaLines.handler
         do {
             let lease = OwnershipLease(
                 sessionTimeoutMillis: OwnershipLease.sessionTimeoutMillis(configuration.kafka.consumerSettings))
@@ -148,14 +149,16 @@ final class WorkerParts: Sendable {
                 shards.append(
                     try await Self.startShard(
                         number, loop, plan: plan, partitionCount: partitionCount, shared: shared, tokens: tokens,
-                        kafkaLog: kafkaLog, fail: fail))
+                        kafkaLines: kafkaLines, fail: fail))
             }
             tokens.start(on: loops[0])
             let coordinator = GroupCoordinator(
                 configuration: configuration, consumer: consumer, shards: shards, committer: committer, hub: hub,
-                logger: logger, fail: fail)
+                logger: logger, kafkaLines: kafkaLines, fail: fail)
             try coordinator.start()
-            let lagWatch = LagWatch(consumer: consumer, hub: hub, committer: committer, inputTopics: plan.inputTopics)
+            let lagWatch = LagWatch(
+                consumer: consumer, hub: hub, committer: committer, inputTopics: plan.inputTopics,
+                kafkaLines: kafkaLines)
             return WorkerParts(
                 admin: admin, configuration: configuration, hub: hub, logger: logger, group: group, tokens: tokens,
                 consumer: consumer,
@@ -179,7 +182,7 @@ final class WorkerParts: Sendable {
     {
         let verdict: TopicCheck.Verdict
         do {
-            verdict = try await TopicCheck.ask(configuration, log: KafkaLogBridge.handler(logger)) { error in
+            verdict = try await TopicCheck.ask(configuration, log: KafkaLines(logger).handler) { error in
                 logger.warning("Kafka cannot be asked for its topics; trying again", metadata: ["cause": "\(error)"])
                 hub.updateGroup { $0.errors["topics"] = "Kafka cannot be reached: \(error)" }
             }
@@ -195,20 +198,18 @@ final class WorkerParts: Sendable {
 
     private static func startShard(
         _ number: Int, _ loop: any EventLoop, plan: WorkerPlan, partitionCount: Int32, shared: ShardShared,
-        tokens: ProviderTokenStore,
-        kafkaLog: @escaping KafkaLogHandler, fail: @escaping @Sendable (String) -> Void
+        tokens: ProviderTokenStore, kafkaLines: KafkaLines, fail: @escaping @Sendable (String) -> Void
     ) async throws -> ShardHandle {
         try await loop.submit {
             let waker = ShardWaker(eventLoop: loop)
-            let logger = shared.logger
             let producer = try KafkaProducer(
-                ProducerConfiguration(settings: shared.configuration.kafka.producerSettings, log: kafkaLog),
+                ProducerConfiguration(settings: shared.configuration.kafka.producerSettings, log: kafkaLines.handler),
                 onDeliveries: { waker.wake() },
                 onError: { error in
                     if error.isFatal {
                         fail("the Kafka producer of shard \(number) has ended: \(error)")
                     } else {
-                        logger.warning("Kafka producer", metadata: ["shard": "\(number)", "cause": "\(error)"])
+                        kafkaLines.warn("Kafka producer of shard \(number)", error)
                     }
                 })
             let runner = try ShardRunner(
