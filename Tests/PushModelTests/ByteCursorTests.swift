@@ -19,6 +19,17 @@ import Testing
         #expect(Self.text { $0.append(decimal: value) } == "\(value)")
     }
 
+    /// To the last byte there is, and not past it.
+    @Test(arguments: 1...19 as ClosedRange<Int>)
+    func decimalsAtTheEnd(digitCount: Int) {
+        let value = UInt64(String(repeating: "7", count: digitCount))!
+        let text = Self.text(256) { cursor in
+            for _ in 0..<(256 - digitCount) { cursor.append(UInt8(ascii: "x")) }
+            cursor.append(decimal: value)
+        }
+        #expect(text == String(repeating: "x", count: 256 - digitCount) + "\(value)")
+    }
+
     @Test func hexAndUUID() {
         #expect(Self.text { $0.append(hex: 0x0123_4567_89ab_cdef) } == "0123456789abcdef")
         #expect(Self.text { $0.append(hex: 0) } == "0000000000000000")

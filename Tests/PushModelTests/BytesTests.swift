@@ -57,6 +57,25 @@ import Testing
         }
     }
 
+    /// More than the stack holds at once: pieces of it must not leave anything behind when a later one is no hexadecimal.
+    @Test(arguments: [255, 256, 257, 511, 512, 513, 3_000])
+    func longRuns(byteCount: Int) {
+        var random = SplitMix64(seed: UInt64(byteCount))
+        let bytes = (0..<byteCount).map { _ in UInt8.random(in: 0...255, using: &random) }
+        var digits: [UInt8] = []
+        Hex.append(bytes.span, to: &digits)
+        #expect(
+            String(decoding: digits, as: UTF8.self)
+                == bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+        var target: [UInt8] = [1]
+        #expect(Hex.decode(digits.span, to: &target))
+        #expect(target == [1] + bytes)
+        digits[digits.count - 1] = UInt8(ascii: "g")
+        target = [1, 2]
+        #expect(!Hex.decode(digits.span, to: &target))
+        #expect(target == [1, 2])
+    }
+
     @Test func eitherCaseIsRead() {
         var target: [UInt8] = []
         let isDecoded = Hex.decode(Array("aBfF09".utf8).span, to: &target)
@@ -72,6 +91,33 @@ import Testing
         DecimalDigits.append(value, to: &digits)
         #expect(String(decoding: digits, as: UTF8.self) == "!\(value)")
         #expect(DecimalDigits.count(value) == digits.count - 1)
+    }
+
+    /// Numbers of every length: their first and last, and random ones between.
+    @Test(arguments: 1...20 as ClosedRange<Int>)
+    func everyLength(digitCount: Int) {
+        var random = SplitMix64(seed: UInt64(digitCount))
+        let first = (1..<digitCount).reduce(UInt64(1)) { power, _ in power * 10 }
+        let last = digitCount == 20 ? UInt64.max : first * 10 - 1
+        let some = (0..<2_000).map { _ in UInt64.random(in: (digitCount == 1 ? 0 : first)...last, using: &random) }
+        for value in [first, first + 1, last, last - 1] + some {
+            var digits: [UInt8] = []
+            DecimalDigits.append(value, to: &digits)
+            guard String(decoding: digits, as: UTF8.self) != "\(value)" || DecimalDigits.count(value) != digits.count
+            else { continue }
+            Issue.record("\(value)")
+        }
+    }
+
+    /// All that the four-digit steps divide.
+    @Test func everyNumberOfUpToFiveDigits() {
+        for value in 0..<100_000 as Range<UInt64> {
+            var digits: [UInt8] = []
+            DecimalDigits.append(value, to: &digits)
+            DecimalDigits.append(value * 1_000_000_007, to: &digits)
+            guard String(decoding: digits, as: UTF8.self) != "\(value)\(value * 1_000_000_007)" else { continue }
+            Issue.record("\(value)")
+        }
     }
 
     @Test func theLargestUnsigned() {
@@ -112,6 +158,19 @@ import Testing
             } else {
                 #expect(text != nil)
             }
+        }
+    }
+
+    /// On either side of what is composed on the stack, plain and not.
+    @Test(arguments: [85, 168, 169, 170, 171, 172, 1_021, 1_022, 1_023, 5_000])
+    func longTexts(byteCount: Int) throws {
+        for text in [
+            String(repeating: "x", count: byteCount), String(repeating: "\u{1}", count: byteCount),
+            String(repeating: "é", count: byteCount / 2), String(repeating: "x", count: byteCount - 1) + "\"",
+        ] {
+            var json: [UInt8] = [UInt8(ascii: " ")]
+            JSONBytes.appendString(text, to: &json)
+            #expect(try JSONSerialization.jsonObject(with: Data(json), options: .fragmentsAllowed) as? String == text)
         }
     }
 

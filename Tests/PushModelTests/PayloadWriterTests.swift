@@ -55,6 +55,46 @@ import Testing
         #expect(text == #"{"aps":{"event":"end","timestamp":9,"dismissal-date":0}}"#)
     }
 
+    /// Carried parts of every size around what is composed at once, with the longest of everything else.
+    @Test(arguments: [EventKind.start, .update, .end])
+    func everySize(kind: EventKind) {
+        for size in [0, 1, 200, 600, 639, 640, 641, 1_023, 1_024, 1_025, 4_000] {
+            for other in [0, 3, 300, 700, 1_100] {
+                func part(_ count: Int) -> String { String(repeating: "x", count: count) }
+                let source = [size, 5, other, 7, 9].map { part($0) }.joined(separator: "")
+                var content = PayloadContent()
+                content.contentState = ByteRange(start: 0, count: size)
+                content.attributesType = ByteRange(start: size, count: 5)
+                content.attributes = ByteRange(start: size + 5, count: other)
+                content.relevanceScore = ByteRange(start: size + 5 + other, count: 7)
+                content.inputPushChannel = ByteRange(start: size + 5 + other + 7, count: 9)
+                content.inputPushToken = true
+                content.staleDateSeconds = .min
+                content.dismissalDateSeconds = .min
+                let alert = Array(part(other).utf8)
+                var expected = "!{\"aps\":{\"event\":\"\(kind.name)\",\"timestamp\":\(Int64.min)"
+                if size > 0 { expected += ",\"content-state\":" + part(size) }
+                if kind == .start {
+                    expected += ",\"attributes-type\":" + part(5)
+                    if other > 0 { expected += ",\"attributes\":" + part(other) }
+                    expected += ",\"input-push-token\":1,\"input-push-channel\":" + part(9)
+                }
+                if other > 0 { expected += ",\"alert\":" + part(other) }
+                expected += ",\"stale-date\":\(Int64.min)"
+                if kind == .end { expected += ",\"dismissal-date\":\(Int64.min)" }
+                expected += ",\"relevance-score\":" + part(7) + "}}"
+                var body: [UInt8] = [UInt8(ascii: "!")]
+                let bytes = Array(source.utf8)
+                PayloadWriter.append(
+                    kind: kind, stampSeconds: .min, content: content, source: bytes.span, alert: alert.span, to: &body)
+                let byteCount = PayloadWriter.byteCount(
+                    kind: kind, stampSeconds: .min, content: content, source: bytes.span, alert: alert.span)
+                #expect(String(decoding: body, as: UTF8.self) == expected)
+                #expect(byteCount == body.count - 1)
+            }
+        }
+    }
+
     /// A pending update may still hold what only its start needed.
     @Test func whatDoesNotApplyIsNotWritten() {
         let source = Array(#"{}"T""#.utf8)

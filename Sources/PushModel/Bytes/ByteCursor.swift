@@ -50,12 +50,12 @@
     }
 
     @inlinable public mutating func append(decimal value: UInt64) {
-        var count = 1
-        var bound: UInt64 = 10
-        while value >= bound, count < 20 {
-            count += 1
-            bound = count == 20 ? .max : bound &* 10
+        if unsafe self.end - self.next >= DecimalDigits.byteCountMax {
+            // Any number has room, and so many bytes of it were written.
+            unsafe self.next += DecimalDigits.write(value, to: UnsafeMutableRawPointer(self.next))
+            return
         }
+        let count = DecimalDigits.count(value)
         let place = unsafe self.room(count)
         var index = count
         var rest = value
@@ -128,10 +128,61 @@
     @inlinable public static func jsonByteCountMax(of byteCount: Int) -> Int { 6 * byteCount + 2 }
 
     @usableFromInline mutating func appendEscaped(_ text: Span<UInt8>) {
-        var escaped: [UInt8] = []
-        JSONBytes.appendString(text, to: &escaped)
-        self.append(escaped.span)
+        self.append(UInt8(ascii: "\""))
+        var (runStart, index) = (0, 0)
+        while true {
+            index = text.endOfPlainRun(from: index)
+            guard index < text.count else { break }
+            let byteCount = UTF8Validation.sequenceByteCount(in: text, at: index)
+            if byteCount > 1 {
+                index += byteCount
+                continue
+            }
+            self.append(text.extracting(runStart..<index))
+            if byteCount == 1 { self.appendEscape(text[index]) } else { self.append("\u{FFFD}") }
+            index += 1
+            runStart = index
+        }
+        self.append(text.extracting(runStart..<text.count))
+        self.append(UInt8(ascii: "\""))
     }
+
+    private mutating func appendEscape(_ byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "\""): self.append("\\\"")
+        case UInt8(ascii: "\\"): self.append("\\\\")
+        case 0x0A: self.append("\\n")
+        case 0x0D: self.append("\\r")
+        case 0x09: self.append("\\t")
+        default:
+            self.append("\\u00")
+            self.append(Hex.digit(byte >> 4))
+            self.append(Hex.digit(byte & 15))
+        }
+    }
+
+    // MARK: On the stack
+
+    /// Bytes that still have room.
+    var roomCount: Int { unsafe self.end - self.next }
+
+    /// Moves what was written to the end of `target`, and begins again.
+    mutating func flush(to target: inout [UInt8]) {
+        // So many bytes have been written, from the start on.
+        unsafe target.append(contentsOf: UnsafeBufferPointer(start: self.start, count: self.count))
+        unsafe self.next = self.start
+    }
+
+    /// Calls `body` with a cursor over memory on the stack. More than 1,024 bytes, or a number the compiler does not know, would come from
+    /// the heap.
+    @inline(__always) static func onStack(_ body: (inout ByteCursor) -> Void) {
+        unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.stackByteCount) { memory in
+            var cursor = unsafe ByteCursor(memory)
+            body(&cursor)
+        }
+    }
+
+    @inline(__always) static var stackByteCount: Int { 1_024 }
 }
 
 extension Array where Element == UInt8 {
@@ -153,31 +204,26 @@ extension Array where Element == UInt8 {
 }
 
 extension Span where Element == UInt8 {
-    /// Nothing that JSON escapes and nothing beyond ASCII. Eight bytes at a time.
+    /// Nothing that JSON escapes and nothing beyond ASCII. Eight bytes at a time, the last of them a second time where the count is no
+    /// multiple.
     @inlinable public var isPlainASCII: Bool {
-        let each: UInt64 = 0x0101_0101_0101_0101
-        var index = 0
-        while self.count - index >= 8 {
-            // Eight bytes are there.
-            let word = unsafe self.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
-            let quotes = word ^ (each &* 0x22)
-            let backslashes = word ^ (each &* 0x5c)
-            // A byte below 32, or equal to one of the two, borrows into its top bit; a byte of 128 or more has it set already.
-            let suspects =
-                (word &- each &* 0x20) | (quotes &- each) | (backslashes &- each) | word
-            guard suspects & (each &* 0x80) == 0 else { return self.isPlainASCII(from: index) }
-            index += 8
-        }
-        return self.isPlainASCII(from: index)
-    }
-
-    @inlinable func isPlainASCII(from start: Int) -> Bool {
-        for index in start..<self.count {
-            let byte = self[index]
-            guard byte >= 0x20, byte < 0x80, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") else {
-                return false
+        guard self.count >= 8 else {
+            for index in 0..<self.count {
+                let byte = self[index]
+                guard byte >= 0x20, byte < 0x80, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") else {
+                    return false
+                }
             }
+            return true
         }
-        return true
+        // Eight bytes are there up to `last`.
+        let last = self.count &- 8
+        var stops = unsafe Self.stops(in: self.word(uncheckedAt: last))
+        var index = 0
+        while index < last {
+            stops |= unsafe Self.stops(in: self.word(uncheckedAt: index))
+            index &+= 8
+        }
+        return stops == 0
     }
 }

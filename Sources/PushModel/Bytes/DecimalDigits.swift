@@ -1,5 +1,8 @@
 /// Integers as decimal ASCII digits.
 public enum DecimalDigits {
+    /// The longest number, as `UInt64.max` has it.
+    @inlinable static var byteCountMax: Int { 20 }
+
     /// Appends `value` in decimal, with a minus sign when negative.
     public static func append(_ value: Int64, to target: inout [UInt8]) {
         if value < 0 { target.append(UInt8(ascii: "-")) }
@@ -8,34 +11,109 @@ public enum DecimalDigits {
 
     /// Appends `value` in decimal.
     public static func append(_ value: UInt64, to target: inout [UInt8]) {
-        // Room is made first, then filled from the last digit, so that no digits have to be turned round.
-        let start = target.count
-        target.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: Self.count(value)))
-        var digits = target.mutableSpan
-        var index = digits.count
-        var rest = value
-        while index > start, rest > 0 {
-            index -= 1
-            let quotient = rest / 10
-            digits[index] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest &- quotient &* 10)
-            rest = quotient
+        unsafe withUnsafeTemporaryAllocation(byteCount: 24, alignment: 8) { memory in
+            // `byteCountMax` bytes are there, and as many as are appended have been written.
+            let start = memory.baseAddress!
+            let count = unsafe Self.write(value, to: start)
+            unsafe target.append(contentsOf: UnsafeRawBufferPointer(start: start, count: count))
         }
     }
 
+    /// Writes `value` to `place`, where `byteCountMax` bytes are free, and answers how many it took. Behind them, up to the eighth byte,
+    /// lies something.
+    @unsafe @usableFromInline static func write(_ value: UInt64, to place: UnsafeMutableRawPointer) -> Int {
+        guard value >= Self.eightDigitsBound else { return unsafe Self.writeShort(value, to: place) }
+        let upper = value / Self.eightDigitsBound
+        guard upper < Self.eightDigitsBound else { return unsafe Self.writeLong(value, to: place) }
+        let count = unsafe Self.writeShort(upper, to: place)
+        unsafe Self.writeEight(value &- upper &* Self.eightDigitsBound, to: place + count)
+        return count &+ 8
+    }
+
+    /// More than sixteen digits: four at most, eight and eight.
+    @inline(never) @unsafe private static func writeLong(_ value: UInt64, to place: UnsafeMutableRawPointer) -> Int {
+        let upper = value / Self.eightDigitsBound
+        let first = upper / Self.eightDigitsBound
+        let count = unsafe Self.writeShort(first, to: place)
+        unsafe Self.writeEight(upper &- first &* Self.eightDigitsBound, to: place + count)
+        unsafe Self.writeEight(value &- upper &* Self.eightDigitsBound, to: place + count + 8)
+        return count &+ 16
+    }
+
+    private static var eightDigitsBound: UInt64 { 100_000_000 }
+
+    @inline(__always) @unsafe private static func writeEight(_ value: UInt64, to place: UnsafeMutableRawPointer) {
+        unsafe place.storeBytes(of: (Self.eightDigits(value) | Self.zeros).littleEndian, as: UInt64.self)
+    }
+
+    /// Eight digits' worth at most, without leading zeros; eight bytes are stored.
+    @inline(__always) @unsafe private static func writeShort(
+        _ value: UInt64, to place: UnsafeMutableRawPointer
+    ) -> Int {
+        if value < 100 {
+            // Mostly years' and thousands' upper ends, of ten and of thirteen digits: two of them need no more than this.
+            let tens = (value &* 103) >> 10
+            let both = tens | (value &- tens &* 10) << 8
+            let isShort = value < 10
+            let digits = (isShort ? both >> 8 : both) | 0x3030
+            unsafe place.storeBytes(of: UInt16(truncatingIfNeeded: digits).littleEndian, as: UInt16.self)
+            return isShort ? 1 : 2
+        }
+        let digits = Self.eightDigits(value)
+        let leadingZeros = digits.trailingZeroBitCount & ~7
+        unsafe place.storeBytes(of: ((digits | Self.zeros) &>> UInt64(leadingZeros)).littleEndian, as: UInt64.self)
+        return 8 &- leadingZeros / 8
+    }
+
+    private static var zeros: UInt64 { 0x3030_3030_3030_3030 }
+
+    /// The eight digits of a number below 10^8 as the bytes of a word, 0...9 each, the first in the lowest: halved to four digits, two, one,
+    /// in all parts at once. The factors are reciprocals, exact in the range they are used in.
+    @inline(__always) private static func eightDigits(_ value: UInt64) -> UInt64 {
+        let upper = value / 10_000
+        let fours = upper | (value &- upper &* 10_000) << 32
+        let hundreds = (fours &* 10_486) >> 20 & 0x0000_007F_0000_007F
+        let twos = hundreds | (fours &- hundreds &* 100) << 16
+        let tens = (twos &* 103) >> 10 & 0x000F_000F_000F_000F
+        return tens | (twos &- tens &* 10) << 8
+    }
+
     /// How many bytes `append` would write.
-    public static func count(_ value: Int64) -> Int {
+    @inlinable public static func count(_ value: Int64) -> Int {
         Self.count(value.magnitude) + (value < 0 ? 1 : 0)
     }
 
     /// How many digits `value` has.
-    public static func count(_ value: UInt64) -> Int {
-        var count = 1
-        var bound: UInt64 = 10
-        while value >= bound {
-            count += 1
-            if count == 20 { break }  // The next bound would not fit.
-            bound &*= 10
+    @inlinable public static func count(_ value: UInt64) -> Int {
+        // 1,233 / 4,096 is log10(2), near enough for 64 bits: it gives the number of digits, or one less.
+        let bits = 64 &- (value | 1).leadingZeroBitCount
+        let least = (bits &* 1_233) >> 12
+        return least &+ (value >= Self.power(least) ? 1 : 0)
+    }
+
+    /// 10 to the power of 0 to 19.
+    @inlinable static func power(_ exponent: Int) -> UInt64 {
+        switch exponent {
+        case 0: 0  // One digit, for zero too.
+        case 1: 10
+        case 2: 100
+        case 3: 1_000
+        case 4: 10_000
+        case 5: 100_000
+        case 6: 1_000_000
+        case 7: 10_000_000
+        case 8: 100_000_000
+        case 9: 1_000_000_000
+        case 10: 10_000_000_000
+        case 11: 100_000_000_000
+        case 12: 1_000_000_000_000
+        case 13: 10_000_000_000_000
+        case 14: 100_000_000_000_000
+        case 15: 1_000_000_000_000_000
+        case 16: 10_000_000_000_000_000
+        case 17: 100_000_000_000_000_000
+        case 18: 1_000_000_000_000_000_000
+        default: 10_000_000_000_000_000_000
         }
-        return count
     }
 }

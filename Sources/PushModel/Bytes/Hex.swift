@@ -4,51 +4,76 @@
 public enum Hex {
     @inlinable static var eachByte: UInt64 { 0x0101_0101_0101_0101 }
 
+    /// How many bytes are worked on before they are appended: a whole token, nearly always. Their digits have room on the stack.
+    private static var pieceByteCount: Int { 256 }
+
     /// Appends two lower-case digits per byte.
     public static func append(_ bytes: Span<UInt8>, to target: inout [UInt8]) {
-        // Written to the stack first: an array that grows by words checks and moves its end for each of them.
-        unsafe withUnsafeTemporaryAllocation(byteCount: 2 * bytes.count, alignment: 1) { digits in
-            var index = 0
-            while bytes.count - index >= 4 {
-                // Four bytes are there, and their eight digits have room: `digits` holds two for each byte.
-                let word = unsafe UInt32(
-                    littleEndian: bytes.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt32.self))
-                unsafe digits.storeBytes(
-                    of: Self.digits(of: word).littleEndian, toByteOffset: 2 * index, as: UInt64.self)
-                index += 4
+        var start = 0
+        repeat {
+            // Written to the stack first: an array that grows by words checks and moves its end for each of them. A number of bytes that
+            // the compiler does not know would be taken from the heap.
+            unsafe withUnsafeTemporaryAllocation(byteCount: 512, alignment: 16) { digits in
+                let piece = bytes.extracting(start..<min(bytes.count, start + Self.pieceByteCount))
+                let place = digits.baseAddress!
+                var index = 0
+                while piece.count &- index >= 8 {
+                    // Eight bytes are there, and their sixteen digits have room: `digits` holds two for each byte of a piece.
+                    unsafe place.storeBytes(
+                        of: Self.digits(ofEight: piece.word(uncheckedAt: index)), toByteOffset: 2 &* index,
+                        as: SIMD8<UInt16>.self)
+                    index &+= 8
+                }
+                while index < piece.count {
+                    unsafe place.storeBytes(of: Self.digit(piece[index] >> 4), toByteOffset: 2 &* index, as: UInt8.self)
+                    unsafe place.storeBytes(
+                        of: Self.digit(piece[index] & 15), toByteOffset: 2 &* index &+ 1, as: UInt8.self)
+                    index &+= 1
+                }
+                // Every byte of it was written.
+                unsafe target.append(contentsOf: UnsafeRawBufferPointer(start: place, count: 2 &* piece.count))
             }
-            while index < bytes.count {
-                unsafe digits[2 * index] = Self.digit(bytes[index] >> 4)
-                unsafe digits[2 * index + 1] = Self.digit(bytes[index] & 15)
-                index += 1
-            }
-            // Every byte of it was written.
-            unsafe target.append(contentsOf: UnsafeRawBufferPointer(digits))
-        }
+            start += Self.pieceByteCount
+        } while start < bytes.count
     }
 
     /// Appends the bytes that `digits` (either case) spell. Returns `false`, with `target` as it was, when the count is odd or a
     /// character is no hexadecimal digit.
     public static func decode(_ digits: Span<UInt8>, to target: inout [UInt8]) -> Bool {
         guard digits.count.isMultiple(of: 2) else { return false }
-        return unsafe withUnsafeTemporaryAllocation(byteCount: digits.count / 2, alignment: 1) { bytes in
+        let countBefore = target.count
+        var start = 0
+        repeat {
+            let piece = digits.extracting(start..<min(digits.count, start + 2 * Self.pieceByteCount))
+            guard Self.decode(piece: piece, to: &target) else {
+                target.removeSubrange(countBefore...)
+                return false
+            }
+            start += 2 * Self.pieceByteCount
+        } while start < digits.count
+        return true
+    }
+
+    /// The same for `pieceByteCount` bytes at most, an even number of digits.
+    private static func decode(piece digits: Span<UInt8>, to target: inout [UInt8]) -> Bool {
+        unsafe withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { bytes in
+            let place = bytes.baseAddress!
             var index = 0
-            while digits.count - index >= 8 {
+            while digits.count &- index >= 8 {
                 // Eight digits are there, and their four bytes have room: `bytes` holds one for each two digits.
-                let word = unsafe UInt64(
-                    littleEndian: digits.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
+                let word = unsafe digits.word(uncheckedAt: index)
                 guard Self.areDigits(word) else { return false }
-                unsafe bytes.storeBytes(of: Self.bytes(of: word).littleEndian, toByteOffset: index / 2, as: UInt32.self)
-                index += 8
+                unsafe place.storeBytes(of: Self.bytes(of: word).littleEndian, toByteOffset: index / 2, as: UInt32.self)
+                index &+= 8
             }
             while index < digits.count {
                 let (high, low) = (Self.value(of: digits[index]), Self.value(of: digits[index + 1]))
                 guard high | low < 16 else { return false }
-                unsafe bytes[index / 2] = high << 4 | low
-                index += 2
+                unsafe place.storeBytes(of: high << 4 | low, toByteOffset: index / 2, as: UInt8.self)
+                index &+= 2
             }
             // Every byte of it was written.
-            unsafe target.append(contentsOf: UnsafeRawBufferPointer(bytes))
+            unsafe target.append(contentsOf: UnsafeRawBufferPointer(start: place, count: digits.count / 2))
             return true
         }
     }
@@ -80,6 +105,20 @@ public enum Hex {
         // Adding 6 carries into the fifth bit from 10 on; those lie 39 further, at the letters.
         let letters = (values &+ Self.eachByte &* 6) >> 4 & Self.eachByte
         return values &+ Self.eachByte &* 0x30 &+ letters &* 39
+    }
+
+    /// The sixteen digits of eight bytes, the first byte lowest: each pair in a lane, in the order of memory.
+    @inline(__always) private static func digits(ofEight bytes: UInt64) -> SIMD8<UInt16> {
+        let lanes = SIMD8<UInt16>(truncatingIfNeeded: unsafe unsafeBitCast(bytes.littleEndian, to: SIMD8<UInt8>.self))
+        let values = lanes &>> 4 | (lanes & 15) &<< 8
+        // As in `digits(of:)`.
+        let letters = (values &+ 0x0606) &>> 4 & 0x0101
+        let digits = values &+ 0x3030 &+ letters &* 39
+        #if _endian(big)
+            return (digits &>> 8) | (digits &<< 8)
+        #else
+            return digits
+        #endif
     }
 
     /// The four bytes that eight digits spell. Of anything else, anything.

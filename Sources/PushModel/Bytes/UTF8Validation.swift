@@ -27,6 +27,11 @@ public enum UTF8Validation {
     public static func firstFault(in bytes: Span<UInt8>) -> Int? {
         var index = 0
         while index < bytes.count {
+            // Eight bytes are there, and all of them are ASCII.
+            while bytes.count &- index >= 8, unsafe bytes.word(uncheckedAt: index) & 0x8080_8080_8080_8080 == 0 {
+                index &+= 8
+            }
+            guard index < bytes.count else { break }
             let byteCount = Self.sequenceByteCount(in: bytes, at: index)
             guard byteCount > 0 else { return index }
             index += byteCount

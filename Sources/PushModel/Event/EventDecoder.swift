@@ -66,7 +66,7 @@ public enum EventDecoder {
 
 extension EventReader {
     /// Reads the value of any field but `priority`, whose default waits for the others.
-    fileprivate mutating func read(
+    @inline(__always) fileprivate mutating func read(
         _ field: EventField, _ bytes: Span<UInt8>, into event: inout DecodedEvent
     ) throws(EventRejection) {
         switch field {
@@ -122,6 +122,8 @@ extension EventReader {
     }
 
     fileprivate mutating func priority(_ bytes: Span<UInt8>) throws(EventRejection) -> PushPriority {
+        if self.passesNumber(bytes, "10") { return .high }
+        if self.passesNumber(bytes, "5") { return .low }
         if self.beginsNumber(bytes) {
             let number = try self.number(bytes, expected: "a number").spelling
             if bytes.spells("10", in: number) { return .high }

@@ -113,8 +113,8 @@ struct EventFieldSet: OptionSet {
     init(rawValue: UInt32) { self.rawValue = rawValue }
     init(_ field: EventField) { self.rawValue = 1 << UInt32(field.rawValue) }
 
-    func contains(_ field: EventField) -> Bool { self.rawValue & (1 << UInt32(field.rawValue)) != 0 }
-    mutating func insert(_ field: EventField) { self.rawValue |= 1 << UInt32(field.rawValue) }
+    @inline(__always) func contains(_ field: EventField) -> Bool { self.rawValue & (1 << UInt32(field.rawValue)) != 0 }
+    @inline(__always) mutating func insert(_ field: EventField) { self.rawValue |= 1 << UInt32(field.rawValue) }
     /// The fields of `self` that `other` lacks.
     func without(_ other: Self) -> Self { Self(rawValue: self.rawValue & ~other.rawValue) }
     /// The first field of the set, in the order of `EventField`.

@@ -50,6 +50,16 @@ struct EventReader {
         return true
     }
 
+    /// The same of a number, which ends where the member does.
+    @inline(__always) mutating func passesNumber(_ bytes: Span<UInt8>, _ text: StaticString) -> Bool {
+        guard self.beginsNumber(bytes), bytes.spells(text, at: self.cursor.index) else { return false }
+        let end = self.cursor.index &+ text.utf8CodeUnitCount
+        let next = bytes.byte(orZeroAt: end)
+        guard next == UInt8(ascii: ",") || next == UInt8(ascii: "}") else { return false }
+        self.cursor.index = end
+        return true
+    }
+
     /// The next member's name; `nil` at the object's end.
     mutating func nextName(_ bytes: Span<UInt8>, isFirst: Bool) throws(EventRejection) -> JSONString? {
         do { return try self.cursor.nextName(bytes, isFirst: isFirst) } catch { throw self.rejection(of: error) }

@@ -6,7 +6,7 @@ extension Span where Element == UInt8 {
     }
 
     /// The eight bytes from `index` on, the first of them lowest. The caller has seen that `index` is not negative and eight bytes are there.
-    @inline(__always) @unsafe func word(uncheckedAt index: Int) -> UInt64 {
+    @inlinable @inline(__always) @unsafe func word(uncheckedAt index: Int) -> UInt64 {
         unsafe UInt64(littleEndian: self.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt64.self))
     }
 
@@ -84,7 +84,7 @@ extension Span where Element == UInt8 {
     /// Swapping 0x20 with 0x22 puts the quote right above the control characters, so that one subtraction finds both; a second finds the
     /// byte that the backslash turned to zero. A subtraction borrows, and sets a top bit, where a byte is less than what is taken from it.
     /// Borrows spread only upwards, so the lowest bit is exact; bytes that have their top bit from the start are wanted as well.
-    @inline(__always) static func stops(in word: UInt64) -> UInt64 {
+    @inlinable @inline(__always) static func stops(in word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let low = (word ^ (ones &* 0x02)) &- (ones &* 0x21)
         let backslash = (word ^ (ones &* 0x5C)) &- ones

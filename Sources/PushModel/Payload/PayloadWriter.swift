@@ -17,7 +17,13 @@ public enum PayloadWriter {
         kind: EventKind, stampSeconds: Int64, content: PayloadContent, source: Span<UInt8>, alert: Span<UInt8>,
         to body: inout [UInt8]
     ) {
-        Self.write(kind, stampSeconds, content, source, alert, into: &body)
+        unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: ByteCursor.stackByteCount) { memory in
+            var sink = unsafe BodySink(cursor: ByteCursor(memory))
+            swap(&sink.body, &body)
+            Self.write(kind, stampSeconds, content, source, alert, into: &sink)
+            sink.cursor.flush(to: &sink.body)
+            swap(&sink.body, &body)
+        }
     }
 
     /// How many bytes `append` would add for the same arguments.
@@ -30,7 +36,7 @@ public enum PayloadWriter {
     }
 
     /// One text for writing and for counting, so that the two cannot disagree.
-    private static func write<Sink: PayloadSink>(
+    private static func write<Sink: PayloadSink & ~Copyable>(
         _ kind: EventKind, _ stampSeconds: Int64, _ content: PayloadContent, _ source: Span<UInt8>,
         _ alert: Span<UInt8>,
         into sink: inout Sink
@@ -66,7 +72,7 @@ public enum PayloadWriter {
         sink.put("}}")
     }
 
-    private static func writeStart<Sink: PayloadSink>(
+    private static func writeStart<Sink: PayloadSink & ~Copyable>(
         _ content: PayloadContent, _ source: Span<UInt8>, into sink: inout Sink
     ) {
         if !content.attributesType.isEmpty {
@@ -86,21 +92,38 @@ public enum PayloadWriter {
 }
 
 /// Where a payload goes: into bytes, or only into their count. Concrete at every use inside this module.
-private protocol PayloadSink {
+private protocol PayloadSink: ~Copyable {
     mutating func put(_ text: StaticString)
     mutating func put(_ bytes: Span<UInt8>)
     mutating func put(number: Int64)
 }
 
-extension Array: PayloadSink where Element == UInt8 {
-    fileprivate mutating func put(_ text: StaticString) { self.append(utf8: text) }
-    fileprivate mutating func put(_ bytes: Span<UInt8>) { self.append(copying: bytes) }
-    fileprivate mutating func put(number: Int64) { DecimalDigits.append(number, to: &self) }
+/// Composes on the stack, and appends at the end in one piece what mostly fits there. What does not goes past it.
+private struct BodySink: ~Copyable, PayloadSink {
+    /// Room for all names, signs and numbers there are, kept free behind each carried part: together they have 252 bytes.
+    static var fixedByteCountMax: Int { 384 }
+
+    var cursor: ByteCursor
+    var body: [UInt8] = []
+
+    init(cursor: consuming ByteCursor) { self.cursor = cursor }
+
+    @inline(__always) mutating func put(_ text: StaticString) { self.cursor.append(text) }
+    @inline(__always) mutating func put(number: Int64) { self.cursor.append(decimal: number) }
+
+    mutating func put(_ bytes: Span<UInt8>) {
+        if bytes.count <= self.cursor.roomCount - Self.fixedByteCountMax {
+            self.cursor.append(bytes)
+        } else {
+            self.cursor.flush(to: &self.body)
+            self.body.append(copying: bytes)
+        }
+    }
 }
 
 private struct ByteCounter: PayloadSink {
     var byteCount = 0
-    mutating func put(_ text: StaticString) { self.byteCount += text.utf8CodeUnitCount }
-    mutating func put(_ bytes: Span<UInt8>) { self.byteCount += bytes.count }
-    mutating func put(number: Int64) { self.byteCount += DecimalDigits.count(number) }
+    @inline(__always) mutating func put(_ text: StaticString) { self.byteCount &+= text.utf8CodeUnitCount }
+    @inline(__always) mutating func put(_ bytes: Span<UInt8>) { self.byteCount &+= bytes.count }
+    @inline(__always) mutating func put(number: Int64) { self.byteCount &+= DecimalDigits.count(number) }
 }

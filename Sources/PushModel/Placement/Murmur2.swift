@@ -13,15 +13,15 @@ public enum Murmur2 {
         let multiplier: UInt32 = 0x5bd1_e995
         var hash: UInt32 = 0x9747_b28c ^ UInt32(truncatingIfNeeded: key.count)
         var index = 0
-        while key.count - index >= 4 {
-            var word =
-                UInt32(key[index]) | UInt32(key[index + 1]) << 8 | UInt32(key[index + 2]) << 16 | UInt32(key[index + 3])
-                << 24
+        while key.count &- index >= 4 {
+            // Four bytes are there.
+            var word = unsafe UInt32(
+                littleEndian: key.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt32.self))
             word &*= multiplier
             word ^= word >> 24
             word &*= multiplier
             hash = hash &* multiplier ^ word
-            index += 4
+            index &+= 4
         }
         let rest = key.count - index
         if rest == 3 { hash ^= UInt32(key[index + 2]) << 16 }
