@@ -185,6 +185,10 @@ public final class APNSSimulator: Sendable {
     /// `true`: new connections are closed at once.
     public func setRefusesConnections(_ refuses: Bool) { self.shared.withState { $0.refusesConnections = refuses } }
 
+    /// `true`: new connections are taken, and then nothing is read or written, not even the TLS handshake. One that was taken so stays so until
+    /// `perform(.resume)`.
+    public func setMute(_ isMute: Bool) { self.shared.withState { $0.isMute = isMute } }
+
     /// The limit announced from now on, to connections open and new. For other settings use `perform(.settings(…))`.
     public func setConcurrentStreamsMax(_ streams: UInt32) {
         self.shared.withState { $0.concurrentStreamsMax = streams }
@@ -192,13 +196,14 @@ public final class APNSSimulator: Sendable {
         _ = self.shared.perform(.settings(HTTP2SettingsChange(concurrentStreamsMax: streams)), connection: nil)
     }
 
-    /// Takes every fault away: the list, latency, refusal, the stream limit. Connections already harmed stay so.
+    /// Takes every fault away: the list, latency, refusal, muteness, the stream limit. Connections already harmed stay so.
     public func clearFaults() {
         let configured = self.shared.configuration.concurrentStreamsMax
         let restoresStreams = self.shared.withState { state in
             state.faults.removeAll()
             state.latency = Latency()
             state.refusesConnections = false
+            state.isMute = false
             defer { state.concurrentStreamsMax = configured }
             return state.concurrentStreamsMax != configured
         }

@@ -43,6 +43,33 @@ import Testing
             "\(FaultDocument.action(.settings(HTTP2SettingsChange(concurrentStreamsMax: 1, headerTableByteCount: 0)), connection: nil))"
         ),
         (#"{"kind":"now","action":"cut-mid-record"}"#, "\(FaultDocument.action(.cutMidRecord, connection: nil))"),
+        (
+            #"{"kind":"goaway","current":true}"#,
+            "\(FaultDocument.fault(Fault(.goAway(GoAway(lastStream: .current)))))"
+        ),
+        (#"{"kind":"mute"}"#, "\(FaultDocument.mute(true))"),
+        (
+            #"{"kind":"odd","status":999,"apnsId":false,"bodyBytes":3,"emptyFrames":2,"ending":"reset","code":"CANCEL","applied":true}"#,
+            "\(FaultDocument.fault(Fault(.odd(OddAnswer(status: 999, sendsMessageID: false, body: [120, 120, 120], emptyFrameCount: 2, ending: .reset(.cancel), applied: true)))))"
+        ),
+        (
+            #"{"kind":"odd","body":"<","ending":"stall"}"#,
+            "\(FaultDocument.fault(Fault(.odd(OddAnswer(body: [60], ending: .stall)))))"
+        ),
+        (
+            #"{"kind":"then","action":"reset","rate":0.5,"connection":3}"#,
+            "\(FaultDocument.fault(Fault(.then(.reset), rate: 0.5, connection: 3)))"
+        ),
+        (
+            #"{"kind":"now","action":"slow-reads","bytesPerSecond":7,"connection":2}"#,
+            "\(FaultDocument.action(.slowReads(bytesPerSecond: 7), connection: 2))"
+        ),
+        (#"{"kind":"now","action":"starve"}"#, "\(FaultDocument.action(.starve, connection: nil))"),
+        (#"{"kind":"now","action":"resume"}"#, "\(FaultDocument.action(.resume, connection: nil))"),
+        (
+            #"{"kind":"now","action":"frames","which":"push-promise"}"#,
+            "\(FaultDocument.action(.frames(.pushPromise), connection: nil))"
+        ),
         (#"{"kind":"now","action":"silence"}"#, "\(FaultDocument.action(.silence, connection: nil))"),
     ]
 
@@ -69,12 +96,19 @@ import Testing
         (#"{"kind":"stall","tokens":"00"}"#, "unknown key 'tokens'"),
         (#"{"kind":"reset","code":"OOPS"}"#, "'code' is 'OOPS'. Known: NO_ERROR"),
         (#"{"kind":"goaway","below":1,"lastStream":1}"#, "'below' and 'lastStream' exclude"),
+        (#"{"kind":"goaway","current":true,"below":1}"#, "'current' and 'below' exclude"),
         (#"{"kind":"goaway","debug":"a","reason":"b"}"#, "'debug' and 'reason' exclude"),
         (#"{"kind":"latency","millis":3600001}"#, "'millis' must be a whole number from 0 to 3600000"),
         (#"{"kind":"streams"}"#, "'max' is missing"),
         (#"{"kind":"now"}"#, "'action' is missing"),
         (#"{"kind":"now","action":"explode"}"#, "'action' is 'explode'"),
         (#"{"kind":"now","action":"settings"}"#, "no setting given"),
+        (#"{"kind":"now","action":"slow-reads"}"#, "'bytesPerSecond' is missing"),
+        (#"{"kind":"now","action":"frames"}"#, "'which' is missing. Known: empty"),
+        (#"{"kind":"now","action":"frames","which":"x"}"#, "'which' is 'x'. Known: empty"),
+        (#"{"kind":"odd","status":1000}"#, "'status' must be a whole number from 100 to 999"),
+        (#"{"kind":"odd","ending":"cut"}"#, "'ending' is 'cut'. Known: complete"),
+        (#"{"kind":"odd","body":"a","bodyBytes":1}"#, "'body' and 'bodyBytes' exclude"),
         (#"{"kind":"now","action":"settings","maxFrameSize":1}"#, "'maxFrameSize' must be a whole number from 16384"),
     ]
 

@@ -23,13 +23,25 @@ extension ControlServer {
           {"kind": "stall", "applied"?: true}          never answered; applied: the phone gets the push all the same
           {"kind": "reset", "code": "REFUSED_STREAM", "applied"?}
           {"kind": "cut", "applied"?}                  the connection ends without an answer
-          {"kind": "goaway", "reason"? | "debug"?, "code"?, "lastStream"? | "below"?, "closes"?: false}
+          {"kind": "goaway", "reason"? | "debug"?, "code"?, "lastStream"? | "below"? | "current"?: true,
+           "closes"?: false}                           current: what was sent after this request is not processed
+          {"kind": "odd", "status"?: 999, "apnsId"?: false, "body"? | "bodyBytes"?: 5000, "emptyFrames"?: 10,
+           "ending"?: "stall" | "reset", "code"?, "applied"?}   an answer APNs never gave yet, or half of one
+          {"kind": "then", "action": …}                as ever, and then an action of "now" on its connection
         Of the whole server:
           {"kind": "latency", "millis": 50, "jitterMillis": 10}
           {"kind": "refuse", "on": true}               new connections are closed at once
+          {"kind": "mute", "on": true}                 new connections are accepted and get no TLS handshake
           {"kind": "streams", "max": 1}                SETTINGS_MAX_CONCURRENT_STREAMS from now on
         At once, to all connections or to one ("connection": number):
-          {"kind": "now", "action": "goaway" (and its keys) | "cut" | "cut-mid-record" | "close" | "silence" | "ping"}
+          {"kind": "now", "action": "goaway" (and its keys) | "cut" | "cut-mid-record" | "reset" (TCP) | "close" | "ping"}
+          {"kind": "now", "action": "silence"}         nothing is read or written any more, not even PING
+          {"kind": "now", "action": "slow-reads", "bytesPerSecond": 100}
+          {"kind": "now", "action": "starve"}          no WINDOW_UPDATE any more
+          {"kind": "now", "action": "resume"}          takes the last three back
+          {"kind": "now", "action": "frames", "which": "empty" | "unknown" | "window" (to be borne) | "giant" |
+           "empty-ping" | "push-promise" | "settings-on-stream" | "data-on-connection" | "window-overflow" |
+           "window-zero" | "continuation" | "headers-unasked" | "garbage" (each has to end the connection)}
           {"kind": "now", "action": "settings", "maxConcurrentStreams"?, "initialWindowSize"?, "headerTableSize"?,
            "maxFrameSize"?, "maxHeaderListSize"?}
 

@@ -121,6 +121,7 @@ public struct ControlServer: Service {
                 case .fault(let fault): return Self.json(Array("{\"id\":\(simulator.add(fault).rawValue)}\n".utf8))
                 case .latency(let latency): simulator.setLatency(latency)
                 case .refuse(let on): simulator.setRefusesConnections(on)
+                case .mute(let on): simulator.setMute(on)
                 case .streams(let streams): simulator.setConcurrentStreamsMax(streams)
                 case .action(let action, let connection):
                     let count = await simulator.performAndWait(action, connection: connection)

@@ -5,6 +5,7 @@ enum FaultDocument {
     case fault(Fault)
     case latency(Latency)
     case refuse(Bool)
+    case mute(Bool)
     case streams(UInt32)
     case action(ConnectionAction, connection: Int?)
 
@@ -17,7 +18,7 @@ enum FaultDocument {
         }
         let read: FaultDocument
         switch kind {
-        case "answer", "stall", "reset", "cut", "goaway":
+        case "answer", "odd", "stall", "reset", "cut", "goaway", "then":
             read = try Self.requestFault(kind, &document)
         case "latency":
             let most = Int(Latency.millisMax)
@@ -27,6 +28,8 @@ enum FaultDocument {
                     jitterMillis: Int64(try document.integer("jitterMillis", in: 0...most) ?? 0)))
         case "refuse":
             read = .refuse(try document.bool("on") ?? true)
+        case "mute":
+            read = .mute(try document.bool("on") ?? true)
         case "streams":
             guard let streams = try document.integer("max", in: 0...Self.numberMax) else {
                 throw FlatDocument.Refusal(text: "'max' is missing: the SETTINGS_MAX_CONCURRENT_STREAMS to announce")
@@ -42,7 +45,8 @@ enum FaultDocument {
         return read
     }
 
-    private static let kinds = "Known: answer, stall, reset, cut, goaway, latency, refuse, streams, now"
+    private static let kinds =
+        "Known: answer, odd, stall, reset, cut, goaway, then, latency, refuse, mute, streams, now"
 
     private static func requestFault(_ kind: String, _ document: inout FlatDocument) throws(FlatDocument.Refusal)
         -> FaultDocument
@@ -50,6 +54,8 @@ enum FaultDocument {
         let effect: Fault.Effect
         switch kind {
         case "answer": effect = try Self.answer(&document)
+        case "odd": effect = .odd(try Self.odd(&document))
+        case "then": effect = .then(try Self.action(&document))
         case "stall": effect = .stall(applied: try document.bool("applied") ?? false)
         case "reset":
             effect = .reset(
@@ -93,14 +99,60 @@ enum FaultDocument {
             retryAfterSeconds: retryAfter)
     }
 
+    private static func odd(_ document: inout FlatDocument) throws(FlatDocument.Refusal) -> OddAnswer {
+        var odd = OddAnswer(
+            status: try document.integer("status", in: 100...999) ?? 200,
+            sendsMessageID: try document.bool("apnsId") ?? true,
+            emptyFrameCount: try document.integer("emptyFrames", in: 0...OddAnswer.emptyFrameCountMax) ?? 0,
+            applied: try document.bool("applied") ?? false)
+        let byteCount = try document.integer("bodyBytes", in: 0...Self.oddBodyByteCountMax)
+        if let body = try document.text("body") {
+            guard byteCount == nil else {
+                throw FlatDocument.Refusal(text: "'body' and 'bodyBytes' exclude one another")
+            }
+            odd.body = Array(body.utf8)
+        } else if let byteCount {
+            odd.body = Array(repeating: UInt8(ascii: "x"), count: byteCount)
+        }
+        switch try document.text("ending") {
+        case nil, "complete": break
+        case "stall": odd.ending = .stall
+        case "reset": odd.ending = .reset(try Self.errorCode(&document) ?? .internalError)
+        case let other?:
+            throw FlatDocument.Refusal(text: "'ending' is '\(other)'. Known: complete, stall, reset")
+        }
+        return odd
+    }
+
+    /// Bytes of a body that is only asked for by its length.
+    static let oddBodyByteCountMax = 1 << 20
+
     private static func action(_ document: inout FlatDocument) throws(FlatDocument.Refusal) -> ConnectionAction {
-        let names = "goaway, cut, cut-mid-record, close, settings, silence, ping"
+        let names =
+            "goaway, cut, reset, cut-mid-record, close, settings, silence, slow-reads, starve, resume, ping, frames"
         switch try document.text("action") {
         case "goaway": return .goAway(try Self.goAway(&document))
         case "cut": return .cut
+        case "reset": return .reset
         case "cut-mid-record": return .cutMidRecord
         case "close": return .close
         case "silence": return .silence
+        case "starve": return .starve
+        case "resume": return .resume
+        case "slow-reads":
+            guard let bytes = try document.integer("bytesPerSecond", in: 1...Self.numberMax) else {
+                throw FlatDocument.Refusal(text: "'bytesPerSecond' is missing: how fast the simulator reads")
+            }
+            return .slowReads(bytesPerSecond: bytes)
+        case "frames":
+            let known = OddFrames.allCases.map(\.rawValue).joined(separator: ", ")
+            guard let name = try document.text("which") else {
+                throw FlatDocument.Refusal(text: "'which' is missing. Known: \(known)")
+            }
+            guard let frames = OddFrames(rawValue: name) else {
+                throw FlatDocument.Refusal(text: "'which' is '\(name)'. Known: \(known)")
+            }
+            return .frames(frames)
         case "ping": return .ping
         case "settings":
             func setting(_ key: String) throws(FlatDocument.Refusal) -> UInt32? {
@@ -134,11 +186,18 @@ enum FaultDocument {
         } else if let debug {
             goAway.debugData = Array(debug.utf8)
         }
+        if try document.bool("current") ?? false { goAway.lastStream = .current }
         let below = try document.integer("below", in: 0...Self.numberMax)
         if let id = try document.integer("lastStream", in: 0...Self.numberMax) {
             guard below == nil else { throw FlatDocument.Refusal(text: "'below' and 'lastStream' exclude one another") }
+            guard goAway.lastStream != .current else {
+                throw FlatDocument.Refusal(text: "'current' and 'lastStream' exclude one another")
+            }
             goAway.lastStream = .id(Int32(id))
         } else if let below {
+            guard goAway.lastStream != .current else {
+                throw FlatDocument.Refusal(text: "'current' and 'below' exclude one another")
+            }
             goAway.lastStream = .below(highestBy: below)
         }
         return goAway

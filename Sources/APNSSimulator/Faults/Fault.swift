@@ -17,6 +17,10 @@ public struct Fault: Sendable, Equatable {
         case cut(applied: Bool)
         /// GOAWAY is sent after this request was judged; its answer still comes when its stream is not above `lastStream`.
         case goAway(GoAway)
+        /// Answered in a way APNs never did, or half answered.
+        case odd(OddAnswer)
+        /// Judged and answered as ever, and then this happens to its connection, before the answer is written.
+        case then(ConnectionAction)
     }
 
     public var effect: Effect
@@ -49,7 +53,9 @@ public struct GoAway: Sendable, Equatable {
     public enum LastStream: Sendable, Equatable {
         /// The highest the client opened.
         case highest
-        /// This many streams the client opened last are above it, hence not processed.
+        /// The request that the fault fires for: what the client sent after it is not judged, as the GOAWAY says. In an action: as `highest`.
+        case current
+        /// This many streams the client opened last are above it. Those that were judged before stay so: a lie, unless nothing was.
         case below(highestBy: Int)
         case id(Int32)
     }
@@ -96,8 +102,10 @@ public struct Latency: Sendable, Equatable {
 /// Something done to connections at once.
 public enum ConnectionAction: Sendable, Equatable {
     case goAway(GoAway)
-    /// TCP reset or end without close_notify.
+    /// TCP ends without close_notify.
     case cut
+    /// TCP reset (RST): what is on its way is thrown away.
+    case reset
     /// close_notify and end, as a server that restarts in good order, unanswered requests notwithstanding.
     case close
     /// Half a TLS record, then the end.
@@ -105,6 +113,14 @@ public enum ConnectionAction: Sendable, Equatable {
     case settings(HTTP2SettingsChange)
     /// Half-dead: nothing is read or written any more, not even an answer to PING, and the connection stays open.
     case silence
+    /// Reads no more than so many bytes a second from now on, 1 or more; what it reads is answered.
+    case slowReads(bytesPerSecond: Int)
+    /// No WINDOW_UPDATE any more: the client may send what its windows still allow, and then no body.
+    case starve
+    /// Takes `silence`, `slowReads` and `starve` back: what came meanwhile is read and answered.
+    case resume
     /// PING from the server.
     case ping
+    /// Frames that no server should send.
+    case frames(OddFrames)
 }

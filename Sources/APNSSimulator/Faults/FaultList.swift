@@ -82,7 +82,11 @@ struct FaultList {
                 retryAfterSeconds: retryAfterSeconds)
         case .answerRaw(let status, let body):
             return PreparedAnswer(status: status, name: String(status), body: body, retryAfterSeconds: nil)
-        case .stall, .reset, .cut, .goAway:
+        case .odd(let odd) where !odd.needsFrames:
+            return PreparedAnswer(
+                status: odd.status, name: String(odd.status), body: odd.body, retryAfterSeconds: nil,
+                sendsMessageID: odd.sendsMessageID)
+        case .stall, .reset, .cut, .goAway, .odd, .then:
             return nil
         }
     }

@@ -19,12 +19,16 @@ final class PreparedAnswer: Sendable {
     let name: String
     let template: HTTP2HeaderTemplate
     let body: [UInt8]
+    /// The template has `apns-id`, whose value varies.
+    let sendsMessageID: Bool
 
-    init(status: Int, name: String, body: [UInt8], retryAfterSeconds: Int?) {
+    init(status: Int, name: String, body: [UInt8], retryAfterSeconds: Int?, sendsMessageID: Bool = true) {
         self.status = status
         self.name = name
         self.body = body
-        var fields: [HTTP2Field] = [.fixed(":status", String(status)), .variable("apns-id")]
+        self.sendsMessageID = sendsMessageID
+        var fields: [HTTP2Field] = [.fixed(":status", String(status))]
+        if sendsMessageID { fields.append(.variable("apns-id")) }
         if !body.isEmpty { fields.append(.fixed("content-type", "application/json")) }
         if let retryAfterSeconds { fields.append(.fixed("retry-after", String(retryAfterSeconds))) }
         self.template = HTTP2HeaderTemplate(fields)
@@ -59,6 +63,9 @@ struct Rulings {
         case reset(streamID: Int32, HTTP2ErrorCode)
         case cut
         case goAway(GoAway)
+        /// Frames by hand, after what waits to be written.
+        case half(streamID: Int32, OddAnswer)
+        case then(ConnectionAction)
     }
 
     /// With the time each has to wait, nanoseconds.

@@ -10,6 +10,8 @@ struct ConnectionRecord {
     private(set) var keysGeneration = 0
     /// When a new provider token replaced another, milliseconds since 1970; `nil`: never.
     var tokenChangedMillis: Int64?
+    /// The last stream of the GOAWAYs so far: requests above it are not processed.
+    var lastStreamIDMax = Int32.max
     /// Rejected lately: one stream until the next success.
     var isCollapsed = false
     /// The topic of the last request and its index, so that the next one is compared with it first.

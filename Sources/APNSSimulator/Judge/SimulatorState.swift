@@ -11,6 +11,8 @@ struct SimulatorState {
     var faults = FaultList()
     var latency = Latency()
     var refusesConnections = false
+    /// Accepted connections get no TLS.
+    var isMute = false
     var concurrentStreamsMax: UInt32
     var random: SeededGenerator
     var counters = Counters()
@@ -35,12 +37,13 @@ struct SimulatorState {
         self.random = SeededGenerator(seed: configuration.randomSeed)
     }
 
-    /// Judges one whole request and adds what is to be done to `rulings`.
+    /// Judges one whole request and adds what is to be done to `rulings`. One above the last stream of a GOAWAY is not seen at all.
     mutating func judge(
         _ request: HTTP2ServerRequest, in events: borrowing HTTP2ServerEvents, on connection: inout ConnectionRecord,
         nowMillis: Int64,
         rulings: inout Rulings
     ) {
+        guard request.streamID <= connection.lastStreamIDMax else { return }
         self.counters.requests += 1
         connection.statistics.requests += 1
         let bytes = events.bytes.span
@@ -67,15 +70,45 @@ struct SimulatorState {
                 switch hit.effect {
                 case .reset(let code, _): rulings.effects.append(.reset(streamID: request.streamID, code))
                 case .cut: rulings.effects.append(.cut)
-                case .answer, .answerRaw, .stall, .goAway: break
+                case .answer, .answerRaw, .stall, .goAway, .odd, .then: break
                 }
                 return
-            case .goAway(let goAway):
+            case .odd(let odd):
+                self.judgeOddly(
+                    odd, hit.prepared, fields, request, bytes, on: &connection, nowMillis: nowMillis, answer: &answer,
+                    rulings: &rulings)
+                return
+            case .goAway(var goAway):
+                if goAway.lastStream == .current {
+                    goAway.lastStream = .id(request.streamID)
+                    connection.lastStreamIDMax = min(connection.lastStreamIDMax, request.streamID)
+                }
                 rulings.effects.append(.goAway(goAway))
+            case .then(let action):
+                rulings.effects.append(.then(action))
             }
         }
         answer.reason = self.verdict(fields, request, bytes, on: &connection, nowMillis: nowMillis, answer: &answer)
         self.add(answer, to: &rulings, on: &connection)
+    }
+
+    private mutating func judgeOddly(
+        _ odd: OddAnswer, _ prepared: PreparedAnswer?, _ fields: RequestFields, _ request: HTTP2ServerRequest,
+        _ bytes: Span<UInt8>, on connection: inout ConnectionRecord, nowMillis: Int64, answer: inout Answer,
+        rulings: inout Rulings
+    ) {
+        if odd.applied,
+            self.verdict(fields, request, bytes, on: &connection, nowMillis: nowMillis, answer: &answer) == nil
+        {
+            self.counters.unansweredApplied += 1
+        }
+        if let prepared {
+            answer.prepared = prepared
+            self.add(answer, to: &rulings, on: &connection)
+        } else {
+            self.counters.unanswered += 1
+            rulings.effects.append(.half(streamID: request.streamID, odd))
+        }
     }
 
     /// The stream limit a connection is to announce.

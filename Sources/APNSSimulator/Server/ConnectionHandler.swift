@@ -1,3 +1,4 @@
+import Glibc
 import HTTP2Session
 import NIOCore
 import TLSSession
@@ -28,8 +29,17 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var timer: (scheduled: Scheduled<Void>, dueNanos: UInt64)?
     /// After GOAWAY: close once nothing is left to answer.
     private var closesWhenIdle = false
+    /// GOAWAYs that faults asked for and that have yet to be seen leaving.
+    private var ordered: [GoAway] = []
     /// Half-dead: nothing is read or written any more.
     private var isSilent = false
+    /// No WINDOW_UPDATE for what is received.
+    private var isStarved = false
+    /// Frames written by hand, due once the session has nothing to write, so that they do not land in one of its own.
+    private var rawFrames: [UInt8] = []
+    /// Streams that end with them.
+    private var rawEndings: [(streamID: Int32, errorCode: HTTP2ErrorCode)] = []
+    private var slowReading: SlowReading?
     private var isClosing = false
 
     init(shared: SharedSimulator, number: Int) throws(TLSError) {
@@ -45,6 +55,9 @@ final class ConnectionHandler: ChannelInboundHandler {
         settings.headerListByteCountMax = shared.configuration.headerListByteCountMax
         // A repeated or odd field is for the judge to refuse, as APNs would.
         settings.checksMessages = false
+        // Windows are given back at the end of a turn, unless a fault forbids it.
+        settings.acknowledgesData = false
+        self.isSilent = shared.withState { $0.isMute }
         self.http = HTTP2ServerSession(settings: settings)
         self.tls = try TLSSession(server: shared.tls)
         self.plaintext = .allocate(byteCount: Self.plaintextByteCount, alignment: 16)
@@ -54,7 +67,10 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     // The channel's events
 
-    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        if self.isSilent { self.beSilent(context) }
+    }
 
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
@@ -79,6 +95,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) {
         self.timer?.scheduled.cancel()
         self.timer = nil
+        self.slowReading?.stop()
         self.isClosing = true
         self.record.statistics.isOpen = false
         self.shared.delayedEnded(self.delayed.count)
@@ -97,9 +114,12 @@ final class ConnectionHandler: ChannelInboundHandler {
         guard !self.isSilent, !self.isClosing else { return }
         self.judge()
         self.carryOut(context)
-        guard !self.isClosing else { return }
+        guard !self.isSilent, !self.isClosing else { return }
         self.sendDue()
+        if !self.isStarved { self.http.releaseWindows() }
         self.flush(context)
+        // What a breach of the protocol was answered with shows when it has been written.
+        if self.http.isFinished { self.judge() }
         self.scheduleTimer(context)
         self.closeIfDone(context)
     }
@@ -119,8 +139,8 @@ final class ConnectionHandler: ChannelInboundHandler {
                     state.judge(
                         request, in: self.events, on: &self.record, nowMillis: nowMillis, rulings: &self.rulings)
                 case .goAwaySent(_, let errorCode, let debugData):
-                    // Ours carries NO_ERROR unless a fault chose otherwise, and then `closesWhenIdle` or the fault's record tells.
-                    guard errorCode != .noError, !self.sentGoAway else { continue }
+                    guard !self.isOurs(errorCode, self.events.bytes[debugData]) else { continue }
+                    // The session's own: the client broke the protocol, and how is said in words.
                     let words = String(decoding: self.events.bytes[debugData], as: UTF8.self)
                     state.record(
                         .http2, "\(errorCode): \(words)", connection: self.record.statistics.number,
@@ -141,7 +161,13 @@ final class ConnectionHandler: ChannelInboundHandler {
         if wasAsked { self.shared.changed() }
     }
 
-    private var sentGoAway = false
+    /// Whether a GOAWAY that left is one that a fault asked for.
+    private func isOurs(_ errorCode: HTTP2ErrorCode, _ debugData: ArraySlice<UInt8>) -> Bool {
+        let index = self.ordered.firstIndex { $0.errorCode == errorCode && $0.debugData.elementsEqual(debugData) }
+        guard let index else { return false }
+        self.ordered.remove(at: index)
+        return true
+    }
 
     private func announce(_ streamsMax: UInt32) {
         self.announcedStreamsMax = streamsMax
@@ -162,13 +188,21 @@ final class ConnectionHandler: ChannelInboundHandler {
             case .reset(let streamID, let code): self.http.reset(streamID: streamID, errorCode: code)
             case .goAway(let goAway): self.send(goAway)
             case .cut: self.close(context)
+            case .half(let streamID, let odd):
+                self.rawFrames += odd.frames(streamID: streamID)
+                switch odd.ending {
+                case .complete: self.rawEndings.append((streamID, .noError))
+                case .stall: break
+                case .reset(let code): self.rawEndings.append((streamID, code))
+                }
+            case .then(let action): self.carryOut(action, context)
             }
         }
     }
 
     private func respond(_ answer: Answer) {
         self.values.removeAll()
-        self.values.append(uuid: answer.messageID)
+        if answer.prepared?.sendsMessageID ?? true { self.values.append(uuid: answer.messageID) }
         if let prepared = answer.prepared {
             let body = prepared.body
             self.http.respond(streamID: answer.streamID, prepared.template, values: self.values, body: body.span)
@@ -181,15 +215,18 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     private func send(_ goAway: GoAway) {
-        let lastStreamID: Int32?
+        let asked: Int32
         switch goAway.lastStream {
-        case .highest: lastStreamID = nil
+        case .highest, .current: asked = self.http.lastStreamID
         // Client's ids are odd: one stream is a step of 2.
-        case .below(let count): lastStreamID = max(0, self.http.lastStreamID - Int32(clamping: count) * 2)
-        case .id(let id): lastStreamID = id
+        case .below(let count): asked = max(0, self.http.lastStreamID &- Int32(clamping: min(count, 1 << 29)) * 2)
+        case .id(let id): asked = max(0, id)
         }
-        self.sentGoAway = true
-        self.http.goAway(lastStreamID: lastStreamID, errorCode: goAway.errorCode, debugData: goAway.debugData)
+        // A later GOAWAY must not name a higher stream than the one before (RFC 9113 §6.8).
+        self.record.lastStreamIDMax = min(self.record.lastStreamIDMax, asked)
+        self.ordered.append(goAway)
+        self.http.goAway(
+            lastStreamID: self.record.lastStreamIDMax, errorCode: goAway.errorCode, debugData: goAway.debugData)
         if goAway.closes { self.closesWhenIdle = true }
     }
 
@@ -203,16 +240,29 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     private func flush(_ context: ChannelHandlerContext) {
         if case .established = self.tls.state {
-            // What the client does not read waits in the session, bounded by its streams, not in the channel.
-            while context.channel.isWritable {
-                let count = self.http.drain(into: self.plaintext)
-                guard count > 0 else { break }
-                self.tls.write(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(self.plaintext)[..<count]))
-                self.writeCiphertext(context)
+            self.drainSession(context)
+            if !self.rawFrames.isEmpty, !self.http.wantsWrite {
+                self.tls.write(self.rawFrames.span.bytes)
+                self.rawFrames.removeAll()
+                for ending in self.rawEndings {
+                    self.http.reset(streamID: ending.streamID, errorCode: ending.errorCode)
+                }
+                self.rawEndings.removeAll()
+                self.drainSession(context)
             }
         }
         self.writeCiphertext(context)
         context.flush()
+    }
+
+    /// What the client does not read waits in the session, bounded by its streams, not in the channel.
+    private func drainSession(_ context: ChannelHandlerContext) {
+        while context.channel.isWritable {
+            let count = self.http.drain(into: self.plaintext)
+            guard count > 0 else { return }
+            self.tls.write(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(self.plaintext)[..<count]))
+            self.writeCiphertext(context)
+        }
     }
 
     private func writeCiphertext(_ context: ChannelHandlerContext) {
@@ -270,11 +320,23 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     fileprivate func perform(_ action: ConnectionAction) {
         guard let context = self.context, !self.isClosing else { return }
+        self.carryOut(action, context)
+        self.turn(context)
+    }
+
+    /// Does it, but for what the next flush writes.
+    private func carryOut(_ action: ConnectionAction, _ context: ChannelHandlerContext) {
+        guard !self.isClosing else { return }
         switch action {
         case .goAway(let goAway):
             self.send(goAway)
-            self.turn(context)
         case .cut:
+            self.close(context)
+        case .reset:
+            // No lingering: closing throws away what is unsent and resets (socket(7)).
+            // Done at once, as this is the channel's loop.
+            let noLinger = linger(l_onoff: 1, l_linger: 0)
+            _ = (context.channel as? any SocketOptionProvider)?.setSoLinger(noLinger)
             self.close(context)
         case .close:
             self.shutDown(context)
@@ -283,15 +345,33 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .settings(let change):
             if let streamsMax = change.concurrentStreamsMax { self.announcedStreamsMax = streamsMax }
             self.http.change(change)
-            self.turn(context)
         case .silence:
-            self.isSilent = true
-            self.timer?.scheduled.cancel()
-            _ = context.channel.setOption(.autoRead, value: false)
+            self.beSilent(context)
+        case .slowReads(let bytesPerSecond):
+            self.slowReading?.stop()
+            self.slowReading = SlowReading(context, bytesPerSecond: bytesPerSecond)
+        case .starve:
+            self.isStarved = true
+        case .resume:
+            self.slowReading?.stop()
+            self.slowReading = nil
+            self.isSilent = false
+            self.isStarved = false
+            try? context.channel.syncOptions?.setOption(.autoRead, value: true)
         case .ping:
             self.http.ping(payload: UInt64(self.record.statistics.number))
-            self.turn(context)
+        case .frames(let frames):
+            self.rawFrames += frames.bytes
         }
+    }
+
+    private func beSilent(_ context: ChannelHandlerContext) {
+        self.isSilent = true
+        self.timer?.scheduled.cancel()
+        self.timer = nil
+        self.slowReading?.stop()
+        self.slowReading = nil
+        try? context.channel.syncOptions?.setOption(.autoRead, value: false)
     }
 
     /// The client sees a TLS record begin and the connection end within it.

@@ -54,7 +54,7 @@ final class SharedSimulator: Sendable {
             defer { registry.nextNumber += 1 }
             return registry.nextNumber
         }
-        return self.withState { state -> Int? in
+        let admitted = self.withState { state -> Int? in
             guard let number, !state.refusesConnections else {
                 state.counters.connectionsRefused += 1
                 return nil
@@ -65,6 +65,8 @@ final class SharedSimulator: Sendable {
             state.counters.connections[number] = connection
             return number
         }
+        if admitted == nil { self.changed() }
+        return admitted
     }
 
     /// `false`: the simulator was stopped meanwhile.

@@ -142,7 +142,7 @@ final class SinkHandler: ChannelInboundHandler {
     fileprivate func perform(_ action: ConnectionAction) {
         guard let context = self.context, !self.isClosing else { return }
         switch action {
-        case .cut, .cutMidRecord:
+        case .cut, .reset, .cutMidRecord:
             self.isClosing = true
             context.close(promise: nil)
         case .close:
@@ -152,7 +152,7 @@ final class SinkHandler: ChannelInboundHandler {
             context.close(promise: nil)
         case .silence:
             self.isSilent = true
-        case .goAway, .settings, .ping:
+        case .goAway, .settings, .ping, .slowReads, .starve, .resume, .frames:
             break
         }
     }

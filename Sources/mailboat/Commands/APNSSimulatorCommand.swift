@@ -23,6 +23,9 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
                 curl localhost:2198/devices/0a1b
                 curl localhost:2198/faults -d '{"kind": "answer", "reason": "ServiceUnavailable", "count": 100}'
 
+              TCP resets in one of a hundred pushes, half-open connections, no windows: 'curl localhost:2198' lists every fault.
+                curl localhost:2198/faults -d '{"kind": "then", "action": "reset", "rate": 0.01}'
+
               A push by hand:
                 curl --http2 --cacert apns/ca.pem https://localhost:2197/3/device/0a1b \\
                   -H "authorization: bearer $(curl -s localhost:2198/provider-token)" \\

@@ -69,6 +69,15 @@ final class TestClient: Sendable {
         }.get()
     }
 
+    /// Sends bytes past the HTTP/2 session, as a client that breaks the protocol.
+    func sendRaw(_ bytes: [UInt8]) async throws {
+        let handler = self.handler
+        try await self.channel.eventLoop.submit {
+            handler.value.flush()
+            handler.value.sendRaw(bytes)
+        }.get()
+    }
+
     /// Waits until the connection has ended.
     func closed() async throws { try await self.channel.closeFuture.get() }
 
@@ -175,6 +184,11 @@ final class TestClientHandler: ChannelInboundHandler {
         var buffer = ByteBuffer()
         self.tls.takeCiphertext { _ = buffer.writeBytes($0) }
         if buffer.readableBytes > 0 { context.writeAndFlush(self.wrapOutboundOut(buffer), promise: nil) }
+    }
+
+    func sendRaw(_ bytes: [UInt8]) {
+        self.tls.write(bytes.span.bytes)
+        self.flush()
     }
 
     private func takeEvents() {
