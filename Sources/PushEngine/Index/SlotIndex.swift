@@ -13,15 +13,30 @@ struct SlotIndex {
         self.places = Array(repeating: -1, count: 64)
     }
 
-    /// FNV-1a over the identity, then a finaliser that spreads it over all bits.
+    /// Over the identity, eight bytes at a time: each word is multiplied to 128 bits whose halves are folded together, so that every bit of
+    /// it reaches every bit of the result.
     func hash(app: UInt16, kind: UInt8, id: Span<UInt8>) -> UInt32 {
-        var hash = self.seed ^ 0xcbf2_9ce4_8422_2325
-        hash = (hash ^ UInt64(app)) &* 0x0000_0100_0000_01b3
-        hash = (hash ^ UInt64(kind)) &* 0x0000_0100_0000_01b3
-        for index in id.indices { hash = (hash ^ UInt64(id[index])) &* 0x0000_0100_0000_01b3 }
-        hash ^= hash >> 32
-        hash = hash &* 0xd6e8_feb8_6659_fd93
-        return UInt32(truncatingIfNeeded: hash ^ (hash >> 32))
+        var hash = Self.fold(
+            self.seed ^ UInt64(id.count) << 32 ^ UInt64(app) << 8 ^ UInt64(kind), 0x9e37_79b9_7f4a_7c15)
+        var index = 0
+        while id.count - index >= 8 {
+            // Eight bytes are there.
+            let word = unsafe id.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
+            hash = Self.fold(hash ^ word, 0xd6e8_feb8_6659_fd93)
+            index += 8
+        }
+        var rest: UInt64 = 0
+        while index < id.count {
+            rest = rest << 8 ^ UInt64(id[index])
+            index += 1
+        }
+        hash = Self.fold(hash ^ rest, 0xa076_1d64_78bd_642f)
+        return UInt32(truncatingIfNeeded: hash ^ hash >> 32)
+    }
+
+    private static func fold(_ value: UInt64, _ factor: UInt64) -> UInt64 {
+        let product = value.multipliedFullWidth(by: factor)
+        return product.high ^ product.low
     }
 
     /// The first place to look for a slot with this hash; `nil`: there is none. Walk on with `next`.

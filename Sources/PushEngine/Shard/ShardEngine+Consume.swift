@@ -18,7 +18,7 @@ extension ShardEngine {
         self.ledger.consumed(log: log, offset: record.offset)
         self.counters.consumed += 1
         let context = RecordContext(record: record, place: Int32(place), log: log)
-        self.traceparent.removeAll(keepingCapacity: true)
+        if !self.traceparent.isEmpty { self.traceparent.removeAll(keepingCapacity: true) }
         self.traceparent.append(copying: traceparent)
 
         do throws(EventRejection) {

@@ -16,6 +16,8 @@ public struct ShardEngine: ~Copyable {
     private let place: any Sendable = ()
     var random: SplitMix64
     var partitions: [PartitionState] = []
+    /// By partition number: its index in `partitions`; -1: not owned.
+    var places: [Int32] = []
     var slots = ChunkedStore<Slot>()
     var identities = ByteArena()
     var budgets = BudgetStore()
@@ -41,6 +43,8 @@ public struct ShardEngine: ~Copyable {
     /// Hashes of the input topics' names, by topic index: how a position is written down.
     let topicHashes: [UInt32]
     let texts: RecordTexts
+    /// Whether an outcome record tells of a replaced event.
+    let publishesSuperseded: Bool
 
     // Reused from record to record.
     var event = DecodedEvent()
@@ -58,6 +62,7 @@ public struct ShardEngine: ~Copyable {
         self.index = SlotIndex(seed: self.random.next())
         self.topicHashes = configuration.inputTopics.map { StateCodec.topicHash($0) }
         self.texts = RecordTexts(configuration)
+        self.publishesSuperseded = configuration.outcomePublication.includes(.superseded)
         for app in configuration.apps {
             for environment in PushEnvironment.allCases {
                 let route = environment == .production ? app.productionRoute : app.developmentRoute
@@ -153,7 +158,9 @@ public struct ShardEngine: ~Copyable {
     // MARK: Partitions
 
     func place(of partition: Int32) -> Int? {
-        self.partitions.firstIndex { $0.number == partition && $0.phase != .gone }
+        guard partition >= 0, Int(partition) < self.places.count else { return nil }
+        let place = self.places[Int(partition)]
+        return place < 0 ? nil : Int(place)
     }
 
     /// Takes the partition over: the ownership marker goes into `batch`. Its acknowledgement ends the first step.
@@ -171,6 +178,8 @@ public struct ShardEngine: ~Copyable {
             state = PartitionState(number: partition, phase: .awaitingMarker, generation: 0)
             self.partitions.append(state)
         }
+        while self.places.count <= Int(partition) { self.places.append(-1) }
+        self.places[Int(partition)] = Int32(place)
         self.partitions[place].assignedWallMillis = now.wallMillis
         self.writeMarker(place: place, now: now)
     }
@@ -265,5 +274,6 @@ public struct ShardEngine: ~Copyable {
         self.partitions[place].logs = []
         self.partitions[place].phase = .gone
         self.partitions[place].number = -1
+        self.places[Int(partition)] = -1
     }
 }

@@ -41,6 +41,10 @@ struct Layer {
     /// The bytes the ranges above lie in.
     var blob: [UInt8] = []
 
+    var hasInherited: Bool {
+        self.alertIsInherited || self.contentIsInherited || self.scoreIsInherited || self.staleDateIsInherited
+    }
+
     /// Copies `bytes` behind what the blob holds.
     mutating func append(_ bytes: Span<UInt8>) -> ByteRange {
         guard !bytes.isEmpty else { return ByteRange() }

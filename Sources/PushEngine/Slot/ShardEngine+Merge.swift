@@ -112,6 +112,10 @@ extension ShardEngine {
             self.updates[update].mergedCount += mergedCount
             return true
         }
+        if self.replaces(update) {
+            self.replaceTop(of: update, mergedCount: mergedCount, priority: priority, isReplay: isReplay)
+            return true
+        }
         let top = self.updates[update].top
         let own = self.scratchLayer.parts
         // Of what was put back, something may have come from an event that was older than this one's predecessor.
@@ -148,6 +152,32 @@ extension ShardEngine {
         self.updates[update].containsReplay = self.updates[update].containsReplay || isReplay
         self.updates[update].stampSeconds = nil
         return true
+    }
+
+    /// The common case of `fold`: the event takes the place of the newest one, nothing of which lives on, and nobody wants a record of
+    /// that. It fits, as it did when it was taken.
+    private func replaces(_ update: Int32) -> Bool {
+        guard self.updates[update].under.isEmpty, self.updates[update].start.isEmpty,
+            self.updates[update].top.expiresSeconds <= self.scratchLayer.expiresSeconds,
+            !self.scratchLayer.hasInherited
+        else { return false }
+        let carriesAlert = self.scratchLayer.alert.isEmpty && !self.updates[update].top.alert.isEmpty
+        let carriesContent = self.scratchLayer.isEnd && self.scratchLayer.content.contentState.isEmpty
+        return !carriesAlert && !carriesContent && !self.publishesSuperseded
+    }
+
+    private mutating func replaceTop(of update: Int32, mergedCount: UInt32, priority: PushPriority, isReplay: Bool) {
+        self.counters.eventsMerged += 1
+        self.counters.pending -= 1
+        self.counters.outcomes[Int(Outcome.superseded.rawValue)] += 1
+        if self.updates[update].top.mayBeSent { self.scratchLayer.mayBeSent = true }
+        self.scratchLayer.stampFloorSeconds = max(
+            self.scratchLayer.stampFloorSeconds, self.updates[update].top.stampFloorSeconds)
+        swap(&self.updates[update].top, &self.scratchLayer)
+        self.updates[update].mergedCount += mergedCount
+        if priority == .high { self.updates[update].priority = .high }
+        if isReplay { self.updates[update].containsReplay = true }
+        self.updates[update].stampSeconds = nil
     }
 
     /// An event older than the newest one of the update: the device would ignore it, unless everything newer expires unsent.

@@ -16,7 +16,19 @@ extension Span where Element == UInt8 {
     /// Whether both hold the same bytes.
     @inlinable public func holdsSameBytes(as other: Span<UInt8>) -> Bool {
         guard self.count == other.count else { return false }
-        for index in self.indices where self[index] != other[index] { return false }
+        var index = 0
+        while self.count - index >= 8 {
+            // Eight bytes are there, in both.
+            let word = unsafe self.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
+            guard unsafe word == other.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self) else {
+                return false
+            }
+            index += 8
+        }
+        while index < self.count {
+            guard self[index] == other[index] else { return false }
+            index += 1
+        }
         return true
     }
 }

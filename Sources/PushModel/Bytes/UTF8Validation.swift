@@ -26,6 +26,12 @@ public enum UTF8Validation {
     /// The index of the first byte that belongs to no well-formed sequence; `nil` when all is well.
     public static func firstFault(in bytes: Span<UInt8>) -> Int? {
         var index = 0
+        while bytes.count - index >= 8 {
+            // Eight bytes are there. ASCII is well-formed; whatever else begins in this word is looked at below.
+            let word = unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
+            guard word & 0x8080_8080_8080_8080 == 0 else { break }
+            index += 8
+        }
         while index < bytes.count {
             // Eight bytes are there, and all of them are ASCII.
             while bytes.count &- index >= 8, unsafe bytes.word(uncheckedAt: index) & 0x8080_8080_8080_8080 == 0 {

@@ -12,6 +12,7 @@ struct Push {
     let byteCount: Int
     let aps: [String: Any]
     let apnsID: [UInt64]
+    let body: String
 
     init(_ request: PushRequest) {
         self.id = request.id
@@ -21,6 +22,7 @@ struct Push {
         self.byteCount = request.body.count
         self.aps = HarnessJSON.object(request.body)["aps"] as? [String: Any] ?? [:]
         self.apnsID = [request.apnsID.0, request.apnsID.1]
+        self.body = String(decoding: request.body, as: UTF8.self)
     }
 
     var event: String { self.aps["event"] as? String ?? "?" }
