@@ -196,6 +196,9 @@ public final class APNSSimulator: Sendable {
         _ = self.shared.perform(.settings(HTTP2SettingsChange(concurrentStreamsMax: streams)), connection: nil)
     }
 
+    /// The limit that `clearFaults` goes back to.
+    public var configuredStreamsMax: UInt32 { self.shared.configuration.concurrentStreamsMax }
+
     /// Takes every fault away: the list, latency, refusal, muteness, the stream limit. Connections already harmed stay so.
     public func clearFaults() {
         let configured = self.shared.configuration.concurrentStreamsMax

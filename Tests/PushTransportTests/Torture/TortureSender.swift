@@ -1,0 +1,212 @@
+import Foundation
+import Logging
+import NIOCore
+import NIOPosix
+import PushEngine
+import PushModel
+import TLSSession
+
+@testable import PushTransport
+
+/// What became of one push, over all its attempts.
+struct PushHistory: Sendable {
+    var attempts = 0
+    var notProcessed = 0
+    var refused = 0
+    var unknown = 0
+    /// The last word: accepted, or (a `start` only) unknown.
+    var final: PushAnswer.Result?
+    /// A verdict came for an attempt that had none open, or after the last word.
+    var strayVerdicts = 0
+    var isOut = false
+}
+
+/// The engine's part in a torture: sends pushes until each has its last word, with the promises of the contract (§4): what APNs did not
+/// process or refused goes again; so does an update whose answer is unknown; a `start` whose answer is unknown never does.
+final class TortureSender: Sendable {
+    let group: MultiThreadedEventLoopGroup
+    private let player: NIOLoopBound<TorturePlayer>
+    private let keyPath: String
+
+    init(port: Int, authorityPEM: [UInt8], key: ES256PrivateKey, pool: ConnectionPoolConfiguration, seed: UInt64)
+        async throws
+    {
+        self.group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        self.keyPath = NSTemporaryDirectory() + "torture-\(UUID().uuidString).p8"
+        try Data(key.pem()).write(to: URL(fileURLWithPath: self.keyPath))
+        var logger = Logger(label: "torture")
+        logger.logLevel = ProcessInfo.processInfo.environment["TRANSPORT_TEST_LOG"] == nil ? .critical : .debug
+        let store = try ProviderTokenStore(
+            keys: [ProviderKey(keyID: "ABCDE12345", teamID: "TEAM123456", path: self.keyPath)], logger: logger)
+        var route = RouteConfiguration(name: "torture", host: "127.0.0.1", port: port, providerKey: 0)
+        route.serverName = "localhost"
+        route.trustRoots = .pem(authorityPEM)
+        route.pool = pool
+        let loop = self.group.next()
+        self.player = try await loop.submit { [route, logger] in
+            let transport = try ShardTransport(
+                eventLoop: loop, routes: [route], bundleIDs: ["com.example.pizza"], providerTokens: store,
+                randomSeed: seed, logger: logger)
+            return NIOLoopBound(TorturePlayer(transport: transport), eventLoop: loop)
+        }.get()
+    }
+
+    /// Adds `count` pushes; they flow at once.
+    func add(_ count: Int) async throws { try await self.onLoop { $0.add(count) } }
+
+    /// Waits until every push added so far has its last word.
+    func settled() async throws {
+        let player = self.player
+        try await self.group.next().flatSubmit { player.value.whenSettled() }.get()
+    }
+
+    /// Waits until no push is out: each attempt has its verdict.
+    func nothingInFlight() async throws {
+        let player = self.player
+        try await self.group.next().flatSubmit { player.value.whenNothingIsOut() }.get()
+    }
+
+    func histories() async throws -> [PushHistory] { try await self.onLoop { $0.histories } }
+
+    func counters() async throws -> RouteCounters { try await self.onLoop { $0.transport.counters(route: 0) } }
+
+    func credit() async throws -> Int { try await self.onLoop { $0.transport.credit(route: 0) } }
+
+    func stop() async throws {
+        try await self.onLoop { $0.transport.close() }
+        try? FileManager.default.removeItem(atPath: self.keyPath)
+        try await self.group.shutdownGracefully()
+    }
+
+    private func onLoop<Result: Sendable>(_ body: @escaping @Sendable (TorturePlayer) throws -> Result) async throws
+        -> Result
+    {
+        let player = self.player
+        return try await self.group.next().submit { try body(player.value) }.get()
+    }
+
+    /// Every fifth push starts an activity.
+    static func isStart(_ push: Int) -> Bool { push % 5 == 3 }
+
+    /// A token of its own for each push: 64 hex digits that end in its number.
+    static func token(_ push: Int) -> String {
+        let digits = String(push, radix: 16)
+        return "cd" + String(repeating: "0", count: 62 - digits.count) + digits
+    }
+}
+
+/// Confined to the loop.
+final class TorturePlayer {
+    let transport: ShardTransport
+    private(set) var histories: [PushHistory] = []
+    private var ready: [Int] = []
+    private var missing = 0
+    private var outCount = 0
+    private var waiting: [EventLoopPromise<Void>] = []
+    private var waitingForNone: [EventLoopPromise<Void>] = []
+    private let update: [UInt8]
+    private let start: [UInt8]
+
+    init(transport: ShardTransport) {
+        self.transport = transport
+        let seconds = Int(Date().timeIntervalSince1970)
+        let padding = String(repeating: "y", count: 120)
+        let state = #""content-state":{"x":"\#(padding)"}"#
+        self.update = Array(#"{"aps":{"timestamp":\#(seconds),"event":"update",\#(state)}}"#.utf8)
+        self.start = Array(
+            (#"{"aps":{"timestamp":\#(seconds),"event":"start",\#(state),"attributes-type":"Pizza","attributes":{},"#
+                + #""alert":{"title":"T","body":"B"}}}"#).utf8)
+        transport.onAnswers = { [unowned self] answers in
+            self.take(answers)
+            self.pump()
+        }
+        transport.onCredit = { [unowned self] in self.pump() }
+        transport.start()
+    }
+
+    func add(_ count: Int) {
+        let first = self.histories.count
+        self.histories += Array(repeating: PushHistory(), count: count)
+        self.ready.insert(contentsOf: (first..<first + count).reversed(), at: 0)
+        self.missing += count
+        self.pump()
+        self.transport.flushAll()
+    }
+
+    func whenSettled() -> EventLoopFuture<Void> {
+        let promise = self.transport.eventLoop.makePromise(of: Void.self)
+        if self.missing == 0 { promise.succeed() } else { self.waiting.append(promise) }
+        return promise.futureResult
+    }
+
+    func whenNothingIsOut() -> EventLoopFuture<Void> {
+        let promise = self.transport.eventLoop.makePromise(of: Void.self)
+        if self.outCount == 0 { promise.succeed() } else { self.waitingForNone.append(promise) }
+        return promise.futureResult
+    }
+
+    private func pump() {
+        while !self.ready.isEmpty, self.transport.credit(route: 0) > 0 {
+            let submitted = self.transport.submit(route: 0) { request in
+                let push = self.ready.removeLast()
+                request.id = PushID(rawValue: UInt64(push))
+                request.app = 0
+                request.priority = push.isMultiple(of: 2) ? .high : .low
+                request.expirationSeconds = 0
+                request.apnsID = (0x0123_4567_89ab_4def, 0x8000_0000_0000_0000 | UInt64(push))
+                request.tokenHex.removeAll(keepingCapacity: true)
+                request.tokenHex.append(contentsOf: TortureSender.token(push).utf8)
+                request.body.removeAll(keepingCapacity: true)
+                request.body.append(contentsOf: TortureSender.isStart(push) ? self.start : self.update)
+                self.histories[push].attempts += 1
+                self.histories[push].isOut = true
+                self.outCount += 1
+                return true
+            }
+            guard submitted else { break }
+        }
+        if !self.ready.isEmpty { self.transport.wantsCredit(route: 0) }
+    }
+
+    private func take(_ answers: [PushAnswer]) {
+        for answer in answers {
+            let push = Int(answer.id.rawValue)
+            guard self.histories[push].isOut, self.histories[push].final == nil else {
+                self.histories[push].strayVerdicts += 1
+                continue
+            }
+            self.histories[push].isOut = false
+            self.outCount -= 1
+            switch answer.result {
+            case .accepted:
+                self.settle(push, answer.result)
+            case .notProcessed:
+                self.histories[push].notProcessed += 1
+                self.ready.append(push)
+            case .response:
+                self.histories[push].refused += 1
+                self.ready.append(push)
+            case .unknown:
+                self.histories[push].unknown += 1
+                if TortureSender.isStart(push) { self.settle(push, answer.result) } else { self.ready.append(push) }
+            }
+        }
+        self.wakeIfNothingIsOut()
+    }
+
+    private func wakeIfNothingIsOut() {
+        guard self.outCount == 0 else { return }
+        let waiting = self.waitingForNone
+        self.waitingForNone.removeAll()
+        for promise in waiting { promise.succeed() }
+    }
+
+    private func settle(_ push: Int, _ result: PushAnswer.Result) {
+        self.histories[push].final = result
+        self.missing -= 1
+        guard self.missing == 0 else { return }
+        let waiting = self.waiting
+        self.waiting.removeAll()
+        for promise in waiting { promise.succeed() }
+    }
+}
