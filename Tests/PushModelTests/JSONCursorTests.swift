@@ -71,6 +71,7 @@ import Testing
         for prefix in 0..<10 {
             let bytes = [0x22] + [UInt8](repeating: 0x61, count: prefix) + sequence + [0x22]
             #expect(Self.fault(bytes) == JSONFault(.malformedUTF8, at: prefix + 1))
+            #expect(Self.fault(bytes + [0x20, 0x20]) == JSONFault(.malformedUTF8, at: prefix + 1))
         }
         #expect(UTF8Validation.firstFault(in: sequence.span) == 0)
         #expect(String(validating: sequence, as: UTF8.self) == nil)
@@ -80,8 +81,11 @@ import Testing
     @Test func utf8AgreesWithTheStandardLibrary() {
         var disagreements: [[UInt8]] = []
         func compare(_ bytes: [UInt8]) {
-            let isValid = UTF8Validation.firstFault(in: bytes.span) == nil
-            if isValid != (String(validating: bytes, as: UTF8.self) != nil) { disagreements.append(bytes) }
+            // At the end of the buffer, and with others behind it: there four bytes are looked at together.
+            for bytes in [bytes, bytes + [0x41, 0x41, 0x41]] {
+                let isValid = UTF8Validation.firstFault(in: bytes.span) == nil
+                if isValid != (String(validating: bytes, as: UTF8.self) != nil) { disagreements.append(bytes) }
+            }
         }
         for first in UInt8.min...UInt8.max {
             for second in stride(from: UInt8(0x3F), through: 0xC1, by: 1) {

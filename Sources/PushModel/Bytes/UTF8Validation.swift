@@ -1,7 +1,27 @@
 /// Well-formed UTF-8 as RFC 3629 §4 and the Unicode standard's table 3-7 define it: shortest form, no surrogates, up to U+10FFFF.
 public enum UTF8Validation {
     /// The length in bytes, 1 to 4, of the well-formed sequence that begins at `index`; 0 when there is none.
-    @inlinable public static func sequenceByteCount(in bytes: Span<UInt8>, at index: Int) -> Int {
+    @inline(__always) public static func sequenceByteCount(in bytes: Span<UInt8>, at index: Int) -> Int {
+        guard bytes.count &- index >= 4 else { return Self.sequenceByteCountAtEnd(in: bytes, at: index) }
+        // Four bytes are there, the first of them lowest. Each line compares the fixed bits of all bytes of a form, then looks at those that
+        // overlong forms, surrogates and the upper end differ in.
+        let word = unsafe UInt32(
+            littleEndian: bytes.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt32.self))
+        if word & 0x80 == 0 { return 1 }
+        if word & 0xC0E0 == 0x80C0 { return word & 0x1E == 0 ? 0 : 2 }
+        if word & 0xC0_C0F0 == 0x80_80E0 {
+            let upper = word & 0x200F
+            return upper == 0 || upper == 0x200D ? 0 : 3
+        }
+        if word & 0xC0C0_C0F8 == 0x8080_80F0 {
+            let upper = word & 0x3007
+            return upper == 0 || upper & 4 != 0 && upper & 0x3003 != 0 ? 0 : 4
+        }
+        return 0
+    }
+
+    /// The same for the last three bytes there are, written as table 3-7 is.
+    @usableFromInline static func sequenceByteCountAtEnd(in bytes: Span<UInt8>, at index: Int) -> Int {
         let lead = bytes[index]
         let byteCount: Int
         /// What the second byte may be; it carries all that overlong forms, surrogates and the upper end differ in.

@@ -30,11 +30,8 @@ extension EventReader {
         try self.openObject(bytes)
         var isFirst = true
         var seen: UInt8 = 0
-        while let name = try self.nextName(bytes, isFirst: isFirst) {
+        while let field = try self.alertField(bytes, isFirst: isFirst) {
             isFirst = false
-            guard let field = self.alertField(bytes, name) else {
-                throw Self.foreignAlertField(JSONEscape.text(of: name, in: bytes))
-            }
             self.field = .alert(field)
             guard seen & (1 << field.rawValue) == 0 else { throw self.reject("is given twice") }
             seen |= 1 << field.rawValue
@@ -54,11 +51,18 @@ extension EventReader {
         return ByteRange(start: start, count: self.cursor.index - start)
     }
 
-    private func alertField(_ bytes: Span<UInt8>, _ name: JSONString) -> AlertField? {
+    /// Over the next member's name; `nil` at the alert's end.
+    private mutating func alertField(_ bytes: Span<UInt8>, isFirst: Bool) throws(EventRejection) -> AlertField? {
+        if let start = self.cursor.memberStart(bytes, isFirst: isFirst) {
+            if self.passesName(bytes, at: start, "title\":") { return .title }
+            if self.passesName(bytes, at: start, "body\":") { return .body }
+            if self.passesName(bytes, at: start, "sound\":") { return .sound }
+        }
+        guard let name = try self.nextName(bytes, isFirst: isFirst) else { return nil }
         if self.spells(bytes, name, AlertField.title.name) { return .title }
         if self.spells(bytes, name, AlertField.body.name) { return .body }
         if self.spells(bytes, name, AlertField.sound.name) { return .sound }
-        return nil
+        throw Self.foreignAlertField(JSONEscape.text(of: name, in: bytes))
     }
 
     /// A string, or `{"loc-key": …, "loc-args": […]}`.
@@ -69,22 +73,19 @@ extension EventReader {
         }
         try self.openObject(bytes)
         var (isFirst, hasKey, hasArguments) = (true, false, false)
-        while let name = try self.nextName(bytes, isFirst: isFirst) {
+        while let isKey = try self.nameIsKey(bytes, of: part, isFirst: isFirst) {
             isFirst = false
-            if self.spells(bytes, name, "loc-key") {
+            if isKey {
                 self.field = .localizedKey(part)
                 guard !hasKey else { throw self.reject("is given twice") }
                 hasKey = true
                 let key = try self.string(bytes, expected: "the name of a localized text")
                 guard !key.content.isEmpty else { throw self.reject("is empty: expected the name of a localized text") }
-            } else if self.spells(bytes, name, "loc-args") {
+            } else {
                 self.field = .localizedArguments(part)
                 guard !hasArguments else { throw self.reject("is given twice") }
                 hasArguments = true
                 try self.arguments(bytes)
-            } else {
-                throw ForeignField.rejection(
-                    of: JSONEscape.text(of: name, in: bytes), in: part.path, knows: ["loc-key", "loc-args"])
             }
             self.field = .alert(part)
         }
@@ -92,6 +93,21 @@ extension EventReader {
             self.field = .localizedKey(part)
             throw self.reject("is missing: expected the name of a localized text")
         }
+    }
+
+    /// Over the next member's name, which is “loc-key” or “loc-args”; `nil` at the object's end.
+    private mutating func nameIsKey(
+        _ bytes: Span<UInt8>, of part: AlertField, isFirst: Bool
+    ) throws(EventRejection) -> Bool? {
+        if let start = self.cursor.memberStart(bytes, isFirst: isFirst) {
+            if self.passesName(bytes, at: start, "loc-key\":") { return true }
+            if self.passesName(bytes, at: start, "loc-args\":") { return false }
+        }
+        guard let name = try self.nextName(bytes, isFirst: isFirst) else { return nil }
+        if self.spells(bytes, name, "loc-key") { return true }
+        if self.spells(bytes, name, "loc-args") { return false }
+        throw ForeignField.rejection(
+            of: JSONEscape.text(of: name, in: bytes), in: part.path, knows: ["loc-key", "loc-args"])
     }
 
     /// An array of strings.

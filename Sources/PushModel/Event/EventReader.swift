@@ -22,23 +22,25 @@ struct EventReader {
         return byte &- UInt8(ascii: "0") < 10 || byte == UInt8(ascii: "-")
     }
 
-    mutating func openObject(_ bytes: Span<UInt8>) throws(EventRejection) {
+    @inline(__always) mutating func openObject(_ bytes: Span<UInt8>) throws(EventRejection) {
         do { try self.cursor.openObject(bytes) } catch { throw self.rejection(of: error) }
     }
 
     /// The next member's name, when it is one of `EventField` in its ordinary spelling; otherwise `nil`, and nothing is passed.
     @inline(__always) mutating func knownName(_ bytes: Span<UInt8>, isFirst: Bool) -> EventField? {
-        var index = self.cursor.index
-        if !isFirst {
-            guard bytes.byte(orZeroAt: index) == UInt8(ascii: ",") else { return nil }
-            index &+= 1
-            if bytes.byte(orZeroAt: index) == UInt8(ascii: " ") { index &+= 1 }
-        }
-        guard bytes.byte(orZeroAt: index) == UInt8(ascii: "\"") else { return nil }
-        index &+= 1
-        guard let field = EventField.passName(in: bytes, &index) else { return nil }
+        guard var index = self.cursor.memberStart(bytes, isFirst: isFirst),
+            let field = EventField.passName(in: bytes, &index)
+        else { return nil }
         self.cursor.index = index
         return field
+    }
+
+    /// Whether the next member's name is spelt just so; it is passed then. `start` is what `JSONCursor.memberStart` answered, `text` ends with
+    /// the quote and the colon.
+    @inline(__always) mutating func passesName(_ bytes: Span<UInt8>, at start: Int, _ text: StaticString) -> Bool {
+        guard bytes.spells(text, at: start) else { return false }
+        self.cursor.index = start &+ text.utf8CodeUnitCount
+        return true
     }
 
     /// Whether the next value is spelt just so; it is passed then. `text` is a whole string with its quotes.
@@ -73,7 +75,7 @@ struct EventReader {
         do { return try self.cursor.skipValue(bytes) } catch { throw self.rejection(of: error) }
     }
 
-    mutating func expectEnd(_ bytes: Span<UInt8>) throws(EventRejection) {
+    @inline(__always) mutating func expectEnd(_ bytes: Span<UInt8>) throws(EventRejection) {
         do { try self.cursor.expectEnd(bytes) } catch { throw self.rejection(of: error) }
     }
 

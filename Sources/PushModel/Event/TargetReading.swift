@@ -36,9 +36,17 @@ extension EventReader {
         var isFirst = true
         var seen: UInt8 = 0
         var address: TargetField?
-        while let name = try self.nextName(bytes, isFirst: isFirst) {
+        while true {
+            var field = self.knownTargetField(bytes, isFirst: isFirst)
+            var name: JSONString?
+            if field == nil {
+                name = try self.nextName(bytes, isFirst: isFirst)
+                guard let name else { break }
+                field = self.targetField(bytes, name)
+            }
             isFirst = false
-            guard let field = self.targetField(bytes, name) else {
+            guard let field else {
+                guard let name else { break }
                 let text = JSONEscape.text(of: name, in: bytes)
                 guard text.starts(with: "x-".utf8) else {
                     throw ForeignField.rejection(of: text, in: "to", knows: TargetField.allCases.map(\.name))
@@ -63,6 +71,17 @@ extension EventReader {
             self.field = .target(.environment)
             throw self.reject("comes without a token: expected it next to “token” or “start-token” only")
         }
+    }
+
+    private mutating func knownTargetField(_ bytes: Span<UInt8>, isFirst: Bool) -> TargetField? {
+        guard let start = self.cursor.memberStart(bytes, isFirst: isFirst) else { return nil }
+        if self.passesName(bytes, at: start, "activity\":") { return .activity }
+        if self.passesName(bytes, at: start, "token\":") { return .token }
+        if self.passesName(bytes, at: start, "start-token\":") { return .startToken }
+        if self.passesName(bytes, at: start, "environment\":") { return .environment }
+        if self.passesName(bytes, at: start, "audience\":") { return .audience }
+        if self.passesName(bytes, at: start, "channel\":") { return .channel }
+        return nil
     }
 
     private func targetField(_ bytes: Span<UInt8>, _ name: JSONString) -> TargetField? {
@@ -104,6 +123,7 @@ extension EventReader {
     }
 
     mutating func environment(_ bytes: Span<UInt8>) throws(EventRejection) -> PushEnvironment {
+        if self.passes(bytes, "\"production\"") { return .production }
         let word = try self.string(bytes, expected: "“production” or “development”")
         if self.spells(bytes, word, "production") { return .production }
         if self.spells(bytes, word, "development") { return .development }

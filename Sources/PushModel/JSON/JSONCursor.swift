@@ -104,6 +104,17 @@ public struct JSONCursor: Sendable {
         return name
     }
 
+    /// Where the next member's name begins, past its quote; `nil` when there is none. Nothing is passed: `nextName` can still be called.
+    @inline(__always) func memberStart(_ bytes: Span<UInt8>, isFirst: Bool) -> Int? {
+        var index = self.index
+        if !isFirst {
+            guard JSONGrammar.significant(bytes, &index) == UInt8(ascii: ",") else { return nil }
+            index &+= 1
+        }
+        guard JSONGrammar.significant(bytes, &index) == UInt8(ascii: "\"") else { return nil }
+        return index &+ 1
+    }
+
     /// Passes to the next element of an array: over the opening bracket (`isFirst`) or the comma. `false` at its end, which is passed.
     /// Only strings, numbers and literals may be read as elements this way: the array does not count towards the depth.
     public mutating func nextElement(_ bytes: Span<UInt8>, isFirst: Bool) throws(JSONFault) -> Bool {
@@ -134,7 +145,7 @@ public struct JSONCursor: Sendable {
     @inline(__always) public mutating func number(_ bytes: Span<UInt8>) throws(JSONFault) -> JSONNumber {
         _ = self.nextSignificant(bytes)
         let start = self.index
-        let (end, isWhole) = try Self.numberEnd(bytes, start)
+        let (end, isWhole) = try JSONGrammar.numberEnd(bytes, start)
         self.index = end
         return JSONNumber(spelling: ByteRange(start: start, count: end &- start), isWhole: isWhole)
     }
@@ -146,41 +157,42 @@ public struct JSONCursor: Sendable {
         let openCountMax = Self.depthMax - self.depth
         // One bit per container opened here, the innermost last: 1 for an object. `depthMax` bits suffice.
         var (openCount, objects) = (0, UInt64(0))
-        _ = Self.significant(bytes, &index)
+        _ = JSONGrammar.significant(bytes, &index)
         let start = index
         value: while true {
-            switch Self.significant(bytes, &index) {
-            case UInt8(ascii: "\""): index = try Self.stringEnd(bytes, index &+ 1)
-            case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): index = try Self.numberEnd(bytes, index).end
+            switch JSONGrammar.significant(bytes, &index) {
+            case UInt8(ascii: "\""): index = try JSONGrammar.stringEnd(bytes, index &+ 1)
+            case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+                index = try JSONGrammar.numberEnd(bytes, index).end
             case UInt8(ascii: "{"):
                 guard openCount < openCountMax else { throw JSONFault(.tooDeep, at: index) }
                 (openCount, objects) = (openCount &+ 1, objects << 1 | 1)
                 index &+= 1
-                if Self.significant(bytes, &index) != UInt8(ascii: "}") {
-                    try Self.passName(bytes, &index, isFirst: true)
+                if JSONGrammar.significant(bytes, &index) != UInt8(ascii: "}") {
+                    try JSONGrammar.passName(bytes, &index, isFirst: true)
                     continue value
                 }
             case UInt8(ascii: "["):
                 guard openCount < openCountMax else { throw JSONFault(.tooDeep, at: index) }
                 (openCount, objects) = (openCount &+ 1, objects << 1)
                 index &+= 1
-                if Self.significant(bytes, &index) != UInt8(ascii: "]") { continue value }
-            case UInt8(ascii: "t"): try Self.passLiteral("true", bytes, &index)
-            case UInt8(ascii: "f"): try Self.passLiteral("false", bytes, &index)
-            case UInt8(ascii: "n"): try Self.passLiteral("null", bytes, &index)
-            default: throw Self.fault(.expectedValue, bytes, index)
+                if JSONGrammar.significant(bytes, &index) != UInt8(ascii: "]") { continue value }
+            case UInt8(ascii: "t"): try JSONGrammar.passLiteral("true", bytes, &index)
+            case UInt8(ascii: "f"): try JSONGrammar.passLiteral("false", bytes, &index)
+            case UInt8(ascii: "n"): try JSONGrammar.passLiteral("null", bytes, &index)
+            default: throw JSONGrammar.fault(.expectedValue, bytes, index)
             }
             // After a value, or before the end of an empty container: close what ends here, or pass the comma to the next value.
             while openCount > 0 {
                 let isObject = objects & 1 == 1
-                let byte = Self.significant(bytes, &index)
+                let byte = JSONGrammar.significant(bytes, &index)
                 if byte == UInt8(ascii: ",") {
                     index &+= 1
-                    if isObject { try Self.passName(bytes, &index, isFirst: false) }
+                    if isObject { try JSONGrammar.passName(bytes, &index, isFirst: false) }
                     continue value
                 }
                 guard byte == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
-                    throw Self.fault(.expectedCommaOrEnd, bytes, index)
+                    throw JSONGrammar.fault(.expectedCommaOrEnd, bytes, index)
                 }
                 index &+= 1
                 (openCount, objects) = (openCount &- 1, objects >> 1)
@@ -192,103 +204,13 @@ public struct JSONCursor: Sendable {
 
     // MARK: Pieces
 
-    /// Passes white space. The byte there, not consumed; 0, which JSON has nowhere outside strings, at the end.
-    @inline(__always) private static func significant(_ bytes: Span<UInt8>, _ index: inout Int) -> UInt8 {
-        // Mostly there is none.
-        let byte = bytes.byte(orZeroAt: index)
-        if byte > 0x20 { return byte }
-        index = Self.endOfWhiteSpace(bytes, index)
-        return bytes.byte(orZeroAt: index)
-    }
-
-    @inline(never) private static func endOfWhiteSpace(_ bytes: Span<UInt8>, _ start: Int) -> Int {
-        var index = start
-        while true {
-            switch bytes.byte(orZeroAt: index) {
-            case 0x20, 0x0A, 0x0D, 0x09: index &+= 1
-            default: return index
-            }
-        }
-    }
-
+    /// Passes white space. The byte there, not consumed; 0 at the end.
     @inline(__always) private mutating func nextSignificant(_ bytes: Span<UInt8>) -> UInt8 {
-        Self.significant(bytes, &self.index)
-    }
-
-    @inline(never) private static func fault(_ kind: JSONFault.Kind, _ bytes: Span<UInt8>, _ index: Int) -> JSONFault {
-        JSONFault(index < bytes.count ? kind : .unexpectedEnd, at: index)
+        JSONGrammar.significant(bytes, &self.index)
     }
 
     private func fault(_ kind: JSONFault.Kind, _ bytes: Span<UInt8>) -> JSONFault {
-        Self.fault(kind, bytes, self.index)
-    }
-
-    /// Over a member's name and its colon.
-    @inline(__always) private static func passName(
-        _ bytes: Span<UInt8>, _ index: inout Int, isFirst: Bool
-    ) throws(JSONFault) {
-        guard Self.significant(bytes, &index) == UInt8(ascii: "\"") else {
-            throw Self.fault(isFirst ? .expectedNameOrEnd : .expectedName, bytes, index)
-        }
-        index = try Self.stringEnd(bytes, index &+ 1)
-        guard Self.significant(bytes, &index) == UInt8(ascii: ":") else {
-            throw Self.fault(.expectedColon, bytes, index)
-        }
-        index &+= 1
-    }
-
-    @inline(__always) private static func passLiteral(
-        _ text: StaticString, _ bytes: Span<UInt8>, _ index: inout Int
-    ) throws(JSONFault) {
-        guard bytes.spells(text, at: index) else { throw JSONFault(.expectedValue, at: index) }
-        index += text.utf8CodeUnitCount
-    }
-
-    /// `-? (0 | 1-9 digit*) (. digit+)? ([eE] [+-]? digit+)?` (RFC 8259 §6), from `start` on. Answers where it ends and whether only the
-    /// first two parts are there.
-    @inline(__always) private static func numberEnd(
-        _ bytes: Span<UInt8>, _ start: Int
-    ) throws(JSONFault) -> (end: Int, isWhole: Bool) {
-        var index = start
-        if bytes.byte(orZeroAt: index) == UInt8(ascii: "-") { index &+= 1 }
-        let first = index
-        index = bytes.endOfDigits(from: first)
-        guard index > first else { throw Self.fault(.malformedNumber, bytes, index) }
-        if index &- first > 1, bytes.byte(orZeroAt: first) == UInt8(ascii: "0") {
-            throw JSONFault(.malformedNumber, at: first + 1)
-        }
-        let byte = bytes.byte(orZeroAt: index)
-        guard byte == UInt8(ascii: ".") || byte | 0x20 == UInt8(ascii: "e") else { return (index, true) }
-        return (try Self.fractionEnd(bytes, index), false)
-    }
-
-    /// The last two parts of a number, of which at least one begins at `start`.
-    @inline(never) private static func fractionEnd(_ bytes: Span<UInt8>, _ start: Int) throws(JSONFault) -> Int {
-        var index = start
-        if bytes.byte(orZeroAt: index) == UInt8(ascii: ".") {
-            index = try Self.digitsEnd(bytes, index &+ 1)
-        }
-        if bytes.byte(orZeroAt: index) | 0x20 == UInt8(ascii: "e") {
-            index &+= 1
-            let sign = bytes.byte(orZeroAt: index)
-            if sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") { index &+= 1 }
-            index = try Self.digitsEnd(bytes, index)
-        }
-        return index
-    }
-
-    /// One digit or more.
-    private static func digitsEnd(_ bytes: Span<UInt8>, _ start: Int) throws(JSONFault) -> Int {
-        let index = bytes.endOfDigits(from: start)
-        guard index > start else { throw Self.fault(.malformedNumber, bytes, index) }
-        return index
-    }
-
-    /// The index past the closing quote of the string whose inside begins at `start`.
-    @inline(__always) private static func stringEnd(_ bytes: Span<UInt8>, _ start: Int) throws(JSONFault) -> Int {
-        let index = bytes.endOfPlainRun(from: start)
-        if bytes.byte(orZeroAt: index) == UInt8(ascii: "\"") { return index &+ 1 }
-        return try Self.richStringEnd(bytes, index).end
+        JSONGrammar.fault(kind, bytes, self.index)
     }
 
     /// From the opening quote to past the closing one.
@@ -298,34 +220,9 @@ public struct JSONCursor: Sendable {
         if bytes.byte(orZeroAt: end) == UInt8(ascii: "\"") {
             end &+= 1
         } else {
-            (end, hasEscapes) = try Self.richStringEnd(bytes, end)
+            (end, hasEscapes) = try JSONGrammar.richStringEnd(bytes, end)
         }
         self.index = end
         return JSONString(content: ByteRange(start: start, count: end &- 1 &- start), hasEscapes: hasEscapes)
-    }
-
-    /// The rest of a string that holds more than plain ASCII, or has a fault, at `start`.
-    @inline(never) private static func richStringEnd(
-        _ bytes: Span<UInt8>, _ start: Int
-    ) throws(JSONFault) -> (end: Int, hasEscapes: Bool) {
-        var index = start
-        var hasEscapes = false
-        while index < bytes.count {
-            switch bytes[index] {
-            case UInt8(ascii: "\""): return (index + 1, hasEscapes)
-            case UInt8(ascii: "\\"):
-                hasEscapes = true
-                index = try JSONEscape.end(in: bytes, at: index)
-            case 0x00..<0x20:
-                throw JSONFault(.controlCharacter, at: index)
-            case 0x20..<0x80:
-                index = bytes.endOfPlainRun(from: index)
-            default:
-                let byteCount = UTF8Validation.sequenceByteCount(in: bytes, at: index)
-                guard byteCount > 0 else { throw JSONFault(.malformedUTF8, at: index) }
-                index += byteCount
-            }
-        }
-        throw JSONFault(.unexpectedEnd, at: index)
     }
 }

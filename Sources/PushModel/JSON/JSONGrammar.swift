@@ -1,0 +1,118 @@
+/// The smallest pieces of RFC 8259: white space, names, numbers, literals and strings. Each begins at an index, which is never negative, and
+/// answers where it ends, or throws what is wrong with it. Whoever walks keeps the index in a local.
+enum JSONGrammar {
+    /// Passes white space. The byte there, not consumed; 0, which JSON has nowhere outside strings, at the end.
+    @inline(__always) static func significant(_ bytes: Span<UInt8>, _ index: inout Int) -> UInt8 {
+        // Mostly there is none.
+        let byte = bytes.byte(orZeroAt: index)
+        if byte > 0x20 { return byte }
+        index = Self.endOfWhiteSpace(bytes, index)
+        return bytes.byte(orZeroAt: index)
+    }
+
+    @inline(never) static func endOfWhiteSpace(_ bytes: Span<UInt8>, _ start: Int) -> Int {
+        var index = start
+        while true {
+            let byte = bytes.byte(orZeroAt: index)
+            guard byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return index }
+            index &+= 1
+        }
+    }
+
+    @inline(never) static func fault(_ kind: JSONFault.Kind, _ bytes: Span<UInt8>, _ index: Int) -> JSONFault {
+        JSONFault(index < bytes.count ? kind : .unexpectedEnd, at: index)
+    }
+
+    /// Over a member's name and its colon.
+    @inline(__always) static func passName(
+        _ bytes: Span<UInt8>, _ index: inout Int, isFirst: Bool
+    ) throws(JSONFault) {
+        guard Self.significant(bytes, &index) == UInt8(ascii: "\"") else {
+            throw Self.fault(isFirst ? .expectedNameOrEnd : .expectedName, bytes, index)
+        }
+        index = try Self.stringEnd(bytes, index &+ 1)
+        guard Self.significant(bytes, &index) == UInt8(ascii: ":") else {
+            throw Self.fault(.expectedColon, bytes, index)
+        }
+        index &+= 1
+    }
+
+    @inline(__always) static func passLiteral(
+        _ text: StaticString, _ bytes: Span<UInt8>, _ index: inout Int
+    ) throws(JSONFault) {
+        guard bytes.spells(text, at: index) else { throw JSONFault(.expectedValue, at: index) }
+        index += text.utf8CodeUnitCount
+    }
+
+    /// `-? (0 | 1-9 digit*) (. digit+)? ([eE] [+-]? digit+)?` (RFC 8259 §6), from `start` on. Answers where it ends and whether only the
+    /// first two parts are there.
+    @inline(__always) static func numberEnd(
+        _ bytes: Span<UInt8>, _ start: Int
+    ) throws(JSONFault) -> (end: Int, isWhole: Bool) {
+        var index = start
+        if bytes.byte(orZeroAt: index) == UInt8(ascii: "-") { index &+= 1 }
+        let first = index
+        index = bytes.endOfDigits(from: first)
+        guard index > first else { throw Self.fault(.malformedNumber, bytes, index) }
+        if index &- first > 1, bytes.byte(orZeroAt: first) == UInt8(ascii: "0") {
+            throw JSONFault(.malformedNumber, at: first + 1)
+        }
+        let byte = bytes.byte(orZeroAt: index)
+        guard byte == UInt8(ascii: ".") || byte | 0x20 == UInt8(ascii: "e") else { return (index, true) }
+        return (try Self.fractionEnd(bytes, index), false)
+    }
+
+    /// The last two parts of a number, of which at least one begins at `start`.
+    @inline(never) static func fractionEnd(_ bytes: Span<UInt8>, _ start: Int) throws(JSONFault) -> Int {
+        var index = start
+        if bytes.byte(orZeroAt: index) == UInt8(ascii: ".") {
+            index = try Self.digitsEnd(bytes, index &+ 1)
+        }
+        if bytes.byte(orZeroAt: index) | 0x20 == UInt8(ascii: "e") {
+            index &+= 1
+            let sign = bytes.byte(orZeroAt: index)
+            if sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") { index &+= 1 }
+            index = try Self.digitsEnd(bytes, index)
+        }
+        return index
+    }
+
+    /// One digit or more.
+    static func digitsEnd(_ bytes: Span<UInt8>, _ start: Int) throws(JSONFault) -> Int {
+        let index = bytes.endOfDigits(from: start)
+        guard index > start else { throw Self.fault(.malformedNumber, bytes, index) }
+        return index
+    }
+
+    /// The index past the closing quote of the string whose inside begins at `start`.
+    @inline(__always) static func stringEnd(_ bytes: Span<UInt8>, _ start: Int) throws(JSONFault) -> Int {
+        let index = bytes.endOfPlainRun(from: start)
+        if bytes.byte(orZeroAt: index) == UInt8(ascii: "\"") { return index &+ 1 }
+        return try Self.richStringEnd(bytes, index).end
+    }
+
+    /// The rest of a string that holds more than plain ASCII, or has a fault, at `start`.
+    @inline(never) static func richStringEnd(
+        _ bytes: Span<UInt8>, _ start: Int
+    ) throws(JSONFault) -> (end: Int, hasEscapes: Bool) {
+        var index = start
+        var hasEscapes = false
+        while index < bytes.count {
+            switch bytes[index] {
+            case UInt8(ascii: "\""): return (index + 1, hasEscapes)
+            case UInt8(ascii: "\\"):
+                hasEscapes = true
+                index = try JSONEscape.end(in: bytes, at: index)
+            case 0x00..<0x20:
+                throw JSONFault(.controlCharacter, at: index)
+            case 0x20..<0x80:
+                index = bytes.endOfPlainRun(from: index)
+            default:
+                let byteCount = UTF8Validation.sequenceByteCount(in: bytes, at: index)
+                guard byteCount > 0 else { throw JSONFault(.malformedUTF8, at: index) }
+                index += byteCount
+            }
+        }
+        throw JSONFault(.unexpectedEnd, at: index)
+    }
+}
