@@ -26,7 +26,8 @@ public final class APNSSimulator: Sendable {
 
     /// Starts listening. Returns once connections are taken.
     /// - Parameter group: `nil`: threads of its own, stopped with it.
-    /// - Throws: `TLSError` when the credentials are no certificate and key, `IOError` when the address is taken.
+    /// - Throws: `TLSError` when the credentials are no certificate and key, `IOError` when the address is taken, `JournalReader.Fault` when
+    ///   the journal cannot be read or written.
     public static func start(
         _ configuration: SimulatorConfiguration = SimulatorConfiguration(), credentials: SimulatorCredentials,
         keys: [RegisteredKey] = [],
@@ -35,6 +36,7 @@ public final class APNSSimulator: Sendable {
         let tls = try TLSContext.server(
             certificateChainPEM: credentials.certificate.chainPEM, privateKeyPEM: credentials.certificate.privateKeyPEM)
         let shared = SharedSimulator(configuration: configuration, keys: keys, tls: tls)
+        if let path = configuration.journalPath { try shared.openJournal(path) }
         let ownGroup =
             group == nil ? MultiThreadedEventLoopGroup(numberOfThreads: max(1, configuration.threadCount)) : nil
         do {
@@ -84,6 +86,7 @@ public final class APNSSimulator: Sendable {
             try? await connection.closeFuture.get()
         }
         try? await self.ownGroup?.shutdownGracefully()
+        self.shared.closeJournal()
     }
 
     // Devices
@@ -128,7 +131,7 @@ public final class APNSSimulator: Sendable {
     public func setToken(_ token: String, _ state: TokenState, sinceMillis: Int64? = nil) -> Bool {
         guard let bytes = TokenText.decode(token) else { return false }
         let standing = TokenStanding(state: state, sinceMillis: sinceMillis ?? self.shared.nowMillis())
-        self.shared.withState { $0.store.setToken(bytes, standing) }
+        self.shared.withState { $0.setToken(bytes, standing) }
         return true
     }
 
@@ -141,7 +144,7 @@ public final class APNSSimulator: Sendable {
         guard let oldBytes = TokenText.decode(old), let newBytes = TokenText.decode(new) else { return false }
         let standing = TokenStanding(
             state: keepsOld ? .alive : .rotated, sinceMillis: sinceMillis ?? self.shared.nowMillis())
-        self.shared.withState { $0.store.rotate(from: oldBytes, to: newBytes, oldStanding: standing) }
+        self.shared.withState { $0.rotate(from: oldBytes, to: newBytes, oldStanding: standing) }
         return true
     }
 

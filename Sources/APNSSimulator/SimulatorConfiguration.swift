@@ -56,6 +56,10 @@ public struct SimulatorConfiguration: Sendable {
     /// Violations kept; more are only counted.
     public var violationsMax = 1_000
 
+    /// What happens to phones is appended to this file and read again at the next start, so that the phones outlive the server. `nil`: they
+    /// end with it. Not with `.sink`, which has no phones.
+    public var journalPath: String?
+
     /// `false`: a provider token's signature is not checked and its key need not be registered. For other people's load generators.
     public var checksSignatures = true
     /// All randomness: jitter, rates of faults, ids. The same seed and the same requests give the same answers.

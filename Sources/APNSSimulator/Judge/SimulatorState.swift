@@ -17,6 +17,8 @@ struct SimulatorState {
     var random: SeededGenerator
     var counters = Counters()
     private(set) var violations: [Violation] = []
+    /// Where what happens to phones is written down; `nil`: nowhere.
+    var journal: JournalWriter?
     /// Decoded token of the request at hand; reused.
     private var token: [UInt8] = []
 
@@ -316,15 +318,37 @@ struct SimulatorState {
             if self.configuration.refusesMeaninglessPayloads { return .invalidPushType }
             self.store.devices[device].undecodable(priority: priority, nowMillis: nowMillis)
             self.counters.undecodable += 1
+            self.writeDown(index, body, priority: priority, nowMillis: nowMillis)
             return nil
         }
         let reaction = self.store.devices[device].apply(
             content, body: body, priority: priority, nowMillis: nowMillis, rules: self.configuration.deviceRules)
         self.counters.reactions[Int(reaction.rawValue)] += 1
         if priority == 10 { self.counters.highPriority += 1 }
+        self.writeDown(index, body, priority: priority, nowMillis: nowMillis)
         self.watch(index, reaction, content, priority: priority, on: connection, nowMillis: nowMillis)
         self.store.tokens[index].lastPushMillis = nowMillis
         return nil
+    }
+
+    private mutating func writeDown(_ index: Int, _ body: Span<UInt8>, priority: Int, nowMillis: Int64) {
+        guard self.journal != nil else { return }
+        let topic = self.store.topics[Int(self.store.tokens[index].topic)]
+        self.journal?.append(
+            .push(
+                atMillis: nowMillis, token: TokenText.encode(self.token[...]),
+                topic: String(decoding: topic, as: UTF8.self), priority: priority, body: body.array))
+    }
+
+    mutating func setToken(_ token: [UInt8], _ standing: TokenStanding) {
+        self.store.setToken(token, standing)
+        self.journal?.append(.standing(token: TokenText.encode(token[...]), standing))
+    }
+
+    mutating func rotate(from old: [UInt8], to new: [UInt8], oldStanding: TokenStanding) {
+        self.store.rotate(from: old, to: new, oldStanding: oldStanding)
+        self.journal?.append(
+            .rotation(old: TokenText.encode(old[...]), new: TokenText.encode(new[...]), oldStanding))
     }
 
     private mutating func watch(

@@ -1,4 +1,5 @@
 import DeviceModel
+import Glibc
 import NIOCore
 import Synchronization
 import TLSSession
@@ -33,11 +34,45 @@ final class SharedSimulator: Sendable {
     func nowMillis() -> Int64 { self.configuration.clock?() ?? SystemClock.wallMillis() }
 
     func withState<Result: Sendable>(_ body: (inout SimulatorState) -> Result) -> Result {
-        self.state.withLock { body(&$0) }
+        self.state.withLock { state in
+            defer { state.journal?.flush() }
+            return body(&state)
+        }
     }
 
     /// As `withState`, for the loop of a connection, whose own values `body` may change.
-    func judge(_ body: (inout SimulatorState) -> Void) { self.state.withLock { body(&$0) } }
+    func judge(_ body: (inout SimulatorState) -> Void) {
+        self.state.withLock { state in
+            body(&state)
+            // Before any answer leaves: what a sender knows of is on the phones.
+            state.journal?.flush()
+        }
+    }
+
+    /// Takes the phones a journal tells of, and goes on writing it.
+    func openJournal(_ path: String) throws(JournalReader.Fault) {
+        let configuration = self.configuration
+        var phones = JournaledPhones(configuration: configuration, rules: configuration.deviceRules)
+        var byteCount: Int64 = 0
+        if access(path, F_OK) == 0 {
+            var reader = try JournalReader(path: path)
+            try phones.read(&reader)
+            byteCount = reader.entriesByteCount
+        }
+        let writer = try JournalWriter(path: path, keeping: byteCount)
+        let store = phones.store
+        self.state.withLock { state in
+            state.store = store
+            state.journal = writer
+        }
+    }
+
+    func closeJournal() {
+        self.state.withLock { state in
+            state.journal?.closeFile()
+            state.journal = nil
+        }
+    }
 
     func statistics() -> SimulatorStatistics {
         self.withState { $0.counters.statistics(tokens: $0.store.tokens.count, devices: $0.store.devices.count) }

@@ -119,6 +119,12 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
     @Flag(help: "Take provider tokens of any key, without checking their signature.")
     var anyKey = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Write down what happens to phones, and begin with what is written there: the phones outlive this process, however it ends.",
+            valueName: "file"))
+    var journal: String?
+
     @Option(help: "Seed of all randomness.")
     var seed: UInt64 = 1
 
@@ -146,6 +152,9 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
         }
         guard self.generateCredentials != nil || (self.certificate != nil && self.certificateKey != nil) else {
             throw ValidationError("give --generate-credentials DIR, or --certificate FILE and --certificate-key FILE")
+        }
+        guard self.journal == nil || !self.sink else {
+            throw ValidationError("--journal keeps phones, and --sink has none")
         }
         guard self.generateCredentials != nil || !self.keys.isEmpty || self.anyKey || self.sink else {
             throw ValidationError("no provider key: give --generate-credentials DIR, --key FILE or --any-key")
@@ -199,6 +208,7 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
         configuration.refusesMeaninglessPayloads = self.strictPayloads
         configuration.checksSignatures = !self.anyKey
         configuration.randomSeed = self.seed
+        configuration.journalPath = self.journal
         return configuration
     }
 }

@@ -1,0 +1,109 @@
+import DeviceModel
+import Glibc
+
+/// Reads a simulator's journal from its beginning, and follows it while it is written. Confined to its owner.
+public struct JournalReader: ~Copyable {
+    /// Why a journal is none, or cannot be read.
+    public struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
+        public var description: String
+    }
+
+    /// Read at once from the file.
+    private static let pieceByteCount = 1 << 16
+    /// No line of words is longer: a token has at most 512 digits, a topic 200 characters or so.
+    private static let lineByteCountMax = 4_096
+    private static let bodyByteCountMax = 1 << 20
+
+    private let path: String
+    private let descriptor: Int32
+    private var bytes: [UInt8] = []
+    private var position = 0
+    /// Bytes of the file that make up the entries handed out so far.
+    public private(set) var entriesByteCount: Int64 = 0
+
+    /// - Throws: `Fault` when the file cannot be opened.
+    public init(path: String) throws(Fault) {
+        self.path = path
+        self.descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard self.descriptor >= 0 else {
+            throw Fault(description: "\(path): cannot be opened (\(String(cString: strerror(errno))))")
+        }
+    }
+
+    deinit { close(self.descriptor) }
+
+    /// The next entry; `nil`: the file has no further whole entry now.
+    /// - Throws: `Fault` with the place in the file.
+    public mutating func next() throws(Fault) -> JournalEntry? {
+        while true {
+            if let entry = try self.takeEntry() { return entry }
+            guard try self.readPiece() else { return nil }
+        }
+    }
+
+    /// `false`: there is nothing more now.
+    private mutating func readPiece() throws(Fault) -> Bool {
+        if self.position > 0 {
+            self.bytes.removeFirst(self.position)
+            self.position = 0
+        }
+        let before = self.bytes.count
+        self.bytes.append(contentsOf: repeatElement(0, count: Self.pieceByteCount))
+        let count = self.bytes.withUnsafeMutableBytes { bytes in
+            read(self.descriptor, bytes.baseAddress! + before, Self.pieceByteCount)
+        }
+        self.bytes.removeLast(Self.pieceByteCount - max(0, count))
+        guard count >= 0 else {
+            throw Fault(description: "\(self.path): cannot be read (\(String(cString: strerror(errno))))")
+        }
+        return count > 0
+    }
+
+    /// `nil`: not whole yet.
+    private mutating func takeEntry() throws(Fault) -> JournalEntry? {
+        guard let lineEnd = self.bytes[self.position...].firstIndex(of: UInt8(ascii: "\n")) else {
+            guard self.bytes.count - self.position <= Self.lineByteCountMax else {
+                throw self.fault("a line without end")
+            }
+            return nil
+        }
+        let line = String(decoding: self.bytes[self.position..<lineEnd], as: UTF8.self)
+        let words = line.split(separator: " ", omittingEmptySubsequences: false)
+        switch (words.first, words.count) {
+        case ("push", 6):
+            guard let atMillis = Int64(words[1]), let priority = Int(words[4]), let byteCount = Int(words[5]),
+                (0...Self.bodyByteCountMax).contains(byteCount)
+            else { throw self.fault("'\(line)'") }
+            // The body and the line feed behind it.
+            guard self.bytes.count - lineEnd - 1 >= byteCount + 1 else { return nil }
+            let body = Array(self.bytes[lineEnd + 1..<lineEnd + 1 + byteCount])
+            self.take(upTo: lineEnd + byteCount + 2)
+            return .push(
+                atMillis: atMillis, token: String(words[2]), topic: String(words[3]), priority: priority, body: body)
+        case ("token", 4):
+            guard let standing = Self.standing(words[2], words[3]) else { throw self.fault("'\(line)'") }
+            self.take(upTo: lineEnd + 1)
+            return .standing(token: String(words[1]), standing)
+        case ("rotate", 5):
+            guard let standing = Self.standing(words[3], words[4]) else { throw self.fault("'\(line)'") }
+            self.take(upTo: lineEnd + 1)
+            return .rotation(old: String(words[1]), new: String(words[2]), standing)
+        default: throw self.fault("'\(line.prefix(80))'")
+        }
+    }
+
+    private mutating func take(upTo end: Int) {
+        self.entriesByteCount += Int64(end - self.position)
+        self.position = end
+    }
+
+    private func fault(_ found: String) -> Fault {
+        Fault(
+            description: "\(self.path): byte \(self.entriesByteCount): expected an entry of a journal, found \(found)")
+    }
+
+    private static func standing(_ state: Substring, _ since: Substring) -> TokenStanding? {
+        guard let state = UInt8(state).flatMap(TokenState.init(rawValue:)), let since = Int64(since) else { return nil }
+        return TokenStanding(state: state, sinceMillis: since)
+    }
+}
