@@ -4,10 +4,14 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-# Where `make demo` writes its numbers as JSON, such as SUMMARY=demo.json. Empty: nowhere.
+# Where `make demo` and `make chaos` write their numbers as JSON, such as SUMMARY=demo.json. Empty: nowhere.
 SUMMARY ?=
-# More words for `mailboat demo`, such as ARGS="--duration 20".
+# More words for `mailboat demo` and `mailboat chaos`, such as ARGS="--duration 20".
 ARGS ?=
+# How long `make chaos` lets things go wrong.
+MINUTES ?= 2
+# A real Kafka for `make chaos`, such as BOOTSTRAP=localhost:9092. Empty: an embedded one.
+BOOTSTRAP ?=
 # What is formatted and linted.
 SWIFT_SOURCES := Package.swift $(wildcard Sources Tests Benchmarks)
 
@@ -16,13 +20,17 @@ SEEDS ?= 1000
 FROM ?= 0
 SEED ?=
 
-.PHONY: help demo test simulate build bench format lint deps clean
+.PHONY: help demo chaos test simulate build bench format lint deps clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
 demo: build ## Play the story: Kafka records become pushes to a simulated APNs (SUMMARY=file writes the numbers)
 	@"$$(swift build --configuration release --show-bin-path)/mailboat" demo $(if $(SUMMARY),--summary "$(SUMMARY)") $(ARGS)
+
+chaos: build ## Kill workers, APNs and brokers while events flow, then check every phone (MINUTES=… SUMMARY=file BOOTSTRAP=host:port)
+	@"$$(swift build --configuration release --show-bin-path)/mailboat" chaos --minutes $(MINUTES) $(if $(SUMMARY),--summary "$(SUMMARY)") \
+		$(if $(BOOTSTRAP),--bootstrap "$(BOOTSTRAP)") $(ARGS)
 
 test: deps lint ## Check the format, then run every test
 	@# One after the other: tests over sockets have real timeouts, and two cores full of simulations stretch them.

@@ -129,7 +129,9 @@ let package = Package(
                 "mailboat", "PushWorker", "PushTransport", "APNSSimulator", "KafkaLog", "PushModel", "DeviceModel",
                 "TLSSession",
             ] + nio),
-        .testTarget(name: "CommandTests", dependencies: ["mailboat", "KafkaLog", "PushModel"]),
+        .testTarget(
+            name: "CommandTests",
+            dependencies: ["mailboat", "KafkaLog", "PushEngine", "APNSProtocol", "PushModel", "DeviceModel"]),
         .testTarget(name: "TidyTests"),
     ]
 )

@@ -78,7 +78,7 @@ struct BadInputTests {
 
     @Test func everyKindIsExplainedAndThePartitionGoesOn() async throws {
         try await TestHouse.with { house in
-            let worker = try house.startWorker()
+            let worker = try await house.startWorker()
             let publisher = try TestPublisher(house.kafka)
             // All on the partition of a good order, which begins before and ends after them.
             try publisher.register("order", token: Tokens.make(1))

@@ -9,7 +9,7 @@ import Testing
 struct DeliveryTests {
     @Test func updatesReachThePhone() async throws {
         try await TestHouse.with { house in
-            let worker = try house.startWorker()
+            let worker = try await house.startWorker()
             let publisher = try TestPublisher(house.kafka)
             for order in 0..<20 {
                 try publisher.register("order-\(order)", token: Tokens.make(order))
@@ -33,7 +33,7 @@ struct DeliveryTests {
 
     @Test func aBurstBecomesFewPushes() async throws {
         try await TestHouse.with { house in
-            let worker = try house.startWorker()
+            let worker = try await house.startWorker()
             try await worker.ready()
             let publisher = try TestPublisher(house.kafka)
             try publisher.register("hero", token: Tokens.make(1))
@@ -58,7 +58,7 @@ struct DeliveryTests {
     @Test(arguments: [true, false])
     func anUpdateAroundARotatedTokenArrives(registersFirst: Bool) async throws {
         try await TestHouse.with { house in
-            let worker = try house.startWorker()
+            let worker = try await house.startWorker()
             let publisher = try TestPublisher(house.kafka)
             let (old, new) = (Tokens.make(1), Tokens.make(2))
             try publisher.register("order", token: old)
@@ -93,7 +93,7 @@ struct DeliveryTests {
 
     @Test func aRecordPlacedByAnotherPartitionerArrives() async throws {
         try await TestHouse.with { house in
-            let worker = try house.startWorker()
+            let worker = try await house.startWorker()
             let publisher = try TestPublisher(house.kafka)
             publisher.partitioner = .crc32
             for order in 0..<40 {
@@ -122,7 +122,7 @@ struct DeliveryTests {
 
     @Test func aGoAwayInTheMiddleLosesNothing() async throws {
         try await TestHouse.with { house in
-            let worker = try house.startWorker()
+            let worker = try await house.startWorker()
             let publisher = try TestPublisher(house.kafka)
             for fan in 0..<300 { try publisher.register("fan-\(fan)", token: Tokens.make(fan)) }
             try await publisher.flush()
@@ -145,7 +145,7 @@ struct DeliveryTests {
 
     @Test func aStartByPushBecomesAnActivity() async throws {
         try await TestHouse.with { house in
-            let worker = try house.startWorker()
+            let worker = try await house.startWorker()
             let publisher = try TestPublisher(house.kafka)
             let (startToken, updateToken) = (Tokens.make(1), Tokens.make(2))
             var start = StoryEvent(

@@ -10,7 +10,7 @@ struct RestartTests {
     /// Published in waves, so that the worker is in the middle of something whenever it is killed.
     @Test func aKilledWorkerLosesNothing() async throws {
         try await TestHouse.with { house in
-            var worker = try house.startWorker("first")
+            var worker = try await house.startWorker("first")
             let publisher = try TestPublisher(house.kafka)
             house.simulator.setLatency(Latency(fixedMillis: 20, jitterMillis: 60))
             for order in 0..<200 { try publisher.register("order-\(order)", token: Tokens.make(order)) }
@@ -28,7 +28,7 @@ struct RestartTests {
             }
             for order in 0..<50 { try publisher.end("order-\(order)") }
             try await publisher.flush()
-            worker = try house.startWorker("second")
+            worker = try await house.startWorker("second")
             try await house.phonesAgree(with: publisher.phones)
             let outcomes = try TopicTail(house.kafka.outcomes, of: house.kafka)
             try await DeliveryTests.everyEventHasAnOutcome(publisher, outcomes, in: house)
@@ -40,7 +40,7 @@ struct RestartTests {
 
     @Test func twoWorkersShareAndEitherMayStop() async throws {
         try await TestHouse.with { house in
-            let workers = [try house.startWorker("one"), try house.startWorker("two")]
+            let workers = [try await house.startWorker("one"), try await house.startWorker("two")]
             let publisher = try TestPublisher(house.kafka)
             for order in 0..<100 { try publisher.register("order-\(order)", token: Tokens.make(order)) }
             for order in 0..<100 { try publisher.update("order-\(order)", "preparing", priority: 10) }
@@ -69,7 +69,7 @@ struct RestartTests {
     /// What is in flight is finished, what waits is written down, and another worker goes on from there.
     @Test func sigtermDrainsAndExitsWithZero() async throws {
         try await TestHouse.with { house in
-            let worker = try house.startWorker("first")
+            let worker = try await house.startWorker("first")
             let publisher = try TestPublisher(house.kafka)
             for order in 0..<60 { try publisher.register("order-\(order)", token: Tokens.make(order)) }
             try await publisher.flush()
@@ -88,7 +88,7 @@ struct RestartTests {
             #expect(answered >= 1)
 
             house.simulator.setLatency(Latency())
-            let successor = try house.startWorker("second")
+            let successor = try await house.startWorker("second")
             try await house.phonesAgree(with: publisher.phones)
             let outcomes = try TopicTail(house.kafka.outcomes, of: house.kafka)
             try await DeliveryTests.everyEventHasAnOutcome(publisher, outcomes, in: house)

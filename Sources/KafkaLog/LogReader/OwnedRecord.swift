@@ -19,6 +19,18 @@ public struct OwnedRecord: Sendable, Hashable {
     public var value: [UInt8]?
     public var headers: [Header]
 
+    /// A record as a test or a tool makes it.
+    public init(
+        partition: Int32, offset: Int64, timestampMillis: Int64, key: [UInt8]?, value: [UInt8]?, headers: [Header] = []
+    ) {
+        self.partition = partition
+        self.offset = offset
+        self.timestampMillis = timestampMillis
+        self.key = key
+        self.value = value
+        self.headers = headers
+    }
+
     /// Copies a lent record.
     public init(_ record: borrowing KafkaRecord) {
         self.partition = record.partition

@@ -47,13 +47,7 @@ struct DemoSummary: Codable, Equatable {
     }
 
     /// Writes the summary as JSON. Throws what the file system says.
-    func write(to path: String) throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-        var data = try encoder.encode(self)
-        data.append(UInt8(ascii: "\n"))
-        try data.write(to: URL(fileURLWithPath: path), options: .atomic)
-    }
+    func write(to path: String) throws { try SummaryFile.write(self, to: path) }
 
     /// The summary for a reader.
     func lines(seconds: Double) -> [String] {

@@ -20,10 +20,11 @@ final class StoryPublisher {
     private(set) var records: [Published] = []
     private var deliveredCount = 0
 
-    init(settings: KafkaSettings, topic: String, partitionCount: Int32) throws {
+    /// - Parameter log: for librdkafka's lines; `nil`: standard error.
+    init(settings: KafkaSettings, topic: String, partitionCount: Int32, log: KafkaLogHandler? = nil) throws {
         // Deliveries are drained by whoever plays, every few milliseconds: nobody needs waking.
         self.producer = try KafkaProducer(
-            ProducerConfiguration(settings: settings), onDeliveries: {}, onError: { _ in })
+            ProducerConfiguration(settings: settings, log: log), onDeliveries: {}, onError: { _ in })
         self.topic = try self.producer.topic(topic)
         self.partitionCount = partitionCount
     }

@@ -1,7 +1,5 @@
 import APNSSimulator
 import Foundation
-import NIOCore
-import NIOPosix
 import Synchronization
 import TLSSession
 import Testing
@@ -52,8 +50,8 @@ final class TestHouse: Sendable {
 
     /// Starts a worker of this house's group.
     /// - Parameter settings: further lines of YAML, at the top level.
-    func startWorker(_ name: String = "worker", settings: String = "") throws -> WorkerProcess {
-        let adminPort = try Self.freePort()
+    func startWorker(_ name: String = "worker", settings: String = "") async throws -> WorkerProcess {
+        let adminPort = try await LocalHTTP.freePort()
         let configurationPath = "\(self.directory)/\(name)-\(adminPort).yaml"
         try self.configuration(adminPort: adminPort, settings: settings)
             .write(toFile: configurationPath, atomically: true, encoding: .utf8)
@@ -111,13 +109,5 @@ final class TestHouse: Sendable {
     /// What APNs would hold against a provider. Some tests provoke some of it.
     func violations(except kinds: Violation.Kind...) -> [Violation] {
         self.simulator.violations().filter { !kinds.contains($0.kind) }
-    }
-
-    /// A port nobody listens on: the system's choice, let go of again.
-    private static func freePort() throws -> Int {
-        let channel = try ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .bind(host: "127.0.0.1", port: 0).wait()
-        defer { try? channel.close().wait() }
-        return channel.localAddress?.port ?? 0
     }
 }

@@ -1,0 +1,132 @@
+import ArgumentParser
+import Foundation
+
+/// `mailboat chaos`: workers that are killed, paused and cut off, and a judge who looks at every phone afterwards.
+struct ChaosCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "chaos",
+        abstract: "Kills workers and takes brokers away while events flow, then checks every phone and every event.",
+        discussion: """
+            Starts an embedded Kafka, a simulated APNs and three workers as processes of their own, publishes events of every kind for \
+            thousands of activities, and injects faults drawn from a seed: kill -9, SIGSTOP past the group's session timeout, SIGTERM; restarts, \
+            GOAWAYs, errors, silence and lost answers of APNs; broker outages, refused requests and slow brokers.
+
+            Then the faults end. When everything has settled, every phone is compared with one that got every event of the log on its own and in \
+            order; every record must have an outcome, every dead letter an outcome, every partition be committed to its end; no phone may have got \
+            more high-priority pushes than its budget. The same seed gives the same events and the same faults; when they meet is up to the machine.
+
+            The embedded Kafka keeps 5 MiB a partition: the rate is chosen for that, and the run ends with an error if records were dropped.
+
+            Exit status: 0 when every promise was kept, 1 when one was broken or the run could not be judged, 64 when the command line is wrong.
+
+            EXAMPLES
+              mailboat chaos --minutes 10 --summary chaos.json
+              mailboat chaos --minutes 2 --faults workerKilled,workerPausedPastSession --seed 7
+              mailboat chaos --minutes 5 --bootstrap localhost:9092
+            """)
+
+    @Option(help: ArgumentHelp("How long events are published and faults injected, 0.1 to 600.", valueName: "minutes"))
+    var minutes = 2.0
+
+    @Option(help: "Seed of events and faults; drawn and printed when it is not given.")
+    var seed: UInt64?
+
+    @Option(help: ArgumentHelp("Write the numbers to this file as JSON.", valueName: "file"))
+    var summary: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A real Kafka to use instead of an embedded one; topics of the run's own are created there and stay.",
+            valueName: "host:port,..."))
+    var bootstrap: String?
+
+    @Option(help: "Workers, 1 to 16.")
+    var workers = 3
+
+    @Option(help: "Activities under way at a time, 10 to 100000.")
+    var activities = 3_000
+
+    @Option(
+        help: ArgumentHelp(
+            "Events per second; chosen for the embedded Kafka's bound when not given.", valueName: "events"))
+    var rate: Int?
+
+    @Option(
+        help: ArgumentHelp("Only these kinds of faults, separated by commas; 'none': no faults.", valueName: "kinds"))
+    var faults: String?
+
+    @Flag(help: "Keep what the processes wrote, also after a success.")
+    var keepLogs = false
+
+    /// Events the embedded Kafka holds in 64 partitions, state records included, with room to spare.
+    private static let embeddedEventsMax = 240_000.0
+    private static let rateMax = 400
+
+    func validate() throws {
+        guard (0.1...600).contains(self.minutes) else {
+            throw ValidationError("--minutes is \(self.minutes): expected 0.1 to 600")
+        }
+        guard (1...16).contains(self.workers) else {
+            throw ValidationError("--workers is \(self.workers): expected 1 to 16")
+        }
+        guard (10...100_000).contains(self.activities) else {
+            throw ValidationError("--activities is \(self.activities): expected 10 to 100000")
+        }
+        if let rate = self.rate, !(1...10_000).contains(rate) {
+            throw ValidationError("--rate is \(rate): expected 1 to 10000 events per second")
+        }
+        _ = try self.kinds()
+    }
+
+    func run() async throws {
+        let seed = self.seed ?? UInt64.random(in: 1...999_999)
+        let say: (String) -> Void = { Scoreboard.writeToStandardOutput($0 + "\n") }
+        let rate = self.rate ?? max(1, min(Self.rateMax, Int(Self.embeddedEventsMax / (self.minutes * 60))))
+        say("chaos: seed \(seed), \(self.minutes) minutes, \(rate) events per second, \(self.workers) workers")
+        let stage = try await ChaosStage(bootstrap: self.bootstrap, workerCount: self.workers, seed: seed)
+        let result: Result<ChaosVerdict, any Error>
+        do {
+            let run = try ChaosRun(
+                stage: stage,
+                wish: .init(
+                    minutes: self.minutes, seed: seed, activityCount: self.activities, rate: rate,
+                    kinds: try self.kinds()),
+                say: say)
+            try await run.play()
+            result = .success(try await run.judge())
+        } catch { result = .failure(error) }
+        let isGood = (try? result.get().faults.isEmpty) == true
+        stage.strike(keepsLogs: self.keepLogs || !isGood)
+        if self.keepLogs || !isGood { say("Logs of the processes: \(stage.directory)") }
+        try self.show(try result.get(), seed: seed, say: say)
+    }
+
+    private func kinds() throws -> [ChaosFault.Kind] {
+        let all = ChaosFault.Kind.allCases.filter { self.bootstrap == nil || !$0.needsEmbeddedKafka }
+        guard let names = self.faults else { return all }
+        if names == "none" { return [] }
+        return try names.split(separator: ",").map { name in
+            guard let kind = all.first(where: { $0.rawValue == name }) else {
+                throw ValidationError(
+                    "--faults names '\(name)': expected some of \(all.map(\.rawValue).joined(separator: ", ")), or none"
+                )
+            }
+            return kind
+        }
+    }
+
+    private func show(_ verdict: ChaosVerdict, seed: UInt64, say: (String) -> Void) throws {
+        say("")
+        for line in verdict.summary.lines + verdict.notes { say(line) }
+        for fault in verdict.faults.prefix(20) { say("BROKEN  \(fault)") }
+        if verdict.faults.count > 20 { say("BROKEN  … and \(verdict.faults.count - 20) more") }
+        if verdict.faults.isEmpty { say("Every promise was kept.") }
+        say("chaos: seed \(seed)")
+        if let path = self.summary {
+            do { try verdict.summary.write(to: path) } catch {
+                throw CommandFailure("--summary \(path): \(error.localizedDescription)")
+            }
+        }
+        guard verdict.faults.isEmpty else { throw ExitCode.failure }
+    }
+}

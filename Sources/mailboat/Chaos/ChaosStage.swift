@@ -1,0 +1,235 @@
+import Foundation
+import KafkaLog
+import PushWorker
+
+/// The processes a chaos run plays with: a Kafka (embedded, unless another is named), a simulated APNs, and workers between them.
+/// Confined to the task that runs.
+final class ChaosStage {
+    static let partitionCount: Int32 = 64
+    /// High-priority pushes an activity may get in an hour: few, so that the budget is met all the time.
+    static let budgetPerHour = 6
+    private static let keyID = "SIMULATOR1"
+    private static let teamID = "SIMULATEAM"
+    private static let startDurationMax = Duration.seconds(30)
+
+    let directory: String
+    /// Whether it was started here, and forgets everything when it ends.
+    let kafkaIsEmbedded: Bool
+    let kafkaSettings: KafkaSettings
+    let topics: WorkerConfiguration.Topics
+    let group: String
+    /// How long a worker may be silent until others take its partitions.
+    let sessionTimeoutMillis: Int64
+    /// Every worker has a `group.instance.id`.
+    let membershipIsStatic: Bool
+    private(set) var kafkaControlPort = 0
+    private(set) var apnsPort = 0
+    private(set) var apnsControlPort = 0
+    private var kafka: ChildProcess?
+    private var apns: ChildProcess?
+    private(set) var workers: [ChaosWorker] = []
+
+    var journalPath: String { "\(self.directory)/phones.journal" }
+
+    /// - Parameter bootstrap: `nil`: an embedded Kafka of its own.
+    init(bootstrap: String?, workerCount: Int, seed: UInt64) async throws {
+        let name = "mailboat-chaos-\(UUID().uuidString.prefix(8).lowercased())"
+        self.directory = FileManager.default.temporaryDirectory.appendingPathComponent(name).path
+        try FileManager.default.createDirectory(atPath: self.directory, withIntermediateDirectories: true)
+        var topics = WorkerConfiguration().topics
+        if bootstrap != nil {
+            topics.events = ["\(name).events"]
+            topics.routed = "\(name).routed"
+            topics.state = "\(name).state"
+            topics.outcomes = "\(name).outcomes"
+            topics.deadLetters = "\(name).dead-letters"
+        }
+        self.topics = topics
+        self.group = name
+        self.kafkaIsEmbedded = bootstrap == nil
+        self.membershipIsStatic = bootstrap != nil
+        // A broker's own lower limit is 6 s by default; the embedded one takes a second less than this for each rebalance.
+        self.sessionTimeoutMillis = bootstrap == nil ? 4_000 : 10_000
+        if let bootstrap {
+            self.kafkaSettings = KafkaSettings(bootstrap: bootstrap)
+            try await self.createTopics()
+        } else {
+            let log = "\(self.directory)/kafka.log"
+            let kafka = try ChildProcess(
+                name: "kafka",
+                arguments: ["embedded-kafka", "--port", "0", "--control", "0"]
+                    + topics.all.flatMap { ["--topic", "\($0):\(Self.partitionCount)"] },
+                logPath: log)
+            self.kafka = kafka
+            self.kafkaControlPort = try await Self.port(after: "control API   http://127.0.0.1:", of: kafka)
+            let port = try await Self.port(after: "kafka         127.0.0.1:", of: kafka)
+            self.kafkaSettings = KafkaSettings(bootstrap: "127.0.0.1:\(port)")
+        }
+        try await self.startAPNs(seed: seed)
+        for number in 1...workerCount {
+            let worker = ChaosWorker(
+                name: "worker \(number)", adminPort: try await LocalHTTP.freePort(), directory: self.directory)
+            try self.configuration(worker, number: number)
+                .write(toFile: worker.configurationPath, atomically: true, encoding: .utf8)
+            try worker.start()
+            self.workers.append(worker)
+        }
+    }
+
+    /// Ends every process. - Parameter keepsLogs: what they wrote stays in `directory`.
+    func strike(keepsLogs: Bool) {
+        for worker in self.workers { worker.process?.kill() }
+        self.apns?.kill()
+        self.kafka?.kill()
+        if !keepsLogs { try? FileManager.default.removeItem(atPath: self.directory) }
+    }
+
+    // MARK: APNs
+
+    /// Starts the simulated APNs, on the ports it had before.
+    func startAPNs(seed: UInt64) async throws {
+        let apns = try ChildProcess(
+            name: "apns",
+            arguments: [
+                "apns-simulator", "--port", "\(self.apnsPort)", "--control", "\(self.apnsControlPort)",
+                "--generate-credentials", "\(self.directory)/apns", "--journal", self.journalPath, "--seed", "\(seed)",
+                "--latency", "\(Self.latencyMillis)", "--jitter", "\(Self.latencyMillis)",
+            ] + ChaosTraffic.apps.flatMap { ["--app", $0] },
+            logPath: "\(self.directory)/apns-\(UInt64.random(in: 0 ... .max)).log")
+        self.apns = apns
+        let controlPort = try await Self.port(after: "control API   http://127.0.0.1:", of: apns)
+        let port = try await Self.port(after: "pushes        https://127.0.0.1:", of: apns)
+        (self.apnsPort, self.apnsControlPort) = (port, controlPort)
+    }
+
+    /// An answer takes this long, and up to as much again.
+    static let latencyMillis = 20
+
+    func killAPNs() async {
+        self.apns?.kill()
+        while self.apns?.isRunning == true { try? await Task.sleep(for: .milliseconds(5)) }
+    }
+
+    var apnsIsRunning: Bool { self.apns?.isRunning == true }
+    var kafkaIsRunning: Bool { !self.kafkaIsEmbedded || self.kafka?.isRunning == true }
+
+    // MARK: Kafka
+
+    private func createTopics() async throws {
+        let (settings, plan) = (
+            self.kafkaSettings,
+            TopicPlan(
+                topics: MailboatTopics.of(self.topics), partitionCount: Int(Self.partitionCount), replicationFactor: 1)
+        )
+        let failure = await NamedThread.run("topics") { () -> String? in
+            do {
+                let admin = try KafkaAdmin(settings, log: { _ in })
+                let missing = plan.missing(existing: try admin.describeTopics(within: .seconds(30)))
+                for answer in try admin.createTopics(missing, within: .seconds(60)) {
+                    if let error = answer.error { return "\(answer.name): \(error)" }
+                }
+                return nil
+            } catch { return "\(error)" }
+        }
+        if let failure { throw CommandFailure("the topics of the run cannot be created: \(failure)") }
+    }
+
+    // MARK: Workers
+
+    private func configuration(_ worker: ChaosWorker, number: Int) -> String {
+        let fetch =
+            self.kafkaIsEmbedded
+            ? "\n  # The embedded Kafka does not wake a waiting fetch.\n  fetch.wait.max.ms: 10" : ""
+        let member = self.membershipIsStatic ? "\nkafka.group-instance-id: worker-\(number)" : ""
+        return """
+            kafka.bootstrap: "\(self.kafkaSettings["bootstrap.servers"] ?? "")"
+            kafka.group: \(self.group)\(member)
+            kafka.consumer:
+              session.timeout.ms: \(self.sessionTimeoutMillis)
+              heartbeat.interval.ms: 500\(fetch)
+            kafka.producer:
+              compression.codec: lz4
+              # Below the session timeout: what is not written by then must not appear behind a successor's records.
+              message.timeout.ms: \(self.sessionTimeoutMillis - 1_000)
+            topics:
+              events: \(self.topics.events[0])
+              routed: \(self.topics.routed)
+              state: \(self.topics.state)
+              outcomes: \(self.topics.outcomes)
+              dead-letters: \(self.topics.deadLetters)
+            outcomes.publish: all
+            admin.port: \(worker.adminPort)
+            budget.per-hour: \(Self.budgetPerHour)
+            drain-timeout: 10s
+            retry.backoff-max: 5s
+            apns:
+              team-id: \(Self.teamID)
+              key-id: \(Self.keyID)
+              key-file: \(self.directory)/apns/AuthKey_\(Self.keyID).p8
+              request-timeout: 5s
+              ping-after: 2s
+              ping-timeout: 2s
+              backoff-max: 5s
+              production: {host: 127.0.0.1, port: \(self.apnsPort), ca-file: \(self.directory)/apns/ca.pem}
+            apps: [\(ChaosTraffic.apps.joined(separator: ", "))]
+            """
+    }
+
+    // MARK: Starting
+
+    /// The port a process has printed behind these words.
+    private static func port(after words: String, of process: ChildProcess) async throws -> Int {
+        let deadline = ContinuousClock.now + Self.startDurationMax
+        while ContinuousClock.now < deadline {
+            let text = (try? String(contentsOfFile: process.logPath, encoding: .utf8)) ?? ""
+            if let found = text.range(of: words) {
+                let digits = text[found.upperBound...].prefix { $0.isNumber }
+                // The line is whole once something follows the number.
+                if let port = Int(digits), text[found.upperBound...].count > digits.count { return port }
+            }
+            guard process.isRunning else { break }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        throw CommandFailure("\(process.name) did not start: see \(process.logPath)")
+    }
+}
+
+/// One worker over all its lives.
+final class ChaosWorker {
+    let name: String
+    let adminPort: Int
+    let configurationPath: String
+    let logPath: String
+    private(set) var process: ChildProcess?
+    var isPaused = false
+    /// It was told to end, one way or the other.
+    var isExpectedToEnd = false
+
+    init(name: String, adminPort: Int, directory: String) {
+        self.name = name
+        self.adminPort = adminPort
+        let file = name.replacingOccurrences(of: " ", with: "-")
+        self.configurationPath = "\(directory)/\(file).yaml"
+        self.logPath = "\(directory)/\(file).log"
+    }
+
+    func start() throws {
+        self.isPaused = false
+        self.isExpectedToEnd = false
+        self.process = try ChildProcess(
+            name: self.name, arguments: ["run", "--config", self.configurationPath], logPath: self.logPath)
+    }
+
+    /// Runs, and was not told to end.
+    var isUp: Bool { self.process?.isRunning == true && !self.isExpectedToEnd }
+
+    func isReady() async throws -> Bool { try await LocalHTTP.get("/readyz", port: self.adminPort)?.status == 200 }
+
+    /// What `/metrics` says; `nil`: nobody answers.
+    func metrics() async throws -> String? {
+        guard let answer = try await LocalHTTP.get("/metrics", port: self.adminPort), answer.status == 200 else {
+            return nil
+        }
+        return answer.body
+    }
+}

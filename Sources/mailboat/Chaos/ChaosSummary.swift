@@ -1,0 +1,70 @@
+import Foundation
+
+/// The numbers of one chaos run, as `--summary FILE` writes them.
+struct ChaosSummary: Codable, Equatable {
+    /// How long events were published and faults injected.
+    var minutes: Double
+    /// How often each kind was injected.
+    var faults: [String: Int]
+    /// Records in the log of the events topic.
+    var events: Int
+    /// Pushes that reached a phone.
+    var pushesAccepted: Int
+    /// Of these, pushes that brought what an earlier one had brought; alerts and starts among them are counted again below.
+    var duplicatePushes: Int
+    var duplicateAlerts: Int
+    var duplicateStarts: Int
+    /// Events without any outcome.
+    var eventsLost: Int
+    var devicesChecked: Int
+    /// Devices that show what they would show had every event been pushed alone and in order.
+    var devicesEquivalent: Int
+    /// Devices that got more high-priority pushes in an hour than the budget allows.
+    var budgetViolations: Int
+
+    /// Promises that these numbers show broken, in words.
+    var faultsFound: [String] {
+        var found: [String] = []
+        if self.events == 0 { found.append("no event was published") }
+        if self.pushesAccepted == 0 { found.append("no push reached a phone") }
+        if self.eventsLost != 0 { found.append("\(self.eventsLost) events have no outcome") }
+        if self.devicesChecked == 0 { found.append("no device was checked") }
+        if self.devicesEquivalent != self.devicesChecked {
+            found.append(
+                "\(self.devicesChecked - self.devicesEquivalent) of \(self.devicesChecked) devices show something else")
+        }
+        if self.budgetViolations != 0 { found.append("\(self.budgetViolations) devices got more than their budget") }
+        return found
+    }
+
+    /// Writes the summary as JSON. Throws what the file system says.
+    func write(to path: String) throws { try SummaryFile.write(self, to: path) }
+
+    /// The summary for a reader.
+    var lines: [String] {
+        let faults = self.faults.filter { $0.value > 0 }.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
+        let grouped = DemoSummary.grouped
+        return [
+            "faults injected     \(grouped(self.faults.values.reduce(0, +))): \(faults.joined(separator: ", "))",
+            "events              \(grouped(self.events))",
+            "pushes accepted     \(grouped(self.pushesAccepted))",
+            "duplicates          \(grouped(self.duplicatePushes)) pushes, among them \(grouped(self.duplicateAlerts)) alerts, "
+                + "\(grouped(self.duplicateStarts)) starts",
+            "lost                \(grouped(self.eventsLost))",
+            "devices             \(grouped(self.devicesEquivalent)) of \(grouped(self.devicesChecked)) show exactly what they should",
+            "budget violations   \(grouped(self.budgetViolations))",
+        ]
+    }
+}
+
+/// Numbers of a run as a JSON file.
+enum SummaryFile {
+    /// Throws what the file system says.
+    static func write(_ summary: some Encodable, to path: String) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+        var data = try encoder.encode(summary)
+        data.append(UInt8(ascii: "\n"))
+        try data.write(to: URL(fileURLWithPath: path), options: .atomic)
+    }
+}

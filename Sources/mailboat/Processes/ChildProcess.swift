@@ -1,0 +1,66 @@
+import Foundation
+import Synchronization
+
+/// Another process of this executable, whose output goes to a file. Killed when nobody holds it any more.
+final class ChildProcess: Sendable {
+    /// What it is called in messages.
+    let name: String
+    let logPath: String
+    private let processID: pid_t
+    private let exitStatus: ExitStatus
+
+    /// - Parameters:
+    ///   - executable: `nil`: that of this process.
+    ///   - logPath: made if need be; what is there is kept.
+    init(name: String, executable: URL? = nil, arguments: [String], logPath: String) throws {
+        if !FileManager.default.fileExists(atPath: logPath) {
+            _ = FileManager.default.createFile(atPath: logPath, contents: nil)
+        }
+        guard let log = FileHandle(forWritingAtPath: logPath) else {
+            throw CommandFailure("'\(logPath)' cannot be written")
+        }
+        log.seekToEndOfFile()
+        let exitStatus = ExitStatus()
+        let process = Process()
+        process.executableURL = executable ?? URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        process.arguments = arguments
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = log
+        process.standardError = log
+        process.terminationHandler = { process in
+            exitStatus.set(process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus)
+        }
+        try process.run()
+        self.name = name
+        self.logPath = logPath
+        self.processID = process.processIdentifier
+        self.exitStatus = exitStatus
+    }
+
+    deinit { self.kill() }
+
+    var isRunning: Bool { self.exitStatus.value == nil }
+    /// The exit status; negative: the signal that ended it; `nil`: it runs.
+    var status: Int32? { self.exitStatus.value }
+
+    /// No chance to say good-bye.
+    func kill() { self.signal(SIGKILL) }
+
+    /// Asks it to stop in good order.
+    func terminate() { self.signal(SIGTERM) }
+
+    /// Nothing in it runs until `resume`.
+    func pause() { self.signal(SIGSTOP) }
+    func resume() { self.signal(SIGCONT) }
+
+    private func signal(_ number: Int32) {
+        guard self.isRunning else { return }
+        Foundation.kill(self.processID, number)
+    }
+
+    private final class ExitStatus: Sendable {
+        private let status = Mutex<Int32?>(nil)
+        var value: Int32? { self.status.withLock { $0 } }
+        func set(_ value: Int32) { self.status.withLock { $0 = value } }
+    }
+}
