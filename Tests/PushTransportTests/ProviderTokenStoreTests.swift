@@ -70,7 +70,7 @@ import Testing
             store.tick(now: self.time(minutes: 45))
             let token = store.current(key: 0)
             #expect(token.generation == 2)
-            #expect(token.keyGeneration == 1)
+            #expect(token.connectionEpoch == 1)
             #expect(token.issuedAtSeconds == Self.gridMillis / 1_000 + 2_700)
             #expect(try self.verifies(token, key))
             #expect(told.load(ordering: .relaxed) == 1)
@@ -90,7 +90,7 @@ import Testing
             #expect(rename(path + ".new", path) == 0)
             store.tick(now: self.time(minutes: 1))
             let token = store.current(key: 0)
-            #expect(token.keyGeneration == 2)
+            #expect(token.connectionEpoch == 2)
             #expect(token.generation == 2)
             #expect(try self.verifies(token, other))
         }

@@ -1,7 +1,7 @@
 /// Apple's statuses and reasons for `/3/device` (Apple: "Handling notification responses from APNs"), each with its verdict.
 public enum ReasonTable {
     /// The verdict on an answer that is the push's last word as far as connections go: `TopicDisallowed`, which a new connection may
-    /// cure, counts as refused credentials.
+    /// cure, counts as a refused topic.
     ///
     /// - Parameters:
     ///   - status: `:status`.
@@ -22,7 +22,9 @@ public enum ReasonTable {
         case "ExpiredToken", "Unregistered":
             return .tokenDead(invalidSinceMillis: timestampMillis, suspicious: false)
         case "TopicDisallowed":
-            return mayTryAnotherConnection ? .connectionUnusable : .credentialRefused
+            return mayTryAnotherConnection ? .connectionUnusable : .topicRefused
+        case "BadTopic", "Forbidden":
+            return .topicRefused
         case "IdleTimeout", "UnrelatedKeyIdInToken", "Shutdown":
             return .connectionUnusable
         case "ExpiredProviderToken":
@@ -34,8 +36,7 @@ public enum ReasonTable {
         // The second spelling was seen live; Apple documents the first.
         case "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken":
             return .credentialRefused
-        case "BadTopic", "BadCertificate", "BadCertificateEnvironment", "Forbidden", "InvalidProviderToken",
-            "MissingProviderToken":
+        case "BadCertificate", "BadCertificateEnvironment", "InvalidProviderToken", "MissingProviderToken":
             return .credentialRefused
         case "BadCollapseId", "BadExpirationDate", "BadMessageId", "BadPriority", "DuplicateHeaders", "InvalidPushType",
             "MissingDeviceToken", "MissingTopic", "PayloadEmpty", "PayloadTooLarge", "BadPath", "MethodNotAllowed":

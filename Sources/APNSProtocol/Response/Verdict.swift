@@ -11,6 +11,9 @@ public enum Verdict: Equatable, Sendable {
     case messageRefused
     /// Our credentials, topic or environment are wrong. Stop this route and tell an operator; the push itself may be sent again.
     case credentialRefused
+    /// The app's topic is refused, not the key: stop this app on this route and tell an operator; the push itself may be
+    /// sent again.
+    case topicRefused
     /// The provider token is too old: make a new one, close this connection, send again.
     case providerTokenExpired
     /// The provider token was renewed too often: keep the one before, send again later.

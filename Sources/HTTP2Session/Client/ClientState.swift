@@ -139,7 +139,7 @@ struct ClientState {
     }
 
     /// Whether the request's last byte has left this session.
-    private func requestHasLeft(_ slot: UnsafeMutablePointer<ClientStream>) -> Bool {
+    func requestHasLeft(_ slot: UnsafeMutablePointer<ClientStream>) -> Bool {
         guard let end = slot.pointee.requestEnd else { return false }
         return self.output.takenByteCount >= end
     }

@@ -204,12 +204,21 @@ public final class HTTP2ClientSession {
     /// `.requestIncomplete` when the request had not wholly left. Its credit is free when RST_STREAM has been
     /// serialised. An unknown or finished stream id is ignored.
     public func reset(streamID: Int32, errorCode: HTTP2ErrorCode = .cancel) {
-        // A request still queued is not known to nghttp2 as a stream: then look through the slots.
-        let known = slotIndex(nghttp2_session_get_stream_user_data(self.session, streamID))
-        guard let index = known ?? self.state.pointee.streams.firstIndex(where: { $0.streamID == streamID }) else {
-            return
-        }
+        guard let index = self.index(streamID: streamID) else { return }
         self.reset(self.state.pointee.streams[index], errorCode)
+    }
+
+    /// Whether the whole request of an open stream was taken as output: only then can the peer have processed it. `true`
+    /// also for a stream that is not known.
+    public func hasLeft(streamID: Int32) -> Bool {
+        guard let index = self.index(streamID: streamID) else { return true }
+        return self.state.pointee.requestHasLeft(self.state.pointee.streams[index])
+    }
+
+    private func index(streamID: Int32) -> Int? {
+        // A request still queued is not known to nghttp2 as a stream: then look through the slots.
+        slotIndex(nghttp2_session_get_stream_user_data(self.session, streamID))
+            ?? self.state.pointee.streams.firstIndex { $0.streamID == streamID }
     }
 
     private func reset(_ slot: UnsafeMutablePointer<ClientStream>, _ errorCode: HTTP2ErrorCode) {

@@ -22,10 +22,16 @@ public struct ConnectionLife: Sendable {
     }
     public enum StreamEndAction: Equatable, Sendable { case none, closeDrained }
     public enum TimeoutAction: Equatable, Sendable { case keepConnection, retireStalled }
-    public enum DeadlineAction: Equatable, Sendable { case none, ping, closeIdle, close(ConnectionCloseReason) }
+    public enum DeadlineAction: Equatable, Sendable {
+        case none, ping, closeIdle, close(ConnectionCloseReason)
+        /// The peer takes no requests at all: leave it.
+        case retireDenied
+    }
 
     /// Requests timed out in a row after which a connection is left.
     public static let timeoutsInRowMax = 3
+    /// A connection that has not shown its capacity after this long no longer keeps another from being opened.
+    public static let startPatienceMillis: Int64 = 2_000
 
     public private(set) var phase = Phase.connecting
     public private(set) var inFlight = 0
@@ -47,6 +53,11 @@ public struct ConnectionLife: Sendable {
     private var lastAnswerMicros: Int64 = .min
     private var timeoutsInRow = 0
     private var pingSentMillis: Int64?
+    /// Streams the peer was seen to admit when it refused one although its SETTINGS allow more; grows by one with each
+    /// accepted push.
+    private var admittedMax = Int.max
+    /// Since when the peer's SETTINGS allow no stream at all.
+    private var deniedSinceMillis: Int64?
     private let limits: Limits
 
     /// What of the pool's configuration a living connection needs: a connection is touched per push, so it is kept
@@ -82,7 +93,10 @@ public struct ConnectionLife: Sendable {
         case .probing: self.isBlocked || self.inFlight > 0 || self.peerStreamsMax < 1 ? 0 : min(1, self.requestsLeft)
         case .open:
             self.isBlocked
-                ? 0 : min(max(0, min(self.peerStreamsMax, self.streamsMax) - self.inFlight), self.requestsLeft)
+                ? 0
+                : min(
+                    max(0, min(self.peerStreamsMax, self.streamsMax, self.admittedMax) - self.inFlight),
+                    self.requestsLeft)
         }
     }
 
@@ -94,11 +108,22 @@ public struct ConnectionLife: Sendable {
         }
     }
 
-    /// Its capacity is not known yet: wait for it before opening yet another.
-    public var isStarting: Bool {
+    /// Its capacity will soon be known: wait for it before opening yet another. A connection that takes too long over
+    /// it (half dead, perhaps) holds up nothing.
+    public func isStarting(now: EngineTime) -> Bool { now.steadyMillis < self.startsUntilMillis }
+
+    /// Until when `isStarting` holds if nothing happens; `.min` when it does not.
+    public var startsUntilMillis: Int64 {
         switch self.phase {
-        case .connecting, .handshaking, .probing: true
-        case .open, .draining, .closed: false
+        case .connecting, .handshaking: self.beganMillis + Self.startPatienceMillis
+        case .probing:
+            // A warm one waits for its first request however long; then the patience begins.
+            if self.inFlight > 0 {
+                self.lastRequestMillis + Self.startPatienceMillis
+            } else {
+                self.deniedSinceMillis.map { $0 + Self.startPatienceMillis } ?? .max
+            }
+        case .open, .draining, .closed: .min
         }
     }
 
@@ -120,17 +145,23 @@ public struct ConnectionLife: Sendable {
     public mutating func settingsReceived(streamsMax: Int, now: EngineTime) -> SettingsAction {
         switch self.phase {
         case .connecting, .handshaking:
-            self.peerStreamsMax = max(0, streamsMax)
+            self.allow(streamsMax, now: now)
             self.lastReceivedMillis = now.steadyMillis
             self.phase = .probing
             return .becameReady
         case .probing, .open:
+            self.admittedMax = .max
             guard self.peerStreamsMax != max(0, streamsMax) else { return .ignore }
-            self.peerStreamsMax = max(0, streamsMax)
+            self.allow(streamsMax, now: now)
             return .limitChanged
         case .draining, .closed:
             return .ignore
         }
+    }
+
+    private mutating func allow(_ streamsMax: Int, now: EngineTime) {
+        self.peerStreamsMax = max(0, streamsMax)
+        self.deniedSinceMillis = streamsMax > 0 ? nil : self.deniedSinceMillis ?? now.steadyMillis
     }
 
     // MARK: Requests
@@ -153,6 +184,7 @@ public struct ConnectionLife: Sendable {
     /// A request ended, whatever its answer. `answeredMicros`: the steady time when a status came; `nil`: none came.
     public mutating func streamEnded(accepted: Bool, answeredMicros: Int64?) -> StreamEndAction {
         self.inFlight -= 1
+        if accepted, self.admittedMax < .max { self.admittedMax += 1 }
         if let answeredMicros {
             self.lastAnswerMicros = max(self.lastAnswerMicros, answeredMicros)
             self.timeoutsInRow = 0
@@ -172,6 +204,10 @@ public struct ConnectionLife: Sendable {
             return self.inFlight == 0 ? .closeDrained : .none
         }
     }
+
+    /// The peer refused a stream, which has ended: it admits no more than are left. Until SETTINGS or accepted pushes
+    /// say otherwise no more are tried, or the same pushes would go round in a circle.
+    public mutating func streamRefused() { self.admittedMax = max(1, min(self.admittedMax, self.inFlight)) }
 
     /// A request got no answer in time. If several did so with no answer between, or nothing was answered in the latter
     /// half of that time, the connection carries requests into nowhere, whatever its PINGs say.
@@ -230,7 +266,8 @@ public struct ConnectionLife: Sendable {
     public func nextDeadlineMillis(mayCloseIdle: Bool) -> Int64? {
         switch self.phase {
         case .connecting, .handshaking: self.connectDeadlineMillis
-        case .probing, .open: min(self.pingDeadlineMillis, mayCloseIdle ? self.idleDeadlineMillis : .max)
+        case .probing, .open:
+            min(self.pingDeadlineMillis, self.deniedDeadlineMillis, mayCloseIdle ? self.idleDeadlineMillis : .max)
         case .draining: min(self.pingDeadlineMillis, self.drainDeadlineMillis)
         case .closed: nil
         }
@@ -247,6 +284,7 @@ public struct ConnectionLife: Sendable {
                 self.phase = .closed
                 return .closeIdle
             }
+            if now.steadyMillis >= self.deniedDeadlineMillis { return .retireDenied }
             return self.pingOrGiveUp(now: now)
         case .draining:
             guard now.steadyMillis < self.drainDeadlineMillis else {
@@ -275,6 +313,10 @@ public struct ConnectionLife: Sendable {
             + (self.inFlight > 0 ? self.limits.pingAfterSilenceMillis : self.limits.pingAfterIdleMillis)
     }
 
+    private var deniedDeadlineMillis: Int64 {
+        self.deniedSinceMillis.map { $0 + self.limits.requestTimeoutMillis } ?? .max
+    }
+
     private var idleDeadlineMillis: Int64 {
         self.inFlight > 0 ? .max : self.lastRequestMillis + self.limits.idleCloseMillis
     }
@@ -290,6 +332,8 @@ public enum ConnectionCloseReason: Equatable, Sendable, CaseIterable {
     case drainTimeout
     /// The last request of a draining connection ended.
     case drained
+    /// Its SETTINGS allowed no request for long.
+    case denied
     /// Long without a request.
     case idle
     /// The worker is shutting down.

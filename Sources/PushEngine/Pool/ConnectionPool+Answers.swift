@@ -2,8 +2,15 @@ public import APNSProtocol
 
 /// What answers, or their absence, mean for the route and its connections.
 extension ConnectionPool {
-    /// Whether APNs can have processed a request that got no status.
-    public enum Failure: Equatable, Sendable { case notProcessed, unknown }
+    /// How a request ended that got no status.
+    public enum Failure: Equatable, Sendable, CaseIterable {
+        /// The peer said REFUSED_STREAM: not processed.
+        case refused
+        /// It had not wholly left, or lay above a GOAWAY's last stream: not processed, and no fault of this connection.
+        case neverLeft
+        /// APNs may have processed it.
+        case unknown
+    }
 
     /// A 200, the steady case. `nil`: the push was answered before (it had timed out), or the tag is not in use.
     /// `micros`: steady time.
@@ -30,11 +37,11 @@ extension ConnectionPool {
             self.busySucceeded()
             self.credentialsSucceeded()
             self.tokenSucceeded()
-        case .messageRefused:
+        case .messageRefused, .topicRefused:
             self.busySucceeded()
         case .credentialRefused:
             self.busySucceeded()
-            self.credentialsRefused(now: now)
+            self.credentialsRefused(generation: stream.tokenGeneration, now: now)
         case .providerTokenExpired:
             self.busySucceeded()
             // Pushy saw connections stay stuck once APNs had called their token expired.
@@ -45,6 +52,8 @@ extension ConnectionPool {
         case .providerTokenTooManyUpdates:
             self.busySucceeded()
             if stream.tokenGeneration == self.tokenGeneration {
+                // Refused again: going back did not help. The rule is one per connection; another one may do.
+                if self.tokenGate.state == .probing { self.retire(connection, now: now) }
                 self.tokenRefused(now: now, action: .revertToken(generation: stream.tokenGeneration))
             }
         case .serverBusy:
@@ -60,6 +69,30 @@ extension ConnectionPool {
         return self.end(stream, tag, accepted: false, answeredMicros: micros)
     }
 
+    /// A topic was refused that a newer connection might take: the first push ties a connection to the topics its key
+    /// has then (Apple). `true`: the push may go over another connection; this one and its like are being left for
+    /// that, at most once in `TopicRefresh.pauseMillis` per app, so that an app with a wrong topic does not cost the
+    /// others their connections.
+    public mutating func renewsForTopic(_ tag: UInt32, connection: Int, now: EngineTime) -> Bool {
+        guard let stream = self.streams.stream(tag, connection: connection) else { return false }
+        var refresh = self.topicRefreshes[stream.app] ?? TopicRefresh()
+        let life = self.members[connection].life
+        if life.beganMillis < refresh.atMillis { return true }
+        // The first push of a connection was tied to the topics of this very moment.
+        guard life.isProven, now.steadyMillis >= refresh.notBeforeMillis else { return false }
+        if now.steadyMillis > refresh.notBeforeMillis &+ TopicRefresh.pauseMillisMax {
+            refresh.pauseMillis = TopicRefresh.pauseMillisMin
+        }
+        refresh.atMillis = now.steadyMillis
+        refresh.notBeforeMillis = now.steadyMillis + refresh.pauseMillis
+        refresh.pauseMillis = min(2 * refresh.pauseMillis, TopicRefresh.pauseMillisMax)
+        self.topicRefreshes[stream.app] = refresh
+        self.replacementsDue += 1
+        self.retireUsed(now: now)
+        self.connectWhatIsDue(now: now)
+        return true
+    }
+
     /// The stream ended without a status.
     public mutating func failed(
         _ tag: UInt32, connection: Int, failure: Failure, now: EngineTime, micros: Int64
@@ -67,27 +100,43 @@ extension ConnectionPool {
         guard let stream = self.streams.stream(tag, connection: connection) else { return nil }
         let end = self.end(stream, tag, accepted: false, answeredMicros: nil)
         switch failure {
-        case .notProcessed: self.refused(connection, now: now)
-        case .unknown: break
+        case .refused: self.refused(connection, now: now)
+        case .neverLeft, .unknown: break
         }
         return end.map { PushEnd(push: $0.push, micros: max(0, micros - stream.beganMicros)) }
     }
 
-    /// The store has another token now; requests carry it from here on.
-    public mutating func tokenReplaced(generation: UInt32) {
+    /// The store has another token now; requests carry it from here on. `isReturn`: it was the current one before.
+    ///
+    /// Apple counts new tokens per connection, and a quiet connection meets them late: one that met its last within 20
+    /// minutes is left, however long ago that token was signed.
+    public mutating func tokenReplaced(generation: UInt32, isReturn: Bool = false, now: EngineTime) {
         self.tokenGeneration = generation
-        let wasRefused = self.tokenGate.state != .flowing
+        let earliestMillis = now.steadyMillis - ProviderTokenSchedule.renewalDistanceSeconds * 1_000
+        if !isReturn {
+            for connection in self.members.indices {
+                guard let changed = self.members[connection].tokenChangedMillis, changed > earliestMillis else {
+                    continue
+                }
+                self.members[connection].endIsCounted = true
+                self.replacementsDue += self.members[connection].life.isUsable ? 1 : 0
+                self.retire(connection, now: now)
+            }
+            self.connectWhatIsDue(now: now)
+        }
+        let wasRefused = self.tokenGate.isHolding
         self.tokenGate.reset()
         if wasRefused { self.actions.append(.alarmCleared(.providerTokenRefused)) }
     }
 
-    /// The key itself was replaced: connections that began under the old one must not see the new one's tokens (Apple:
-    /// close them all).
-    public mutating func keyReplaced(now: EngineTime) {
-        let wasRefused = self.credentialGate.state != .flowing
+    /// The new token must not be seen by connections that began before: the key is another one (Apple: close them all),
+    /// or the token came sooner than a connection may change it.
+    public mutating func connectionsOutdated(now: EngineTime) {
+        let wasRefused = self.credentialGate.isHolding
         self.credentialGate.reset()
         if wasRefused { self.actions.append(.alarmCleared(.credentialsRefused)) }
-        self.retireAll(now: now)
+        self.retireUsed(now: now)
+        self.connectWhatIsDue(now: now)
     }
 
     // MARK: Internals
@@ -110,15 +159,19 @@ extension ConnectionPool {
         return PushEnd(push: stream.push, micros: max(0, (answeredMicros ?? stream.beganMicros) - stream.beganMicros))
     }
 
-    /// A request was refused unprocessed. A connection that refuses without end would send the same pushes round in a
-    /// circle.
+    /// The peer refused a stream. A connection that refuses without end would send the same pushes round in a circle.
     private mutating func refused(_ connection: Int, now: EngineTime) {
+        if self.members[connection].refusedInRow == 0 {
+            // Lowering the limit with streams in flight refuses as many as there were: that alone is no reason to give
+            // up.
+            self.members[connection].refusedInRowMax = self.members[connection].life.inFlight + Self.refusedInRowMax
+        }
         self.members[connection].refusedInRow += 1
-        // Lowering the limit with streams in flight refuses as many as there were: that alone is no reason to give up.
-        let allowed =
-            self.members[connection].life.isProven
-            ? 2 * self.configuration.streamsPerConnectionMax + Self.refusedInRowMax : Self.refusedInRowMax
-        guard self.members[connection].refusedInRow >= allowed else { return }
+        self.members[connection].life.streamRefused()
+        self.refreshCredit(connection)
+        guard self.members[connection].refusedInRow >= self.members[connection].refusedInRowMax,
+            self.members[connection].life.isUsable
+        else { return }
         self.countFailure(connection, now: now)
         self.retire(connection, now: now)
     }
@@ -144,17 +197,19 @@ extension ConnectionPool {
         }
     }
 
-    private mutating func credentialsRefused(now: EngineTime) {
+    private mutating func credentialsRefused(generation: UInt32, now: EngineTime) {
         switch self.credentialGate.failed(now: now, using: &self.random) {
         case .none:
-            break
+            return
         case .trip:
             self.actions.append(.alarmRaised(.credentialsRefused))
-            // The first push ties a connection to team and topics: a probe needs a fresh one.
-            self.retireAll(now: now)
         case .restAgain:
-            self.retireAll(now: now)
+            break
         }
+        // A token signed while the clock was wrong is refused as invalid.
+        if generation == self.tokenGeneration { self.actions.append(.doubtToken(generation: generation)) }
+        // The first push ties a connection to its key: a probe needs a fresh one.
+        self.retireUsed(now: now)
     }
 
     private mutating func tokenRefused(now: EngineTime, action: PoolAction) {

@@ -45,8 +45,11 @@ extension ConnectionPool {
     /// GOAWAY came: nothing new here, what lies at or below its last stream finishes. `isError`: its code was not
     /// NO_ERROR.
     public mutating func goAwayReceived(_ connection: Int, isError: Bool, now: EngineTime) {
-        if isError { self.countFailure(connection, now: now) }
         let life = self.members[connection].life
+        // A server that says goodbye to each new connection must not be met by ever new ones.
+        if isError || now.steadyMillis - life.beganMillis < self.configuration.lifeMillisMin {
+            self.countFailure(connection, now: now)
+        }
         if life.isProven, life.isUsable, !self.isShutDown { self.replacementsDue += 1 }
         self.retire(connection, now: now)
         self.connectWhatIsDue(now: now)
@@ -68,6 +71,8 @@ extension ConnectionPool {
             guard stream.state == .inFlight else { return nil }
             return PushEnd(push: stream.push, micros: max(0, micros - stream.beganMicros))
         }
+        // What was still to be done with it must not hit the next one in this slot.
+        self.actions.removeAll { $0.connectionToTouch == connection }
         self.creditSum -= member.credit
         self.members[connection] = Member(configuration: self.configuration)
         self.countEnd(of: member, now: now)
@@ -78,7 +83,7 @@ extension ConnectionPool {
     /// No more requests; connections without any are closed, the others drain.
     public mutating func shutDown(now: EngineTime) {
         self.isShutDown = true
-        self.retireAll(now: now, reason: .shutdown)
+        for connection in self.members.indices { self.retire(connection, now: now, reason: .shutdown) }
     }
 
     // MARK: Time
@@ -97,6 +102,9 @@ extension ConnectionPool {
             case .close(let reason):
                 self.countFailure(connection, now: now)
                 self.actions.append(.close(connection: connection, reason: reason))
+            case .retireDenied:
+                self.countFailure(connection, now: now)
+                self.retire(connection, now: now, reason: .denied)
             }
         }
         _ = self.busyGate.advance(now: now)
@@ -132,7 +140,10 @@ extension ConnectionPool {
             let stream = self.streams.streams[Int(tag)]
             guard now.steadyMillis >= self.deadlineMillis(ofRequestBegunMicros: stream.beganMicros) else { return }
             self.streams.abandon(tag)
-            self.timedOut.append(PushEnd(push: stream.push, micros: max(0, micros - stream.beganMicros)))
+            self.timedOut.append(
+                TimedOutPush(
+                    push: stream.push, micros: max(0, micros - stream.beganMicros), connection: connection,
+                    streamID: stream.streamID))
             self.actions.append(.reset(connection: connection, streamID: stream.streamID))
             switch self.members[connection].life.requestTimedOut(micros: micros) {
             case .keepConnection: break
@@ -143,13 +154,15 @@ extension ConnectionPool {
         }
     }
 
-    /// Idle connections may go as long as the warm ones stay.
-    private var mayCloseIdle: Bool { self.usableCount > self.configuration.connectionsWarm }
+    /// Idle connections may go as long as the warm ones stay. One that is being made is none yet.
+    private var mayCloseIdle: Bool {
+        self.members.count { $0.isReady && $0.life.isUsable } > self.configuration.connectionsWarm
+    }
 
     private var usableCount: Int { self.members.count { $0.life.isUsable } }
 
     private mutating func countEnd(of member: Member, now: EngineTime) {
-        guard !self.isShutDown, !member.hasFailed else { return }
+        guard !self.isShutDown, !member.endIsCounted else { return }
         let isYoung = now.steadyMillis - member.life.beganMillis < self.configuration.lifeMillisMin
         let wasOfNoUse = !member.isReady || (!member.life.isProven && member.requestsBegan > 0)
         if isYoung || wasOfNoUse { self.backOff(now: now) } else { self.connectBackoff.succeeded() }
@@ -165,16 +178,19 @@ extension ConnectionPool {
         if self.replacementsDue > 0 { return self.connectNotBeforeMillis }
         guard self.hasDemand else { return nil }
         if usable == 0 { return self.connectNotBeforeMillis }
-        let isAnyStarting = self.members.contains { $0.life.isStarting }
         // A probe under way says soon how much there is; a route that lets single probes through needs no more
         // connections.
-        guard !isAnyStarting, self.isFlowing else { return nil }
-        return max(self.connectNotBeforeMillis, self.waitingSinceMillis + self.configuration.growthPauseMillis)
+        guard !self.isHolding else { return nil }
+        let startsUntilMillis = self.members.reduce(Int64.min) { max($0, $1.life.startsUntilMillis) }
+        guard startsUntilMillis < .max else { return nil }
+        return max(
+            self.connectNotBeforeMillis, self.waitingSinceMillis + self.configuration.growthPauseMillis,
+            startsUntilMillis)
     }
 
-    /// No gate holds anything back.
-    private var isFlowing: Bool {
-        self.busyGate.state == .flowing && self.credentialGate.state == .flowing && self.tokenGate.state == .flowing
+    /// A gate lets nothing through but a probe.
+    private var isHolding: Bool {
+        self.busyGate.isHolding || self.credentialGate.isHolding || self.tokenGate.isHolding
     }
 
     /// A gate lets nothing through at all.
@@ -183,7 +199,7 @@ extension ConnectionPool {
             || self.tokenGate.nextDeadlineMillis != nil
     }
 
-    private mutating func connectWhatIsDue(now: EngineTime) {
+    mutating func connectWhatIsDue(now: EngineTime) {
         while let due = self.nextConnectMillis, due <= now.steadyMillis,
             let connection = self.members.firstIndex(where: { !$0.isInUse })
         {

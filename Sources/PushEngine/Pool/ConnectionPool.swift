@@ -4,6 +4,17 @@
 /// Each push that began ends exactly once: by `accepted`, `answered`, `failed`, among `timedOut` or among what
 /// `connectionEnded` gives.
 public struct ConnectionPool: Sendable {
+    /// When the connections were last renewed for an app whose topic they refused.
+    struct TopicRefresh: Sendable {
+        static let pauseMillisMin: Int64 = 60_000
+        static let pauseMillisMax: Int64 = 3_600_000
+
+        /// Connections that began before this moment are no judges of the topic.
+        var atMillis: Int64 = .min
+        var notBeforeMillis: Int64 = .min
+        var pauseMillis = TopicRefresh.pauseMillisMin
+    }
+
     /// One slot.
     struct Member: Sendable {
         /// The slot is taken, by a connection that lives, drains or is being closed.
@@ -14,10 +25,16 @@ public struct ConnectionPool: Sendable {
         var credit = 0
         var requestsBegan = 0
         var isReady = false
-        /// It has been counted as a failed attempt, however long it lived.
-        var hasFailed = false
-        /// Requests refused or unprocessed since the last answer.
+        /// It has been counted as a failed attempt, however long it lived, or it ends because we want it to: its end
+        /// says nothing more about the endpoint.
+        var endIsCounted = false
+        /// Streams the peer refused since the last answer, and how many it may before the connection is given up.
         var refusedInRow = 0
+        var refusedInRowMax = 0
+        /// Generation of the provider token it last carried; 0: none yet.
+        var tokenGeneration: UInt32 = 0
+        /// When it last carried another token than before.
+        var tokenChangedMillis: Int64?
 
         /// A free slot.
         init(configuration: ConnectionPoolConfiguration) {
@@ -38,16 +55,18 @@ public struct ConnectionPool: Sendable {
     static let runLength = 32
     /// Without a call of `wanted` for this long, the demand of before is forgotten.
     static let demandMemoryMillis: Int64 = 1_000
-    /// Streams refused in a row, on top of twice the stream limit, after which a connection is given up.
+    /// Streams refused in a row, on top of those in flight when the row began, after which a connection is given up.
     static let refusedInRowMax = 8
+    /// Slots for connections that drain or are being closed, at least; more when more are used.
+    static let drainingMin = 4
 
     public let configuration: ConnectionPoolConfiguration
-    /// Connections there can be at once: usable ones, and as many still draining or closing.
+    /// Connections there can be at once: usable ones, and as many (at least four) still draining or closing.
     public let slotCount: Int
     /// To be carried out after each call; `takeActions` hands them over.
     public internal(set) var actions: [PoolAction] = []
     /// Pushes that got no answer in time, filled by `advance`; what became of them is not known.
-    public internal(set) var timedOut: [PushEnd] = []
+    public internal(set) var timedOut: [TimedOutPush] = []
 
     var members: [Member]
     var streams: StreamTable
@@ -57,7 +76,7 @@ public struct ConnectionPool: Sendable {
     var tokenGate: RouteGate
     var random: PoolRandom
     var connectBackoff: JitteredBackoff
-    var connectNotBeforeMillis: Int64 = .min
+    var connectNotBeforeMillis: Int64 = 0
     var isStarted = false
     var isShutDown = false
     var tokenGeneration: UInt32 = 0
@@ -67,6 +86,8 @@ public struct ConnectionPool: Sendable {
     var waitingSinceMillis: Int64 = 0
     var lastWantedMillis: Int64 = .min / 2
     var replacementsDue = 0
+    /// By app: apps whose topic was refused by a connection that may have begun before the key was told of them.
+    var topicRefreshes: [UInt16: TopicRefresh] = [:]
 
     // The connection that gets the next requests, and how many more.
     private var current = 0
@@ -75,7 +96,7 @@ public struct ConnectionPool: Sendable {
     public init(configuration: ConnectionPoolConfiguration, randomSeed: UInt64) {
         self.configuration = configuration
         let connectionsMax = max(1, configuration.connectionsMax)
-        self.slotCount = 2 * connectionsMax
+        self.slotCount = connectionsMax + max(connectionsMax, Self.drainingMin)
         self.members = Array(repeating: Member(configuration: configuration), count: self.slotCount)
         self.streams = StreamTable(
             connectionCount: self.slotCount, streamsMax: self.slotCount * max(1, configuration.streamsPerConnectionMax))
@@ -97,7 +118,8 @@ public struct ConnectionPool: Sendable {
     /// Requests that may begin now.
     public var credit: Int {
         guard !self.isShutDown else { return 0 }
-        let inFlight = self.streams.inUse
+        // One answered as timed out is no probe any more, though its stream lingers.
+        let inFlight = self.streams.inUse - self.streams.abandonedCount
         let credit = self.busyGate.limited(self.creditSum, inFlight: inFlight)
         return self.tokenGate.limited(self.credentialGate.limited(credit, inFlight: inFlight), inFlight: inFlight)
     }
@@ -114,8 +136,8 @@ public struct ConnectionPool: Sendable {
         self.members.count { $0.isInUse && $0.life.phase == phase }
     }
 
-    public var isBreakerOpen: Bool { self.busyGate.state != .flowing }
-    public var isPausedByCredentials: Bool { self.credentialGate.state != .flowing }
+    public var isBreakerOpen: Bool { self.busyGate.isHolding }
+    public var isPausedByCredentials: Bool { self.credentialGate.isHolding }
 
     /// Moves the actions into `target`, whose memory is used for the next ones.
     public mutating func takeActions(into target: inout [PoolAction]) {
@@ -124,7 +146,7 @@ public struct ConnectionPool: Sendable {
     }
 
     /// Moves the pushes that timed out into `target`, whose memory is used for the next ones.
-    public mutating func takeTimedOut(into target: inout [PushEnd]) {
+    public mutating func takeTimedOut(into target: inout [TimedOutPush]) {
         target.removeAll(keepingCapacity: true)
         swap(&self.timedOut, &target)
     }
@@ -154,12 +176,19 @@ public struct ConnectionPool: Sendable {
 
     /// The request of a lease was queued on its connection. `micros`: steady time.
     public mutating func began(
-        _ lease: StreamLease, push: PushID, streamID: Int32, tokenGeneration: UInt32, now: EngineTime, micros: Int64
+        _ lease: StreamLease, push: PushID, app: UInt16, streamID: Int32, tokenGeneration: UInt32, now: EngineTime,
+        micros: Int64
     ) {
-        self.streams.began(lease.tag, push: push, streamID: streamID, tokenGeneration: tokenGeneration, micros: micros)
+        self.streams.began(
+            lease.tag, push: push, app: app, streamID: streamID, tokenGeneration: tokenGeneration, micros: micros)
+        if self.members[lease.connection].tokenGeneration != tokenGeneration {
+            self.tokenChanged(on: lease.connection, generation: tokenGeneration, now: now)
+        }
         if self.members[lease.connection].life.requestsLeft == 0 {
             // Stream ids run out: RFC 9113 §5.1.1 demands a new connection.
+            self.replacementsDue += 1
             self.retire(lease.connection, now: now)
+            self.connectWhatIsDue(now: now)
         }
     }
 
@@ -178,6 +207,13 @@ public struct ConnectionPool: Sendable {
     }
 
     // MARK: Internals
+
+    private mutating func tokenChanged(on connection: Int, generation: UInt32, now: EngineTime) {
+        if self.members[connection].tokenGeneration != 0 {
+            self.members[connection].tokenChangedMillis = now.steadyMillis
+        }
+        self.members[connection].tokenGeneration = generation
+    }
 
     mutating func refreshCredit(_ connection: Int) {
         let credit = self.members[connection].life.credit
@@ -199,8 +235,8 @@ public struct ConnectionPool: Sendable {
     /// closed.
     mutating func countFailure(_ connection: Int, now: EngineTime) {
         let member = self.members[connection]
-        guard !member.hasFailed else { return }
-        self.members[connection].hasFailed = true
+        guard !member.endIsCounted else { return }
+        self.members[connection].endIsCounted = true
         // One that served for long is no link in a chain of failures.
         if member.life.isProven, now.steadyMillis - member.life.beganMillis >= self.configuration.backoffMaxMillis {
             self.connectBackoff.succeeded()
@@ -213,7 +249,12 @@ public struct ConnectionPool: Sendable {
             self.connectNotBeforeMillis, now.steadyMillis + self.connectBackoff.failed(using: &self.random))
     }
 
-    mutating func retireAll(now: EngineTime, reason: ConnectionCloseReason = .drained) {
-        for connection in self.members.indices { self.retire(connection, now: now, reason: reason) }
+    /// Every connection that has carried a request, or may have: credentials tie themselves to a connection with the
+    /// first. One still being made has seen nothing yet.
+    mutating func retireUsed(now: EngineTime) {
+        for connection in self.members.indices where self.members[connection].isReady {
+            self.members[connection].endIsCounted = true
+            self.retire(connection, now: now)
+        }
     }
 }

@@ -14,9 +14,19 @@ public enum PoolAction: Equatable, Sendable {
     case renewToken(generation: UInt32)
     /// APNs calls the token of this generation one too many: go back to the one before.
     case revertToken(generation: UInt32)
+    /// APNs refuses our credentials: the token of this generation may be signed with a wrong time.
+    case doubtToken(generation: UInt32)
     /// For the operator; `alarmCleared` follows when it is over.
     case alarmRaised(RouteAlarm)
     case alarmCleared(RouteAlarm)
+
+    /// The living connection it is about.
+    var connectionToTouch: Int? {
+        switch self {
+        case .ping(let connection), .reset(let connection, _), .close(let connection, _): connection
+        case .connect, .renewToken, .revertToken, .doubtToken, .alarmRaised, .alarmCleared: nil
+        }
+    }
 }
 
 /// A state of a route that an operator should know of.
@@ -33,6 +43,15 @@ public enum RouteAlarm: Equatable, Sendable, CaseIterable {
 public struct StreamLease: Equatable, Sendable {
     public var connection: Int
     public var tag: UInt32
+}
+
+/// A push that got no answer in time. Its request may not even have left: the session of its connection knows.
+public struct TimedOutPush: Equatable, Sendable {
+    public var push: PushID
+    /// Since its leaving, microseconds.
+    public var micros: Int64
+    public var connection: Int
+    public var streamID: Int32
 }
 
 /// The end of one push attempt: which, and how long it took from its leaving, in microseconds.

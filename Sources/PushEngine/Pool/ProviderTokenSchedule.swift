@@ -6,13 +6,15 @@
 /// finer point and joins the grid 20 minutes later.
 ///
 /// Age is counted on the steady clock, so a wall clock that steps neither ages nor rejuvenates a token; APNs' answer
-/// decides then.
+/// decides then. A token it refuses is replaced at once: connections are limited in their tokens, so the new one is for
+/// new connections, and the old ones are left.
 public struct ProviderTokenSchedule: Equatable, Sendable {
     public enum Decision: Equatable, Sendable {
         /// The current token stays.
         case keep
-        /// Sign with this issue time (`iat`), then call `signed`.
-        case sign(issuedAtSeconds: Int64)
+        /// Sign with this issue time (`iat`), then call `signed`. `isOutOfTurn`: sooner than a connection may change
+        /// its token; only connections that begin afterwards may see it.
+        case sign(issuedAtSeconds: Int64, isOutOfTurn: Bool)
         /// Hand out the token before the current one again, which becomes the one before; then call `exchanged`.
         case usePrevious
     }
@@ -25,6 +27,10 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
     public static let fineGridSeconds: Int64 = 300
     /// Apple's oldest token is 3,600 s; past this one it is not gone back to.
     public static let ageSecondsMax: Int64 = 3_300
+    /// The grid of tokens signed because APNs refused the one before: as new as can be.
+    public static let exactGridSeconds: Int64 = 60
+    /// A renewal waits this long for a point of the grid that is near.
+    public static let gridPatienceSeconds: Int64 = 60
     /// A wall clock that moved by more than this against the steady one since signing was set.
     public static let clockStepSecondsMin: Int64 = 120
 
@@ -35,10 +41,13 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
     }
     private var current: Issue?
     private var previous: Issue?
-    /// No new token before this moment, whatever happens but a new key or a stepped clock.
+    /// No new token in turn before this moment.
     private var notBeforeMillis: Int64 = .min
-    /// A stepped clock allows one token out of turn; not another until this moment.
+    /// APNs' word allows one token out of turn, on fresh connections; not another until this moment.
     private var noExceptionBeforeMillis: Int64 = .min
+    /// APNs called a token expired that we thought young: our clock is slow, and the grid's older points lie too far
+    /// back. Until the clock is set.
+    private var isClockDoubted = false
     private var wantsNewToken = false
     /// Wall less steady time when the newest token was signed.
     private var clockOffsetMillis: Int64 = 0
@@ -49,9 +58,7 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
 
     /// What is due now. Ask at start and once a second or so.
     public func due(now: EngineTime) -> Decision {
-        guard let current = self.current else {
-            return .sign(issuedAtSeconds: Self.issueTime(wallSeconds: now.wallSeconds))
-        }
+        guard let current = self.current else { return self.sign(now: now) }
         if self.isReverted, now.steadyMillis >= current.renewAtMillis, let newer = self.previous,
             self.ageSeconds(of: newer, now: now) < Self.renewalAgeSeconds
         {
@@ -61,7 +68,24 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
         else {
             return .keep
         }
-        return .sign(issuedAtSeconds: Self.issueTime(wallSeconds: now.wallSeconds))
+        // A clock that was corrected by a little must not make the renewal miss the grid.
+        let untilGridSeconds = Self.renewalAgeSeconds - Self.remainder(now.wallSeconds, Self.renewalAgeSeconds)
+        let mayWait = now.steadyMillis < current.renewAtMillis + Self.gridPatienceSeconds * 1_000
+        if !self.wantsNewToken, mayWait, untilGridSeconds <= Self.gridPatienceSeconds { return .keep }
+        return self.sign(now: now)
+    }
+
+    private func sign(now: EngineTime) -> Decision {
+        .sign(
+            issuedAtSeconds: Self.issueTime(
+                wallSeconds: now.wallSeconds, isClockDoubted: self.isClockDoubted && !self.wasClockSet(now)),
+            isOutOfTurn: false)
+    }
+
+    /// Since the newest token was signed.
+    private func wasClockSet(_ now: EngineTime) -> Bool {
+        let stepMillis = (now.wallMillis - now.steadyMillis) - self.clockOffsetMillis
+        return stepMillis.magnitude > UInt64(Self.clockStepSecondsMin * 1_000)
     }
 
     /// A token with this issue time was signed and is handed out from now on.
@@ -69,8 +93,10 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
         let bornMillis = now.steadyMillis - (now.wallMillis - issuedAtSeconds * 1_000)
         let distanceMillis = Self.renewalDistanceSeconds * 1_000
         let isOnGrid = issuedAtSeconds.isMultiple(of: Self.renewalAgeSeconds)
+        if self.wasClockSet(now) { self.isClockDoubted = false }
         self.clockOffsetMillis = now.wallMillis - now.steadyMillis
-        self.previous = self.current
+        // A token that APNs would not have is not gone back to.
+        self.previous = self.wantsNewToken ? nil : self.current
         self.current = Issue(
             bornMillis: bornMillis,
             renewAtMillis: isOnGrid ? bornMillis + Self.renewalAgeSeconds * 1_000 : now.steadyMillis + distanceMillis)
@@ -79,9 +105,8 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
         self.isReverted = false
     }
 
-    /// APNs called the current token expired. Asks for a new one, at once if Apple's 20 minutes allow it or the wall
-    /// clock was set since signing (the token's issue time is wrong then, and waiting would not mend it); otherwise as
-    /// soon as they allow it.
+    /// APNs called the current token expired. A new one is due: at once if the last is 20 minutes old, else out of turn,
+    /// for fresh connections only, but no two such within 20 minutes.
     public mutating func expiredReported(now: EngineTime) -> Decision {
         guard self.current != nil else { return self.due(now: now) }
         if self.isReverted {
@@ -90,13 +115,25 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
             return self.due(now: now)
         }
         self.wantsNewToken = true
-        let stepMillis = (now.wallMillis - now.steadyMillis) - self.clockOffsetMillis
-        let wasSet = stepMillis.magnitude > UInt64(Self.clockStepSecondsMin * 1_000)
-        if wasSet, now.steadyMillis >= self.noExceptionBeforeMillis {
-            self.noExceptionBeforeMillis = now.steadyMillis + Self.renewalDistanceSeconds * 1_000
-            self.notBeforeMillis = now.steadyMillis
-        }
-        return self.due(now: now)
+        self.isClockDoubted = !self.wasClockSet(now)
+        return self.signAfterRefusal(now: now)
+    }
+
+    /// APNs refused our credentials. If the wall clock was set since signing, the token's issue time was wrong (in the
+    /// future, perhaps) and a new one may mend it; otherwise the key is at fault, and no token would.
+    public mutating func invalidReported(now: EngineTime) -> Decision {
+        guard self.current != nil, self.wasClockSet(now) else { return .keep }
+        self.wantsNewToken = true
+        return self.signAfterRefusal(now: now)
+    }
+
+    private mutating func signAfterRefusal(now: EngineTime) -> Decision {
+        guard now.steadyMillis < self.notBeforeMillis else { return self.sign(now: now) }
+        guard now.steadyMillis >= self.noExceptionBeforeMillis else { return .keep }
+        self.noExceptionBeforeMillis = now.steadyMillis + Self.renewalDistanceSeconds * 1_000
+        return .sign(
+            issuedAtSeconds: now.wallSeconds - Self.remainder(now.wallSeconds, Self.exactGridSeconds),
+            isOutOfTurn: true)
     }
 
     /// APNs said that the token was changed too often. The one before is used again while it is young enough; the newer
@@ -130,6 +167,7 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
         self.noExceptionBeforeMillis = .min
         self.wantsNewToken = false
         self.isReverted = false
+        self.isClockDoubted = false
     }
 
     /// How old the current token is for APNs, if the wall clock was right at signing.
@@ -137,8 +175,10 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
 
     private func ageSeconds(of issue: Issue, now: EngineTime) -> Int64 { (now.steadyMillis - issue.bornMillis) / 1_000 }
 
-    /// The newest grid point when it leaves the token 20 minutes until it is renewed; else the newest fine one.
-    static func issueTime(wallSeconds: Int64) -> Int64 {
+    /// The newest grid point when it leaves the token 20 minutes until it is renewed; else the newest fine one. With a
+    /// clock that seems slow the newest point at all.
+    static func issueTime(wallSeconds: Int64, isClockDoubted: Bool = false) -> Int64 {
+        if isClockDoubted { return wallSeconds - Self.remainder(wallSeconds, Self.exactGridSeconds) }
         let onGrid = wallSeconds - Self.remainder(wallSeconds, Self.renewalAgeSeconds)
         if wallSeconds - onGrid <= Self.renewalAgeSeconds - Self.renewalDistanceSeconds { return onGrid }
         return wallSeconds - Self.remainder(wallSeconds, Self.fineGridSeconds)

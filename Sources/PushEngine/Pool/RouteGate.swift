@@ -6,14 +6,20 @@ public struct RouteGate: Equatable, Sendable {
         case flowing
         /// Nothing leaves. To `probing` when the time has come.
         case resting(untilMillis: Int64)
-        /// One request at a time leaves. To `flowing` with the first success, to `resting` with the next failure.
+        /// One request at a time leaves. To `recovering` with the first success, to `resting` with the next failure.
         case probing
+        /// So many requests may be out: one more with each success, half as many after a failure, so that what has
+        /// gathered does not fall upon a server that has just come back. To `flowing` at `recoveredInFlight`, to
+        /// `resting` after `streakMax` failures in a row.
+        case recovering(inFlightMax: Int)
     }
     public enum FailureAction: Equatable, Sendable { case none, trip, restAgain }
     public enum SuccessAction: Equatable, Sendable { case none, resume }
 
     /// Longest `retry-after` that is believed: Apple asks for 15 minutes after a 5xx.
     public static let retryAfterSecondsMax: Int64 = 900
+    /// Requests out at which nothing is held back any more: a connection's worth.
+    public static let recoveredInFlight = 1_024
 
     public private(set) var state = State.flowing
     public private(set) var streak = 0
@@ -41,6 +47,14 @@ public struct RouteGate: Equatable, Sendable {
         case .probing:
             self.rest(now: now, retryAfterSeconds: retryAfterSeconds, using: &random)
             return .restAgain
+        case .recovering(let inFlightMax):
+            self.streak += 1
+            guard self.streak >= self.streakMax else {
+                self.state = .recovering(inFlightMax: max(1, inFlightMax / 2))
+                return .none
+            }
+            self.rest(now: now, retryAfterSeconds: retryAfterSeconds, using: &random)
+            return .trip
         }
     }
 
@@ -54,13 +68,22 @@ public struct RouteGate: Equatable, Sendable {
             // Part of what had left before the rest. Only a probe ends it, or a half-sick server would flap.
             return .none
         case .probing:
-            self.reset()
+            self.streak = 0
+            // Two for the one that came back: twice as many with each round trip.
+            self.state = .recovering(inFlightMax: 2)
             return .resume
+        case .recovering(let inFlightMax):
+            self.streak = 0
+            if inFlightMax + 1 < Self.recoveredInFlight {
+                self.state = .recovering(inFlightMax: inFlightMax + 1)
+            } else {
+                self.reset()
+            }
+            return .none
         }
     }
 
-    /// The cause was removed from outside (a new key, a new token): nothing is held back any more. Answers whether
-    /// something was.
+    /// The cause was removed from outside (a new key, a new token): nothing is held back any more.
     public mutating func reset() {
         self.streak = 0
         self.backoff.succeeded()
@@ -70,7 +93,7 @@ public struct RouteGate: Equatable, Sendable {
     /// Lets probes begin when the rest is over. Answers whether they began now.
     public mutating func advance(now: EngineTime) -> Bool {
         switch self.state {
-        case .flowing, .probing:
+        case .flowing, .probing, .recovering:
             return false
         case .resting(let untilMillis):
             guard now.steadyMillis >= untilMillis else { return false }
@@ -82,7 +105,7 @@ public struct RouteGate: Equatable, Sendable {
     /// When `advance` has something to do, steady milliseconds.
     public var nextDeadlineMillis: Int64? {
         switch self.state {
-        case .flowing, .probing: nil
+        case .flowing, .probing, .recovering: nil
         case .resting(let untilMillis): untilMillis
         }
     }
@@ -93,6 +116,15 @@ public struct RouteGate: Equatable, Sendable {
         case .flowing: credit
         case .resting: 0
         case .probing: inFlight == 0 ? min(credit, 1) : 0
+        case .recovering(let inFlightMax): max(0, min(credit, inFlightMax - inFlight))
+        }
+    }
+
+    /// It stands still, but for a probe perhaps.
+    public var isHolding: Bool {
+        switch self.state {
+        case .flowing, .recovering: false
+        case .resting, .probing: true
         }
     }
 
@@ -100,7 +132,9 @@ public struct RouteGate: Equatable, Sendable {
         now: EngineTime, retryAfterSeconds: Int64?, using random: inout some RandomNumberGenerator
     ) {
         let asked = min(max(retryAfterSeconds ?? 0, 0), Self.retryAfterSecondsMax) * 1_000
+        // Up to a quarter longer: many workers were asked for the same time.
+        let granted = asked + Int64.random(in: 0...asked / 4, using: &random)
         self.streak = 0
-        self.state = .resting(untilMillis: now.steadyMillis + max(asked, self.backoff.failed(using: &random)))
+        self.state = .resting(untilMillis: now.steadyMillis + max(granted, self.backoff.failed(using: &random)))
     }
 }

@@ -20,6 +20,8 @@ struct StreamTable: Sendable {
         var previous: Int32 = StreamTable.none
         var next: Int32 = StreamTable.none
         var state = State.free
+        /// Index of the push's app.
+        var app: UInt16 = 0
     }
 
     static let none: Int32 = -1
@@ -27,6 +29,8 @@ struct StreamTable: Sendable {
     let streamsMax: Int
     private(set) var streams: [Stream] = []
     private(set) var inUse = 0
+    /// Of these, abandoned ones.
+    private(set) var abandonedCount = 0
     private var firstFree = StreamTable.none
     private var first: [Int32]
     private var last: [Int32]
@@ -58,8 +62,11 @@ struct StreamTable: Sendable {
     }
 
     /// The request of a reserved tag left.
-    mutating func began(_ tag: UInt32, push: PushID, streamID: Int32, tokenGeneration: UInt32, micros: Int64) {
+    mutating func began(
+        _ tag: UInt32, push: PushID, app: UInt16, streamID: Int32, tokenGeneration: UInt32, micros: Int64
+    ) {
         let index = Int(tag)
+        self.streams[index].app = app
         self.streams[index].push = push
         self.streams[index].streamID = streamID
         self.streams[index].tokenGeneration = tokenGeneration
@@ -94,12 +101,17 @@ struct StreamTable: Sendable {
     mutating func abandon(_ tag: UInt32) {
         self.unlink(Int(tag))
         self.streams[Int(tag)].state = .abandoned
+        self.abandonedCount += 1
     }
 
     /// The stream is over: its tag may be used again.
     mutating func release(_ tag: UInt32) {
         let index = Int(tag)
-        if self.streams[index].state == .inFlight { self.unlink(index) }
+        switch self.streams[index].state {
+        case .inFlight: self.unlink(index)
+        case .abandoned: self.abandonedCount -= 1
+        case .free, .reserved: break
+        }
         self.streams[index].state = .free
         self.streams[index].next = self.firstFree
         self.firstFree = Int32(index)

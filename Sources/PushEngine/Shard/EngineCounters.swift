@@ -30,6 +30,8 @@ public struct EngineCounters: Sendable, Equatable {
     public var tokensDead: UInt64 = 0
     /// Verdicts that would have removed a token but for the guard.
     public var tokenRemovalsStopped: UInt64 = 0
+    /// Times that an app was held back because APNs refuses its topic.
+    public var topicsRefused: UInt64 = 0
     public var stateRecords: UInt64 = 0
     /// Stretches of `state` that another wrote, and the records of others that were overwritten.
     public var stateGaps: UInt64 = 0
@@ -42,6 +44,8 @@ public struct EngineCounters: Sendable, Equatable {
     public var activitiesPending: Int = 0
     public var inFlight: Int = 0
     public var unacknowledged: Int = 0
+    /// Apps, per environment, held back because APNs refuses their topic.
+    public var topicsClosed: Int = 0
 
     public init() {}
 

@@ -23,6 +23,7 @@ extension ShardEngine {
             }
         case .notProcessed:
             self.counters.pushesNotProcessed += 1
+            self.topicAnswered(.nothing, lane: self.lane(of: slot), now: now)
             self.refundBudget(update)
             self.slots[Int(slot)].notBeforeMillis = self.updates[update].notBeforeOfPrevious
             self.takeStampBack(update)
@@ -40,6 +41,7 @@ extension ShardEngine {
         let update = self.slots[Int(slot)].inFlight
         let lane = self.lane(of: slot)
         self.lanes[lane].tokenGuard.answered(isSuspicious: false, nowMillis: now.steadyMillis)
+        self.topicAnswered(.taken, lane: lane, now: now)
         self.counters.pushesAccepted += 1
         if self.samples.count < Self.samplesMax {
             self.samples.append(
@@ -132,6 +134,13 @@ extension ShardEngine {
             self.lanes[lane].tokenGuard.answered(isSuspicious: false, nowMillis: now.steadyMillis)
         }
         switch verdict {
+        case .topicRefused: self.topicAnswered(.refused, lane: lane, now: now)
+        case .tokenDead, .tokenThrottled: self.topicAnswered(.taken, lane: lane, now: now)
+        case .accepted, .messageRefused, .connectionUnusable, .providerTokenExpired, .providerTokenTooManyUpdates,
+            .serverBusy, .credentialRefused:
+            self.topicAnswered(.nothing, lane: lane, now: now)
+        }
+        switch verdict {
         case .accepted: return
         case .tokenDead(let invalidSinceMillis, let suspicious):
             self.tokenDied(
@@ -140,7 +149,8 @@ extension ShardEngine {
             self.messageRefused(slot, details: details, now: now)
         case .connectionUnusable:
             self.requeueInFlight(slot, now: now)
-        case .providerTokenExpired, .providerTokenTooManyUpdates, .tokenThrottled, .serverBusy, .credentialRefused:
+        case .providerTokenExpired, .providerTokenTooManyUpdates, .tokenThrottled, .serverBusy, .credentialRefused,
+            .topicRefused:
             self.requeueInFlight(slot, now: now)
             self.backOff(slot, retryAfterSeconds: retryAfterSeconds, now: now)
         }
@@ -232,6 +242,7 @@ extension ShardEngine {
     private mutating func unknown(_ slot: Int32, details: OutcomeDetails, now: EngineTime) {
         let update = self.slots[Int(slot)].inFlight
         self.counters.pushesUnknown += 1
+        self.topicAnswered(.nothing, lane: self.lane(of: slot), now: now)
         self.spendBudget(update, now: now)
         let app = self.app(of: slot)
         if self.updates[update].isStart, app.startOnUnknown == .drop {

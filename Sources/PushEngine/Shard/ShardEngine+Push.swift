@@ -9,7 +9,9 @@ extension ShardEngine {
     public func hasReady(route: UInt16) -> Bool {
         guard Int(route) < self.routes.count, self.acknowledgements.openCount < self.configuration.unacknowledgedMax
         else { return false }
-        for lane in self.routes[Int(route)].lanes where self.lanes[lane].readyCount > 0 { return true }
+        for lane in self.routes[Int(route)].lanes {
+            if self.lanes[lane].readyCount > 0, !self.lanes[lane].gate.isClosed { return true }
+        }
         return false
     }
 
@@ -23,7 +25,7 @@ extension ShardEngine {
             let turn = self.routes[Int(route)].turn
             self.routes[Int(route)].turn = turn + 1 == count ? 0 : turn + 1
             let lane = self.routes[Int(route)].lanes[turn]
-            while self.lanes[lane].readyCount > 0 {
+            while self.lanes[lane].readyCount > 0, !self.lanes[lane].gate.isClosed {
                 guard
                     let entry = self.lanes[lane].ready.popFirst(
                         agingMillis: self.configuration.agingMillis, slots: self.slots)
@@ -36,6 +38,7 @@ extension ShardEngine {
                 }
                 if self.announcesStart(entry.slot, now: now) { continue }
                 self.send(entry.slot, request: &request, now: now)
+                if self.lanes[lane].gate.isWatching { self.topicProbeLeft(lane: lane, now: now) }
                 return true
             }
         }

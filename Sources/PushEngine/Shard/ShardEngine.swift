@@ -38,6 +38,8 @@ public struct ShardEngine: ~Copyable {
     var stateFlushAtMillis: Int64?
     /// The earliest time at which a marker is written again, steady.
     var nextMarkerMillis: Int64 = .max
+    /// When a lane's gate has something to do.
+    var laneDeadlineMillis: Int64?
     var samples: [AcceptedSample] = []
     var nextTicket: UInt32 = 1
     /// Hashes of the input topics' names, by topic index: how a position is written down.
@@ -82,6 +84,7 @@ public struct ShardEngine: ~Copyable {
         var readyCount = 0
         var pendingSlots = 0
         var tokenGuard = TokenRemovalGuard()
+        var gate = LaneGate()
     }
 
     struct RouteLanes {
@@ -118,7 +121,8 @@ public struct ShardEngine: ~Copyable {
     /// When `advance` should be called next, steady; `nil`: nothing is waiting for a time.
     public var nextDeadlineMillis: Int64? {
         let earliest = min(
-            self.deadlines.earliestMillis ?? .max, self.stateFlushAtMillis ?? .max, self.nextMarkerMillis)
+            self.deadlines.earliestMillis ?? .max, self.stateFlushAtMillis ?? .max, self.nextMarkerMillis,
+            self.laneDeadlineMillis ?? .max)
         return earliest == .max ? nil : earliest
     }
 

@@ -18,8 +18,11 @@ public struct ProviderKey: Sendable, Equatable {
 public struct ProviderToken: Sendable {
     /// Grows by one with each new token of the key.
     public var generation: UInt32
-    /// Grows by one with each new private key: connections begun under an older one must not see the new token.
-    public var keyGeneration: UInt32
+    /// Grows by one with each new private key and each token signed out of turn: connections begun under an older one
+    /// must not see this token.
+    public var connectionEpoch: UInt32
+    /// It was the current token before, and is again.
+    public var isReturn = false
     /// `iat`, seconds since 1970.
     public var issuedAtSeconds: Int64
     /// The value of the `authorization` header. A secret: never logged.

@@ -24,10 +24,12 @@ public final class ProviderTokenStore: Sendable {
         var mark: KeyFile.Mark
         /// The mark of a changed file that was no key: complained about once.
         var badMark: KeyFile.Mark?
+        /// Of the file's bytes: a file that was only touched is no new key.
+        var contentHash: Int
         var privateKey: ES256PrivateKey
         var schedule = ProviderTokenSchedule()
         var generation: UInt32 = 0
-        var keyGeneration: UInt32 = 0
+        var connectionEpoch: UInt32 = 0
         var current: ProviderToken
         var previous: ProviderToken?
     }
@@ -71,15 +73,16 @@ public final class ProviderTokenStore: Sendable {
             let file = try KeyFile.read(path: configuration.path)
             let privateKey = try ES256PrivateKey(pem: file.bytes)
             var schedule = ProviderTokenSchedule()
-            guard case .sign(let issuedAtSeconds) = schedule.due(now: now) else {
+            guard case .sign(let issuedAtSeconds, _) = schedule.due(now: now) else {
                 preconditionFailure("a schedule begins with signing")
             }
             let token = try Self.sign(
-                configuration, privateKey, issuedAtSeconds: issuedAtSeconds, generation: 1, keyGeneration: 1)
+                configuration, privateKey, issuedAtSeconds: issuedAtSeconds, generation: 1, connectionEpoch: 1)
             schedule.signed(issuedAtSeconds: issuedAtSeconds, now: now)
             return Key(
-                configuration: configuration, mark: file.mark, privateKey: privateKey, schedule: schedule,
-                generation: 1, keyGeneration: 1,
+                configuration: configuration, mark: file.mark, contentHash: file.bytes.hashValue,
+                privateKey: privateKey, schedule: schedule,
+                generation: 1, connectionEpoch: 1,
                 current: token)
         } catch let error as KeyFileError {
             throw TransportError(setting: setting, detail: error.detail)
@@ -143,14 +146,18 @@ public final class ProviderTokenStore: Sendable {
         do {
             let file = try KeyFile.read(path: configuration.path)
             let privateKey = try ES256PrivateKey(pem: file.bytes)
-            self.state.withLock { state in
+            let isAnother = self.state.withLock { state in
                 state.keys[key].mark = file.mark
                 state.keys[key].badMark = nil
+                guard state.keys[key].contentHash != file.bytes.hashValue else { return false }
+                state.keys[key].contentHash = file.bytes.hashValue
                 state.keys[key].privateKey = privateKey
-                state.keys[key].keyGeneration += 1
+                state.keys[key].connectionEpoch += 1
                 state.keys[key].previous = nil
                 state.keys[key].schedule.keyReplaced()
+                return true
             }
+            guard isAnother else { return }
             self.logger.notice("provider key file reloaded", metadata: ["key": "\(configuration.keyID)"])
         } catch {
             self.state.withLock { $0.keys[key].badMark = seen }
@@ -176,6 +183,14 @@ public final class ProviderTokenStore: Sendable {
             let now = SteadyClock.read().now
             self.carryOut(key, now: now, generation: generation) { schedule in schedule.tooManyUpdatesReported(now: now)
             }
+        }
+    }
+
+    /// APNs refused our credentials while this token was in use.
+    func reportInvalid(key: Int, generation: UInt32) {
+        NIOThreadPool.singleton.submit { _ in
+            let now = SteadyClock.read().now
+            self.carryOut(key, now: now, generation: generation) { schedule in schedule.invalidReported(now: now) }
         }
     }
 
@@ -208,13 +223,15 @@ public final class ProviderTokenStore: Sendable {
         switch decision {
         case .keep:
             return .success(false)
-        case .sign(let issuedAtSeconds):
+        case .sign(let issuedAtSeconds, let isOutOfTurn):
+            let epoch = key.connectionEpoch + (isOutOfTurn ? 1 : 0)
             do {
                 let token = try Self.sign(
                     key.configuration, key.privateKey, issuedAtSeconds: issuedAtSeconds, generation: key.generation + 1,
-                    keyGeneration: key.keyGeneration)
+                    connectionEpoch: epoch)
                 key.schedule.signed(issuedAtSeconds: issuedAtSeconds, now: now)
                 key.generation += 1
+                key.connectionEpoch = epoch
                 key.previous = key.current
                 key.current = token
                 return .success(true)
@@ -226,6 +243,8 @@ public final class ProviderTokenStore: Sendable {
             key.schedule.exchanged(now: now)
             key.generation += 1
             token.generation = key.generation
+            token.isReturn = true
+            token.connectionEpoch = key.connectionEpoch
             key.previous = key.current
             key.current = token
             return .success(true)
@@ -234,13 +253,13 @@ public final class ProviderTokenStore: Sendable {
 
     private static func sign(
         _ configuration: ProviderKey, _ privateKey: ES256PrivateKey, issuedAtSeconds: Int64, generation: UInt32,
-        keyGeneration: UInt32
+        connectionEpoch: UInt32
     ) throws(TLSError) -> ProviderToken {
         let input = ProviderTokenClaims.signingInput(
             keyID: configuration.keyID, teamID: configuration.teamID, issuedAtSeconds: issuedAtSeconds)
         let signature = try privateKey.sign(input)
         return ProviderToken(
-            generation: generation, keyGeneration: keyGeneration, issuedAtSeconds: issuedAtSeconds,
+            generation: generation, connectionEpoch: connectionEpoch, issuedAtSeconds: issuedAtSeconds,
             authorization: ProviderTokenClaims.authorizationValue(signingInput: input, signature: signature))
     }
 

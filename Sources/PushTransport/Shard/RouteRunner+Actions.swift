@@ -12,12 +12,19 @@ extension RouteRunner {
         self.pool.takeTimedOut(into: &self.timedOut)
         for end in self.timedOut {
             self.counters.timeoutsTotal += 1
-            self.counters.unknownTotal += 1
-            self.shard.answers.append(
-                PushAnswer(
-                    id: end.push,
-                    result: .unknown(detail: "no answer within \(self.configuration.pool.requestTimeoutMillis) ms"),
-                    apnsMicros: end.micros))
+            // A peer that takes nothing in (no window, a full socket) cannot have processed what has not left.
+            let hasLeft = self.connections[end.connection]?.session.hasLeft(streamID: end.streamID) ?? true
+            if hasLeft {
+                self.counters.unknownTotal += 1
+                self.shard.answers.append(
+                    PushAnswer(
+                        id: end.push,
+                        result: .unknown(detail: "no answer within \(self.configuration.pool.requestTimeoutMillis) ms"),
+                        apnsMicros: end.micros))
+            } else {
+                self.counters.notProcessedTotal += 1
+                self.shard.answers.append(PushAnswer(id: end.push, result: .notProcessed, apnsMicros: end.micros))
+            }
         }
     }
 
@@ -54,6 +61,8 @@ extension RouteRunner {
             self.logger.warning(
                 "APNs calls the provider token renewed too often", metadata: ["generation": "\(generation)"])
             self.shard.providerTokens.reportTooManyUpdates(key: self.configuration.providerKey, generation: generation)
+        case .doubtToken(let generation):
+            self.shard.providerTokens.reportInvalid(key: self.configuration.providerKey, generation: generation)
         case .alarmRaised(let alarm):
             self.logger.error("\(Self.describe(alarm))", metadata: ["reason": "\(self.lastReason)"])
         case .alarmCleared(let alarm):
@@ -75,6 +84,7 @@ extension RouteRunner {
         case .pingTimeout: "PING unanswered"
         case .drainTimeout: "requests did not finish in time after GOAWAY"
         case .drained: "drained"
+        case .denied: "its SETTINGS allowed no request for long"
         case .idle: "idle"
         case .shutdown: "shutting down"
         }

@@ -84,11 +84,20 @@ extension RouteRunner {
     ) {
         let (reason, timestampMillis) = ErrorBody.parse(body)
         let retryAfter = retryAfterSeconds < 0 ? nil : retryAfterSeconds
-        // An app added to the key after a connection's first push is disallowed on that connection only.
-        let verdict = ReasonTable.verdict(
-            status: status, reason: reason, timestampMillis: timestampMillis,
-            mayTryAnotherConnection: self.pool.phase(connection: connection.slot) == .open)
         self.lastReason = reason.isEmpty ? "status \(status)" : reason
+        let verdict = ReasonTable.verdict(status: status, reason: reason, timestampMillis: timestampMillis)
+        let elsewhere = ReasonTable.verdict(
+            status: status, reason: reason, timestampMillis: timestampMillis, mayTryAnotherConnection: true)
+        if verdict != elsewhere, self.pool.renewsForTopic(tag, connection: connection.slot, now: self.shard.now) {
+            // An app added to the key after a connection's first push is disallowed on that connection only.
+            self.counters.notProcessedTotal += 1
+            let end = self.pool.answered(
+                tag, connection: connection.slot, verdict: elsewhere, retryAfterSeconds: nil, now: self.shard.now,
+                micros: self.shard.nowMicros)
+            guard let end else { return }
+            self.shard.answers.append(PushAnswer(id: end.push, result: .notProcessed, apnsMicros: end.micros))
+            return
+        }
         let end = self.pool.answered(
             tag, connection: connection.slot, verdict: verdict, retryAfterSeconds: retryAfter, now: self.shard.now,
             micros: self.shard.nowMicros)
@@ -107,9 +116,10 @@ extension RouteRunner {
         case .aboveGoAway, .requestIncomplete, .resetLocally, .connectionEnded, .malformedResponse: break
         }
         let isUnprocessed = failure.isKnownUnprocessed
+        let kind: ConnectionPool.Failure =
+            failure == .resetByPeer(.refusedStream) ? .refused : isUnprocessed ? .neverLeft : .unknown
         let end = self.pool.failed(
-            tag, connection: connection.slot, failure: isUnprocessed ? .notProcessed : .unknown, now: self.shard.now,
-            micros: self.shard.nowMicros)
+            tag, connection: connection.slot, failure: kind, now: self.shard.now, micros: self.shard.nowMicros)
         guard let end else { return }
         if isUnprocessed {
             self.counters.notProcessedTotal += 1

@@ -20,7 +20,7 @@ final class RouteRunner {
     private var values = HTTP2HeaderValues()
     var connections: [APNSConnection?]
     var actions: [PoolAction] = []
-    var timedOut: [PushEnd] = []
+    var timedOut: [TimedOutPush] = []
     var random: SeededRandom
     /// The last reason APNs gave for a refusal, for the alarm's text.
     var lastReason = ""
@@ -70,7 +70,7 @@ final class RouteRunner {
         switch connection.session.submit(template, values: self.values, body: request.body.span, tag: lease.tag) {
         case .submitted(let streamID):
             self.pool.began(
-                lease, push: request.id, streamID: streamID, tokenGeneration: self.token.generation,
+                lease, push: request.id, app: request.app, streamID: streamID, tokenGeneration: self.token.generation,
                 now: self.shard.now,
                 micros: self.shard.nowMicros)
             self.counters.requestsTotal += 1
@@ -100,18 +100,19 @@ final class RouteRunner {
     func tokenChanged() {
         let token = self.shard.providerTokens.current(key: self.configuration.providerKey)
         guard token.generation != self.token.generation else { return }
-        let keyChanged = token.keyGeneration != self.token.keyGeneration
+        let isForNewConnections = token.connectionEpoch != self.token.connectionEpoch
         self.token = token
-        self.use(token)
-        if keyChanged {
-            self.logger.notice("the provider key was replaced; connections begun under the old one drain")
-            self.pool.keyReplaced(now: self.shard.now)
+        if isForNewConnections {
+            self.logger.notice(
+                "a new provider key, or a token out of turn: connections begun under the one before drain")
+            self.pool.connectionsOutdated(now: self.shard.now)
         }
+        self.use(token)
     }
 
     private func use(_ token: ProviderToken) {
         self.headers.use(authorization: token.authorization)
-        self.pool.tokenReplaced(generation: token.generation)
+        self.pool.tokenReplaced(generation: token.generation, isReturn: token.isReturn, now: self.shard.now)
     }
 
     // MARK: Standing

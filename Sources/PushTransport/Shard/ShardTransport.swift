@@ -262,7 +262,7 @@ public final class ShardTransport {
         guard !self.isClosed, next < self.timerMillis else { return }
         self.timer?.cancel()
         self.timerMillis = next
-        let delay = max(0, next - self.now.steadyMillis)
+        let delay = next <= self.now.steadyMillis ? 0 : next - self.now.steadyMillis
         self.timer = self.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(delay)) { self.timerFired() }
     }
 

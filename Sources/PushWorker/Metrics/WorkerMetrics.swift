@@ -87,6 +87,12 @@ enum WorkerMetrics {
             "mailboat_tokens_removals_stopped_total",
             "Tokens kept although APNs called them dead, because too many died at once.",
             engine.tokenRemovalsStopped)
+        text.counter(
+            "mailboat_topics_refused_total", "Times that an app was held back because APNs refuses its topic.",
+            engine.topicsRefused)
+        text.gauge(
+            "mailboat_topics_held_back", "Apps (per shard and environment) whose topic APNs refuses.",
+            Double(engine.topicsClosed))
         text.counter("mailboat_state_records_total", "Records written to the state topic.", engine.stateRecords)
         text.counter(
             "mailboat_state_restored_records_total", "Records read from the state topic.",

@@ -158,6 +158,8 @@ extension EngineCounters {
         self.eventsMerged += other.eventsMerged
         self.tokensDead += other.tokensDead
         self.tokenRemovalsStopped += other.tokenRemovalsStopped
+        self.topicsRefused += other.topicsRefused
+        self.topicsClosed += other.topicsClosed
         self.stateRecords += other.stateRecords
         self.deadLetters += other.deadLetters
         self.misplaced += other.misplaced

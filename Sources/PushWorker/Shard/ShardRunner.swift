@@ -343,6 +343,10 @@ final class ShardRunner {
         for route in self.report.routes where route.counters.credentialsRefused > 0 {
             errors.append("APNs refuses the credentials of route \(route.name)")
         }
+        for held in self.engine.appsHeldBack {
+            let bundleID = self.engine.configuration.apps[Int(held.app)].bundleID
+            errors.append("APNs refuses the topic of app \(bundleID) in \(held.environment)")
+        }
         for route in self.report.routes where route.counters.breakerOpen > 0 && route.counters.credentialsRefused == 0 {
             errors.append("route \(route.name) is not usable for now")
         }

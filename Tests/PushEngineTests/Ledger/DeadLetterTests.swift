@@ -149,7 +149,8 @@ import Testing
         let offset = h.update(1, priority: 10)
         for _ in 0..<30 {
             h.answer(h.take()!, .response(status: status, reason: reason, timestampMillis: nil, retryAfterSeconds: nil))
-            h.advance(61_000)
+            // An app whose topic is refused rests for up to five minutes.
+            h.advance(reason == "BadTopic" ? 361_000 : 61_000)
         }
         #expect(h.outcomes(of: offset).isEmpty)
         #expect(h.deliver()?.n == 1)

@@ -23,7 +23,7 @@ import Testing
 
     private static func pool(_ configuration: ConnectionPoolConfiguration = configuration()) -> ConnectionPool {
         var pool = ConnectionPool(configuration: configuration, randomSeed: 1)
-        pool.tokenReplaced(generation: 1)
+        pool.tokenReplaced(generation: 1, now: at(0))
         return pool
     }
 
@@ -46,6 +46,17 @@ import Testing
         pool.advance(now: at(100_000), micros: 100_000_000)
         #expect(pool.actions.isEmpty)
         #expect(pool.nextDeadlineMillis == nil)
+    }
+
+    /// A connection that is retired while pushes wait makes the next one due at a time a timer can be set for.
+    @Test func whatIsDueIsATime() {
+        var pool = Self.open()
+        while pool.credit > 0 { _ = pool.begin(push: 1, now: at(10)) }
+        pool.wanted(now: at(10))
+        pool.requestsRefused(0, now: at(11))
+        #expect(pool.nextDeadlineMillis == 0)
+        pool.advance(now: at(11), micros: 11_000)
+        #expect(pool.actions.contains(.connect(connection: 1)))
     }
 
     @Test func demandOpensOneConnection() {
@@ -137,11 +148,11 @@ import Testing
 
     @Test func goAwayDrainsAndIsReplaced() {
         var pool = Self.open()
-        let lease = pool.begin(push: 1, now: at(10))!
-        pool.goAwayReceived(0, isError: false, now: at(20))
+        let lease = pool.begin(push: 1, now: at(110))!
+        pool.goAwayReceived(0, isError: false, now: at(120))
         #expect(pool.credit == 0)
         expectEqual(pool.drainActions(), [.connect(connection: 1)])
-        let end = pool.accepted(lease.tag, connection: 0, micros: 30_000)
+        let end = pool.accepted(lease.tag, connection: 0, micros: 130_000)
         #expect(end == PushEnd(push: PushID(rawValue: 1), micros: 20_000))
         expectEqual(pool.drainActions(), [.close(connection: 0, reason: .drained)])
     }
@@ -196,7 +207,7 @@ import Testing
         for push in 0..<ConnectionPool.refusedInRowMax {
             let lease = pool.begin(push: UInt64(push), now: at(1))!
             expectEqual(
-                pool.failed(lease.tag, connection: 0, failure: .notProcessed, now: at(1), micros: 1_000)?.push,
+                pool.failed(lease.tag, connection: 0, failure: .refused, now: at(1), micros: 1_000)?.push,
                 PushID(rawValue: UInt64(push)))
         }
         #expect(pool.credit == 0)
@@ -213,7 +224,8 @@ import Testing
         let leases = [pool.begin(push: 1, now: at(200))!, pool.begin(push: 2, now: at(200))!]
         #expect(pool.phase(connection: 0) == .draining)
         for lease in leases { _ = pool.accepted(lease.tag, connection: 0, micros: 300_000) }
-        expectEqual(pool.drainActions(), [.close(connection: 0, reason: .drained)])
+        expectEqual(
+            pool.drainActions(), [.connect(connection: 1), .close(connection: 0, reason: .drained)], "replaced in time")
     }
 
     // MARK: Timeouts
@@ -225,7 +237,9 @@ import Testing
         #expect(pool.timedOut.isEmpty)
         pool.bytesReceived(0, now: at(2_099))
         pool.advance(now: at(2_100), micros: 2_100_000)
-        #expect(pool.timedOut == [PushEnd(push: PushID(rawValue: 1), micros: 2_000_000)])
+        #expect(
+            pool.timedOut
+                == [TimedOutPush(push: PushID(rawValue: 1), micros: 2_000_000, connection: 0, streamID: 1)])
         #expect(pool.actions.contains(.reset(connection: 0, streamID: 1)))
         #expect(pool.inFlight == 1)
         expectEqual(pool.accepted(lease.tag, connection: 0, micros: 2_200_000), nil, "it was answered already")
@@ -252,7 +266,119 @@ import Testing
         #expect(pool.credit == 0)
         _ = pool.accepted(probe.tag, connection: 0, micros: until * 1_000)
         expectEqual(pool.drainActions(), [.alarmCleared(.serverBusy)])
+        #expect(!pool.isBreakerOpen)
+        // No herd: twice as many with each round trip.
+        for credit in [2, 4, 8, 10] {
+            #expect(pool.credit == credit)
+            let leases = (0..<credit).map { pool.begin(push: UInt64($0), now: at(until))! }
+            #expect(pool.credit == 0)
+            for lease in leases { _ = pool.accepted(lease.tag, connection: 0, micros: until * 1_000) }
+        }
+    }
+
+    @Test func goodbyesToEachNewConnectionAreMetWithPatience() {
+        var pool = Self.open()
+        pool.goAwayReceived(0, isError: false, now: at(20))
+        #expect(!pool.actions.contains(.connect(connection: 1)), "it lived 20 ms: the next one waits")
+        #expect((pool.nextDeadlineMillis ?? 0) >= 70)
+    }
+
+    @Test func aConnectionThatIsAllowedNothingIsLeft() {
+        var pool = Self.open()
+        pool.settingsReceived(0, streamsMax: 0, now: at(500))
+        pool.wanted(now: at(500))
+        #expect(pool.credit == 0)
+        pool.advance(now: at(2_499), micros: 2_499_000)
+        #expect(pool.phase(connection: 0) == .open)
+        pool.advance(now: at(2_500), micros: 2_500_000)
+        #expect(pool.actions.contains(.close(connection: 0, reason: .denied)))
+    }
+
+    @Test func aRefusedStreamLowersWhatIsTried() {
+        var pool = Self.open()
+        let leases = (0..<6).map { pool.begin(push: UInt64($0), now: at(10))! }
+        for lease in leases[3...] {
+            _ = pool.failed(lease.tag, connection: 0, failure: .refused, now: at(10), micros: 10_000)
+        }
+        #expect(pool.credit == 0, "the peer admits three")
+        _ = pool.accepted(leases[0].tag, connection: 0, micros: 11_000)
+        #expect(pool.credit == 2)
+        pool.settingsReceived(0, streamsMax: 7, now: at(12))
+        #expect(pool.credit == 5, "its SETTINGS say otherwise")
+    }
+
+    @Test func whatNeverLeftIsNoRefusal() {
+        var pool = Self.open()
+        for push in 0..<100 {
+            let lease = pool.begin(push: UInt64(push), now: at(10))!
+            _ = pool.failed(lease.tag, connection: 0, failure: .neverLeft, now: at(10), micros: 10_000)
+        }
+        #expect(pool.phase(connection: 0) == .open)
         #expect(pool.credit == 10)
+    }
+
+    @Test func aHalfDeadProbeDoesNotKeepOthersFromBeingOpened() {
+        var configuration = Self.configuration()
+        configuration.requestTimeoutMillis = 10_000
+        var pool = Self.open(configuration)
+        while pool.credit > 0 { _ = pool.begin(push: 1, now: at(1_000)) }
+        pool.wanted(now: at(1_000))
+        pool.advance(now: at(1_050), micros: 1_050_000)
+        expectEqual(pool.drainActions(), [.connect(connection: 1)])
+        pool.ready(1, now: at(1_060))
+        _ = pool.begin(push: 2, now: at(1_060))
+        pool.requestsRefused(0, now: at(1_070))
+        pool.wanted(now: at(1_070))
+        pool.advance(now: at(1_900), micros: 1_900_000)
+        #expect(pool.nextDeadlineMillis ?? 0 <= 1_060 + ConnectionLife.startPatienceMillis)
+        pool.advance(now: at(2_900), micros: 2_900_000)
+        #expect(!pool.actions.contains(.connect(connection: 2)))
+        pool.bytesReceived(1, now: at(3_000))
+        pool.advance(now: at(3_060), micros: 3_060_000)
+        #expect(pool.actions.contains(.connect(connection: 2)))
+    }
+
+    @Test func aQuietConnectionMeetsNoTwoNewTokensWithinTwentyMinutes() {
+        let minute: Int64 = 60_000
+        var pool = Self.open()
+        pool.tokenReplaced(generation: 2, now: at(45 * minute))
+        // It meets the second token only half an hour after that was signed.
+        let late = pool.begin(push: 1, now: at(75 * minute))!
+        _ = pool.accepted(late.tag, connection: 0, micros: 75 * minute * 1_000)
+        #expect(pool.phase(connection: 0) == .open)
+        pool.tokenReplaced(generation: 3, now: at(90 * minute))
+        expectEqual(
+            pool.drainActions(), [.close(connection: 0, reason: .drained), .connect(connection: 1)],
+            "15 minutes after the second token came the third")
+    }
+
+    @Test func aTopicRefusedByAnOldConnectionRenewsThemOnce() {
+        var pool = Self.open()
+        let minute: Int64 = 60_000
+        let lease = pool.begin(push: 1, app: 3, now: at(minute))!
+        expectEqual(pool.renewsForTopic(lease.tag, connection: 0, now: at(minute)), true)
+        _ = pool.answered(
+            lease.tag, connection: 0, verdict: .connectionUnusable, retryAfterSeconds: nil, now: at(minute), micros: 0)
+        expectEqual(pool.drainActions(), [.connect(connection: 1), .close(connection: 0, reason: .drained)])
+        pool.ready(1, now: at(minute))
+        let probe = pool.begin(push: 1, app: 3, now: at(minute))!
+        expectEqual(
+            pool.renewsForTopic(probe.tag, connection: 1, now: at(minute)), false, "the first push of a new connection")
+        _ = pool.accepted(probe.tag, connection: 1, micros: 0)
+        let again = pool.begin(push: 2, app: 3, now: at(minute + 1))!
+        expectEqual(pool.renewsForTopic(again.tag, connection: 1, now: at(minute + 1)), false, "not again so soon")
+        expectEqual(pool.renewsForTopic(again.tag, connection: 1, now: at(2 * minute)), true)
+    }
+
+    @Test func credentialsRefusedCastDoubtOnTheToken() {
+        var pool = Self.open()
+        for push in 1...3 {
+            let lease = pool.begin(push: UInt64(push), now: at(10))!
+            _ = pool.answered(
+                lease.tag, connection: 0, verdict: .credentialRefused, retryAfterSeconds: nil, now: at(10),
+                micros: 10_000)
+        }
+        #expect(pool.actions.contains(.doubtToken(generation: 1)))
     }
 
     @Test func refusedCredentialsPauseTheRouteAndProbesUseFreshConnections() {
@@ -308,14 +434,14 @@ import Testing
         #expect(actions.count { $0 == .renewToken(generation: 1) } == 1)
         #expect(actions.contains(.alarmRaised(.providerTokenRefused)))
         #expect(actions.contains(.close(connection: 0, reason: .drained)))
-        pool.tokenReplaced(generation: 2)
+        pool.tokenReplaced(generation: 2, now: at(20))
         expectEqual(pool.drainActions(), [.alarmCleared(.providerTokenRefused)])
     }
 
     @Test func anOldTokensRefusalAsksForNothing() {
         var pool = Self.open()
         let lease = pool.begin(push: 1, now: at(10))!
-        pool.tokenReplaced(generation: 2)
+        pool.tokenReplaced(generation: 2, now: at(20))
         _ = pool.answered(
             lease.tag, connection: 0, verdict: .providerTokenExpired, retryAfterSeconds: nil, now: at(10),
             micros: 10_000)
@@ -345,7 +471,7 @@ import Testing
     @Test(
         arguments: [
             .tokenDead(invalidSinceMillis: nil, suspicious: true), .tokenDead(invalidSinceMillis: 1, suspicious: false),
-            .messageRefused, .tokenThrottled,
+            .messageRefused, .tokenThrottled, .topicRefused,
         ] as [Verdict])
     func whatConcernsOnePushLeavesTheRouteAlone(verdict: Verdict) {
         var pool = Self.open()
@@ -361,7 +487,7 @@ import Testing
 
     @Test func aNewKeyLeavesEveryConnection() {
         var pool = Self.open()
-        pool.keyReplaced(now: at(10))
+        pool.connectionsOutdated(now: at(10))
         #expect(pool.actions.contains(.close(connection: 0, reason: .drained)))
         #expect(pool.credit == 0)
     }
@@ -393,10 +519,10 @@ extension ConnectionPool {
     }
 
     /// Leases a stream and begins a request on it; its stream id is 1.
-    mutating func begin(push: UInt64, now: EngineTime) -> StreamLease? {
+    mutating func begin(push: UInt64, app: UInt16 = 0, now: EngineTime) -> StreamLease? {
         guard let lease = self.lease(now: now) else { return nil }
         self.began(
-            lease, push: PushID(rawValue: push), streamID: 1, tokenGeneration: self.tokenGeneration, now: now,
+            lease, push: PushID(rawValue: push), app: app, streamID: 1, tokenGeneration: self.tokenGeneration, now: now,
             micros: now.steadyMillis * 1_000)
         return lease
     }

@@ -6,6 +6,7 @@ import Testing
 /// A push as a test reads it.
 struct Push {
     let id: PushID
+    let app: Int
     let priority: Int
     let token: String
     let expirationSeconds: Int64
@@ -16,6 +17,7 @@ struct Push {
 
     init(_ request: PushRequest) {
         self.id = request.id
+        self.app = Int(request.app)
         self.priority = Int(request.priority.rawValue)
         self.token = String(decoding: request.tokenHex, as: UTF8.self)
         self.expirationSeconds = request.expirationSeconds
