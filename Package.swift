@@ -127,7 +127,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "mailboat", "PushWorker", "PushTransport", "APNSSimulator", "KafkaLog", "PushModel", "DeviceModel",
-                "TLSSession",
+                "TLSSession", "HTTP2Session",
             ] + nio),
         .testTarget(
             name: "CommandTests",
