@@ -6,12 +6,17 @@ SHELL := bash
 
 # Where `make demo` and `make chaos` write their numbers as JSON, such as SUMMARY=demo.json. Empty: nowhere.
 SUMMARY ?=
-# More words for `mailboat demo` and `mailboat chaos`, such as ARGS="--duration 20".
+# More words for what is run, such as ARGS="--duration 20" for `make demo`.
 ARGS ?=
 # How long `make chaos` lets things go wrong.
 MINUTES ?= 2
 # A real Kafka for `make chaos`, such as BOOTSTRAP=localhost:9092. Empty: an embedded one.
 BOOTSTRAP ?=
+# Of `make bench`: a short run; where the results go as JSON; which rows; where the plots go.
+QUICK ?=
+RESULTS ?=
+ROWS ?=
+PLOTS ?=
 # What is formatted and linted.
 SWIFT_SOURCES := Package.swift $(wildcard Sources Tests Benchmarks)
 
@@ -20,10 +25,10 @@ SEEDS ?= 1000
 FROM ?= 0
 SEED ?=
 
-.PHONY: help demo chaos test simulate build bench format lint deps clean
+.PHONY: help demo chaos test simulate build bench bench-micro format lint deps clean
 
 help: ## Show the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 demo: build ## Play the story: Kafka records become pushes to a simulated APNs (SUMMARY=file writes the numbers)
 	@"$$(swift build --configuration release --show-bin-path)/mailboat" demo $(if $(SUMMARY),--summary "$(SUMMARY)") $(ARGS)
@@ -43,8 +48,15 @@ simulate: deps ## Run the whole worker through simulated faults, seed by seed (S
 build: deps ## Build the release executable
 	swift build --configuration release --product mailboat
 
-bench: build ## Measure pushes per second and CPU per push, each process apart
-	@Benchmarks/run.sh "$$(swift build --configuration release --show-bin-path)/mailboat" $(ARGS)
+bench: build ## Measure what a push costs, beside h2load (QUICK=1: minutes; RESULTS=file: JSON; ROWS="worker ingest"; PLOTS=dir)
+	@Benchmarks/install-h2load.sh
+	swift build --configuration release --product mailboat-bench
+	@bin="$$(swift build --configuration release --show-bin-path)"; "$$bin/mailboat-bench" --mailboat "$$bin/mailboat" \
+		--commit "$$(git describe --always --dirty 2>/dev/null || true)" $(if $(QUICK),--quick) \
+		$(if $(ROWS),--rows $(ROWS)) $(if $(RESULTS),--results "$(RESULTS)") $(if $(PLOTS),--plots "$(PLOTS)") $(ARGS)
+
+bench-micro: deps ## Measure the parts of a push one by one
+	cd Benchmarks/Micro && swift package --disable-sandbox benchmark $(ARGS)
 
 format: ## Rewrite the sources in the project's format
 	swift format --in-place --parallel --recursive $(SWIFT_SOURCES)

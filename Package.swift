@@ -28,7 +28,13 @@ let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-colle
 
 let package = Package(
     name: "mailboat",
-    products: [.executable(name: "mailboat", targets: ["mailboat"])],
+    products: [
+        .executable(name: "mailboat", targets: ["mailboat"]),
+        // For Benchmarks/Micro, a package of its own; nobody else should build on them.
+        .library(name: "PushEngine", targets: ["PushModel", "APNSProtocol", "PushEngine"]),
+        .library(name: "HTTP2Session", targets: ["HTTP2Session"]),
+        .library(name: "TLSSession", targets: ["TLSSession"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
@@ -129,6 +135,7 @@ let package = Package(
                 "mailboat", "PushWorker", "PushTransport", "APNSSimulator", "KafkaLog", "PushModel", "DeviceModel",
                 "TLSSession", "HTTP2Session",
             ] + nio),
+        .testTarget(name: "BenchmarkTests", dependencies: ["mailboat-bench", histogram]),
         .testTarget(
             name: "CommandTests",
             dependencies: ["mailboat", "KafkaLog", "PushEngine", "APNSProtocol", "PushModel", "DeviceModel"]),

@@ -12,6 +12,8 @@ final class Bench {
     private(set) var rows: [ResultRow] = []
     /// What other rows go by, once measured: pushes per second of the whole worker.
     var saturationPerSecond: Double?
+    /// Asked for: updates per second of the latency rows, instead of half the rate above.
+    var latencyPerSecond: Double?
     private let startMicros = Clock.nowMicros
     private var logCount = 0
 

@@ -13,14 +13,16 @@ struct MailboatBench: AsyncParsableCommand {
             from outside. Benchmarks/README.md says what each row means. Ends with 1 only when a measurement could not be made.
             """,
         subcommands: [
-            RunRowsCommand.self, TransportClientCommand.self, IngestCommand.self, RawConsumptionCommand.self,
+            RunRowsCommand.self, TableCommand.self, TransportClientCommand.self, IngestCommand.self,
+            RawConsumptionCommand.self,
+            MeasuredWorkerCommand.self, PacedPublisherCommand.self,
         ],
         defaultSubcommand: RunRowsCommand.self)
 }
 
 /// The groups of rows there are, in the order they run.
 enum RowGroup: String, CaseIterable, ExpressibleByArgument {
-    case transport, worker, coalescing, ingest
+    case transport, worker, coalescing, ingest, latency, growth, roundtrip
 }
 
 struct RunRowsCommand: ParsableCommand {
@@ -43,6 +45,9 @@ struct RunRowsCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Write the plots as SVG.", valueName: "directory"))
     var plots: String?
 
+    @Option(help: "Updates per second of the latency rows; otherwise half of what the worker can do.")
+    var latencyPerSecond: Double?
+
     @Option(help: "The commit that is measured, for the results.")
     var commit = ""
 
@@ -56,6 +61,7 @@ struct RunRowsCommand: ParsableCommand {
             let bench = try Bench(
                 mailboat: self.mailboat, isQuick: self.quick, allocationCounterSource: self.allocationCounter)
             defer { bench.cleanUp() }
+            bench.latencyPerSecond = self.latencyPerSecond
             try self.measure(bench)
         } catch {
             FileHandle.standardError.write(Data("mailboat-bench: \(error)\n".utf8))
@@ -73,6 +79,9 @@ struct RunRowsCommand: ParsableCommand {
             case .worker: try WorkerRows(bench: bench).run()
             case .coalescing: try CoalescingRows(bench: bench).run()
             case .ingest: try IngestRows(bench: bench).run()
+            case .latency: try LatencyRows(bench: bench).run()
+            case .growth: try GrowthRows(bench: bench, plots: self.plots).run()
+            case .roundtrip: try RoundTripRows(bench: bench, plots: self.plots).run()
             }
         }
         results.rows = bench.rows

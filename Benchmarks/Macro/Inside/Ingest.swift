@@ -147,7 +147,7 @@ struct NullShard: ~Copyable {
         for answer in self.answers { self.engine.answered(answer, now: now) }
         self.answers.removeAll(keepingCapacity: true)
         self.acknowledge(now)
-        _ = self.engine.takeAcceptedSamples()
+        self.engine.takeAcceptedSamples { _ in }
         _ = self.engine.takeCommits()
     }
 

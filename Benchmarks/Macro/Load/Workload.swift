@@ -10,7 +10,7 @@ enum Workload {
     static let registrationByteCount = 200
     static let stateByteCount = 400
     /// Filled no further than this, a partition stays far from what the embedded broker can hold.
-    static let partitionByteCountMax = 2_500_000
+    static let partitionByteCountMax = 3_300_000
 
     /// Partitions needed so that nothing nears the broker's bound; a power of two, at least 64.
     static func partitionCount(activities: Int, updates: Int) -> Int {

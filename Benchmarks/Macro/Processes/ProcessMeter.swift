@@ -1,3 +1,5 @@
+// Here `timespec` belongs to whichever C module was read first.
+import CDispatch
 import Foundation
 import Glibc
 

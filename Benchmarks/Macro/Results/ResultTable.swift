@@ -3,7 +3,7 @@ enum ResultTable {
     static let headings = ["row", "value", "unit", "beside", "ratio", "at least", "aim", "holds"]
 
     static func markdown(_ rows: [ResultRow]) -> String {
-        var lines = [Self.line(Self.headings, separator: " | "), Self.line(Self.headings.map { _ in "---" })]
+        var lines = [Self.line(Self.headings), Self.line(Self.headings.map { _ in "---" })]
         lines += rows.map { Self.line(Self.cells($0)) }
         return lines.joined(separator: "\n")
     }
@@ -28,7 +28,5 @@ enum ResultTable {
         ]
     }
 
-    private static func line(_ cells: [String], separator: String = " | ") -> String {
-        "| " + cells.joined(separator: separator) + " |"
-    }
+    private static func line(_ cells: [String]) -> String { "| " + cells.joined(separator: " | ") + " |" }
 }

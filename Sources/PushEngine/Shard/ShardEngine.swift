@@ -126,12 +126,10 @@ public struct ShardEngine: ~Copyable {
         return earliest == .max ? nil : earliest
     }
 
-    /// Times of the pushes accepted since the last call, at most `samplesMax`.
-    public mutating func takeAcceptedSamples() -> [AcceptedSample] {
-        guard !self.samples.isEmpty else { return [] }
-        let taken = self.samples
+    /// Hands over the times of the pushes accepted since the last call, at most `samplesMax`.
+    public mutating func takeAcceptedSamples(_ body: (AcceptedSample) -> Void) {
+        for sample in self.samples { body(sample) }
         self.samples.removeAll(keepingCapacity: true)
-        return taken
     }
 
     /// Commits that became possible since the last call.

@@ -1,31 +1,43 @@
-/// Counts of durations in buckets that grow by an eighth: any quantile is known to 13 %. A value; merging is addition.
+/// Counts of durations in buckets that grow by a thirty-second: any quantile is known to 3.2 %. A value; merging is addition.
 public struct LatencyDistribution: Sendable, Equatable {
-    /// Eight buckets for each doubling; the first eight hold 0...7 ms one by one.
-    private static let stepBits = 3
-    /// Up to about 2^40 ms; what is longer counts in the last.
-    private static let bucketCount = (40 - Self.stepBits + 1) << Self.stepBits
+    /// Buckets for each doubling, as a power of two; the first 32 hold 0...31 microseconds one by one.
+    private static let stepBits = 5
+    private static let stepMask = (1 << Self.stepBits) - 1
+    /// Up to about 2^43 microseconds, three months; what is longer counts in the last.
+    private static let bucketCount = (43 - Self.stepBits + 1) << Self.stepBits
 
     private var counts = [UInt64](repeating: 0, count: Self.bucketCount)
     public private(set) var count: UInt64 = 0
-    public private(set) var sumMillis: UInt64 = 0
-    public private(set) var maxMillis: UInt64 = 0
+    public private(set) var sumMicros: UInt64 = 0
+    public private(set) var maxMicros: UInt64 = 0
 
     public init() {}
 
     /// Negative durations, as a clock that stepped back makes, count as 0.
-    public mutating func record(millis: Int64) {
-        let millis = UInt64(max(0, millis))
-        self.counts[Self.bucket(of: millis)] += 1
+    public mutating func record(micros: Int64) {
+        let micros = UInt64(max(0, micros))
+        self.counts[Self.bucket(of: micros)] += 1
         self.count += 1
-        self.sumMillis &+= millis
-        self.maxMillis = max(self.maxMillis, millis)
+        self.sumMicros &+= micros
+        self.maxMicros = max(self.maxMicros, micros)
+    }
+
+    /// As `record(micros:)`; what is too long for microseconds counts as the longest.
+    public mutating func record(millis: Int64) {
+        let (micros, isTooLong) = millis.multipliedReportingOverflow(by: 1_000)
+        self.record(micros: isTooLong && millis > 0 ? .max : micros)
+    }
+
+    /// The longest duration that counts in each bucket, ascending, and how many did; empty buckets are left out.
+    public func forEachBucket(_ body: (_ highestMicros: UInt64, _ count: UInt64) -> Void) {
+        for (index, count) in self.counts.enumerated() where count > 0 { body(Self.highestMicros(of: index), count) }
     }
 
     public mutating func add(_ other: LatencyDistribution) {
         for index in self.counts.indices { self.counts[index] += other.counts[index] }
         self.count += other.count
-        self.sumMillis &+= other.sumMillis
-        self.maxMillis = max(self.maxMillis, other.maxMillis)
+        self.sumMicros &+= other.sumMicros
+        self.maxMicros = max(self.maxMicros, other.maxMicros)
     }
 
     /// At most this many milliseconds in a share of the cases; 0 when nothing was recorded.
@@ -36,29 +48,29 @@ public struct LatencyDistribution: Sendable, Equatable {
         var seen: UInt64 = 0
         for (index, count) in self.counts.enumerated() {
             seen += count
-            if seen >= max(1, wanted) { return Double(min(Self.highestMillis(of: index), self.maxMillis)) }
+            if seen >= max(1, wanted) { return Double(min(Self.highestMicros(of: index), self.maxMicros)) / 1_000 }
         }
-        return Double(self.maxMillis)
+        return Double(self.maxMicros) / 1_000
     }
 
-    /// How many lasted at most `millis`, a power of two or 0...7; the buckets of the Prometheus histogram are such.
+    /// How many lasted at most `millis` (to 3.2 %); for the buckets of the Prometheus histogram.
     func count(atMostMillis millis: UInt64) -> UInt64 {
-        let last = Self.bucket(of: millis)
+        let last = Self.bucket(of: millis * 1_000)
         return self.counts[...last].reduce(0, +)
     }
 
-    private static func bucket(of millis: UInt64) -> Int {
-        guard millis >= 8 else { return Int(millis) }
-        let exponent = 63 - millis.leadingZeroBitCount
-        let step = Int(millis >> UInt64(exponent - Self.stepBits)) & 7
+    private static func bucket(of micros: UInt64) -> Int {
+        guard micros > UInt64(Self.stepMask) else { return Int(micros) }
+        let exponent = 63 - micros.leadingZeroBitCount
+        let step = Int(micros >> UInt64(exponent - Self.stepBits)) & Self.stepMask
         return min(Self.bucketCount - 1, (exponent - Self.stepBits + 1) << Self.stepBits | step)
     }
 
     /// The longest duration that counts in a bucket.
-    private static func highestMillis(of bucket: Int) -> UInt64 {
-        guard bucket >= 8 else { return UInt64(bucket) }
+    private static func highestMicros(of bucket: Int) -> UInt64 {
+        guard bucket > Self.stepMask else { return UInt64(bucket) }
         let exponent = UInt64(bucket >> Self.stepBits) + UInt64(Self.stepBits) - 1
-        let step = UInt64(bucket & 7) + 8
+        let step = UInt64(bucket & Self.stepMask) + UInt64(Self.stepMask) + 1
         return (step + 1) << (exponent - UInt64(Self.stepBits)) - 1
     }
 }

@@ -44,7 +44,7 @@ struct PrometheusText {
                 distribution.count(atMostMillis: boundMillis))
         }
         self.sample([("le", "+Inf")], suffix: "_bucket", distribution.count)
-        self.sample([], suffix: "_sum", Double(distribution.sumMillis) / 1_000)
+        self.sample([], suffix: "_sum", Double(distribution.sumMicros) / 1_000_000)
         self.sample([], suffix: "_count", distribution.count)
     }
 

@@ -131,6 +131,7 @@ final class ShardRunner {
         self.takeRecords(now)
         self.handOverCommits(now)
         self.checkFatal()
+        self.takeSamples(now)
         self.publishIfDue(now)
         if self.hasMore {
             self.waker?.wake()
@@ -289,6 +290,14 @@ final class ShardRunner {
         self.publish(now)
     }
 
+    /// In the turn of the answers: then is now.
+    private func takeSamples(_ now: EngineTime) {
+        self.engine.takeAcceptedSamples { sample in
+            self.report.recordToAccepted.record(millis: now.wallMillis - sample.recordMillis)
+            self.report.takenToAccepted.record(micros: sample.queuedMillis * 1_000 + sample.apnsMicros)
+        }
+    }
+
     private var lastPublishMillis: Int64 = 0
 
     /// Copies the counters out.
@@ -296,10 +305,6 @@ final class ShardRunner {
         self.publishDueMillis = nil
         self.hasChanged = false
         self.lastPublishMillis = now.steadyMillis
-        for sample in self.engine.takeAcceptedSamples() {
-            self.report.recordToAccepted.record(millis: now.wallMillis - sample.recordMillis)
-            self.report.takenToAccepted.record(millis: sample.queuedMillis + sample.apnsMicros / 1_000)
-        }
         self.report.engine = self.engine.counters
         for route in self.report.routes.indices {
             self.report.routes[route].counters = self.transport.counters(route: UInt16(route))

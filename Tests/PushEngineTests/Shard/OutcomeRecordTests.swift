@@ -139,13 +139,15 @@ import Testing
         h.update(1, priority: 10, recordMillis: h.now.wallMillis - 400)
         h.advance(70)
         h.deliver()
-        let samples = h.engine.takeAcceptedSamples()
+        var samples: [AcceptedSample] = []
+        h.engine.takeAcceptedSamples { samples.append($0) }
         #expect(samples.count == 1)
         let recordMillis = EngineHarness.seconds(0) * 1_000 - 400
         #expect(samples.first?.recordMillis == recordMillis)
         #expect(samples.first?.queuedMillis == 70)
         #expect(samples.first?.apnsMicros == 12_000)
-        let again = h.engine.takeAcceptedSamples()
+        var again: [AcceptedSample] = []
+        h.engine.takeAcceptedSamples { again.append($0) }
         #expect(again.isEmpty)
     }
 }

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Checks that the JSON of `make bench` is complete: every group of rows is there, and every row says everything. Whether targets hold is
+for the reader: a shared machine is no judge of speed."""
+import json
+import math
+import sys
+
+KEYS = {"name", "value", "unit", "baseline", "ratio", "atLeast", "aim", "holds"}
+# One row of each kind that has to be there.
+ROWS = [
+    "transport, 1 connection: CPU per push", "transport, 2 connections: CPU per push", "transport, 8 connections: CPU per push",
+    "transport, 8 x 1,000 in flight: peak memory", "transport: allocations per push, Swift and wrappers",
+    "worker, uncoalesced: CPU per push", "worker, uncoalesced: peak memory", "worker, uncoalesced: allocations per push, Swift and wrappers",
+    "worker, coalescing 10:1: events per second of one core", "worker, coalescing 100:1: events per second of one core",
+    "ingest: events per second of one core", "latency at 50 % load, taken -> accepted, p99",
+    "latency at 50 % load, intended send -> accepted, p99", "growth: CPU per push, most activities beside fewest",
+    "growth: memory per idle activity", "round trip 100 ms: pushes per second",
+]
+
+
+def main() -> None:
+    with open(sys.argv[1], encoding="utf-8") as file:
+        results = json.load(file)
+    faults = []
+    if set(results) != {"machine", "rows"} or not results["machine"].get("cores"):
+        faults.append("expected the keys machine and rows")
+    for row in results["rows"]:
+        if set(row) != KEYS:
+            faults.append(f"{row.get('name')}: has the keys {sorted(row)}")
+        elif not math.isfinite(row["value"]) or (row["holds"] is None) != (row["atLeast"] is None):
+            faults.append(f"{row['name']}: {row}")
+    names = {row["name"] for row in results["rows"]}
+    faults += [f"missing: {name}" for name in ROWS if name not in names]
+    if len(names) != len(results["rows"]):
+        faults.append("a name is there twice")
+    for fault in faults:
+        print(f"check-benchmark: {fault}", file=sys.stderr)
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+import ArgumentParser
+import Glibc
+import KafkaLog
+import PushModel
+
+/// Publishes at a fixed rate, open loop: each record has a time at which it is meant to leave, written into it, and that
+/// time does not move when the publisher or anything behind it is late.
+struct PacedPublisherCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "paced-publisher", abstract: "Publish updates at a fixed rate.", shouldDisplay: false)
+
+    @Option var bootstrap: String
+    @Option var partitions: Int32
+    @Option var activities: Int
+    @Option var perSecond: Double
+    @Option var count: Int
+
+    func run() throws {
+        // Long enough for the embedded broker to get batches: a batch of one record costs it as much as one of thirty.
+        let settings = KafkaSettings(bootstrap: self.bootstrap).appending("linger.ms", "20")
+        let producer = try KafkaProducer(
+            ProducerConfiguration(settings: settings, log: { _ in }), onDeliveries: {}, onError: { _ in })
+        let topic = try producer.topic(Workload.topic)
+        var (key, value): ([UInt8], [UInt8]) = ([], [])
+        let (beginSteady, beginWall) = (Clock.nowMicros, Clock.wallMicros)
+        var failedCount = 0
+        var latestMicros: Int64 = 0
+        for number in 0..<self.count {
+            let dueMicros = Int64(Double(number) / self.perSecond * 1e6)
+            while Clock.nowMicros - beginSteady < dueMicros {
+                producer.drainDeliveries { if !$0.isSuccess { failedCount += 1 } }
+                usleep(500)
+            }
+            latestMicros = max(latestMicros, Clock.nowMicros - beginSteady - dueMicros)
+            key.removeAll(keepingCapacity: true)
+            value.removeAll(keepingCapacity: true)
+            Workload.appendKey(number % self.activities, to: &key)
+            Workload.appendUpdate(number, to: &value)
+            let result = producer.produce(
+                topic, partition: Murmur2.partition(key: key.span, count: self.partitions), key: key.span,
+                value: value.span, timestampMillis: (beginWall + dueMicros) / 1_000, opaque: 0)
+            guard result == .queued else { throw BenchmarkFailure("the publisher cannot keep pace: \(result)") }
+        }
+        let left = producer.flush(within: .seconds(10)) { if !$0.isSuccess { failedCount += 1 } }
+        guard left + failedCount == 0 else {
+            throw BenchmarkFailure("\(left + failedCount) of \(self.count) records did not reach Kafka")
+        }
+        print("published \(self.count), at most \(latestMicros) us late")
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import Histogram
+import PushEngine
+import PushWorker
+
+/// A worker's latencies at one moment, by bucket. The difference of two is what happened between them.
+struct LatencyReport: Codable, Equatable {
+    /// How many lasted at most so many microseconds, and longer than the bucket before.
+    typealias Buckets = [UInt64: UInt64]
+
+    var takenToAccepted: Buckets = [:]
+    var recordToAccepted: Buckets = [:]
+    var accepted: UInt64 = 0
+
+    init() {}
+
+    init(_ snapshot: WorkerSnapshot) {
+        snapshot.takenToAccepted.forEachBucket { self.takenToAccepted[$0] = $1 }
+        snapshot.recordToAccepted.forEachBucket { self.recordToAccepted[$0] = $1 }
+        self.accepted = snapshot.engine.pushesAccepted
+    }
+
+    /// Whole or not at all: somebody waits for the file.
+    func write(to path: String) throws {
+        try JSONEncoder().encode(self).write(to: URL(fileURLWithPath: path), options: .atomic)
+    }
+
+    static func read(from path: String) throws -> LatencyReport {
+        try JSONDecoder().decode(Self.self, from: try Data(contentsOf: URL(fileURLWithPath: path)))
+    }
+
+    static func - (left: LatencyReport, right: LatencyReport) -> LatencyReport {
+        var result = LatencyReport()
+        result.takenToAccepted = Self.difference(left.takenToAccepted, right.takenToAccepted)
+        result.recordToAccepted = Self.difference(left.recordToAccepted, right.recordToAccepted)
+        result.accepted = left.accepted - right.accepted
+        return result
+    }
+
+    private static func difference(_ left: Buckets, _ right: Buckets) -> Buckets {
+        left.merging(right) { $0 - min($0, $1) }.filter { $0.value > 0 && left[$0.key] != nil }
+    }
+
+    /// As a histogram of microseconds, three digits.
+    static func histogram(_ buckets: Buckets) -> Histogram<UInt64> {
+        var histogram = Histogram<UInt64>(highestTrackableValue: 3_600_000_000, numberOfSignificantValueDigits: .three)
+        for (micros, count) in buckets { histogram.record(min(micros, 3_600_000_000), count: count) }
+        return histogram
+    }
+}

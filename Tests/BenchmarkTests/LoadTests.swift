@@ -1,0 +1,43 @@
+import Foundation
+import Testing
+
+@testable import mailboat_bench
+
+/// What the benchmark sends is what it says it sends.
+struct LoadTests {
+    @Test func theSampleBodyIsOfTheSizeOfTheComparison() throws {
+        #expect(SampleRequest.body.utf8.count == 266)
+        _ = try JSONSerialization.jsonObject(with: Data(SampleRequest.body.utf8))
+    }
+
+    @Test func tokensAreDistinctAndOfOneLength() {
+        var tokens: Set<[UInt8]> = []
+        for index in 0..<10_000 as Range<UInt64> {
+            var token: [UInt8] = []
+            SampleRequest.appendToken(index, to: &token)
+            #expect(token.count == SampleRequest.tokenHexCount)
+            tokens.insert(token)
+        }
+        #expect(tokens.count == 10_000)
+    }
+
+    @Test func recordsAreJSONWithinTheirEstimate() throws {
+        var (update, registration, key): ([UInt8], [UInt8], [UInt8]) = ([], [], [])
+        Workload.appendUpdate(1_234_567, to: &update)
+        Workload.appendRegistration(1, to: &registration)
+        Workload.appendKey(42, to: &key)
+        _ = try JSONSerialization.jsonObject(with: Data(update))
+        _ = try JSONSerialization.jsonObject(with: Data(registration))
+        #expect(String(decoding: key, as: UTF8.self) == "order-0000042")
+        #expect(update.count + key.count < Workload.updateByteCount)
+        #expect(registration.count + key.count < Workload.registrationByteCount)
+    }
+
+    @Test(arguments: [(0, 0), (1_000_000, 100_000), (100_000, 2_000_000)])
+    func partitionsStayFarFromTheBrokersBound(activities: Int, updates: Int) {
+        let count = Workload.partitionCount(activities: activities, updates: updates)
+        #expect(count >= 64)
+        #expect(updates * Workload.updateByteCount <= count * Workload.partitionByteCountMax)
+        #expect((activities + updates) * Workload.stateByteCount <= count * Workload.partitionByteCountMax)
+    }
+}

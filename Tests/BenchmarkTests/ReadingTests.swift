@@ -1,0 +1,76 @@
+import Foundation
+import Histogram
+import Testing
+
+@testable import mailboat_bench
+
+/// What other processes say, and how it is read.
+struct ReadingTests {
+    @Test func h2loadsRateIsRead() {
+        let output = "progress: 100% done\n\nfinished in 449.63ms, 333608.20 req/s, 12.74MB/s\nrequests: 150000 total\n"
+        #expect(H2Load.requestsPerSecond(output) == 333_608.2)
+        #expect(H2Load.requestsPerSecond("nothing") == nil)
+    }
+
+    @Test func metricsAreSummedOverLabels() {
+        let text = """
+            # TYPE a_total counter
+            a_total{result="accepted"} 3
+            a_total{result="refused"} 4
+            a_total_more 100
+            b 5.0
+
+            """
+        #expect(Worker.sum("a_total", label: "", of: text) == 7)
+        #expect(Worker.sum("a_total", label: "accepted", of: text) == 3)
+        #expect(Worker.sum("b", label: "", of: text) == 5)
+        #expect(Worker.sum("c", label: "", of: text) == 0)
+    }
+
+    @Test func aTransportMeasurementIsReadBack() throws {
+        var measurement = TransportMeasurement()
+        measurement.pushes = 400_000
+        measurement.cpuMicros = 660_000.5
+        measurement.wallMicros = 800_000
+        measurement.serverCPUMicros = 200_000
+        measurement.peakByteCount = 55_000_000
+        measurement.allocations.openSSL = 7
+        #expect(TransportMeasurement(output: "a line\n\(measurement.line)\n") == measurement)
+        #expect(TransportMeasurement(output: "measured 1 2 3") == nil)
+    }
+
+    @Test func anIngestMeasurementIsReadBack() {
+        var measurement = IngestMeasurement()
+        measurement.eventCount = 1_000
+        measurement.cpuMicros = 12.5
+        #expect(IngestMeasurement(output: measurement.line) == measurement)
+        #expect(IngestMeasurement(output: "") == nil)
+    }
+
+    @Test func allocationsAreReadAndSubtracted() throws {
+        let path = NSTemporaryDirectory() + "mailboat-counts-\(UInt64.random(in: 0...UInt64.max))"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let numbers: [Int64] = [10, 20, 30, 40, 50]
+        try numbers.withUnsafeBytes { Data($0) }.write(to: URL(fileURLWithPath: path))
+        let counts = AllocationCounts(path: path)
+        #expect(counts.swift == 10)
+        #expect(counts.libraries == 140)
+        #expect((counts - counts) == AllocationCounts())
+        #expect(AllocationCounts(path: path + "-none") == AllocationCounts())
+    }
+
+    @Test func latenciesBetweenTwoMomentsAreTheDifference() {
+        var (before, after) = (LatencyReport(), LatencyReport())
+        before.takenToAccepted = [1_000: 5]
+        before.accepted = 5
+        after.takenToAccepted = [1_000: 95, 50_000: 10]
+        after.accepted = 105
+        let between = after - before
+        #expect(between.takenToAccepted == [1_000: 90, 50_000: 10])
+        #expect(between.accepted == 100)
+        let histogram = LatencyReport.histogram(between.takenToAccepted)
+        #expect(histogram.totalCount == 100)
+        #expect(histogram.valueAtPercentile(50) == 1_000)
+        #expect(abs(Int(histogram.valueAtPercentile(99)) - 50_000) < 100)
+    }
+}
