@@ -120,9 +120,16 @@ final class ChildProcess {
         self.noteEnd()
         // wait(2): the exit code lies in the second byte, a signal in the first.
         let exitCode = status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + (status & 0x7f)
-        let seconds = Int64(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
-        let micros = Int64(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)
-        return Ending(exitCode: exitCode, cpuMicros: seconds * 1_000_000 + micros)
+        return Ending(exitCode: exitCode, cpuMicros: Self.cpuMicros(usage))
+    }
+
+    /// User and system time: the first two fields, each seconds and microseconds (getrusage(2)). Read as numbers for the
+    /// reason given at `Clock.micros`.
+    private static func cpuMicros(_ usage: rusage) -> Int64 {
+        withUnsafeBytes(of: usage) { bytes in
+            let numbers = (0..<4).map { Int64(bytes.load(fromByteOffset: $0 * 8, as: Int.self)) }
+            return (numbers[0] + numbers[2]) * 1_000_000 + numbers[1] + numbers[3]
+        }
     }
 
     private func noteEnd() {
