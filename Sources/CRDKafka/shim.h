@@ -9,6 +9,22 @@
 /// Names the calling thread; Linux keeps the first 15 bytes.
 static inline void mailboat_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 
+/// Whether a consumed message may carry headers; 0: it carries none for certain.
+///
+/// librdkafka sets up a reader on the heap to find that a record has no headers, which costs more than taking the record
+/// from its queue. But its `payload` points into the record batch as it came (or as it was decompressed), and there the
+/// value is followed by the number of headers, a varint whose first byte is 0 for none
+/// (https://kafka.apache.org/documentation/#record). Message formats before that know no headers: whatever follows the
+/// value there, "none" is right, and anything else makes the caller ask librdkafka. There a value may also end its
+/// buffer; a byte on the same page as the value's last can still be read. (An empty value is a constant of librdkafka's
+/// instead, rdkafka_buf.h: rd_kafka_buf_read_bytes_varint.)
+static inline int mailboat_rd_kafka_may_have_headers(const rd_kafka_message_t *message) {
+    const uintptr_t smallest_page = 4096;
+    const uint8_t *end = (const uint8_t *)message->payload + message->len;
+    if (!message->payload || message->len == 0 || (uintptr_t)end % smallest_page == 0) return 1;
+    return *(const volatile uint8_t *)end != 0;
+}
+
 /// Queues one message for delivery, copying key and value.
 ///
 /// `rd_kafka_producev` takes its arguments by C varargs, which Swift cannot call; this is the one shape of the call

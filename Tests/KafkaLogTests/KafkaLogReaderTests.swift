@@ -68,4 +68,50 @@ struct KafkaLogReaderTests {
         #expect(position == TopicPartitionOffset(topic: "t", partition: 0, offset: 1_000))
         #expect(!text.isEmpty)
     }
+
+    /// Records with and without headers side by side, of every length, null and empty values among them: none is taken
+    /// for the other (see `mailboat_rd_kafka_may_have_headers`).
+    @Test(arguments: ["none", "lz4"]) func headersAreFoundWhereTheyAre(compression: String) async throws {
+        let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
+        let writer = try TestWriter(kafka.settings.appending("compression.codec", compression))
+        let topic = try writer.producer.topic("t")
+        let lengths = [nil] + (0..<600).map { $0 }
+        func hasHeaders(_ number: Int) -> Bool { number % 3 == 1 }
+        var headers = KafkaHeaders()
+        headers.append("first", "")
+        headers.append("traceparent", "00-abc")
+        for (number, length) in lengths.enumerated() {
+            // Zeroes, which look like what is being looked for.
+            let value = length.map { [UInt8](repeating: 0, count: $0) }
+            #expect(
+                writer.producer.produce(
+                    topic, partition: 0, key: [UInt8]().span, value: value?.span,
+                    headers: hasHeaders(number) ? headers : nil, opaque: 0) == .queued)
+        }
+        #expect(writer.producer.flush(within: .seconds(10)) { _ in } == 0)
+        let reader = try KafkaLogReader(kafka.settings)
+        let records = try await NamedThread.run("test") {
+            Result { try reader.readAll(.init(topic: "t", partition: 0), within: .seconds(10)) }
+        }.get()
+        #expect(records.map { $0.value?.count } == lengths)
+        for (number, record) in records.enumerated() {
+            #expect(record.headers.map(\.name) == (hasHeaders(number) ? ["first", "traceparent"] : []), "\(number)")
+        }
+        let section = try reader.open(.init(topic: "t", partition: 0), from: .beginning, upTo: Int64(lengths.count))
+        let found = await NamedThread.run("test") {
+            var found: [String?] = []
+            while !section.read(
+                max: 1_000,
+                { record in
+                    found.append(
+                        record.withHeader("traceparent") { value, isPresent in
+                            isPresent ? String(decoding: value.indices.map { value[$0] }, as: UTF8.self) : nil
+                        })
+                }
+            ).isFinished {}
+            section.close()
+            return found
+        }
+        #expect(found == lengths.indices.map { hasHeaders($0) ? "00-abc" : nil })
+    }
 }

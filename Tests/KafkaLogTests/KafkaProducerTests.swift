@@ -153,14 +153,18 @@ struct KafkaProducerTests {
                     #expect(delivery.key.count == 3 && delivery.value.count == 5)
                 }
                 if failures.count == 2 { kafka.setUp() }
-                if failures.count <= 2 { again.append(producer.produceAgain(delivery)) }
+                again.append(producer.produceAgain(delivery))
             }
             #expect(left > 0)
         }
         #expect(failures.prefix(2).map(\.code) == [.messageTimedOut, .messageTimedOut])
         #expect(failures.first?.isRetriable == true)
-        #expect(again == [.queued, .queued])
-        #expect(producer.flush(within: .seconds(10)) { _ in } == 0)
+        // On a busy machine a second is soon over: they may fail again.
+        let left = producer.flush(within: .seconds(20)) { delivery in
+            if !delivery.isSuccess { again.append(producer.produceAgain(delivery)) }
+        }
+        #expect(left == 0)
+        #expect(again.count >= 2 && again.allSatisfy { $0 == .queued })
         let reader = try KafkaLogReader(kafka.settings)
         let records = try await NamedThread.run("test") {
             Result { try reader.readAll(.init(topic: "t", partition: 0), within: .seconds(10)) }

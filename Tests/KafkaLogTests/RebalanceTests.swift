@@ -17,11 +17,12 @@ struct RebalanceTests {
         let kafka = try EmbeddedKafka(topics: Self.topics.map { .init($0, partitionCount: Int(Self.partitionCount)) })
         let progress = Progress()
         let load = try Load(kafka.settings)
+        try load.write(12_000, to: Self.all)
         load.start(Self.all)
-        // Readers that always lag behind: each rewind falls into the middle of a read.
+        // Readers that lag behind for seconds: a rewind falls into the middle of a read.
         let members = try (0..<5).map { _ in
             try TestMember(
-                kafka.group("g", driver: "events", riding: ["routed"]), progress: progress, workPerRecord: 1_000)
+                kafka.group("g", driver: "events", riding: ["routed"]), progress: progress, workPerRecord: 4_000)
         }
         try members[0].join()
         #expect(await progress.wait { members[0].snapshot.held.count == Self.partitionCount })
@@ -36,12 +37,12 @@ struct RebalanceTests {
         #expect(await progress.wait { members[0].snapshot.held.count == Self.partitionCount })
         let ends = await load.stop()
         #expect(
-            await progress.wait {
+            await progress.wait(.seconds(120)) {
                 let offsets = members[0].snapshot.offsets
                 return Self.all.allSatisfy { offsets[$0]?.last == ends[$0] }
             })
         #expect(await members[0].leave())
-        #expect(ends.values.allSatisfy { $0 > 2_000 }, "no load worth the name: \(ends)")
+        #expect(ends.values.allSatisfy { $0 > 12_000 }, "no load worth the name: \(ends)")
         for member in members {
             let snapshot = member.snapshot
             #expect(snapshot.failures.isEmpty && snapshot.overdue.isEmpty)
@@ -65,12 +66,18 @@ struct RebalanceTests {
 
         init(_ settings: KafkaSettings) throws { self.writer = try TestWriter(settings) }
 
+        func write(_ count: Int, to partitions: [TopicPartition]) throws {
+            for partition in partitions {
+                try self.writer.write(count, to: partition.topic, partition: partition.partition)
+            }
+        }
+
         func start(_ partitions: [TopicPartition]) {
             NamedThread.start("test-load") {
                 var ends: [TopicPartition: Int64] = [:]
                 while !self.isStopping.load(ordering: .relaxed) {
                     for partition in partitions {
-                        let offsets = try? self.writer.write(200, to: partition.topic, partition: partition.partition)
+                        let offsets = try? self.writer.write(20, to: partition.topic, partition: partition.partition)
                         if let last = offsets?.last { ends[partition] = last }
                     }
                 }

@@ -50,8 +50,8 @@ struct RawConsumptionCommand: ParsableCommand {
         // Fetching is set as in the worker.
         let properties = [
             ("bootstrap.servers", self.bootstrap), ("fetch.wait.max.ms", "10"),
-            ("queued.max.messages.kbytes", "2048"), ("queued.min.messages", "10000"),
-            ("fetch.message.max.bytes", "1048576"), ("auto.offset.reset", "error"),
+            ("queued.max.messages.kbytes", "1024"), ("queued.min.messages", "1000"),
+            ("fetch.message.max.bytes", "262144"), ("auto.offset.reset", "error"),
         ]
         for (name, value) in properties {
             guard rd_kafka_conf_set(configuration, name, value, &reason, reason.count) == RD_KAFKA_CONF_OK else {

@@ -47,14 +47,15 @@ public struct KafkaRecord: ~Copyable {
 
     /// Calls `body` with the value of the last header of that name, and whether there was one. A header with a null
     /// value counts as present and empty. librdkafka parses the headers of a record at the first such call; records
-    /// whose headers nobody asks for cost nothing.
+    /// without headers, or whose headers nobody asks for, cost nothing.
     public func withHeader<Result>(_ name: StaticString, _ body: (_ value: Span<UInt8>, _ isPresent: Bool) -> Result)
         -> Result
     {
         var headers: OpaquePointer?
         var value: UnsafeRawPointer?
         var byteCount = 0
-        guard rd_kafka_message_headers(self.message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR, let headers,
+        guard mailboat_rd_kafka_may_have_headers(self.message) != 0,
+            rd_kafka_message_headers(self.message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR, let headers,
             rd_kafka_header_get_last(
                 headers, UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self), &value, &byteCount)
                 == RD_KAFKA_RESP_ERR_NO_ERROR
@@ -66,6 +67,7 @@ public struct KafkaRecord: ~Copyable {
 
     /// Calls `body` for every header in order. `hasValue` is false for a null value.
     public func forEachHeader(_ body: (_ name: Span<UInt8>, _ value: Span<UInt8>, _ hasValue: Bool) -> Void) {
+        guard mailboat_rd_kafka_may_have_headers(self.message) != 0 else { return }
         MessageHeaders.forEach(in: self.message, body)
     }
 }
