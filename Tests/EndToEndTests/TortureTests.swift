@@ -55,7 +55,7 @@ struct TortureTests {
         try await TestHouse.with { house in
             print("torture seed \(Self.seed)")
             var random = SeededOrder(state: Self.seed)
-            let worker = try house.startWorker(settings: Self.settings)
+            let worker = try await house.startWorker(settings: Self.settings)
             let publisher = try TestPublisher(house.kafka)
             let actions = Self.actions.shuffled(using: &random)
             for group in 0..<actions.count + 3 {

@@ -7,12 +7,15 @@ import Testing
 @testable import PushTransport
 
 /// The real transport over real sockets against an APNs that does everything wrong. A failure prints its seed; the seed draws the same
-/// faults again. `MAILBOAT_TORTURE_SEED` adds one.
+/// faults again. `MAILBOAT_TORTURE_SEED` names others: `7`, or `7-20`.
 @Suite(.timeLimit(.minutes(3)), .serialized)
 struct SocketTortureTests {
-    private static let seeds: [UInt64] =
-        [1, 2, 3, 4]
-        + (ProcessInfo.processInfo.environment["MAILBOAT_TORTURE_SEED"].flatMap(UInt64.init).map { [$0] } ?? [])
+    private static let seeds: [UInt64] = {
+        let asked = ProcessInfo.processInfo.environment["MAILBOAT_TORTURE_SEED"] ?? ""
+        let bounds = asked.split(separator: "-").compactMap { UInt64($0) }
+        guard let first = bounds.first, let last = bounds.last, first <= last else { return [1, 2, 3, 4] }
+        return Array(first...last)
+    }()
 
     /// Pushes that are there from the beginning, and that come with each step.
     private static let pushesFirst = 200
