@@ -25,7 +25,11 @@ SEEDS ?= 1000
 FROM ?= 0
 SEED ?=
 
-.PHONY: help demo chaos test simulate build bench bench-micro format lint deps clean
+# How long `make fuzz` runs, or how many seeds; FROM and SEED as above; TARGET: one reader alone.
+SECONDS ?=
+TARGET ?=
+
+.PHONY: help demo chaos test simulate fuzz build bench bench-micro format lint deps clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -44,6 +48,11 @@ test: deps lint ## Check the format, then run every test
 simulate: deps ## Run the whole worker through simulated faults, seed by seed (SEEDS=count, or SEED=one to trace it)
 	@swift build --configuration release --product simulate
 	@"$$(swift build --configuration release --show-bin-path)/simulate" $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --from $(FROM))
+
+fuzz: deps ## Feed mutated inputs to all that reads strangers' bytes (SECONDS=n or SEEDS=count, TARGET=name, SEED=one to replay)
+	@swift build --configuration release --product fuzz
+	@"$$(swift build --configuration release --show-bin-path)/fuzz" --corpus Tests/Corpus $(if $(TARGET),--target $(TARGET)) \
+		--from $(FROM) $(if $(SEED),--seed $(SEED),$(if $(SECONDS),--seconds $(SECONDS),--seeds $(SEEDS)))
 
 build: deps ## Build the release executable
 	swift build --configuration release --product mailboat

@@ -129,6 +129,12 @@ let package = Package(
             name: "Simulation", dependencies: ["PushEngine", "PushModel", "DeviceModel"], path: "Tests/Simulation"),
         .executableTarget(name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulate"),
         .testTarget(name: "SimulationTests", dependencies: ["Simulation"]),
+        // Mutated inputs for whatever reads strangers' bytes, for the tests and for `make fuzz`.
+        .target(
+            name: "Fuzzing", dependencies: ["PushWorker", "PushEngine", "PushModel", "APNSProtocol", "HTTP2Session"],
+            path: "Tests/Fuzzing"),
+        .executableTarget(name: "fuzz", dependencies: ["Fuzzing"], path: "Tests/Fuzz"),
+        .testTarget(name: "FuzzTests", dependencies: ["Fuzzing"]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

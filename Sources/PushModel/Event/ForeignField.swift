@@ -2,7 +2,7 @@
 enum ForeignField {
     static func rejection(of name: [UInt8]) -> EventRejection {
         EventRejection(
-            field: RejectionText.quoted(name.span),
+            field: Self.shown(name),
             reason: "is not a field of an event"
                 + (Self.advice(for: name) ?? ". Fields of your own may begin with “x-”"))
     }
@@ -11,9 +11,12 @@ enum ForeignField {
     static func rejection(of name: [UInt8], in object: StaticString, knows names: [StaticString]) -> EventRejection {
         let near = FieldSuggestion.nearest(to: name, among: names).map { ". Did you mean “\($0)”?" }
         return EventRejection(
-            field: "\(object).\(RejectionText.quoted(name.span))",
+            field: "\(object).\(Self.shown(name))",
             reason: "is not a field of “\(object)”" + (near ?? ": expected \(RejectionText.list(names))"))
     }
+
+    /// Never nothing: a rejection names the field, even one whose name is empty.
+    private static func shown(_ name: [UInt8]) -> String { name.isEmpty ? "\"\"" : RejectionText.quoted(name.span) }
 
     private static func advice(for name: [UInt8]) -> String? {
         switch String(decoding: name, as: UTF8.self) {

@@ -9,9 +9,15 @@ public struct ConfigurationFault: Equatable, Sendable, CustomStringConvertible {
     public var text: String
 
     public init(setting: String, place: String? = nil, text: String) {
-        self.setting = setting
+        self.setting = Self.oneLine(setting)
         self.place = place
-        self.text = text
+        self.text = Self.oneLine(text)
+    }
+
+    /// Names and values may have been written over several lines, and librdkafka ends some of its reasons with a line's end.
+    private static func oneLine(_ text: String) -> String {
+        guard text.contains(where: \.isNewline) else { return text }
+        return text.split(whereSeparator: \.isNewline).joined(separator: " ")
     }
 
     public var description: String {

@@ -239,4 +239,14 @@ struct ConfigurationLoaderTests {
             #expect(!error.faults.isEmpty)
         }
     }
+
+    /// Found by `make fuzz TARGET=configuration SEED=3`: librdkafka ends this reason with a line's end.
+    @Test(arguments: [
+        "kafka.consumer.session.timeout.ms: 30065536", "budget.per-hour: |\n  a\n  b", "? |\n  a\n  b\n: 1",
+    ])
+    func aFaultIsOneLine(line: String) {
+        let faults = Loading.faults(adding: line)
+        #expect(!faults.isEmpty)
+        for fault in faults { #expect(!fault.description.contains(where: \.isNewline), "\(fault)") }
+    }
 }

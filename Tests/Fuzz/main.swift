@@ -1,0 +1,132 @@
+import Foundation
+import Fuzzing
+
+// Feeds mutated inputs to whatever reads strangers' bytes.
+// `fuzz --corpus DIR [--target NAME] [--seconds N | --seeds N | --seed N] [--from N]`
+
+struct Arguments {
+    var corpus = "Tests/Corpus"
+    var targets: [any FuzzTarget.Type] = FuzzTargets.all
+    var seconds: UInt64?
+    var seeds: UInt64 = 500
+    var from: UInt64 = 0
+
+    struct Complaint: Error { var text: String }
+
+    static let usage = "usage: fuzz [--corpus DIR] [--target NAME] [--seconds N | --seeds N | --seed N] [--from N]"
+
+    init(_ words: [String]) throws(Complaint) {
+        var words = words[...]
+        while let word = words.popFirst() {
+            guard let value = words.popFirst() else { throw Complaint(text: "\(word) wants a value; \(Self.usage)") }
+            switch word {
+            case "--corpus": self.corpus = value
+            case "--target":
+                guard let target = FuzzTargets.named(value) else {
+                    let names = FuzzTargets.all.map { $0.name }.joined(separator: ", ")
+                    throw Complaint(text: "\(value) is no target: expected one of \(names)")
+                }
+                self.targets = [target]
+            case "--seconds": self.seconds = try Self.number(word, value)
+            case "--seeds": self.seeds = try Self.number(word, value)
+            case "--from": self.from = try Self.number(word, value)
+            case "--seed": (self.from, self.seeds) = (try Self.number(word, value), 1)
+            default: throw Complaint(text: "\(word) is not understood; \(Self.usage)")
+            }
+        }
+    }
+
+    private static func number(_ word: String, _ value: String) throws(Complaint) -> UInt64 {
+        guard let number = UInt64(value), number <= UInt64(Int32.max) else {
+            throw Complaint(text: "\(word) wants a number from 0 to \(Int32.max), not \(value)")
+        }
+        return number
+    }
+}
+
+/// What is being read, for whoever dies of it. A handler of signals may read nothing but plain globals; nothing else runs here.
+nonisolated(unsafe) var currentSeed: UInt64 = 0
+nonisolated(unsafe) var currentTarget: StaticString = ""
+
+/// Longest time one input may take before that counts as a hang. It takes a few milliseconds at most.
+let hangSeconds: UInt32 = 30
+
+/// A reader that traps or hangs takes the process with it: the seed is told all the same, by calls that are safe in a handler.
+func tellSeedOfTraps() {
+    for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGALRM] {
+        signal(number) { number in
+            func say(_ text: StaticString) { _ = write(2, text.utf8Start, text.utf8CodeUnitCount) }
+            var digits: [20 of UInt8] = .init(repeating: 0)
+            var (count, rest) = (0, currentSeed)
+            repeat {
+                count += 1
+                digits[20 - count] = UInt8(ascii: "0") + UInt8(rest % 10)
+                rest /= 10
+            } while rest > 0
+            say(number == SIGALRM ? "\nfuzz: a reader hangs; " : "\nfuzz: a reader trapped; ")
+            say("play it again with TARGET=")
+            say(currentTarget)
+            say(" SEED=")
+            for index in (20 - count)..<20 {
+                var digit = digits[index]
+                _ = write(2, &digit, 1)
+            }
+            say("\n")
+            signal(number, SIG_DFL)
+            raise(number == SIGALRM ? SIGABRT : number)
+        }
+    }
+}
+
+func handlerName(_ target: any FuzzTarget.Type) -> StaticString {
+    switch target.name {
+    case EventTarget.name: "events"
+    case StateTarget.name: "state"
+    case AnswerTarget.name: "answers"
+    case HTTP2Target.name: "http2"
+    default: "configuration"
+    }
+}
+
+/// Plays the targets in turn, a seed each, until the seeds or the seconds are over; how many failed.
+func play(_ arguments: Arguments) throws -> Int {
+    let plans = try arguments.targets.map { try FuzzPlan($0, corpusFolder: arguments.corpus) }
+    var failures: [FuzzPlan.Failure] = []
+    for plan in plans { failures += plan.playCorpus() }
+    let clock = ContinuousClock()
+    let begun = clock.now
+    var told = begun
+    var played: UInt64 = 0
+    while arguments.seconds.map({ clock.now - begun < .seconds(Int64($0)) }) ?? (played < arguments.seeds) {
+        currentSeed = arguments.from + played
+        for plan in plans {
+            currentTarget = handlerName(plan.target)
+            if let failure = plan.play(seed: currentSeed, onInput: { _ in alarm(hangSeconds) }) {
+                failures.append(failure)
+            }
+        }
+        alarm(0)
+        played += 1
+        guard clock.now - told > .seconds(10) else { continue }
+        told = clock.now
+        print("\(played) seeds, \(failures.count) failures")
+        fflush(nil)
+    }
+    for failure in failures.prefix(10) {
+        print("\(failure)\n  play it again: make fuzz TARGET=\(failure.target) SEED=\(failure.seed)")
+    }
+    let inputs = played * UInt64(FuzzPlan.inputsPerSeed * plans.count)
+    print("fuzz: \(played) seeds, \(inputs) inputs to \(plans.count) targets, \(failures.count) failures")
+    return failures.count
+}
+
+tellSeedOfTraps()
+do {
+    exit(try play(Arguments(Array(CommandLine.arguments.dropFirst()))) == 0 ? 0 : 1)
+} catch let complaint as Arguments.Complaint {
+    print("fuzz: \(complaint.text)")
+    exit(2)
+} catch {
+    print("fuzz: the corpus cannot be read: \(error)")
+    exit(2)
+}

@@ -1,0 +1,34 @@
+import Fuzzing
+import Testing
+
+/// A short run of what `make fuzz` plays for long: the corpus as it is, then some seeds of each target.
+@Suite struct FuzzTests {
+    private static let corpusFolder =
+        #filePath.split(separator: "/").dropLast(2).reduce("") { $0 + "/" + $1 } + "/Corpus"
+
+    @Test(arguments: FuzzTargets.all.map { $0.name })
+    func corpusAndSomeSeeds(name: String) throws {
+        let target = try #require(FuzzTargets.named(name))
+        let plan = try FuzzPlan(target, corpusFolder: Self.corpusFolder)
+        for failure in plan.playCorpus() { Issue.record("\(failure)") }
+        // A file of settings takes a hundred times as long to read as an event.
+        let seedCount: UInt64 = name == ConfigurationTarget.name ? 1 : 8
+        for seed in 0..<seedCount {
+            if let failure = plan.play(seed: seed) { Issue.record("\(failure)") }
+        }
+    }
+
+    /// A seed is all that is needed to see a failure again.
+    @Test(arguments: [EventTarget.name, StateTarget.name, HTTP2Target.name])
+    func seedsDecideEverything(name: String) throws {
+        let target = try #require(FuzzTargets.named(name))
+        func inputs() throws -> [[UInt8]] {
+            var inputs: [[UInt8]] = []
+            _ = try FuzzPlan(target, corpusFolder: Self.corpusFolder).play(seed: 77) { inputs.append($0) }
+            return inputs
+        }
+        let first = try inputs()
+        #expect(first.count == FuzzPlan.inputsPerSeed)
+        #expect(try inputs() == first)
+    }
+}

@@ -1,0 +1,27 @@
+import APNSProtocol
+
+/// Bodies of APNs's answers, and the debug data of its GOAWAY.
+public struct AnswerTarget: FuzzTarget {
+    public static let name = "answers"
+    public static let pieces: [[UInt8]] =
+        ["\"reason\":", "\"timestamp\":", "{", "}", "\"", "\\", ",", ":", "\u{0}", "\u{7F}", "é", "null", "-", "[[[["]
+        .map {
+            Array($0.utf8)
+        } + ReasonTable.knownReasons.sorted().map { Array($0.utf8) }
+
+    public init() {}
+
+    public mutating func read(_ input: [UInt8], random: inout FuzzRandom) -> String? {
+        let (reason, timestampMillis) = ErrorBody.parse(input.span)
+        if reason.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) { return "the reason has control characters" }
+        // What is cut inside a character, or was no UTF-8, is three bytes long as U+FFFD.
+        if reason.utf8.count > 3 * ErrorBody.reasonByteCountMax { return "the reason has \(reason.utf8.count) bytes" }
+        let status = UInt16(random.oneOf([0, 200, 400, 403, 405, 410, 413, 429, 500, 503, 599, 65_535]))
+        for mayTry in [false, true] {
+            let verdict = ReasonTable.verdict(
+                status: status, reason: reason, timestampMillis: timestampMillis, mayTryAnotherConnection: mayTry)
+            if verdict == .accepted, !(200...299).contains(status) { return "a \(status) is taken for accepted" }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,84 @@
+import PushModel
+
+/// Events and registrations, their keys, and the payloads made of those that are taken.
+public struct EventTarget: FuzzTarget {
+    public static let name = "events"
+    public static let pieces: [[UInt8]] = [
+        "\"", "\\", "{", "}", "[", "]", ",", ":", "0", "-", ".", "e", "null", "true", "\\u", "\\ud800", "\\udc00", "é",
+        "🍕",
+        "\u{0}", " ", "\n", "\"event\":\"end\",", ",\"to\":{}", ",\"alert\":{}", "\"x-a\":1,", ",\"token\":\"ab\"",
+        ",\"priority\":5", ",\"timestamp\":1685952000", "{\"a\":", "[[[[[[[[", "\u{FEFF}", "loc-key", "loc-args",
+        "update",
+        "start", "end", "register", "contentState", "stale-date", "expires", "audience", "channel", "activity",
+        "start-token", "environment", "input-push-channel",
+    ].map { Array($0.utf8) }
+
+    private var event = DecodedEvent()
+
+    public init() {}
+
+    public mutating func read(_ input: [UInt8], random: inout FuzzRandom) -> String? {
+        let key = input.span.extracting(first: random.below(300))
+        do throws(EventRejection) {
+            try EventRules.checkKey(key)
+        } catch {
+            if let complaint = Self.complaint(about: error) { return complaint }
+        }
+        do throws(EventRejection) {
+            try EventDecoder.decode(input.span, into: &self.event)
+        } catch {
+            return Self.complaint(about: error)
+        }
+        return self.complaintAboutRanges(input) ?? self.complaintAboutPayload(input, &random)
+    }
+
+    /// It goes into headers and logs.
+    private static func complaint(about rejection: EventRejection) -> String? {
+        if rejection.field.isEmpty || rejection.field.utf8.count > 200 { return "the field is “\(rejection.field)”" }
+        if rejection.reason.isEmpty || rejection.reason.utf8.count > 500 {
+            return "the reason is “\(rejection.reason)”"
+        }
+        let text = rejection.field + rejection.reason
+        return text.utf8.contains { $0 < 0x20 || $0 == 0x7F } ? "“\(text)” has control characters" : nil
+    }
+
+    private func complaintAboutRanges(_ input: [UInt8]) -> String? {
+        let inValue = [
+            self.event.contentStateInValue, self.event.alertInValue, self.event.attributesInValue,
+            self.event.attributesTypeInValue, self.event.relevanceScoreInValue, self.event.inputPushChannelInValue,
+        ]
+        for range in inValue where !range.isEmpty {
+            guard range.range.upperBound <= input.count else { return "a range ends behind the value" }
+            if let fault = Self.jsonFault(input.span.extracting(range.range)) { return "a part is no JSON: \(fault)" }
+        }
+        let inText = [
+            self.event.appInText, self.event.eventIDInText, self.event.tokenInText, self.event.activityInText,
+            self.event.audienceInText,
+        ]
+        return inText.contains { $0.range.upperBound > self.event.text.count } ? "a range ends behind the text" : nil
+    }
+
+    private func complaintAboutPayload(_ input: [UInt8], _ random: inout FuzzRandom) -> String? {
+        guard self.event.kind != .register, self.event.kind != .unregister else { return nil }
+        let content = PayloadContent(of: self.event)
+        let alert = input.span.extracting(self.event.alertInValue.range)
+        let stampSeconds = Int64(bitPattern: random.next()) >> Int64(random.below(64))
+        var body: [UInt8] = []
+        PayloadWriter.append(
+            kind: self.event.kind, stampSeconds: stampSeconds, content: content, source: input.span, alert: alert,
+            to: &body)
+        let byteCount = PayloadWriter.byteCount(
+            kind: self.event.kind, stampSeconds: stampSeconds, content: content, source: input.span, alert: alert)
+        if byteCount != body.count { return "the payload has \(body.count) bytes, \(byteCount) were counted" }
+        return Self.jsonFault(body.span).map { "the payload is no JSON: \($0)" }
+    }
+
+    static func jsonFault(_ bytes: Span<UInt8>) -> JSONFault? {
+        do throws(JSONFault) {
+            var cursor = JSONCursor()
+            _ = try cursor.skipValue(bytes)
+            try cursor.expectEnd(bytes)
+            return nil
+        } catch { return error }
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+
+/// Plays seeds of one target: each seed is a batch of inputs that depends on nothing but the seed and the corpus.
+public struct FuzzPlan {
+    /// Inputs that one seed stands for.
+    public static let inputsPerSeed = 100
+
+    /// A promise that an input broke.
+    public struct Failure: Equatable, CustomStringConvertible {
+        public var target: String
+        public var seed: UInt64
+        /// Of the inputs of that seed.
+        public var number: Int
+        public var complaint: String
+        public var input: [UInt8]
+
+        public var description: String {
+            "\(self.target), seed \(self.seed), input \(self.number): \(self.complaint)\n  "
+                + String(decoding: self.input.prefix(300), as: UTF8.self).debugDescription
+        }
+    }
+
+    public let target: any FuzzTarget.Type
+    public let corpus: [[UInt8]]
+    private let mutator: Mutator
+
+    /// - Parameter corpusFolder: holds a folder of the target's name; the order of its files is that of their names.
+    public init(_ target: any FuzzTarget.Type, corpusFolder: String) throws {
+        self.target = target
+        let folder = corpusFolder + "/" + target.name
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasPrefix(".") }.sorted()
+        let files = try names.map { Array(try Data(contentsOf: URL(fileURLWithPath: folder + "/" + $0))) }
+        self.corpus = files + target.seeds
+        self.mutator = Mutator(corpus: self.corpus, pieces: target.pieces)
+    }
+
+    /// The corpus as it is: what once was found stays found.
+    public func playCorpus() -> [Failure] {
+        var reader = self.target.init()
+        var random = FuzzRandom(seed: 0)
+        return self.corpus.enumerated().compactMap { number, input in
+            reader.read(input, random: &random).map {
+                Failure(target: self.target.name, seed: 0, number: number, complaint: "corpus: " + $0, input: input)
+            }
+        }
+    }
+
+    /// The first failure of a seed. `onInput` sees each input before it is read, for whoever dies of it.
+    public func play(seed: UInt64, onInput: ([UInt8]) -> Void = { _ in }) -> Failure? {
+        var reader = self.target.init()
+        var random = FuzzRandom(seed: seed)
+        for number in 0..<Self.inputsPerSeed {
+            let input = self.mutator.input(&random)
+            onInput(input)
+            if let complaint = reader.read(input, random: &random) {
+                return Failure(
+                    target: self.target.name, seed: seed, number: number, complaint: complaint, input: input)
+            }
+        }
+        return nil
+    }
+}

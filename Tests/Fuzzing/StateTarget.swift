@@ -1,0 +1,154 @@
+import PushEngine
+import PushModel
+
+/// Records of the `state` topic. An input is a run of records: a byte that counts the key, the key, two bytes that count the value, the
+/// value. An engine restores from them and is worked for a while.
+public struct StateTarget: FuzzTarget {
+    public static let name = "state"
+    public static let pieces: [[UInt8]] =
+        [
+            [0], [1], [2], [0xFF], [0x80], [0x7F], [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01],
+            [0x80, 0x80, 0x01],
+        ]
+        + ["a/com.example.pizza/a1", "m", "a/com.example.pizza/", "{}"].map { Array($0.utf8) }
+
+    public init() {}
+
+    private static let events = [
+        #"{"event":"register","token":"aa01"}"#, #"{"event":"update","content-state":{"n":1},"priority":10}"#,
+        #"{"event":"update","content-state":{"n":2},"stale-date":1985952000,"alert":{"title":"t","body":"b"}}"#,
+        #"{"event":"start","to":{"start-token":"bb"},"attributes-type":"P","attributes":{},"content-state":{},"alert":{"title":"t","body":"b"}}"#,
+        #"{"event":"end","dismissal-date":1985952000}"#, #"{"event":"unregister"}"#,
+    ].map { Array($0.utf8) }
+
+    /// Runs of records that engines of today write.
+    public static var seeds: [[UInt8]] {
+        (0..<12).map { seed in
+            var random = FuzzRandom(seed: UInt64(seed))
+            var work = Work(seed: UInt64(seed))
+            work.begin(restoring: [])
+            for _ in 0..<20 { work.step(&random) }
+            return work.written
+        }
+    }
+
+    public mutating func read(_ input: [UInt8], random: inout FuzzRandom) -> String? {
+        var work = Work(seed: 1)
+        work.begin(restoring: input)
+        work.check()
+        for _ in 0..<6 where work.complaint == nil { work.step(&random) }
+        work.end()
+        return work.complaint
+    }
+
+    /// One engine with one partition.
+    private struct Work: ~Copyable {
+        var engine: ShardEngine
+        var now = EngineTime(steadyMillis: 10_000_000, wallMillis: 1_700_000_000_000)
+        var offset: Int64 = 0
+        /// The records of `state`, as an input has them.
+        var written: [UInt8] = []
+        var complaint: String?
+        private var request = PushRequest()
+
+        init(seed: UInt64) {
+            var app = AppConfiguration(bundleID: "com.example.pizza")
+            app.productionRoute = 0
+            app.developmentRoute = 0
+            var configuration = EngineConfiguration(
+                apps: [app], inputTopics: ["liveactivity.events", "liveactivity.routed"], routedTopicIndex: 1,
+                partitionCount: 1)
+            configuration.outcomePublication = .all
+            self.engine = ShardEngine(configuration: configuration, randomSeed: seed)
+        }
+
+        mutating func begin(restoring input: [UInt8]) {
+            self.engine.partitionAssigned(0, now: self.now)
+            self.acknowledge()
+            var place = 0
+            var stateOffset: Int64 = 0
+            while place < input.count, stateOffset < 9 {
+                let key = Self.piece(input, &place, countBytes: 1)
+                let value = Self.piece(input, &place, countBytes: 2)
+                let result = self.engine.restore(
+                    partition: 0, key: key.span, value: value.span, isTombstone: value.isEmpty, offset: stateOffset,
+                    now: self.now)
+                if case .malformed(let text) = result, text.isEmpty { self.complaint = "malformed, and no word why" }
+                stateOffset += 1
+            }
+            let end = CommitPosition(topic: 0, partition: 0, nextOffset: 50)
+            self.engine.restoreFinished(partition: 0, logEnds: [end], starts: [], now: self.now)
+        }
+
+        private static func piece(_ input: [UInt8], _ place: inout Int, countBytes: Int) -> [UInt8] {
+            var count = 0
+            for _ in 0..<countBytes where place < input.count {
+                count = count << 8 | Int(input[place])
+                place += 1
+            }
+            let end = min(input.count, place + count)
+            defer { place = end }
+            return Array(input[place..<end])
+        }
+
+        mutating func step(_ random: inout FuzzRandom) {
+            let key = Array("a\(1 + random.below(3))".utf8)
+            let record = InputRecord(
+                topic: 0, partition: 0, offset: self.offset, timestampMillis: self.now.wallMillis, hasKey: true,
+                hasValue: true, origin: nil)
+            let event = random.oneOf(StateTarget.events)
+            self.engine.consume(
+                record, key: key.span, value: event.span, traceparent: [UInt8]().span,
+                now: self.now)
+            self.offset += 1
+            while self.engine.nextPush(route: 0, into: &self.request, now: self.now) {
+                let results: [PushAnswer.Result] = [
+                    .accepted, .accepted, .notProcessed, .unknown(detail: "reset"),
+                    .response(status: 410, reason: "Unregistered", timestampMillis: nil, retryAfterSeconds: nil),
+                ]
+                // Some stay in flight.
+                guard random.below(3) > 0 else { break }
+                self.engine.answered(
+                    PushAnswer(id: self.request.id, result: random.oneOf(results), apnsMicros: 1), now: self.now)
+            }
+            self.acknowledge()
+            let millis = random.oneOf([1, 500, 2_000, 400_000, 4_000_000] as [Int64])
+            self.now.steadyMillis += millis
+            self.now.wallMillis += millis
+            self.engine.advance(now: self.now)
+            self.acknowledge()
+            self.check()
+        }
+
+        private mutating func acknowledge() {
+            let batch = self.engine.batch
+            self.engine.batch.removeAll()
+            for record in batch.records {
+                if record.topic == .state {
+                    let (key, value) = (batch.bytes[record.key], batch.bytes[record.value])
+                    self.written.append(UInt8(truncatingIfNeeded: key.count))
+                    self.written += key
+                    self.written += [
+                        UInt8(truncatingIfNeeded: value.count >> 8), UInt8(truncatingIfNeeded: value.count),
+                    ]
+                    self.written += value
+                }
+                self.engine.acknowledged(record.acknowledgement, offset: 100, now: self.now)
+            }
+        }
+
+        mutating func end() {
+            self.engine.beginRelease(partition: 0, now: self.now)
+            self.engine.finishRelease(partition: 0, now: self.now)
+            self.engine.forget(partition: 0)
+            self.check()
+        }
+
+        /// Nothing appears or vanishes.
+        mutating func check() {
+            let (counters, pending) = (self.engine.counters, self.engine.countPendingEvents())
+            guard self.complaint == nil, !counters.isConserved || counters.pending != pending else { return }
+            self.complaint = "not conserved: \(counters), \(pending) are pending"
+        }
+    }
+}
