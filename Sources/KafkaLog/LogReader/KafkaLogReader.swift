@@ -65,6 +65,16 @@ public final class KafkaLogReader: Sendable {
         _ partition: TopicPartition, from start: LogStart = .beginning, upTo endOffset: Int64? = nil,
         within limit: Duration
     ) throws(KafkaError) -> [OwnedRecord] {
+        var records: [OwnedRecord] = []
+        try self.forEach(partition, from: start, upTo: endOffset, within: limit) { records.append($0) }
+        return records
+    }
+
+    /// As `readAll`, but hands over one record after the other and keeps none.
+    public func forEach(
+        _ partition: TopicPartition, from start: LogStart = .beginning, upTo endOffset: Int64? = nil,
+        within limit: Duration, _ body: (OwnedRecord) -> Void
+    ) throws(KafkaError) {
         let deadline = ContinuousClock.now + limit
         let end: Int64
         if let endOffset {
@@ -74,9 +84,8 @@ public final class KafkaLogReader: Sendable {
         }
         let section = try self.open(partition, from: start, upTo: end)
         defer { section.close() }
-        var records: [OwnedRecord] = []
         while true {
-            let result = section.read(max: 1_000, waiting: .milliseconds(10)) { records.append(OwnedRecord($0)) }
+            let result = section.read(max: 1_000, waiting: .milliseconds(10)) { body(OwnedRecord($0)) }
             switch result.failure {
             case .offsetOutOfRange(let position, let text):
                 throw KafkaError(code: .autoOffsetReset, text: text, subject: .position(position))
@@ -85,7 +94,7 @@ public final class KafkaLogReader: Sendable {
             case .failed(_, let error) where !error.isRetriable: throw error
             case .failed, nil: break
             }
-            if result.isFinished { return records }
+            if result.isFinished { return }
             guard ContinuousClock.now < deadline else {
                 throw KafkaError(code: .timedOut, subject: .partition(partition))
             }

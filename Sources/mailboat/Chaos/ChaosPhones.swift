@@ -16,8 +16,6 @@ struct ChaosPhones: ~Copyable {
     private(set) var duplicateStartCount = 0
     /// Pushes the phones ignored, by why.
     private(set) var ignored: [String: Int] = [:]
-    /// When the newest push to an activity of each partition reached its phone, milliseconds since 1970.
-    private(set) var newestPushMillis: [Int32: Int64] = [:]
 
     private struct Seen: Hashable {
         var activity: String

@@ -21,6 +21,12 @@ struct RecordText: Equatable {
     /// The event was written alone, without its key.
     var isBare = false
 
+    /// A record that lies in Kafka.
+    init(key: [UInt8]?, value: [UInt8]?) {
+        self.key = key
+        self.value = value
+    }
+
     /// Reads one JSON value, which `JSONValueSplitter` has found to be one.
     init(_ bytes: [UInt8]) throws(Fault) {
         guard try Self.isEnvelope(bytes) else {

@@ -1,0 +1,125 @@
+import PushModel
+
+/// Reads records of the `state` topic without being their owner: for tools. Reads what `ShardEngine.restore` reads, and traps no more than
+/// it does.
+public struct StateRecordReader: Sendable {
+    private let topics: [String]
+    private let topicHashes: [UInt32]
+
+    /// - Parameter inputTopics: names of the input topics and the routed one; records name them by a hash.
+    public init(inputTopics: [String]) {
+        // 0 is the hash of no topic: what is not known is found at the first place.
+        self.topics = ["?"] + inputTopics
+        self.topicHashes = [0] + inputTopics.map { StateCodec.topicHash($0) }
+    }
+
+    /// What a record says.
+    /// - Parameters:
+    ///   - value: `nil`: a tombstone.
+    ///   - tombstoneEpoch: what its header `ShardEngine.epochHeader` says.
+    ///   - nowMillis: since 1970; units of budget that are back by then are not counted.
+    public func read(key: [UInt8], value: [UInt8]?, tombstoneEpoch: Int64? = nil, nowMillis: Int64)
+        -> StateRecordDescription
+    {
+        var description = StateRecordDescription(content: .tombstone(epoch: tombstoneEpoch))
+        (description.app, description.activity) = Self.names(in: key)
+        guard let value else { return description }
+        do {
+            description.content = try self.content(
+                value, isSlot: description.app != nil, key: key, nowMillis: nowMillis)
+        } catch StateError.unknownVersion(let version) {
+            description.content = .unknownVersion(version)
+        } catch StateError.malformed(let text) {
+            description.content = .malformed(text)
+        } catch {
+            description.content = .malformed("the record is cut short")
+        }
+        return description
+    }
+
+    /// `a/<bundle id>/<activity id>`; a bundle id has no slash.
+    private static func names(in key: [UInt8]) -> (app: String?, activity: String?) {
+        let slash = UInt8(ascii: "/")
+        guard key.starts(with: "a/".utf8), let end = key.dropFirst(2).firstIndex(of: slash) else { return (nil, nil) }
+        return (String(decoding: key[2..<end], as: UTF8.self), String(decoding: key[(end + 1)...], as: UTF8.self))
+    }
+
+    private func content(_ value: [UInt8], isSlot: Bool, key: [UInt8], nowMillis: Int64) throws(StateError)
+        -> StateRecordDescription.Content
+    {
+        var reader = StateReader(value)
+        switch try StateCodec.readKind(&reader) {
+        case .marker:
+            guard key == StateCodec.markerKey else { throw .malformed("an ownership marker under another key") }
+            return .marker(Self.describe(try StateCodec.readMarker(&reader)))
+        case .slot:
+            guard isSlot else { throw .malformed("an activity under a key that names none") }
+            return .slot(try self.slot(&reader, nowMillis: nowMillis))
+        }
+    }
+
+    private static func describe(_ marker: StateCodec.Marker) -> StateRecordDescription.Marker {
+        .init(
+            epoch: marker.epoch < 0 ? nil : marker.epoch, takenOverMillis: marker.takenOverWallMillis,
+            partitionCount: marker.partitionCount, cluster: String(decoding: marker.clusterID, as: UTF8.self))
+    }
+
+    private func slot(_ reader: inout StateReader, nowMillis: Int64) throws(StateError) -> StateRecordDescription.Slot {
+        // One clock for both: times of the budget come out as they were written.
+        let now = EngineTime(steadyMillis: nowMillis, wallMillis: nowMillis)
+        let read = try StateCodec.readSlot(&reader, topicHashes: self.topicHashes, now: now)
+        let count = try reader.unsigned()
+        guard count <= 3 else { throw .malformed("\(count) updates") }
+        var updates: [StateRecordDescription.Update] = []
+        for _ in 0..<count {
+            updates.append(
+                self.describe(try StateCodec.readUpdate(&reader, topicHashes: self.topicHashes, now: now)))
+        }
+        guard reader.isAtEnd else { throw .malformed("bytes behind the last update") }
+        let slot = read.slot
+        return .init(
+            epoch: read.epoch, life: "\(slot.life)", environment: "\(slot.environment)",
+            frequentUpdates: slot.frequentUpdates, tokenHash: read.token.isEmpty ? nil : Self.hash(read.token),
+            tokenIsDead: slot.tokenIsDead,
+            registeredMillis: slot.registeredWallMillis > 0 ? slot.registeredWallMillis : nil,
+            lastAcceptedSeconds: slot.lastAcceptedSeconds == .min ? nil : slot.lastAcceptedSeconds,
+            lastStampSeconds: slot.lastStampSeconds > 0 ? slot.lastStampSeconds : nil,
+            lastTouchedMillis: slot.lastTouchedWallMillis,
+            applied: slot.applied.offset < 0
+                ? nil : .init(topic: self.topic(slot.applied.topic), partition: nil, offset: slot.applied.offset),
+            appliedRoutedOffset: read.routed.appliedOffset < 0 ? nil : read.routed.appliedOffset,
+            appliedRoutedOrigin: read.routed.appliedOrigin.offset < 0
+                ? nil : self.describe(read.routed.appliedOrigin),
+            budgetUnitsOut: read.budget.answers.count,
+            budgetReturnsMillis: read.budget.answers.first.map { $0 + RollingBudget.windowMillis }, updates: updates)
+    }
+
+    private func describe(_ update: Update) -> StateRecordDescription.Update {
+        let top = update.top
+        let starts = update.start.first
+        let byteCount =
+            top.blob.count + update.under.reduce(0) { $0 + $1.blob.count } + (starts.map { $0.blob.count } ?? 0)
+        func text(_ range: ByteRange) -> String { String(decoding: top.blob[range.range], as: UTF8.self) }
+        return .init(
+            event: update.isStart ? "start" : update.isEnd ? "end" : "update",
+            priority: update.priority == .high ? 10 : 5,
+            stampSeconds: update.stampSeconds, timestampSeconds: top.timestampSeconds,
+            expiresSeconds: top.expiresSeconds == .max ? nil : top.expiresSeconds,
+            mergedCount: Int(update.mergedCount), openCount: update.eventCount, byteCount: byteCount,
+            hasAlert: update.hasAlert, mayBeSent: top.mayBeSent, newest: self.describe(top.source),
+            contentState: text(top.content.contentState), alert: text(top.alert))
+    }
+
+    private func describe(_ position: SourcePosition) -> StateRecordDescription.Position {
+        .init(topic: self.topic(Int32(position.topic)), partition: position.partition, offset: position.offset)
+    }
+
+    private func topic(_ index: Int32) -> String {
+        self.topics.indices.contains(Int(index)) ? self.topics[Int(index)] : "?"
+    }
+
+    private static func hash(_ token: [UInt8]) -> String {
+        let digits = String(ShardEngine.tokenHash(token.span), radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}

@@ -1,0 +1,106 @@
+import KafkaLog
+import PushModel
+
+/// A record of the dead-letter topic, and what may be done with it.
+struct DeadLetter {
+    /// Where it lies in the dead-letter topic.
+    var partition: Int32
+    var offset: Int64
+    /// When it was written, milliseconds since 1970.
+    var writtenMillis: Int64
+    var reason: String
+    /// The source position; `nil` where its headers do not say.
+    var source: Source?
+    var record: OwnedRecord
+
+    struct Source: Equatable {
+        var topic: String
+        var partition: Int32
+        var offset: Int64
+        /// Of the original record, milliseconds since 1970.
+        var timestampMillis: Int64?
+    }
+
+    /// Marks a record that was sent back; its value is `<partition>:<offset>` of the dead letter.
+    static let republishedHeader = "mailboat-republished"
+
+    init(_ record: OwnedRecord) {
+        func header(_ name: String) -> String? {
+            record.headers.first { $0.name == name }?.value.map { String(decoding: $0, as: UTF8.self) }
+        }
+        self.partition = record.partition
+        self.offset = record.offset
+        self.writtenMillis = record.timestampMillis
+        self.reason = header("mailboat-reason") ?? "the dead letter does not say"
+        self.record = record
+        if let topic = header("mailboat-topic"), let partition = header("mailboat-partition").flatMap(Int32.init),
+            let offset = header("mailboat-offset").flatMap(Int64.init)
+        {
+            self.source = Source(
+                topic: topic, partition: partition, offset: offset,
+                timestampMillis: header("mailboat-timestamp").flatMap(Int64.init))
+        }
+    }
+
+    var place: String { "\(self.partition):\(self.offset)" }
+
+    /// What it was republished from before, if it was: `<partition>:<offset>` of that dead letter.
+    var republishedFrom: String? {
+        self.record.headers.first { $0.name == Self.republishedHeader }?.value.map {
+            String(decoding: $0, as: UTF8.self)
+        }
+    }
+
+    // MARK: Sending it back
+
+    /// Whether it can be sent back, and would be taken.
+    enum Verdict: Equatable {
+        case sendable
+        /// Only with `--force`, and why.
+        case doubtful(String)
+        /// Never, and why.
+        case impossible(String)
+    }
+
+    /// Judges the record as it would be taken if it were published now.
+    /// - Parameter check: knows the clock.
+    func verdict(check: inout EventCheck) -> Verdict {
+        guard self.source != nil else {
+            return .impossible("its headers do not say which topic it came from")
+        }
+        var event = DecodedEvent()
+        let value = self.record.value ?? []
+        let isReadable = (try? EventDecoder.decode(value.span, into: &event)) != nil
+        // A start that APNs refused is written down without its token, which is a secret, and without attributes: it cannot be decoded.
+        if self.isRefusedStart {
+            return .impossible(
+                "a start that APNs refused is kept without its token and attributes: publish the start again from where it came from"
+            )
+        }
+        if isReadable, event.kind == .start {
+            return .doubtful("a start puts up a card: it may be up already, or long out of date")
+        }
+        var text = RecordText(key: self.record.key, value: self.record.value)
+        text.timestampMillis = nil
+        if case .refused(let rejection) = check.check(text) {
+            return .doubtful("it would be refused again: “\(rejection.field)” \(rejection.reason)")
+        }
+        if let expires = event.expiresSeconds, expires <= check.nowSeconds {
+            return .doubtful("it has expired: its “expires” lies \(check.nowSeconds - expires) s back")
+        }
+        return .sendable
+    }
+
+    /// Rebuilt by a worker after APNs' answer, not the record as it came.
+    private var isRefusedStart: Bool {
+        guard self.reason.hasPrefix("APNs refused the push"), let value = self.record.value else { return false }
+        // As the worker writes it: the kind comes first.
+        return value.starts(with: "{\"event\":\"start\"".utf8)
+    }
+
+    /// The headers it is sent back with: its own, without what the worker wrote about it, and the mark.
+    var republishedHeaders: [OwnedRecord.Header] {
+        self.record.headers.filter { !$0.name.hasPrefix("mailboat-") }
+            + [.init(name: Self.republishedHeader, value: Array(self.place.utf8))]
+    }
+}

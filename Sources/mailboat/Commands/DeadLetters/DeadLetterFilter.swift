@@ -1,0 +1,82 @@
+import ArgumentParser
+import Foundation
+import PushWorker
+
+/// Which dead letters are meant.
+struct DeadLetterFilter: ParsableArguments {
+    @Option(help: ArgumentHelp("Only those whose reason contains this, whatever the case.", valueName: "text"))
+    var reason: String?
+
+    @Option(
+        name: .customLong("source-topic"),
+        help: ArgumentHelp("Only those that came from this topic.", valueName: "topic"))
+    var sourceTopic: String?
+
+    @Option(
+        name: .customLong("source-partition"),
+        help: ArgumentHelp("Only those that came from this partition.", valueName: "number"))
+    var sourcePartition: Int32?
+
+    @Option(
+        name: .customLong("source-offsets"),
+        help: ArgumentHelp("Only those that came from these offsets, both ends included.", valueName: "first-last"))
+    var sourceOffsets: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Only those written since: seconds since 1970, or so long ago, such as 30m, 2h or 7d.", valueName: "time"))
+    var since: String?
+
+    @Option(
+        name: .customLong("letter"),
+        help: ArgumentHelp(
+            "Only this one, by its place in the dead-letter topic. May be repeated.", valueName: "partition:offset"))
+    var letters: [String] = []
+
+    func validate() throws {
+        _ = try self.offsets()
+        _ = try self.sinceMillis(nowMillis: 0)
+        for letter in self.letters {
+            let parts = letter.split(separator: ":", omittingEmptySubsequences: false)
+            guard parts.count == 2, Int32(parts[0]).map({ $0 >= 0 }) == true, Int64(parts[1]).map({ $0 >= 0 }) == true
+            else { throw ValidationError("--letter is '\(letter)': expected partition:offset, such as 3:17") }
+        }
+    }
+
+    private func offsets() throws -> ClosedRange<Int64>? {
+        guard let text = self.sourceOffsets else { return nil }
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false).map { Int64($0) }
+        guard (1...2).contains(parts.count), let first = parts[0], let last = parts[parts.count - 1], first <= last
+        else {
+            throw ValidationError("--source-offsets is '\(text)': expected an offset or first-last, such as 100-250")
+        }
+        return first...last
+    }
+
+    private func sinceMillis(nowMillis: Int64) throws -> Int64? {
+        guard let text = self.since else { return nil }
+        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
+        if let seconds = Int64(text), (0...(1 << 40)).contains(seconds) { return seconds * 1_000 }
+        guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()),
+            (0...1_000_000).contains(count)
+        else {
+            throw ValidationError(
+                "--since is '\(text)': expected seconds since 1970, or a time ago such as 30m, 2h or 7d")
+        }
+        return nowMillis - count * unit * 1_000
+    }
+
+    /// A test for each letter; the times are worked out once.
+    func matcher(nowMillis: Int64) throws -> (DeadLetter) -> Bool {
+        let (offsets, since) = (try self.offsets(), try self.sinceMillis(nowMillis: nowMillis))
+        return { letter in
+            if !self.letters.isEmpty, !self.letters.contains(letter.place) { return false }
+            if let since, letter.writtenMillis < since { return false }
+            if let reason = self.reason, !letter.reason.lowercased().contains(reason.lowercased()) { return false }
+            if let topic = self.sourceTopic, letter.source?.topic != topic { return false }
+            if let partition = self.sourcePartition, letter.source?.partition != partition { return false }
+            if let offsets, letter.source.map({ offsets.contains($0.offset) }) != true { return false }
+            return true
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import KafkaLog
+import PushModel
+
+/// Sends dead letters back, and waits for Kafka to say that it has them. Confined to one thread, which it blocks.
+struct DeadLetterSender {
+    private let kafka: KafkaOptions
+    private let producer: KafkaProducer
+    private var topics: [String: (topic: KafkaTopic, partitionCount: Int32)] = [:]
+    /// By the delivery's opaque.
+    private var places: [String] = []
+    private var failedCount = 0
+
+    /// Records on their way at a time.
+    private static let outstandingMax = 1_000
+    private static let queueWait = Duration.milliseconds(50)
+
+    init(_ kafka: KafkaOptions) throws {
+        self.kafka = kafka
+        let settings = try kafka.settings(for: .producer).appending("message.timeout.ms", "\(kafka.timeout * 1_000)")
+        do throws(KafkaError) {
+            self.producer = try KafkaProducer(
+                ProducerConfiguration(settings: settings, log: { _ in }), onDeliveries: {}, onError: { _ in })
+        } catch { throw CommandFailure("\(error)") }
+    }
+
+    /// - Returns: whether it is on its way.
+    mutating func send(_ letter: DeadLetter, to name: String) throws -> Bool {
+        let target = try self.target(name)
+        while self.producer.outstandingCount >= Self.outstandingMax { self.drain(within: Self.queueWait) }
+        var headers = KafkaHeaders()
+        for header in letter.republishedHeaders {
+            let (name, value) = (Array(header.name.utf8), header.value ?? [])
+            headers.append(name: name.span, value: value.span)
+        }
+        let partition =
+            letter.record.key.map { Murmur2.partition(key: $0.span, count: target.partitionCount) }
+            ?? letter.source.map { min($0.partition, target.partitionCount - 1) } ?? 0
+        self.places.append("\(letter.place) to \(name)[\(partition)]")
+        let result = self.producer.produce(
+            target.topic, partition: partition, key: letter.record.key?.span, value: letter.record.value?.span,
+            headers: headers, opaque: UInt64(self.places.count - 1))
+        if case .queued = result { return true }
+        print("not sent   \(letter.place): \(result)")
+        self.failedCount += 1
+        return true
+    }
+
+    /// Waits for what is on its way. - Returns: how many Kafka did not take.
+    mutating func finish() throws -> Int {
+        let deadline = ContinuousClock.now + self.kafka.limit + .seconds(1)
+        while self.producer.outstandingCount > 0, ContinuousClock.now < deadline { self.drain(within: Self.queueWait) }
+        // `message.timeout.ms` ends each of them; this is for a producer that does not even say so.
+        return self.failedCount + self.producer.outstandingCount
+    }
+
+    private mutating func drain(within limit: Duration) {
+        var failedCount = 0
+        let places = self.places
+        _ = self.producer.flush(within: limit) { delivery in
+            let place = places[Int(delivery.opaque)]
+            if let error = delivery.error {
+                failedCount += 1
+                print("not sent   \(place): \(error)")
+            } else {
+                print("sent       \(place)@\(delivery.offset)")
+            }
+        }
+        self.failedCount += failedCount
+    }
+
+    private mutating func target(_ name: String) throws -> (topic: KafkaTopic, partitionCount: Int32) {
+        if let known = self.topics[name] { return known }
+        let count = try self.kafka.partitionCount(of: name)
+        let target = (topic: try self.producer.topic(name), partitionCount: count)
+        self.topics[name] = target
+        return target
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import KafkaLog
+
+/// Dead letters as lines for a person or a program. Values are not shown to a person: they may hold tokens.
+enum DeadLetterText {
+    static func line(_ letter: DeadLetter, _ verdict: DeadLetter.Verdict) -> String {
+        let source = letter.source.map { "\($0.topic)[\($0.partition)]@\($0.offset)" } ?? "unknown source"
+        let written = Date(timeIntervalSince1970: Double(letter.writtenMillis) / 1_000).ISO8601Format()
+        let key = letter.record.keyText.map { "key “\($0.prefix(80))”" } ?? "no key"
+        let value = letter.record.value.map { "\($0.count) bytes" } ?? "no value"
+        let again = letter.republishedFrom.map { "; republished from \($0) before" } ?? ""
+        return
+            "\(letter.place)  \(written)  \(source)  \(key), \(value)\(again)\n    \(letter.reason)\n    \(Self.words(verdict))"
+    }
+
+    private static func words(_ verdict: DeadLetter.Verdict) -> String {
+        switch verdict {
+        case .sendable: "can be republished"
+        case .doubtful(let reason): "republish needs --force: \(reason)"
+        case .impossible(let reason): "cannot be republished: \(reason)"
+        }
+    }
+
+    private struct Line: Encodable {
+        struct Source: Encodable {
+            var topic: String
+            var partition: Int32
+            var offset: Int64
+            var timestampMillis: Int64?
+        }
+        var partition: Int32
+        var offset: Int64
+        var writtenMillis: Int64
+        var source: Source?
+        var key: String?
+        var valueBytes: Int?
+        var reason: String
+        /// `yes`, `force` or `no`.
+        var republish: String
+        var because: String?
+        var republishedFrom: String?
+    }
+
+    static func json(_ letter: DeadLetter, _ verdict: DeadLetter.Verdict) -> String {
+        let (republish, because): (String, String?) =
+            switch verdict {
+            case .sendable: ("yes", nil)
+            case .doubtful(let reason): ("force", reason)
+            case .impossible(let reason): ("no", reason)
+            }
+        return JSONLine.text(
+            Line(
+                partition: letter.partition, offset: letter.offset, writtenMillis: letter.writtenMillis,
+                source: letter.source.map {
+                    .init(
+                        topic: $0.topic, partition: $0.partition, offset: $0.offset, timestampMillis: $0.timestampMillis
+                    )
+                },
+                key: letter.record.keyText, valueBytes: letter.record.value?.count, reason: letter.reason,
+                republish: republish, because: because, republishedFrom: letter.republishedFrom))
+    }
+}

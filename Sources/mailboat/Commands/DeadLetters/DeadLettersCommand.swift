@@ -1,0 +1,149 @@
+import ArgumentParser
+import Foundation
+import KafkaLog
+import PushModel
+import PushWorker
+
+/// `mailboat dead-letters`.
+struct DeadLettersCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dead-letters", abstract: "Look at records that could not be processed, and send them back.",
+        subcommands: [List.self, Republish.self])
+
+    /// Where dead letters lie, and which are meant.
+    struct Selection: ParsableArguments {
+        @OptionGroup var kafka: KafkaOptions
+
+        @Option(help: "The dead-letter topic.")
+        var topic = WorkerConfiguration().topics.deadLetters
+
+        @OptionGroup var filter: DeadLetterFilter
+
+        /// Hands each letter that is meant to `body`. Blocks. - Returns: how many there are in all.
+        func forEach(_ body: (DeadLetter) -> Void) throws -> Int {
+            let matches = try self.filter.matcher(nowMillis: Int64(Date().timeIntervalSince1970 * 1_000))
+            let count = try self.kafka.partitionCount(of: self.topic)
+            var total = 0
+            try self.kafka.forEachRecord(of: self.topic, partitions: Array(0..<count)) { record in
+                total += 1
+                let letter = DeadLetter(record)
+                if matches(letter) { body(letter) }
+            }
+            return total
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print dead letters: where they came from and why.",
+            discussion: """
+                For each: its place in the dead-letter topic, its source, key, reason, and whether 'republish' would send it back now. A start \
+                that APNs refused cannot be sent back: the worker does not write its token down.
+
+                Exit status: 0, also when there are none; 1 when the cluster cannot be asked, 64 when the command line is wrong.
+
+                EXAMPLES
+                  mailboat dead-letters list --bootstrap localhost:9092
+                  mailboat dead-letters list --bootstrap localhost:9092 --reason timestamp --since 2h --format json
+                """)
+
+        enum Format: String, ExpressibleByArgument, CaseIterable { case table, json }
+
+        @OptionGroup var selection: Selection
+
+        @Option(help: "Lines for a person, or one JSON object a line.")
+        var format = Format.table
+
+        func run() async throws {
+            let command = self
+            try await NamedThread.run("dead-letters") { Result { try command.list() } }.get()
+        }
+
+        private func list() throws {
+            var check = EventCheck(app: "", nowSeconds: Int64(Date().timeIntervalSince1970))
+            var shownCount = 0
+            let total = try self.selection.forEach { letter in
+                shownCount += 1
+                let verdict = letter.verdict(check: &check)
+                print(
+                    self.format == .json ? DeadLetterText.json(letter, verdict) : DeadLetterText.line(letter, verdict))
+            }
+            FileHandle.standardError.write(
+                Data("\(total) dead letters in \(self.selection.topic), \(shownCount) shown\n".utf8))
+        }
+    }
+
+    struct Republish: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Send dead letters back to where they came from.",
+            discussion: """
+                Says what it would do; with --execute it does it. A record goes back to its source topic with its key, value and headers, on the \
+                partition of its key (murmur2, as Java's clients place it), with a new record time and the header \
+                'mailboat-republished: <partition>:<offset>' of the dead letter. To a worker it is a new event, with a new identity and an outcome of \
+                its own; its 'timestamp' and 'expires' are judged anew: one that is older than what the phone shows is 'superseded'.
+
+                Left out: records that would be refused again, that have expired, and starts, which put up a card. --force sends these, too. A \
+                start that APNs refused cannot be sent back at all: the worker does not write its token down.
+
+                The dead letter itself stays where it is until retention takes it. Sending it back twice makes two events: use --since or --letter.
+
+                Exit status: 0 when everything meant was sent (or would be), 1 when something was left out or Kafka did not take it, 64 \
+                when the command line is wrong.
+
+                EXAMPLES
+                  mailboat dead-letters republish --bootstrap localhost:9092 --reason 'is not configured' --since 1d
+                  mailboat dead-letters republish --bootstrap localhost:9092 --letter 3:17 --execute
+                """)
+
+        @OptionGroup var selection: Selection
+
+        @Flag(help: "Send. Without it nothing is written: what would be done is printed.")
+        var execute = false
+
+        @Flag(help: "Also send starts, and what would be refused again or has expired.")
+        var force = false
+
+        func run() async throws {
+            let command = self
+            let isComplete = try await NamedThread.run("dead-letters") { Result { try command.republish() } }.get()
+            if !isComplete { throw ExitCode(1) }
+        }
+
+        /// Blocks. - Returns: whether everything that was meant was sent, or would be.
+        private func republish() throws -> Bool {
+            var check = EventCheck(app: "", nowSeconds: Int64(Date().timeIntervalSince1970))
+            var sender = self.execute ? try DeadLetterSender(self.selection.kafka) : nil
+            var (sentCount, leftOutCount) = (0, 0)
+            var failure: (any Error)?
+            _ = try self.selection.forEach { letter in
+                guard failure == nil else { return }
+                switch letter.verdict(check: &check) {
+                case .impossible(let reason):
+                    leftOutCount += 1
+                    print("left out   \(letter.place): \(reason)")
+                case .doubtful(let reason) where !self.force:
+                    leftOutCount += 1
+                    print("left out   \(letter.place): \(reason) (--force sends it)")
+                case .doubtful, .sendable:
+                    guard let source = letter.source else { return }
+                    guard self.execute else {
+                        sentCount += 1
+                        return print("would send \(letter.place) to \(source.topic)")
+                    }
+                    do { sentCount += try sender?.send(letter, to: source.topic) == true ? 1 : 0 } catch {
+                        failure = error
+                    }
+                }
+            }
+            if let failure { throw failure }
+            let failedCount = try sender?.finish() ?? 0
+            sender = nil
+            let summary =
+                self.execute
+                ? "\(sentCount - failedCount) sent, \(failedCount) not taken by Kafka, \(leftOutCount) left out"
+                : "\(sentCount) would be sent, \(leftOutCount) left out; nothing was written: --execute sends"
+            FileHandle.standardError.write(Data((summary + "\n").utf8))
+            return failedCount == 0 && leftOutCount == 0
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import ArgumentParser
+import Foundation
+import KafkaLog
+import PushEngine
+import PushWorker
+
+/// `mailboat state`.
+struct StateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "state", abstract: "Look into what workers remember.", subcommands: [Dump.self])
+
+    struct Dump: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print what the state topic says of each activity.",
+            discussion: """
+                Reads the compacted topic from its beginning, without joining any group, and prints the newest record of each key: activities \
+                with their life, the hash of their token (never the token), the newest event accepted, the last stamp, positions, budget, and \
+                what waits to be sent; ownership markers; with --all also tombstones and the records that newer ones have replaced.
+
+                Records that this release does not know, or that are damaged, are named with partition and offset.
+
+                Exit status: 0 when all records could be read, 1 when one could not or the cluster cannot be asked, 64 when the command \
+                line is wrong.
+
+                EXAMPLES
+                  mailboat state dump --bootstrap localhost:9092
+                  mailboat state dump --bootstrap localhost:9092 --key order-7
+                  mailboat state dump --bootstrap localhost:9092 --partition 3 --format json --content
+                """)
+
+        enum Format: String, ExpressibleByArgument, CaseIterable { case table, json }
+
+        @OptionGroup var kafka: KafkaOptions
+
+        @Option(help: "The state topic.")
+        var topic = WorkerConfiguration().topics.state
+
+        @Option(
+            name: .customLong("input-topic"),
+            help: ArgumentHelp(
+                "Names of the input topics and the routed one, by which positions are shown. May be repeated; none: a worker's defaults.",
+                valueName: "topic"))
+        var inputTopics: [String] = []
+
+        @Option(help: "Only this partition.")
+        var partition: Int32?
+
+        @Option(help: ArgumentHelp("Only this activity.", valueName: "activity id"))
+        var key: String?
+
+        @Option(help: "Lines for a person, or one JSON object a line.")
+        var format = Format.table
+
+        @Flag(help: "Also content-state and alert of what waits.")
+        var content = false
+
+        @Flag(help: "Also tombstones and replaced records.")
+        var all = false
+
+        func run() async throws {
+            let command = self
+            let unreadable = try await NamedThread.run("state-dump") { Result { try command.dump() } }.get()
+            if unreadable > 0 { throw ExitCode(1) }
+        }
+
+        /// Blocks. - Returns: how many records could not be read.
+        private func dump() throws -> Int {
+            let count = try self.kafka.partitionCount(of: self.topic)
+            if let partition, !(0..<count).contains(partition) {
+                throw CommandFailure("--partition is \(partition): \(self.topic) has the partitions 0 to \(count - 1)")
+            }
+            let defaults = WorkerConfiguration().topics
+            var listing = StateListing(
+                reader: StateRecordReader(
+                    inputTopics: self.inputTopics.isEmpty ? defaults.events + [defaults.routed] : self.inputTopics),
+                key: self.key, showsAll: self.all, showsContent: self.content, isJSON: self.format == .json,
+                nowMillis: Int64(Date().timeIntervalSince1970 * 1_000))
+            for partition in self.partition.map({ [$0] }) ?? Array(0..<count) {
+                try self.kafka.forEachRecord(of: self.topic, partitions: [partition]) { listing.add($0) }
+                for line in listing.takeLines() { print(line) }
+            }
+            FileHandle.standardError.write(Data((listing.summary + "\n").utf8))
+            return listing.unreadableCount
+        }
+    }
+}

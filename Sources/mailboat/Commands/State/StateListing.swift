@@ -1,0 +1,195 @@
+import Foundation
+import KafkaLog
+import PushEngine
+
+/// Records of the `state` topic, partition by partition, as lines for a person or as JSON.
+struct StateListing {
+    private let reader: StateRecordReader
+    private let key: String?
+    private let showsAll: Bool
+    private let showsContent: Bool
+    private let isJSON: Bool
+    private let nowMillis: Int64
+    /// The newest record of each key of the partition being read, or all of them.
+    private var entries: [Entry] = []
+    private var places: [[UInt8]: Int] = [:]
+    private(set) var unreadableCount = 0
+    private var recordCount = 0
+    private var slotCount = 0
+    private var pendingCount = 0
+
+    private struct Entry {
+        var partition: Int32
+        var offset: Int64
+        var key: String
+        var description: StateRecordDescription
+    }
+
+    init(
+        reader: StateRecordReader, key: String?, showsAll: Bool, showsContent: Bool, isJSON: Bool, nowMillis: Int64
+    ) {
+        self.reader = reader
+        self.key = key
+        self.showsAll = showsAll
+        self.showsContent = showsContent
+        self.isJSON = isJSON
+        self.nowMillis = nowMillis
+    }
+
+    mutating func add(_ record: OwnedRecord) {
+        self.recordCount += 1
+        let key = record.key ?? []
+        let epoch = record.headers.first { $0.name == "\(ShardEngine.epochHeader)" }?.value
+        let description = self.reader.read(
+            key: key, value: record.value,
+            tombstoneEpoch: epoch.flatMap { Int64(String(decoding: $0, as: UTF8.self)) }, nowMillis: self.nowMillis)
+        let entry = Entry(
+            partition: record.partition, offset: record.offset, key: String(decoding: key, as: UTF8.self),
+            description: description)
+        if self.showsAll { return self.entries.append(entry) }
+        if let place = self.places[key] {
+            self.entries[place] = entry
+        } else {
+            self.places[key] = self.entries.count
+            self.entries.append(entry)
+        }
+    }
+
+    /// What is to be said of the partition that was read; the next one begins.
+    mutating func takeLines() -> [String] {
+        let entries = self.entries
+        self.entries = []
+        self.places = [:]
+        return entries.sorted { $0.offset < $1.offset }.flatMap { self.lines($0) }
+    }
+
+    var summary: String {
+        "\(self.recordCount) records read: \(self.slotCount) activities, \(self.pendingCount) with something to send"
+            + (self.unreadableCount == 0 ? "" : "; \(self.unreadableCount) records could not be read")
+    }
+
+    private mutating func lines(_ entry: Entry) -> [String] {
+        var isUnreadable = false
+        switch entry.description.content {
+        case .slot(let slot):
+            self.slotCount += 1
+            if !slot.updates.isEmpty { self.pendingCount += 1 }
+        case .unknownVersion, .malformed:
+            isUnreadable = true
+            self.unreadableCount += 1
+        case .marker: break
+        case .tombstone: if !self.showsAll { return [] }
+        }
+        // What cannot be read is always named: it may be what is looked for.
+        guard isUnreadable || self.key == nil || self.key == entry.description.activity else { return [] }
+        return self.isJSON ? [self.json(entry)] : self.text(entry)
+    }
+
+    // MARK: For a person
+
+    private func text(_ entry: Entry) -> [String] {
+        let place = "[\(entry.partition)]@\(entry.offset)"
+        let name = entry.description.activity.map { "\(entry.description.app ?? "") \($0)" } ?? entry.key
+        switch entry.description.content {
+        case .marker(let marker):
+            return [
+                "\(place)  marker  taken over \(Self.time(millis: marker.takenOverMillis)), epoch "
+                    + "\(marker.epoch ?? entry.offset), \(marker.partitionCount) partitions"
+                    + (marker.cluster.isEmpty ? "" : ", cluster \(marker.cluster)")
+            ]
+        case .tombstone(let epoch):
+            return ["\(place)  \(name)  gone" + (epoch.map { ", epoch \($0)" } ?? "")]
+        case .unknownVersion(let version):
+            return ["\(place)  \(name)  UNREADABLE: version \(version), which this release does not know"]
+        case .malformed(let text): return ["\(place)  \(name)  UNREADABLE: \(text)"]
+        case .slot(let slot): return self.text(slot, head: "\(place)  \(name)")
+        }
+    }
+
+    private func text(_ slot: StateRecordDescription.Slot, head: String) -> [String] {
+        var facts = [slot.life, slot.environment]
+        facts.append(slot.tokenHash.map { "token #\($0)\(slot.tokenIsDead ? " (dead)" : "")" } ?? "no token")
+        if slot.frequentUpdates { facts.append("frequent updates") }
+        facts.append("epoch \(slot.epoch)")
+        var times = ["accepted \(slot.lastAcceptedSeconds.map { Self.time(millis: $0 * 1_000) } ?? "nothing")"]
+        if let stamp = slot.lastStampSeconds { times.append("last stamp \(stamp)") }
+        if slot.budgetUnitsOut > 0 {
+            let back = slot.budgetReturnsMillis.map { ", the first back at \(Self.time(millis: $0))" } ?? ""
+            times.append("budget \(slot.budgetUnitsOut) spent\(back)")
+        }
+        if let applied = slot.applied { times.append("applied up to \(applied.topic)@\(applied.offset)") }
+        if let offset = slot.appliedRoutedOffset { times.append("applied up to routed@\(offset)") }
+        return ["\(head)  \(facts.joined(separator: ", "))", "    \(times.joined(separator: ", "))"]
+            + slot.updates.flatMap { self.text($0) }
+    }
+
+    private func text(_ update: StateRecordDescription.Update) -> [String] {
+        var facts = [
+            "\(update.openCount) of \(update.mergedCount) events open", "priority \(update.priority)",
+            "\(update.byteCount) bytes", "timestamp \(update.timestampSeconds)",
+        ]
+        if let stamp = update.stampSeconds { facts.append("stamp \(stamp)") }
+        if update.hasAlert { facts.append("alert") }
+        if let expires = update.expiresSeconds { facts.append("expires \(Self.time(millis: expires * 1_000))") }
+        if update.mayBeSent { facts.append("may be on the phone") }
+        let newest = update.newest
+        facts.append("newest \(newest.topic)[\(newest.partition ?? -1)]@\(newest.offset)")
+        var lines = ["    waits: \(update.event), \(facts.joined(separator: ", "))"]
+        if self.showsContent {
+            if !update.contentState.isEmpty { lines.append("      content-state \(update.contentState)") }
+            if !update.alert.isEmpty { lines.append("      alert \(update.alert)") }
+        }
+        return lines
+    }
+
+    private static func time(millis: Int64) -> String {
+        Date(timeIntervalSince1970: Double(millis) / 1_000).ISO8601Format()
+    }
+
+    // MARK: For a program
+
+    private struct Line: Encodable {
+        var partition: Int32
+        var offset: Int64
+        var key: String
+        var app: String?
+        var activity: String?
+        var slot: StateRecordDescription.Slot?
+        var marker: StateRecordDescription.Marker?
+        var tombstone: Bool?
+        var epoch: Int64?
+        var unreadable: String?
+    }
+
+    private func json(_ entry: Entry) -> String {
+        var line = Line(
+            partition: entry.partition, offset: entry.offset, key: entry.key, app: entry.description.app,
+            activity: entry.description.activity)
+        switch entry.description.content {
+        case .slot(var slot):
+            if !self.showsContent {
+                for index in slot.updates.indices {
+                    (slot.updates[index].contentState, slot.updates[index].alert) = ("", "")
+                }
+            }
+            line.slot = slot
+        case .marker(let marker): line.marker = marker
+        case .tombstone(let epoch):
+            line.tombstone = true
+            line.epoch = epoch
+        case .unknownVersion(let version): line.unreadable = "version \(version), which this release does not know"
+        case .malformed(let text): line.unreadable = text
+        }
+        return JSONLine.text(line)
+    }
+}
+
+/// One JSON object on one line.
+enum JSONLine {
+    static func text(_ value: some Encodable) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Numbers that are no numbers are the only thing that cannot be encoded, and there are none.
+        return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+    }
+}

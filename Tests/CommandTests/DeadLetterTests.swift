@@ -1,0 +1,161 @@
+import ArgumentParser
+import Foundation
+import KafkaLog
+import PushModel
+import Testing
+
+@testable import mailboat
+
+struct DeadLetterTests {
+    private static let now: Int64 = 1_700_000_000
+    private static let app = "\"app\":\"com.example.pizza\""
+
+    private static func letter(
+        _ value: String?, reason: String = "app: is not configured", key: String? = "order-7", offset: Int64 = 17,
+        partition: Int32 = 3, headers: [OwnedRecord.Header] = []
+    ) -> DeadLetter {
+        let source = [
+            ("mailboat-reason", reason), ("mailboat-topic", "liveactivity.events"), ("mailboat-partition", "5"),
+            ("mailboat-offset", "120"), ("mailboat-timestamp", "1699999999000"),
+        ].map { OwnedRecord.Header(name: $0.0, value: Array($0.1.utf8)) }
+        return DeadLetter(
+            OwnedRecord(
+                partition: partition, offset: offset, timestampMillis: (Self.now - 60) * 1_000,
+                key: key.map { Array($0.utf8) }, value: value.map { Array($0.utf8) }, headers: source + headers))
+    }
+
+    private static func verdict(_ letter: DeadLetter) -> DeadLetter.Verdict {
+        var check = EventCheck(app: "", nowSeconds: Self.now)
+        return letter.verdict(check: &check)
+    }
+
+    // MARK: What may be sent back
+
+    @Test func aGoodEventMayBeSentBack() {
+        #expect(Self.verdict(Self.letter("{\"event\":\"update\",\(Self.app),\"content-state\":{}}")) == .sendable)
+        #expect(Self.verdict(Self.letter("{\"event\":\"register\",\(Self.app),\"token\":\"aa\"}")) == .sendable)
+    }
+
+    @Test(arguments: [
+        ("no JSON", "it would be refused again"), ("{\"event\":\"update\",\(app)}", "“content-state”"),
+        ("{\"event\":\"update\",\(app),\"content-state\":{},\"timestamp\":1700000301}", "“timestamp”"),
+        ("{\"event\":\"update\",\(app),\"content-state\":{},\"expires\":1699999990}", "lies 10 s back"),
+        (
+            "{\"event\":\"start\",\(app),\"content-state\":{},\"to\":{\"start-token\":\"aa\"},\"attributes-type\":\"A\","
+                + "\"attributes\":{},\"alert\":{\"title\":\"t\",\"body\":\"b\"}}", "a start puts up a card"
+        ),
+    ])
+    func whatWouldBeRefusedNeedsForce(value: String, reason: String) {
+        guard case .doubtful(let text) = Self.verdict(Self.letter(value)) else {
+            Issue.record("\(value): \(Self.verdict(Self.letter(value)))")
+            return
+        }
+        #expect(text.contains(reason))
+    }
+
+    /// The worker does not write the token down, so what it kept of the start cannot be one.
+    @Test func aStartThatAPNsRefusedCannotBeSentBack() {
+        let kept = "{\"event\":\"start\",\(Self.app),\"timestamp\":1700000000,\"content-state\":{}}"
+        guard
+            case .impossible(let text) = Self.verdict(
+                Self.letter(kept, reason: "APNs refused the push: 413 PayloadTooLarge"))
+        else {
+            Issue.record("it may be sent back")
+            return
+        }
+        #expect(text.contains("without its token"))
+    }
+
+    @Test func withoutItsSourceNothingCanBeSentBack() {
+        let letter = DeadLetter(
+            OwnedRecord(partition: 0, offset: 0, timestampMillis: 0, key: nil, value: Array("{}".utf8)))
+        #expect(Self.verdict(letter) == .impossible("its headers do not say which topic it came from"))
+    }
+
+    @Test func aRepublishedRecordIsMarkedAndKeepsItsOwnHeaders() {
+        let letter = Self.letter("{}", headers: [.init(name: "x-from", value: Array("shop".utf8))])
+        #expect(
+            letter.republishedHeaders == [
+                .init(name: "x-from", value: Array("shop".utf8)),
+                .init(name: "mailboat-republished", value: Array("3:17".utf8)),
+            ])
+    }
+
+    // MARK: Which are meant
+
+    @Test(arguments: [
+        ([], true), (["--reason", "CONFIGURED"], true), (["--reason", "timestamp"], false),
+        (["--source-topic", "liveactivity.events"], true), (["--source-topic", "other"], false),
+        (["--source-partition", "5"], true), (["--source-partition", "3"], false),
+        (["--source-offsets", "100-120"], true), (["--source-offsets", "121"], false),
+        (["--since", "2m"], true), (["--since", "30s"], false), (["--since", "1699999930"], true),
+        (["--letter", "3:17"], true), (["--letter", "3:18", "--letter", "3:17"], true), (["--letter", "5:120"], false),
+    ])
+    func filters(arguments: [String], isMeant: Bool) throws {
+        let filter = try DeadLetterFilter.parse(arguments)
+        #expect(try filter.matcher(nowMillis: Self.now * 1_000)(Self.letter("{}")) == isMeant)
+    }
+
+    @Test(arguments: [
+        (["--since", "soon"], "30m, 2h or 7d"), (["--source-offsets", "9-3"], "first-last"),
+        (["--source-offsets", "-"], "first-last"), (["--letter", "17"], "partition:offset"),
+        (["--timeout", "0"], "1 to 3600"), (["-X", "nonsense"], "name=value"),
+    ])
+    func aWrongCommandLineSaysWhatWasExpected(arguments: [String], expected: String) {
+        #expect {
+            _ = try DeadLettersCommand.List.parse(["--bootstrap", "localhost:1"] + arguments)
+        } throws: {
+            DeadLettersCommand.List.message(for: $0).contains(expected)
+        }
+    }
+
+    // MARK: All the way
+
+    @Test func whatIsSentBackLiesOnTheKeysPartitionWithItsMark() async throws {
+        let kafka = try EmbeddedKafka(topics: [
+            .init("liveactivity.events", partitionCount: 8), .init("liveactivity.dead-letters", partitionCount: 2),
+        ])
+        defer { kafka.stop() }
+        let value = Array("{\"event\":\"update\",\(Self.app),\"content-state\":{\"n\":1}}".utf8)
+        try Self.write(Self.letter(String(decoding: value, as: UTF8.self)).record, to: kafka)
+        try Self.write(Self.letter("no JSON").record, to: kafka)
+        let words = ["--bootstrap", kafka.bootstrap, "-X", "fetch.wait.max.ms=5"]
+
+        // Nothing is written unless asked for.
+        await #expect(throws: ExitCode(1)) { try await DeadLettersCommand.Republish.parse(words).run() }
+        #expect(try await Self.readEvents(kafka).isEmpty)
+
+        // What is left out makes the exit status 1, and the rest is sent.
+        await #expect(throws: ExitCode(1)) { try await DeadLettersCommand.Republish.parse(words + ["--execute"]).run() }
+        let sent = try await Self.readEvents(kafka)
+        #expect(sent.count == 1)
+        #expect(sent.first?.value == value && sent.first?.keyText == "order-7")
+        let key = Array("order-7".utf8)
+        #expect(sent.first?.partition == Murmur2.partition(key: key.span, count: 8))
+        #expect(sent.first?.headers.map(\.name) == ["mailboat-republished"])
+        #expect((sent.first?.timestampMillis ?? 0) > Self.now * 1_000)
+
+        try await DeadLettersCommand.Republish.parse(words + ["--execute", "--force"]).run()
+        #expect(try await Self.readEvents(kafka).count == 3)
+    }
+
+    private static func readEvents(_ kafka: EmbeddedKafka) async throws -> [OwnedRecord] {
+        try await TopicReading.readAll(
+            "liveactivity.events", partitionCount: 8, settings: kafka.settings, within: .seconds(20))
+    }
+
+    private static func write(_ record: OwnedRecord, to kafka: EmbeddedKafka) throws {
+        let producer = try KafkaProducer(
+            ProducerConfiguration(settings: kafka.settings), onDeliveries: {}, onError: { _ in })
+        var headers = KafkaHeaders()
+        for header in record.headers {
+            headers.append(header.name, String(decoding: header.value ?? [], as: UTF8.self))
+        }
+        let (key, value) = (record.key ?? [], record.value ?? [])
+        #expect(
+            producer.produce(
+                try producer.topic("liveactivity.dead-letters"), partition: 0, key: key.span, value: value.span,
+                headers: headers, opaque: 0) == .queued)
+        #expect(producer.flush(within: .seconds(20)) { _ in } == 0)
+    }
+}

@@ -1,0 +1,129 @@
+import PushEngine
+import PushModel
+import Testing
+
+/// What tools say of records that the engine wrote.
+@Suite struct StateRecordReaderTests {
+    private static let reader = StateRecordReader(inputTopics: ["liveactivity.events", "liveactivity.routed"])
+
+    private static func describe(_ record: WrittenRecord, nowMillis: Int64 = 1_700_000_000_000)
+        -> StateRecordDescription
+    {
+        Self.reader.read(key: record.key, value: record.isNull ? nil : record.value, nowMillis: nowMillis)
+    }
+
+    private static func slot(_ h: EngineHarness) throws -> StateRecordDescription.Slot {
+        let record = try #require(h.stateLog.last { $0.keyText.hasPrefix("a/") })
+        let description = Self.describe(record, nowMillis: h.now.wallMillis)
+        #expect(description.app == "com.example.pizza")
+        #expect(description.activity == "a")
+        guard case .slot(let slot) = description.content else {
+            Issue.record("\(description)")
+            throw StateRecordReaderTests.Unexpected()
+        }
+        return slot
+    }
+
+    private struct Unexpected: Error {}
+
+    @Test func anAcceptedPushIsTold() throws {
+        let h = EngineHarness()
+        h.register()
+        let offset = h.update(1, priority: 10)
+        #expect(h.deliver() != nil)
+        h.advance(2_000)
+        let slot = try Self.slot(h)
+        #expect(slot.life == "alive")
+        #expect(slot.environment == "production")
+        #expect(slot.tokenHash?.count == 16)
+        #expect(slot.lastAcceptedSeconds != nil && slot.lastStampSeconds != nil)
+        #expect(slot.budgetUnitsOut == 1)
+        #expect(slot.applied?.topic == "liveactivity.events" && slot.applied?.offset == offset)
+        #expect(slot.updates == [])
+    }
+
+    @Test func whatWaitsIsTold() throws {
+        let h = EngineHarness()
+        let offset = h.update(7, priority: 10)
+        h.advance(5_000)
+        let slot = try Self.slot(h)
+        #expect(slot.life == "awaiting")
+        #expect(slot.tokenHash == nil)
+        let update = try #require(slot.updates.first)
+        #expect(update.event == "update" && update.priority == 10 && update.stampSeconds == nil)
+        #expect(update.mergedCount == 1 && update.openCount == 1 && update.byteCount > 0)
+        #expect(update.newest.topic == "liveactivity.events" && update.newest.partition == 0)
+        #expect(update.newest.offset == offset)
+        #expect(update.contentState.contains("7"))
+    }
+
+    /// The token is a secret; its hash is not, and is the one that outcomes name.
+    @Test func theTokenIsNotShown() throws {
+        let h = EngineHarness()
+        h.register(token: "80e0aabbccddeeff")
+        h.update(1, priority: 10)
+        #expect(h.deliver() != nil)
+        h.advance(2_000)
+        let slot = try Self.slot(h)
+        #expect(!"\(slot)".lowercased().contains("80e0aabb"))
+        let outcome = try #require(h.written.last { $0.topic == .outcomes && $0.valueText.contains("delivered") })
+        #expect(outcome.valueText.contains("\"token-hash\":\"\(try #require(slot.tokenHash))\""))
+    }
+
+    @Test func aMarkerIsTold() throws {
+        let h = EngineHarness()
+        let record = try #require(h.stateLog.first { $0.keyText == "m" })
+        guard case .marker(let marker) = Self.describe(record).content else {
+            Issue.record("no marker")
+            return
+        }
+        #expect(marker.partitionCount == 8)
+    }
+
+    @Test func aTombstoneIsTold() {
+        let description = Self.reader.read(
+            key: Array("a/com.example.pizza/x/y".utf8), value: nil, tombstoneEpoch: 4, nowMillis: 0)
+        #expect(description.activity == "x/y")
+        #expect(description.content == .tombstone(epoch: 4))
+    }
+
+    @Test func anotherVersionIsNamed() throws {
+        let h = EngineHarness()
+        h.register()
+        h.advance(2_000)
+        let record = try #require(h.stateLog.last { $0.keyText.hasPrefix("a/") })
+        var value = record.value
+        value[0] = 77
+        let description = Self.reader.read(key: record.key, value: value, nowMillis: 0)
+        #expect(description.content == .unknownVersion(77))
+    }
+
+    /// Cut off anywhere, or with any byte changed: no trap.
+    @Test func damagedRecordsAreNamed() throws {
+        let h = EngineHarness()
+        h.register()
+        h.update(1, alert: "x")
+        h.advance(2_000)
+        let record = try #require(h.stateLog.last { $0.keyText.hasPrefix("a/") })
+        for count in 0..<record.value.count {
+            guard
+                case .malformed(let text) = Self.reader.read(
+                    key: record.key, value: Array(record.value.prefix(count)), nowMillis: 0
+                ).content
+            else {
+                Issue.record("\(count) bytes of \(record.value.count) were read")
+                continue
+            }
+            #expect(!text.isEmpty)
+        }
+        for place in record.value.indices {
+            for bit in 0..<8 {
+                var value = record.value
+                value[place] ^= 1 << UInt8(bit)
+                _ = Self.reader.read(key: record.key, value: value, nowMillis: 0)
+            }
+        }
+        let marker = Self.reader.read(key: Array("m".utf8), value: record.value, nowMillis: 0)
+        #expect(marker.content == .malformed("an activity under a key that names none"))
+    }
+}
