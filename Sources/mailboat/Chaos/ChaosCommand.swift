@@ -55,6 +55,12 @@ struct ChaosCommand: AsyncParsableCommand {
         help: ArgumentHelp("Only these kinds of faults, separated by commas; 'none': no faults.", valueName: "kinds"))
     var faults: String?
 
+    @Flag(
+        help:
+            "Instead of faults, restart each worker once in good order while events flow, and say how long activities waited for their next push; within --minutes."
+    )
+    var rollingRestart = false
+
     @Flag(help: "Keep what the processes wrote, also after a success.")
     var keepLogs = false
 
@@ -90,7 +96,7 @@ struct ChaosCommand: AsyncParsableCommand {
                 stage: stage,
                 wish: .init(
                     minutes: self.minutes, seed: seed, activityCount: self.activities, rate: rate,
-                    kinds: try self.kinds()),
+                    kinds: self.rollingRestart ? [] : try self.kinds(), isRollingRestart: self.rollingRestart),
                 say: say)
             try await run.play()
             result = .success(try await run.judge())

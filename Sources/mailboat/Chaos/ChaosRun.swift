@@ -15,6 +15,8 @@ final class ChaosRun {
         var rate: Int
         /// Empty: no faults.
         var kinds: [ChaosFault.Kind]
+        /// Instead of faults: every worker is restarted once, in good order. The run ends when they have been.
+        var isRollingRestart = false
     }
 
     /// When everything runs again, this long is waited for the last outcome.
@@ -38,6 +40,7 @@ final class ChaosRun {
         []
     private var registrations: [(dueMillis: Int64, registration: Publication)] = []
     private var lastFault = ""
+    private var rolling: RollingRestart?
     private let terminal = StatusLine()
     private let say: (String) -> Void
 
@@ -65,7 +68,11 @@ final class ChaosRun {
         let duration = Duration.milliseconds(Int64(self.wish.minutes * 60_000))
         var faults = plan.faults[...]
         var shownAt = began
-        while ContinuousClock.now - began < duration {
+        if self.wish.isRollingRestart {
+            self.rolling = RollingRestart(stage: self.stage, nowMillis: Self.wallMillis())
+        }
+        while ContinuousClock.now - began < duration, self.rolling?.isDone != true {
+            try await self.rolling?.advance(nowMillis: Self.wallMillis())
             let elapsedMillis = Int64((ContinuousClock.now - began).wholeMillis)
             while let fault = faults.first, fault.atMillis <= elapsedMillis {
                 faults.removeFirst()
@@ -116,7 +123,11 @@ final class ChaosRun {
     /// What happens besides events: phones are looked at, tokens rotate, acknowledgements come.
     private func turn() async throws {
         var shown: [String] = []
-        try self.phones.follow { activity, _, isNewCard in if isNewCard { shown.append(activity) } }
+        let rolling = self.rolling
+        try self.phones.follow { activity, atMillis, isNewCard in
+            if isNewCard { shown.append(activity) }
+            rolling?.pushed(activity: activity, atMillis: atMillis)
+        }
         for activity in shown {
             guard
                 case .rotate(let old, let new, let keepsOld, let delay, let registration) = self.traffic.cardShown(
@@ -267,6 +278,7 @@ final class ChaosRun {
         for line in Set(self.injector.uncleanStops).sorted() {
             notes.append("unclean stops       \(self.injector.uncleanStops.count { $0 == line }) times: \(line)")
         }
+        notes += self.rolling?.lines ?? []
         for line in self.injector.unexpectedEnds { notes.append("ended by itself     \(line)") }
         notes.append(
             self.stage.membershipIsStatic
