@@ -25,19 +25,25 @@ struct RawConsumptionCommand: ParsableCommand {
         var meter = try IngestMeter(own: getpid(), broker: self.brokerPid)
         meter.start()
         for partition in 0..<self.partitions {
-            rd_kafka_consume_start_queue(topic, partition, Int64(RD_KAFKA_OFFSET_BEGINNING), queue)
+            rd_kafka_consume_start_queue(topic, partition, 0, queue)
         }
         var batch = [UnsafeMutablePointer<rd_kafka_message_t>?](repeating: nil, count: Self.batchCountMax)
         var count = 0
+        var lastError = ""
         let deadline = Clock.nowMicros + 60_000_000
         while count < self.events {
             let taken = rd_kafka_consume_batch_queue(queue, 10, &batch, batch.count)
             for index in 0..<max(0, taken) {
-                if batch[index]?.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR { count += 1 }
-                rd_kafka_message_destroy(batch[index])
+                guard let message = batch[index] else { continue }
+                if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
+                    count += 1
+                } else {
+                    lastError = String(cString: rd_kafka_message_errstr(message))
+                }
+                rd_kafka_message_destroy(message)
             }
             guard Clock.nowMicros < deadline else {
-                throw BenchmarkFailure("librdkafka found \(count) of \(self.events) records")
+                throw BenchmarkFailure("librdkafka found \(count) of \(self.events) records. \(lastError)")
             }
         }
         print(meter.measured(eventCount: count, pushCount: 0).line)

@@ -25,7 +25,7 @@ enum EventBenchmarks {
             var event = DecodedEvent()
             try EventDecoder.decode(Self.update.span, into: &event)
             let content = PayloadContent(of: event)
-            let alert = Self.update.span.extracting(event.alert.range)
+            let alert = Self.update.span.extracting(event.alertInValue.range)
             var body: [UInt8] = []
             for number in benchmark.scaledIterations {
                 body.removeAll(keepingCapacity: true)
