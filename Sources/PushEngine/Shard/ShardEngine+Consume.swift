@@ -237,6 +237,7 @@ extension ShardEngine {
         now: EngineTime
     ) {
         let kind = self.event.kind
+        let isExpired = self.contentExpiresSeconds <= now.wallSeconds
         switch (kind, self.slots[Int(slot)].life) {
         case (.update, .ending), (.update, .ended), (.end, .ending), (.end, .ended):
             return self.finishEvent(context, slot: slot, outcome: .late, detail: .afterEnd, key: key, now: now)
@@ -249,7 +250,7 @@ extension ShardEngine {
             self.setEnvironment(self.event.environment, of: slot)
         case (.update, .awaiting), (.update, .alive), (.update, .starting), (.update, .started): break
         case (.end, .awaiting), (.end, .alive), (.end, .starting), (.end, .started):
-            self.slots[Int(slot)].life = .ending
+            if !isExpired { self.slots[Int(slot)].life = .ending }
         case (.register, _), (.unregister, _): return
         }
         if self.event.target == .token {
@@ -266,6 +267,11 @@ extension ShardEngine {
         let timestamp = self.eventTimestamp(context.record, now: now)
         if kind == .update, timestamp < self.slots[Int(slot)].lastAcceptedSeconds {
             return self.finishEvent(context, slot: slot, outcome: .superseded, detail: .older, key: key, now: now)
+        }
+        // What has expired is set aside before anything can take over from it, or give way to it.
+        self.expireContent(slot, now: now)
+        if isExpired {
+            return self.finishEvent(context, slot: slot, outcome: .expired, detail: .expires, key: key, now: now)
         }
         self.fillLayer(context, timestamp: timestamp, value: value, traceparent: traceparent, now: now)
         let isReplay = self.mayBeReplay(context)
@@ -302,15 +308,17 @@ extension ShardEngine {
         let text = self.event.text
         self.scratchLayer.eventID = self.scratchLayer.append(text.span.extracting(eventID))
         self.scratchLayer.traceparent = self.scratchLayer.append(traceparent)
+        self.scratchLayer.expiresSeconds = self.contentExpiresSeconds
+    }
+
+    /// When the content of `event` may not be sent any more, seconds since 1970; `Int64.max`: never.
+    private var contentExpiresSeconds: Int64 {
         switch self.event.kind {
-        case .update:
-            // A stale update is worth no more than an expired one (contract §2, `expires`).
-            self.scratchLayer.expiresSeconds = self.event.expiresSeconds ?? self.event.staleDateSeconds ?? .max
-        case .end:
-            self.scratchLayer.expiresSeconds = self.event.expiresSeconds ?? .max
-        case .start, .register, .unregister:
-            // The start's own expiry stands in `StartPart`.
-            self.scratchLayer.expiresSeconds = .max
+        // A stale update is worth no more than an expired one (contract §2, `expires`).
+        case .update: self.event.expiresSeconds ?? self.event.staleDateSeconds ?? .max
+        case .end: self.event.expiresSeconds ?? .max
+        // The start's own expiry stands in `StartPart`.
+        case .start, .register, .unregister: .max
         }
     }
 

@@ -130,7 +130,6 @@ extension ShardEngine {
             self.scratchLayer.parts = own
             return false
         }
-        if top.mayBeSent { self.scratchLayer.mayBeSent = true }
         self.scratchLayer.stampFloorSeconds = max(self.scratchLayer.stampFloorSeconds, top.stampFloorSeconds)
         let expires = self.scratchLayer.expiresSeconds
         let into = self.scratchLayer.source
@@ -142,6 +141,8 @@ extension ShardEngine {
             }
             self.updates[update].under.append(top)
         } else {
+            // One that lives on beneath keeps that to itself.
+            if top.mayBeSent { self.scratchLayer.mayBeSent = true }
             self.supersede(
                 top, of: slot, into: into, keepsAlert: inherits,
                 keepsPriority: self.updates[update].priority == .high && priority == .low)

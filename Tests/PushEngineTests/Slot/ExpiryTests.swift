@@ -188,4 +188,51 @@ import Testing
         h.advance(10_000)
         #expect(h.outcomes(of: offset) == ["expired"])
     }
+
+    /// Catching up after a restart: both lie in one batch, and no timer runs in between.
+    @Test func whatHasExpiredOnArrivalIsTakenOverByNothing() {
+        let h = Self.alive()
+        h.advance(60_000)
+        let update = h.update(1, priority: 10, alert: "late", more: Self.expires(30))
+        let end = h.end()
+        #expect(h.outcomes(of: update) == ["expired"])
+        let push = h.deliver()
+        #expect(push?.event == "end" && push?.n == nil && push?.alert == nil)
+        #expect(h.outcomes(of: end) == ["delivered"])
+    }
+
+    /// The same for what waited, and expired without anyone noticing.
+    @Test func whatExpiredUnnoticedIsTakenOverByNothing() {
+        let h = Self.alive()
+        let update = h.update(1, priority: 10, more: Self.expires(30))
+        h.stepWallClock(30_000)
+        h.end()
+        #expect(h.outcomes(of: update) == ["expired"])
+        #expect(h.deliver()?.n == nil)
+    }
+
+    @Test func anEndThatHasExpiredOnArrivalEndsNothing() {
+        let h = Self.alive()
+        h.advance(60_000)
+        let end = h.end(1, more: Self.expires(30))
+        #expect(h.outcomes(of: end) == ["expired"])
+        let update = h.update(2, priority: 10)
+        #expect(h.deliver()?.n == 2)
+        #expect(h.outcomes(of: update) == ["delivered"])
+    }
+
+    /// What may be on the phone lives on beneath a newer one that expires sooner: only the older one's outcome is not known.
+    @Test func onlyTheOneThatLeftIsUnknown() {
+        let h = Self.alive()
+        let older = h.update(1, priority: 10)
+        let push = h.take()
+        let newer = h.update(2, priority: 10, more: Self.expires(30))
+        if let push { h.answer(push, .unknown(detail: "reset")) }
+        h.stepWallClock(31_000)
+        h.advance(100)
+        #expect(h.outcomes(of: newer) == ["expired"])
+        h.advance(120_000)
+        #expect(h.deliver()?.n == 1)
+        #expect(h.outcomes(of: older) == ["delivered"])
+    }
 }
