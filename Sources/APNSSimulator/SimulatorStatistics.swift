@@ -33,6 +33,9 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
     /// Pushes at priority 10 that reached a device.
     public var highPriority = 0
     public var tokens = 0
+    /// Different provider tokens with a good signature, on all connections together. One that is still used is counted again after a key was
+    /// registered or revoked.
+    public var providerTokens = 0
     public var devices = 0
     public var faultsFired = 0
     public var violations = 0

@@ -20,6 +20,18 @@ import Testing
         }
     }
 
+    @Test func differentTokensAreCountedOnAllConnectionsTogether() async throws {
+        try await Bench.run { bench in
+            let clients = [try await bench.connect(), try await bench.connect()]
+            for client in clients { #expect(try await client.send(bench.push(token: "01")).status == 200) }
+            #expect(bench.simulator.statistics().providerTokens == 1)
+            let other = try bench.jwt(issuedAt: Bench.startSeconds + 1)
+            #expect(try await clients[0].send(bench.push(token: "01", jwt: other)).status == 200)
+            #expect(bench.simulator.statistics().providerTokens == 2)
+            for client in clients { await client.close() }
+        }
+    }
+
     @Test func anAcceptedTokenExpiresOnItsConnection() async throws {
         try await Bench.run { bench in
             let client = try await bench.connect()

@@ -67,6 +67,8 @@ struct ProviderTokenChecks {
     /// Grows whenever a key changes, so that connections look again.
     private(set) var generation = 1
     private var verified: [[UInt8]: ParsedProviderToken] = [:]
+    /// Tokens with a good signature, each counted once as long as it is remembered.
+    private(set) var tokenCount = 0
     let environment: SimulatorConfiguration.Environment
     let checksSignatures: Bool
 
@@ -141,6 +143,7 @@ struct ProviderTokenChecks {
         }
         if self.verified.count == Self.verifiedMax { self.verified.removeAll() }
         self.verified[token] = parsed
+        self.tokenCount += 1
         return parsed
     }
 }

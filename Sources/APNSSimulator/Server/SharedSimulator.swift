@@ -75,7 +75,11 @@ final class SharedSimulator: Sendable {
     }
 
     func statistics() -> SimulatorStatistics {
-        self.withState { $0.counters.statistics(tokens: $0.store.tokens.count, devices: $0.store.devices.count) }
+        self.withState {
+            var statistics = $0.counters.statistics(tokens: $0.store.tokens.count, devices: $0.store.devices.count)
+            statistics.providerTokens = $0.providerTokens.tokenCount
+            return statistics
+        }
     }
 
     // Connections

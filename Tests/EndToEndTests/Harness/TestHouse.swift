@@ -19,8 +19,10 @@ final class TestHouse: Sendable {
     private let workers = Mutex<[WorkerProcess]>([])
 
     /// Builds a house, runs `body` in it, tears it down. Workers that are still running are killed.
-    static func with(_ body: (TestHouse) async throws -> Void) async throws {
-        let house = try await TestHouse()
+    static func with(
+        simulator: SimulatorConfiguration = SimulatorConfiguration(), _ body: (TestHouse) async throws -> Void
+    ) async throws {
+        let house = try await TestHouse(simulator)
         do {
             try await body(house)
         } catch {
@@ -30,7 +32,7 @@ final class TestHouse: Sendable {
         await house.tearDown()
     }
 
-    private init() async throws {
+    private init(_ configuration: SimulatorConfiguration) async throws {
         self.kafka = try TestKafka()
         self.directory = FileManager.default.temporaryDirectory.appendingPathComponent(self.kafka.prefix).path
         self.credentials = try CredentialDirectory(
@@ -38,7 +40,8 @@ final class TestHouse: Sendable {
             nowSeconds: Int64(Date().timeIntervalSince1970))
         let key = RegisteredKey(
             keyID: Self.keyID, teamID: Self.teamID, publicKey: try self.credentials.providerKey.publicKey())
-        self.simulator = try await APNSSimulator.start(credentials: self.credentials.credentials, keys: [key])
+        self.simulator = try await APNSSimulator.start(
+            configuration, credentials: self.credentials.credentials, keys: [key])
     }
 
     private func tearDown() async {

@@ -1,0 +1,51 @@
+import APNSSimulator
+import Testing
+
+extension Complaints {
+    /// Complaint 9: broadcasts and channels are missing. jchambers/pushy#1081 and #1104, sideshow/apns2#242,
+    /// kylebrowning/APNSwift#205, parse-community/node-apn#162.
+    ///
+    /// They are missing here too: this version pushes to activities only. Promised until it does: an event for an
+    /// audience or a channel is a dead letter whose reason says so. It is never lost in silence, and nothing is pushed
+    /// to the wrong place.
+    @Test func anEventForAnAudienceOrAChannelIsADeadLetterThatSaysWhy() async throws {
+        let records: [(key: String, value: String, field: String)] = [
+            (
+                "team-red", #"{"event":"update","to":{"audience":"team-red"},"content-state":{"goals":1}}"#,
+                "to.audience"
+            ),
+            ("team-red", #"{"event":"end","to":{"audience":"team-red"}}"#, "to.audience"),
+            (Tokens.make(7), #"{"event":"register","audience":"team-red"}"#, "audience"),
+            ("dHN0LXNyY2gtY2hubA==", Self.toChannel("update", #","content-state":{"goals":1}"#), "to.channel"),
+            ("dHN0LXNyY2gtY2hubA==", Self.toChannel("end", ""), "to.channel"),
+        ]
+        try await TestHouse.withOrders(1) { house, worker, publisher in
+            let first = publisher.positions.count
+            // All where an ordinary order lies, which goes on behind them.
+            publisher.partitioner = .fixed(
+                TestPublisher.Partitioner.murmur2.partition(for: Array(Orders.name(0).utf8)))
+            for record in records { try publisher.send(key: Array(record.key.utf8), value: Array(record.value.utf8)) }
+            publisher.partitioner = .murmur2
+            try await publisher.update(0..<1, "at the door")
+            try await house.phonesAgree(with: publisher.phones)
+
+            let letters = try TopicTail(house.kafka.deadLetters, of: house.kafka)
+            try await until("each is a dead letter") { letters.poll().count >= records.count }
+            #expect(letters.records.count == records.count)
+            for (record, position) in zip(records, publisher.positions[first...]) {
+                let offset = "\(try #require(position).offset)"
+                let letter = try #require(letters.records.first { $0.headers["mailboat-offset"] == offset })
+                #expect(letter.value == Array(record.value.utf8), "it comes as it was")
+                #expect(letter.headers["mailboat-field"] == record.field)
+                #expect(letter.headers["mailboat-reason"]?.contains("is not supported by this version") == true)
+            }
+            let outcomes = try await house.everythingIsAccountedFor(publisher, worker)
+            #expect(outcomes.count { $0.outcome == "dead-lettered" } == records.count)
+            #expect(house.simulator.statistics().requests == 1, "nothing but the order's update was pushed")
+        }
+    }
+
+    private static func toChannel(_ event: String, _ rest: String) -> String {
+        #"{"event":"\#(event)","to":{"channel":"dHN0LXNyY2gtY2hubA=="}\#(rest)}"#
+    }
+}

@@ -1,0 +1,90 @@
+import APNSSimulator
+import DeviceModel
+import Testing
+
+/// The ten things that users of other senders complain about most, each as a test of a whole worker: embedded Kafka,
+/// simulated APNs, and `mailboat run` as a process.
+@Suite("What users of other senders complain about") struct Complaints {
+    /// Short, so that what has to time out or wait does so soon.
+    static let shortWaits = """
+        apns.backoff-min: 20ms
+        apns.backoff-max: 200ms
+        retry.backoff-min: 100ms
+        retry.backoff-max: 1s
+        """
+}
+
+extension TestHouse {
+    /// A house with a worker that has read the registrations of `activities` orders, and the publisher of these.
+    ///
+    /// Order *n* has the name `Orders.name(n)` and the token `Tokens.make(n)`.
+    static func withOrders(
+        _ activities: Int, settings: String = "", simulator: SimulatorConfiguration = SimulatorConfiguration(),
+        _ body: (TestHouse, WorkerProcess, TestPublisher) async throws -> Void
+    ) async throws {
+        try await Self.with(simulator: simulator) { house in
+            let worker = try await house.startWorker(settings: Complaints.shortWaits + "\n" + settings)
+            let publisher = try TestPublisher(house.kafka)
+            for order in 0..<activities { try publisher.register(Orders.name(order), token: Tokens.make(order)) }
+            try await publisher.flush()
+            try await worker.ready()
+            try await until("the registrations are known") {
+                try await worker.metric("mailboat_activities") >= Double(activities)
+            }
+            try await body(house, worker, publisher)
+        }
+    }
+
+    /// Waits until what APNs has seen satisfies `condition`; fails the test when it does not within `limit`.
+    @discardableResult
+    func apns(
+        _ what: String, within limit: Duration = .seconds(90), file: StaticString = #fileID, line: UInt = #line,
+        until condition: @escaping @Sendable (SimulatorStatistics) -> Bool
+    ) async throws -> SimulatorStatistics {
+        try await withThrowingTaskGroup(of: SimulatorStatistics?.self) { group in
+            group.addTask { try await self.simulator.wait(until: condition) }
+            group.addTask {
+                // Only there to name what hangs.
+                try? await Task.sleep(for: limit)
+                return nil
+            }
+            defer { group.cancelAll() }
+            guard let statistics = try await group.next() ?? nil else {
+                throw WaitedInVain(what: what, file: file, line: line)
+            }
+            return statistics
+        }
+    }
+
+    /// How many alerts each phone of the first `activities` orders has shown.
+    func alertCounts(_ activities: Int) -> [UInt32] {
+        (0..<activities).map { self.simulator.device(token: Tokens.make($0))?.device.alertCount ?? 0 }
+    }
+
+    /// Waits until every event has its outcome and the worker knows of nothing that is open or unaccounted for.
+    /// - Returns: what the outcomes topic says.
+    @discardableResult
+    func everythingIsAccountedFor(_ publisher: TestPublisher, _ worker: WorkerProcess) async throws -> [OutcomeRecord] {
+        let outcomes = try TopicTail(self.kafka.outcomes, of: self.kafka)
+        try await DeliveryTests.everyEventHasAnOutcome(publisher, outcomes, in: self)
+        try await until("nothing waits and nothing is unaccounted for") {
+            let unaccounted = try await worker.metric("mailboat_events_unaccounted")
+            let pending = try await worker.metric("mailboat_events_pending")
+            return unaccounted == 0 && pending == 0
+        }
+        return try OutcomeRecord.all(in: outcomes)
+    }
+}
+
+/// The activities of the complaint tests.
+enum Orders {
+    static func name(_ number: Int) -> String { "order-\(number)" }
+}
+
+extension TestPublisher {
+    /// One update for each of `orders`, at high priority.
+    func update(_ orders: Range<Int>, _ step: String, alert: String? = nil) async throws {
+        for order in orders { try self.update(Orders.name(order), step, priority: 10, alert: alert) }
+        try await self.flush()
+    }
+}

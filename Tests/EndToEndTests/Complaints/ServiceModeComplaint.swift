@@ -1,0 +1,67 @@
+import APNSSimulator
+import HTTP2Session
+import Testing
+
+extension Complaints {
+    /// Complaint 10, first half: pushes that wait die with the process. appleboy/gorush#330, #144 and #536.
+    ///
+    /// Promised here: a worker killed at any instant loses nothing; the next one goes on from Kafka.
+    @Test func pushesThatWaitSurviveTheProcess() async throws {
+        let orders = 100
+        try await TestHouse.withOrders(orders) { house, worker, publisher in
+            // Nothing is answered: all is on its way or waits when the worker dies.
+            let stall = house.simulator.add(Fault(.stall(applied: false)))
+            try await publisher.update(0..<orders, "in the oven", alert: "Hot")
+            try await house.apns("pushes are on their way") { $0.unanswered > 0 }
+            worker.kill()
+            #expect(try await worker.exited() == -9)
+            house.simulator.remove(stall)
+            #expect(house.simulator.statistics().accepted == 0)
+
+            let successor = try await house.startWorker("successor", settings: Complaints.shortWaits)
+            try await house.phonesAgree(with: publisher.phones)
+            #expect(house.alertCounts(orders).allSatisfy { $0 == 1 })
+            try await house.everythingIsAccountedFor(publisher, successor)
+            #expect(house.violations(except: .http2, .tls).isEmpty, "\(house.violations().prefix(3))")
+        }
+    }
+
+    /// Complaint 10, second half: after hours without work nothing is sent any more. appleboy/gorush#693.
+    ///
+    /// Promised here: whoever closed the idle connections, and however, the next event opens new ones and is pushed.
+    @Test(arguments: IdleEnd.allCases) func afterLongIdlenessPushesFlowAtOnce(_ end: IdleEnd) async throws {
+        let orders = 50
+        try await TestHouse.withOrders(orders, settings: end.settings) { house, worker, publisher in
+            try await publisher.update(0..<orders, "in the oven")
+            try await house.phonesAgree(with: publisher.phones)
+            let before = house.simulator.statistics()
+
+            if let action = end.action { house.simulator.perform(action) }
+            try await house.apns("the idle connections are closed") { $0.connectionsOpen == 0 }
+            try await publisher.update(0..<orders, "at the door", alert: "Ding dong")
+            try await house.phonesAgree(with: publisher.phones)
+            let after = house.simulator.statistics()
+            #expect(after.accepted == 2 * orders)
+            #expect(after.requests == 2 * orders, "no push was needed twice")
+            #expect(after.connectionsAccepted > before.connectionsAccepted)
+            #expect(try await worker.metric("mailboat_apns_connect_failures_total") == 0)
+            #expect(house.alertCounts(orders).allSatisfy { $0 == 1 })
+        }
+    }
+
+    /// Who closes the idle connections.
+    enum IdleEnd: CaseIterable {
+        case goAway, closeNotify, cut, ourselves
+
+        var action: ConnectionAction? {
+            switch self {
+            case .goAway: .goAway(GoAway(reason: "IdleTimeout"))
+            case .closeNotify: .close
+            case .cut: .cut
+            case .ourselves: nil
+            }
+        }
+
+        var settings: String { self == .ourselves ? "apns.idle-close: 1s" : "" }
+    }
+}
