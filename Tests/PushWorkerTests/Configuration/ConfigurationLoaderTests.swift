@@ -247,6 +247,9 @@ struct ConfigurationLoaderTests {
     func aFaultIsOneLine(line: String) {
         let faults = Loading.faults(adding: line)
         #expect(!faults.isEmpty)
-        for fault in faults { #expect(!fault.description.contains(where: \.isNewline), "\(fault)") }
+        for fault in faults {
+            let isOneLine = !fault.description.contains { $0.isNewline }
+            #expect(isOneLine, "\(fault)")
+        }
     }
 }
