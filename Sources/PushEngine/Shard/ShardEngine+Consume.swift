@@ -97,7 +97,8 @@ extension ShardEngine {
             }
         case .token, .startToken: break
         case .audience:
-            throw Self.notYet("to.audience")
+            let isRegistration = self.event.kind == .register || self.event.kind == .unregister
+            throw Self.notYet(isRegistration ? "audience" : "to.audience")
         case .channel:
             throw Self.notYet("to.channel")
         }

@@ -118,6 +118,16 @@ public struct ShardEngine: ~Copyable {
         return true
     }
 
+    /// How many records may be read before `wantsRecords` has to be asked again: none of them can go past a limit by more than its own
+    /// place. 0 while `wantsRecords` is false.
+    public var recordRoom: Int {
+        guard self.wantsRecords else { return 0 }
+        return min(
+            self.configuration.unacknowledgedMax - self.acknowledgements.openCount,
+            self.configuration.activitiesMax - self.counters.activities,
+            self.configuration.pendingMax - self.counters.activitiesPending)
+    }
+
     /// When `advance` should be called next, steady; `nil`: nothing is waiting for a time.
     public var nextDeadlineMillis: Int64? {
         let earliest = min(

@@ -183,13 +183,14 @@ final class ShardRunner {
             let index = (self.firstPartition + step) % self.partitions.count
             guard self.partitions[index].phase == .running else { continue }
             for topic in self.partitions[index].inputs.indices {
-                guard self.engine.wantsRecords else { return }
+                let engineRoom = self.engine.recordRoom
+                guard engineRoom > 0 else { return }
                 guard room > 0 else {
                     self.hasMore = true
                     return
                 }
                 guard self.partitions[index].inputs[topic].takeReadable() else { continue }
-                room -= self.readQueue(index, topic, max: min(room, Self.recordsPerQueueMax), now)
+                room -= self.readQueue(index, topic, max: min(room, engineRoom, Self.recordsPerQueueMax), now)
             }
         }
     }
