@@ -89,7 +89,7 @@ struct Outbox: ~Copyable {
                 failedCount += 1
                 failure = delivery.error
                 if let entry = Self.entry(of: delivery, topics: topics) {
-                    retries.failed(entry, nowMillis: now.steadyMillis)
+                    retries.failed(entry, hasLeft: true, nowMillis: now.steadyMillis)
                 }
             }
         }
@@ -201,7 +201,7 @@ struct Outbox: ~Copyable {
     private mutating func noteFailure(_ entry: RetryQueue.Entry, _ error: KafkaError, nowMillis: Int64) {
         self.failure = error
         self.counters.deliveriesFailed += 1
-        self.retries.failed(entry, nowMillis: nowMillis)
+        self.retries.failed(entry, hasLeft: false, nowMillis: nowMillis)
         self.counters.retriesWaiting = self.retries.entries.count
     }
 

@@ -17,6 +17,8 @@ struct RetryQueue {
         var headers = KafkaHeaders()
         var timestampMillis: Int64
         var acknowledgement: UInt64
+        /// It was on its way to Kafka: older than whatever Kafka acknowledges from now on. Otherwise newer than what is on its way.
+        var hasLeft = false
     }
 
     private(set) var entries: [Entry] = []
@@ -39,27 +41,40 @@ struct RetryQueue {
     }
 
     /// Kafka did not take it.
-    mutating func failed(_ entry: Entry, nowMillis: Int64) {
-        self.entries.append(entry)
+    /// - Parameter hasLeft: the delivery failed, which is told in the order of production; `false`: it could not even be handed over.
+    mutating func failed(_ entry: Entry, hasLeft: Bool, nowMillis: Int64) {
+        var entry = entry
+        entry.hasLeft = hasLeft
+        // Before what has waited for others that failed: it left before those came.
+        let place =
+            hasLeft
+            ? self.entries.firstIndex { !$0.hasLeft && $0.topic == entry.topic && $0.partition == entry.partition }
+            : nil
+        self.entries.insert(entry, at: place ?? self.entries.count)
         guard self.dueMillis == nil else { return }
         self.dueMillis = nowMillis + min(Self.backoffMaxMillis, Self.backoffMinMillis << Int64(min(self.attempt, 10)))
         self.attempt += 1
     }
 
     /// Waits behind those of its partition.
-    mutating func wait(_ entry: Entry) { self.entries.append(entry) }
+    mutating func wait(_ entry: Entry) {
+        var entry = entry
+        entry.hasLeft = false
+        self.entries.append(entry)
+    }
 
     /// A delivery succeeded: the next failure begins with a short pause again.
     mutating func succeeded() { self.attempt = 0 }
 
-    /// A later record of that key lies in `state`: what waits of it is superseded. Returns the acknowledgements it
+    /// A record of that key lies in `state`: what failed of it before is superseded. Returns the acknowledgements it
     /// stood for.
     ///
-    /// Only failed records can be older than what is delivered while they wait: those behind them have not left yet.
+    /// Only records that have left are older than what is delivered while they wait; those behind them are newer, and stay.
     mutating func takeSuperseded(partition: Int32, key: Span<UInt8>) -> [UInt64] {
         var taken: [UInt64] = []
         self.entries.removeAll { entry in
-            guard entry.topic == .state, entry.partition == partition, let old = entry.key, Self.areSame(old.span, key)
+            guard entry.hasLeft, entry.topic == .state, entry.partition == partition, let old = entry.key,
+                Self.areSame(old.span, key)
             else { return false }
             taken.append(entry.acknowledgement)
             return true

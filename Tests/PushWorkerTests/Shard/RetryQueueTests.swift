@@ -20,19 +20,19 @@ struct RetryQueueTests {
         var queue = RetryQueue()
         var pauses: [Int64] = []
         for _ in 0..<8 {
-            queue.failed(Self.entry(1), nowMillis: 0)
+            queue.failed(Self.entry(1), hasLeft: true, nowMillis: 0)
             pauses.append(queue.dueMillis ?? -1)
             #expect(Self.take(&queue, at: pauses.last ?? 0) == [1])
         }
         #expect(pauses == [200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000])
         queue.succeeded()
-        queue.failed(Self.entry(1), nowMillis: 50)
+        queue.failed(Self.entry(1), hasLeft: true, nowMillis: 50)
         #expect(queue.dueMillis == 250)
     }
 
     @Test func laterRecordsOfThePartitionWaitBehind() {
         var queue = RetryQueue()
-        queue.failed(Self.entry(1, partition: 3), nowMillis: 0)
+        queue.failed(Self.entry(1, partition: 3), hasLeft: true, nowMillis: 0)
         #expect(queue.holds(.state, partition: 3))
         #expect(!queue.holds(.state, partition: 4))
         #expect(!queue.holds(.routed, partition: 3))
@@ -45,19 +45,40 @@ struct RetryQueueTests {
 
     @Test func whatALaterDeliveryReplacesIsDropped() {
         var queue = RetryQueue()
-        queue.failed(Self.entry(1, key: "a"), nowMillis: 0)
-        queue.failed(Self.entry(2, key: "b"), nowMillis: 0)
-        queue.failed(Self.entry(3, .outcomes, key: "a"), nowMillis: 0)
-        queue.failed(Self.entry(4, partition: 9, key: "a"), nowMillis: 0)
+        queue.failed(Self.entry(1, key: "a"), hasLeft: true, nowMillis: 0)
+        queue.failed(Self.entry(2, key: "b"), hasLeft: true, nowMillis: 0)
+        queue.failed(Self.entry(3, .outcomes, key: "a"), hasLeft: true, nowMillis: 0)
+        queue.failed(Self.entry(4, partition: 9, key: "a"), hasLeft: true, nowMillis: 0)
         let key = Array("a".utf8)
         let superseded = queue.takeSuperseded(partition: 0, key: key.span)
         #expect(superseded == [1])
         #expect(Self.take(&queue, at: 1_000) == [2, 3, 4])
     }
 
+    /// What waits behind a failed record is newer than a delivery that was on its way before.
+    @Test func aDeliveryDropsNothingThatIsNewer() {
+        var queue = RetryQueue()
+        queue.failed(Self.entry(1, key: "b"), hasLeft: true, nowMillis: 0)
+        queue.wait(Self.entry(2, key: "a"))
+        queue.failed(Self.entry(3, key: "a"), hasLeft: false, nowMillis: 0)
+        let key = Array("a".utf8)
+        let superseded = queue.takeSuperseded(partition: 0, key: key.span)
+        #expect(superseded == [])
+        #expect(Self.take(&queue, at: 1_000) == [1, 2, 3])
+    }
+
+    /// Of one key, what left first is produced again first, whenever its failure is told.
+    @Test func aLaterFailureGoesBeforeWhatWaits() {
+        var queue = RetryQueue()
+        queue.failed(Self.entry(1, key: "b"), hasLeft: true, nowMillis: 0)
+        queue.wait(Self.entry(3, key: "a"))
+        queue.failed(Self.entry(2, key: "a"), hasLeft: true, nowMillis: 0)
+        #expect(Self.take(&queue, at: 1_000) == [1, 2, 3])
+    }
+
     @Test func whatFindsNoRoomGoesFirstNextTime() {
         var queue = RetryQueue()
-        queue.failed(Self.entry(1), nowMillis: 0)
+        queue.failed(Self.entry(1), hasLeft: true, nowMillis: 0)
         queue.wait(Self.entry(2))
         let due = queue.takeDue(nowMillis: 500)
         queue.wait(Self.entry(3))
@@ -67,8 +88,8 @@ struct RetryQueueTests {
 
     @Test func aForgottenPartitionsStateIsNotWritten() {
         var queue = RetryQueue()
-        queue.failed(Self.entry(1, partition: 1), nowMillis: 0)
-        queue.failed(Self.entry(2, .deadLetters, partition: 1), nowMillis: 0)
+        queue.failed(Self.entry(1, partition: 1), hasLeft: true, nowMillis: 0)
+        queue.failed(Self.entry(2, .deadLetters, partition: 1), hasLeft: true, nowMillis: 0)
         let forgotten = queue.forgetState(partition: 1)
         #expect(forgotten == [1])
         #expect(queue.entries.map(\.acknowledgement) == [2])
