@@ -21,7 +21,11 @@ struct PartitionState {
     var assignedWallMillis: Int64 = 0
     /// Offset of this owner's marker in `state`: its epoch (contract §6).
     var epoch: Int64 = -1
-    /// The newest marker met during the restore; slot records of an older epoch behind it are ignored.
+    /// Owners whose first marker the restore has met, this one included.
+    var takeoversRead: Int64 = 0
+    /// Later than the takeover of every owner that the restore has met, milliseconds since 1970.
+    var stampBaseMillis: Int64 = 0
+    /// The newest owner that the restore has met at work; records of an older epoch behind that are ignored.
     var newestEpochRead: Int64 = -1
     /// The offset that the next record of this owner must get in `state`; -1: not known.
     var nextStateOffset: Int64 = -1

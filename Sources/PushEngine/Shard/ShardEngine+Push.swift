@@ -64,12 +64,15 @@ extension ShardEngine {
         // The device drops what is not newer than what it has.
         var stamp = max(self.updates[update].top.stampFloorSeconds, self.slots[Int(slot)].lastStampSeconds + 1)
         if self.updates[update].containsReplay {
-            // Past the one push of the owner before that may have gone unrecorded. The time of the assignment parts owners that die
-            // one after the other without a record: with the event's time alone they would choose the same stamp. An owner before
-            // stamped at most a second past its own time.
-            let assigned = self.partitions[Int(self.slots[Int(slot)].partition)].assignedWallMillis / 1_000 + 2
+            // Past the one push of each owner before that may have gone unrecorded: of several that died one after the other each has gone
+            // one further. The time of the assignment helps where their markers are gone.
+            let partition = Int(self.slots[Int(slot)].partition)
+            let assigned = max(
+                self.partitions[partition].assignedWallMillis, self.partitions[partition].stampBaseMillis)
+            let further = max(1, self.partitions[partition].takeoversRead)
             stamp = max(
-                self.updates[update].top.stampFloorSeconds + 1, self.slots[Int(slot)].lastStampSeconds + 2, assigned)
+                self.updates[update].top.stampFloorSeconds + further,
+                self.slots[Int(slot)].lastStampSeconds + 1 + further, assigned / 1_000 + 2)
         }
         self.updates[update].stampSeconds = stamp
         self.slots[Int(slot)].lastStampSeconds = stamp

@@ -98,12 +98,24 @@ extension ShardEngine {
         of update: Int32, slot: Int32, outcome: Outcome, details: OutcomeDetails, now: EngineTime
     ) {
         for layer in self.updates[update].under {
-            self.finishLayer(layer, of: slot, outcome: outcome, details: details, now: now)
+            self.finishUnsent(layer, of: slot, outcome: outcome, details: details, now: now)
         }
         let top = self.updates[update].top
         if top.isEnd { self.reviveAfterFailedEnd(slot) }
-        self.finishLayer(top, of: slot, outcome: outcome, details: details, now: now)
+        self.finishUnsent(top, of: slot, outcome: outcome, details: details, now: now)
         self.dropUpdate(update, of: slot)
+    }
+
+    /// An event that is not sent any more. One that may be on the phone all the same is not said to be set aside.
+    private mutating func finishUnsent(
+        _ layer: Layer, of slot: Int32, outcome: Outcome, details: OutcomeDetails, now: EngineTime
+    ) {
+        if layer.mayBeSent {
+            self.finishLayer(
+                layer, of: slot, outcome: .unknown, details: OutcomeDetails(cause: .mayBeSent), now: now)
+        } else {
+            self.finishLayer(layer, of: slot, outcome: outcome, details: details, now: now)
+        }
     }
 
     /// Twelve hours without a start or update, or the retention after an end: the slot leaves memory and the changelog.

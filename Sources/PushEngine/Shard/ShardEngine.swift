@@ -219,6 +219,8 @@ public struct ShardEngine: ~Copyable {
             logEnds.first { $0.topic == UInt16(topic) }?.nextOffset ?? 0
         }
         self.partitions[place].phase = .running
+        // From here on what former owners had on their way is not believed.
+        self.writeMarker(place: place, now: now)
         for slot in self.slots.indices where self.slots[slot].isLive && self.slots[slot].partition == Int32(place) {
             if self.partitions[place].voidingClusterID != nil { self.voidPositions(of: Int32(slot)) }
             self.settleRestored(Int32(slot), now: now)

@@ -38,7 +38,9 @@ extension ShardEngine {
         let key = self.appendBytes(markerKey.span)
         let start = self.batch.bytes.count
         let marker = StateCodec.Marker(
-            epoch: self.partitions[place].epoch, takenOverWallMillis: self.partitions[place].assignedWallMillis,
+            epoch: self.partitions[place].epoch,
+            takenOverWallMillis: max(
+                self.partitions[place].assignedWallMillis, self.partitions[place].stampBaseMillis),
             partitionCount: self.configuration.partitionCount, clusterID: self.texts.clusterID)
         self.batch.bytes.append(atMost: StateCodec.byteCountMax(marker), using: &self.scratchBytes) { cursor in
             StateCodec.write(marker, to: &cursor)
@@ -118,8 +120,9 @@ extension ShardEngine {
             guard let kind = try? StateCodec.readKind(&reader), kind == .marker,
                 let marker = try? StateCodec.readMarker(&reader)
             else { return .succeeded }
-            let epoch = marker.epoch < 0 ? offset : marker.epoch
-            if epoch > self.partitions[place].epoch { return .succeeded }
+            // A first marker here is a former owner's, late on its way: repairs go on only while the group confirms the ownership. One who
+            // has run longer than this owner has to be taken for real.
+            if marker.epoch > self.partitions[place].epoch { return .succeeded }
             self.counters.stateRecordsForeign += 1
             self.writeMarker(place: place, now: now)
             return .overwritten
@@ -164,10 +167,31 @@ extension ShardEngine {
 
     // MARK: Who wrote the state that is restored
 
+    /// More owners than this, one after the other within the compaction lag, are not told apart.
+    static var takeoversReadMax: Int64 { 600 }
+    /// How much the clocks of two owners may differ and stamps still grow from the one to the other.
+    static var clockDifferenceMillisMax: Int64 { 300_000 }
+
+    /// An owner of this epoch has run: what older ones wrote behind this is not believed. Its first marker alone does not say so: that of
+    /// a worker that died over it may come to lie behind its successor's.
+    mutating func noteEpoch(_ epoch: Int64, place: Int) {
+        self.partitions[place].newestEpochRead = max(self.partitions[place].newestEpochRead, epoch)
+    }
+
     /// A marker met in a restore.
     mutating func noteMarker(_ marker: StateCodec.Marker, place: Int, offset: Int64) -> RestoreResult {
-        let epoch = marker.epoch < 0 ? offset : marker.epoch
-        self.partitions[place].newestEpochRead = max(self.partitions[place].newestEpochRead, epoch)
+        if marker.epoch >= 0 {
+            self.noteEpoch(marker.epoch, place: place)
+        } else {
+            self.partitions[place].takeoversRead = min(
+                self.partitions[place].takeoversRead + 1, Self.takeoversReadMax)
+        }
+        // Later than every owner before, however their clocks went, unless one was wrong by more than may be mended.
+        let wall = self.partitions[place].assignedWallMillis
+        let after = min(marker.takenOverWallMillis, wall + Self.clockDifferenceMillisMax) + 1_000
+        if offset < self.partitions[place].epoch {
+            self.partitions[place].stampBaseMillis = max(self.partitions[place].stampBaseMillis, after)
+        }
         if marker.partitionCount != self.configuration.partitionCount {
             return .refused(
                 "it was written for \(marker.partitionCount) partitions, and the topics have "

@@ -3,7 +3,7 @@ import PushModel
 /// How reading one record of `state` went.
 public enum RestoreResult: Equatable, Sendable {
     case restored
-    /// A tombstone, a marker, a record of an older epoch behind a newer marker, or of an app that is configured no more.
+    /// A tombstone, a marker, a record of an older epoch behind one of a newer, or of an app that is configured no more.
     case ignored
     /// Written by a newer release: the partition must stop (contract §6).
     case unknownVersion(UInt8)
@@ -151,8 +151,11 @@ extension ShardEngine {
     ) -> RestoreResult {
         guard let place = self.place(of: partition), self.partitions[place].phase == .restoring else { return .ignored }
         if isTombstone {
-            // A worker that had lost the partition wrote this after its successor's marker.
-            if let tombstoneEpoch, tombstoneEpoch < self.partitions[place].newestEpochRead { return .ignored }
+            // A worker that had lost the partition wrote this after its successor had begun to write.
+            if let tombstoneEpoch {
+                guard tombstoneEpoch >= self.partitions[place].newestEpochRead else { return .ignored }
+                self.noteEpoch(tombstoneEpoch, place: place)
+            }
             guard let (app, idStart) = self.parseStateKey(key) else { return .ignored }
             if let slot = self.findSlot(app: app, id: key.extracting(idStart..<key.count)) {
                 self.forgetRestored(slot)
@@ -185,8 +188,9 @@ extension ShardEngine {
     ) throws(StateError) -> RestoreResult {
         let read = try StateCodec.readSlot(&reader, topicHashes: self.topicHashes, now: now)
         var slot = read.slot
-        // A worker that had lost the partition wrote this after its successor's marker.
+        // A worker that had lost the partition wrote this after its successor had begun to write.
         guard read.epoch >= self.partitions[place].newestEpochRead else { return .ignored }
+        self.noteEpoch(read.epoch, place: place)
         let count = try reader.unsigned()
         guard count <= 3 else { throw .malformed("\(count) updates") }
         var held: [Update] = []
@@ -240,6 +244,7 @@ extension ShardEngine {
         }
         guard self.slots[Int(slot)].inFlight >= 0 else { return }
         let first = self.slots[Int(slot)].inFlight
+        self.updates[first].top.mayBeSent = true
         if self.updates[first].isStart, self.updates[first].isAnnounced, self.app(of: slot).startOnUnknown == .drop {
             // A second card is worse than none (contract §4).
             self.startFailed(slot, outcome: .unknown, details: OutcomeDetails(cause: .replay), now: now)

@@ -90,12 +90,44 @@ import Testing
         let h = Self.harness()
         var bytes: [UInt8] = []
         var scratch: [UInt8] = []
-        let marker = StateCodec.Marker(epoch: -1, takenOverWallMillis: 1, partitionCount: 8, clusterID: [])
+        let marker = StateCodec.Marker(epoch: 900, takenOverWallMillis: 1, partitionCount: 8, clusterID: [])
         bytes.append(atMost: 100, using: &scratch) { StateCodec.write(marker, to: &$0) }
         h.writeState(Self.foreign("m", value: bytes))
         h.consume(key: "order-2", value: Self.register)
         h.advance(1_000)
         #expect(Self.repairAll(h) == [.succeeded])
+    }
+
+    /// A worker dies over its first marker, and that comes to lie behind its successor's: it hides nothing that the successor writes.
+    @Test func aFirstMarkerThatComesLateHidesNothing() {
+        let h = Self.harness()
+        var bytes: [UInt8] = []
+        var scratch: [UInt8] = []
+        let marker = StateCodec.Marker(epoch: -1, takenOverWallMillis: 1, partitionCount: 8, clusterID: [])
+        bytes.append(atMost: 100, using: &scratch) { StateCodec.write(marker, to: &$0) }
+        h.writeState(Self.foreign("m", value: bytes))
+        h.consume(key: "order-2", value: Self.register)
+        h.advance(1_000)
+        #expect(Self.repairAll(h) == [.overwritten])
+        h.crash()
+        #expect(h.counters.activities == 2)
+    }
+
+    /// Owners that die one after the other, each with a push that no record tells of, stamp further and further: whatever of theirs comes
+    /// to the phone late is older than what the last one shows. Here for an event ahead of the clock.
+    @Test func eachOwnerStampsFurtherThanTheOneBefore() throws {
+        let h = Self.harness()
+        let ahead = h.now.wallSeconds + 100
+        var stamps: [Int64] = []
+        h.consume(
+            key: "order-1", value: #"{"event":"update","content-state":{"n":1},"priority":10,"timestamp":\#(ahead)}"#)
+        for _ in 0..<4 {
+            h.advance(1_500)
+            let push = try #require(h.take())
+            stamps.append(push.stamp)
+            h.crash()
+        }
+        #expect(stamps == stamps.sorted() && Set(stamps).count == stamps.count, "\(stamps)")
     }
 
     /// A worker that lost the partition writes its marker again: the owner writes its own behind it, and a restore is not misled.
