@@ -8,31 +8,55 @@ struct LoggedRecord {
     var isTombstone = false
     var headers: [(name: String, value: String)] = []
     var timestampMillis: Int64 = 0
+    /// When the log took it, steady: what compaction goes by.
+    var appendedMillis: Int64 = 0
+    /// How much the judge had seen when the record was made.
+    var madeAt = 0
+    /// Compacted away: its offset is a gap.
+    var isGone = false
+
+    func header(_ name: String) -> String? { self.headers.first { $0.name == name }?.value }
 }
 
-/// The broker: logs by topic and partition, and records on their way to them. Records of one partition arrive in order; each arrives once
-/// or, when its producer has died, perhaps not at all.
+/// The broker: logs by topic and partition, and records on their way to them. What one producer has on its way to one partition arrives
+/// in order; once, or not at all, or so that the producer never learns of it.
 struct SimulatedKafka {
     enum Topic: Hashable { case events, routed, state, outcomes, deadLetters }
     struct Place: Hashable {
         var topic: Topic
         var partition: Int32
     }
+
+    /// What becomes of a record under way, and what its producer is told.
+    enum Fate { case delivered, answerLost, lost }
+
     struct Transit {
         var place: Place
         var record: LoggedRecord
         var acknowledgement: UInt64
+        /// The worker that sent it.
         var producer: Int
         var arrivesMillis: Int64
+        var answersMillis: Int64
+        var fate: Fate
+        /// The producer has died: nobody is told.
+        var isOrphan = false
+    }
+
+    /// What a producer is told about one record.
+    struct Delivery {
+        var producer: Int
+        var acknowledgement: UInt64
+        /// Where it lies; `nil`: the producer gave up waiting.
+        var offset: Int64?
+        var place: Place
+        var record: LoggedRecord
+        var comesMillis: Int64
     }
 
     private(set) var logs: [Place: [LoggedRecord]] = [:]
     private(set) var committed: [Place: Int64] = [:]
-    private var transits: [Transit] = []
-    /// Producers that died, and places at which something of theirs was lost: nothing later may arrive there.
-    private var cut: Set<Int> = []
-    private var lost: Set<Place> = []
-    private var livingProducer = 0
+    private(set) var transits: [Transit] = []
 
     func end(_ place: Place) -> Int64 { Int64(self.logs[place]?.count ?? 0) }
 
@@ -42,80 +66,114 @@ struct SimulatedKafka {
     }
 
     @discardableResult
-    mutating func append(_ record: LoggedRecord, to place: Place) -> Int64 {
+    mutating func append(_ record: LoggedRecord, to place: Place, nowMillis: Int64) -> Int64 {
+        var record = record
+        record.appendedMillis = nowMillis
         self.logs[place, default: []].append(record)
         return Int64(self.logs[place]!.count - 1)
     }
 
     mutating func commit(_ place: Place, _ offset: Int64) { self.committed[place] = offset }
 
+    /// A record leaves its producer. - Parameter notBeforeMillis: the broker is away until then.
     mutating func send(
-        _ record: LoggedRecord, to place: Place, acknowledgement: UInt64, nowMillis: Int64, random: inout SplitMix64
+        _ record: LoggedRecord, to place: Place, acknowledgement: UInt64, producer: Int, fate: Fate, nowMillis: Int64,
+        notBeforeMillis: Int64, random: inout SplitMix64
     ) {
-        let last = self.transits.last { $0.place == place }?.arrivesMillis ?? nowMillis
-        let arrives = max(last, nowMillis + Int64.random(in: 1...40, using: &random))
+        var arrives = max(nowMillis, notBeforeMillis) + Int64.random(in: 1...40, using: &random)
+        var answers = arrives + Int64.random(in: 0...20, using: &random)
+        if let last = self.transits.last(where: { $0.place == place && $0.producer == producer }) {
+            arrives = max(arrives, last.arrivesMillis)
+            answers = max(answers, last.answersMillis)
+        }
         self.transits.append(
             Transit(
-                place: place, record: record, acknowledgement: acknowledgement, producer: self.livingProducer,
-                arrivesMillis: arrives))
+                place: place, record: record, acknowledgement: acknowledgement, producer: producer,
+                arrivesMillis: arrives, answersMillis: answers, fate: fate))
     }
 
     var nextArrivalMillis: Int64? { self.transits.map(\.arrivesMillis).min() }
 
-    /// Records that arrive by now. Those of a dead producer are written without anyone learning of it, or lost.
-    mutating func arrivals(nowMillis: Int64, random: inout SplitMix64) -> [(acknowledgement: UInt64, offset: Int64)] {
-        var acknowledged: [(UInt64, Int64)] = []
+    /// Records that arrive by now, in the order in which they do.
+    mutating func arrivals(nowMillis: Int64, body: (Transit, Int64?) -> Void) -> [Delivery] {
+        guard self.transits.contains(where: { $0.arrivesMillis <= nowMillis }) else { return [] }
+        var deliveries: [Delivery] = []
+        let due = self.transits.enumerated().filter { $0.element.arrivesMillis <= nowMillis }
+            .sorted { ($0.element.arrivesMillis, $0.offset) < ($1.element.arrivesMillis, $1.offset) }.map(\.element)
+        self.transits.removeAll { $0.arrivesMillis <= nowMillis }
+        for transit in due {
+            var offset: Int64?
+            if transit.fate != .lost {
+                offset = self.append(transit.record, to: transit.place, nowMillis: nowMillis)
+            }
+            body(transit, offset)
+            guard !transit.isOrphan else { continue }
+            deliveries.append(
+                Delivery(
+                    producer: transit.producer, acknowledgement: transit.acknowledgement,
+                    offset: transit.fate == .delivered ? offset : nil, place: transit.place, record: transit.record,
+                    comesMillis: transit.answersMillis))
+        }
+        return deliveries
+    }
+
+    /// The process dies. Of what it had on the way to each partition the first so many still arrive, at any later moment.
+    mutating func producerDied(_ producer: Int, nowMillis: Int64, random: inout SplitMix64) {
+        self.scatter(producer, afterMillis: nowMillis, withinMillis: 12_000, losesRest: true, random: &random)
+    }
+
+    /// The process is stopped. What is in a socket already arrives as it would have; the rest leaves when it wakes up.
+    mutating func producerStopped(_ producer: Int, untilMillis: Int64, random: inout SplitMix64) {
+        self.scatter(producer, afterMillis: untilMillis, withinMillis: 400, losesRest: false, random: &random)
+    }
+
+    private mutating func scatter(
+        _ producer: Int, afterMillis: Int64, withinMillis: Int64, losesRest: Bool, random: inout SplitMix64
+    ) {
         var kept: [Transit] = []
-        for transit in self.transits {
-            guard transit.arrivesMillis <= nowMillis else {
+        var isCut: Set<Place> = []
+        var last: [Place: Int64] = [:]
+        for var transit in self.transits {
+            guard transit.producer == producer, !transit.isOrphan else {
                 kept.append(transit)
                 continue
             }
-            if self.cut.contains(transit.producer) {
-                if self.lost.contains(transit.place) { continue }
-                if Bool.random(using: &random) {
-                    self.lost.insert(transit.place)
-                    continue
-                }
-                self.append(transit.record, to: transit.place)
-            } else {
-                acknowledged.append((transit.acknowledgement, self.append(transit.record, to: transit.place)))
+            if !isCut.contains(transit.place), Int.random(in: 0..<3, using: &random) == 0 {
+                isCut.insert(transit.place)
             }
+            if losesRest {
+                if isCut.contains(transit.place) { continue }
+                transit.isOrphan = true
+                transit.arrivesMillis = afterMillis + Int64.random(in: 0...withinMillis, using: &random)
+            } else if isCut.contains(transit.place) {
+                transit.arrivesMillis = afterMillis + Int64.random(in: 0...withinMillis, using: &random)
+            }
+            transit.arrivesMillis = max(transit.arrivesMillis, last[transit.place] ?? 0)
+            transit.answersMillis = max(transit.answersMillis, transit.arrivesMillis)
+            last[transit.place] = transit.arrivesMillis
+            kept.append(transit)
         }
         self.transits = kept
-        return acknowledged
     }
 
-    /// The producer dies. What it had under way is settled before its successor writes: the idempotent producer has one writer.
-    mutating func producerDied(random: inout SplitMix64) {
-        self.cut.insert(self.livingProducer)
-        self.lost = []
-        _ = self.arrivals(nowMillis: .max, random: &random)
-        self.livingProducer += 1
-        self.lost = []
-    }
-
-    /// Compaction of `state` at a legal moment: of each key only the newest record below the head stays. Offsets stay too.
-    mutating func compact(_ place: Place) {
-        guard let log = self.logs[place], log.count > 4 else { return }
-        let head = log.count * 2 / 3
-        var newest: [[UInt8]: Int] = [:]
-        for index in 0..<head { newest[log[index].key] = index }
-        for index in 0..<head where newest[log[index].key] != index && !log[index].isGone {
-            self.logs[place]![index].isGone = true
+    /// The broker is away: nothing arrives before it is back.
+    mutating func brokerAway(untilMillis: Int64) {
+        for index in self.transits.indices {
+            self.transits[index].arrivesMillis = max(self.transits[index].arrivesMillis, untilMillis)
+            self.transits[index].answersMillis = max(self.transits[index].answersMillis, untilMillis)
         }
     }
-}
 
-extension LoggedRecord {
-    /// Compacted away: its offset is a gap.
-    var isGone: Bool {
-        get { !self.hasKey && self.isTombstone }
-        set {
-            guard newValue else { return }
-            self.hasKey = false
-            self.isTombstone = true
-            self.value = []
+    /// Compaction of `state` at a legal moment: of each key only the newest record among those older than the compaction lag stays.
+    /// Offsets stay too.
+    mutating func compact(_ place: Place, olderThanMillis: Int64) {
+        guard let log = self.logs[place] else { return }
+        let head = log.firstIndex { $0.appendedMillis > olderThanMillis } ?? log.count
+        var newest: [[UInt8]: Int] = [:]
+        for index in 0..<head where !log[index].isGone { newest[log[index].key] = index }
+        for index in 0..<head where !log[index].isGone && newest[log[index].key] != index {
+            self.logs[place]![index].isGone = true
+            self.logs[place]![index].value = []
         }
     }
 }

@@ -9,7 +9,6 @@ package struct SimulationPlan {
     var gapMillisMax: Int64
     var misplacedPercent: Int
     var malformedPercent: Int
-    var crashes: Int
     var failurePercent: Int
     var lostAnswerPercent: Int
     var notProcessedPercent: Int
@@ -20,8 +19,22 @@ package struct SimulationPlan {
     var startPercent: Int
     var expiresPercent: Int
     var largePercent: Int
-    var clockSteps: Int
     var creditMax: Int
+    /// Pods that may run a worker each.
+    var seats: Int
+    /// Static membership: the successor in a seat takes over at once.
+    var isStatic: Bool
+    /// How far a machine's wall clock may be off, either way.
+    var clockSkewMillisMax: Int64
+    var produceFailurePercent: Int
+    var unacknowledgedMax: Int
+    /// How often something happens after an event, and what may.
+    var disturbancePercent: Int
+    var disturbances: [Disturbance]
+
+    enum Disturbance: CaseIterable {
+        case crash, stop, isolation, rebalance, scaling, brokerOutage, apnsOutage, clockStep, compaction
+    }
     var app: AppConfiguration
 
     init(random: inout SplitMix64) {
@@ -32,21 +45,28 @@ package struct SimulationPlan {
         self.gapMillisMax = [20, 400, 3_000, 60_000].randomElement(using: &random)!
         self.misplacedPercent = dial(40)
         self.malformedPercent = dial(20)
-        self.crashes = dial(4)
         self.failurePercent = dial(60)
         self.lostAnswerPercent = dial(40)
         self.notProcessedPercent = dial(40)
+        self.seats = Int.random(in: 1...3, using: &random)
+        self.isStatic = Bool.random(using: &random)
+        self.clockSkewMillisMax = [0, 0, 300, 3_000].randomElement(using: &random)!
+        self.produceFailurePercent = dial(20)
+        self.unacknowledgedMax = Bool.random(using: &random) ? 50_000 : Int.random(in: 4...40, using: &random)
+        self.disturbancePercent = [0, 4, 12, 40].randomElement(using: &random)!
+        self.disturbances = []
+        for kind in Disturbance.allCases where self.disturbancePercent > 0 {
+            if Bool.random(using: &random) { self.disturbances.append(kind) }
+        }
         self.refusedMessagePercent = dial(10)
         // A message that APNs takes (its answer is lost) and calls malformed once more has come: nobody could say what the phone shows.
-        if self.lostAnswerPercent > 0 || self.crashes > 0 { self.refusedMessagePercent = 0 }
+        if self.lostAnswerPercent > 0 || !self.disturbances.isEmpty { self.refusedMessagePercent = 0 }
         self.slowAnswerPercent = dial(40)
         self.rotationPercent = dial(15)
         self.unregisteredPercent = dial(50)
         self.startPercent = dial(60)
         self.expiresPercent = dial(50)
         self.largePercent = dial(40)
-        // Stamps of replays lean on the wall clock: see ShardEngine.send.
-        self.clockSteps = self.crashes > 0 ? 0 : dial(3)
         self.creditMax = Int.random(in: 1...4, using: &random)
         self.app = AppConfiguration(bundleID: "com.example.pizza")
         self.app.budgetPerHour = Int.random(in: 2...12, using: &random)

@@ -6,17 +6,7 @@ import PushModel
 extension SimulationWorld {
     // MARK: Requests
 
-    mutating func push() {
-        var credit = Int.random(in: 0...self.plan.creditMax, using: &self.random)
-        if !self.faultsAreOn { credit = 8 }
-        var request = PushRequest()
-        while credit > 0, self.engine.nextPush(route: 0, into: &request, now: self.now) {
-            credit -= 1
-            self.depart(request)
-        }
-    }
-
-    private mutating func depart(_ request: PushRequest) {
+    mutating func depart(_ request: PushRequest, from worker: SimulatedWorker) {
         let token = String(decoding: request.tokenHex, as: UTF8.self)
         let body = String(decoding: request.body, as: UTF8.self)
         let isStart = body.hasPrefix("{\"aps\":{\"event\":\"start\"")
@@ -25,17 +15,21 @@ extension SimulationWorld {
             return self.fail("a push to the unknown token \(token)")
         }
         if request.body.count > 4_096 { self.fail("a payload of \(request.body.count) bytes") }
-        if self.flights.contains(where: { $0.activity == activity && $0.engineLives && $0.result != nil }) {
+        if self.flights.contains(where: {
+            $0.activity == activity && $0.worker == worker.number && $0.result != nil && $0.partitionLives
+        }) {
             self.fail("two pushes of activity \(activity) in flight")
         }
-        self.trace?("t=\(self.steadyMillis) SEND act \(activity) \(body.prefix(150))")
-        self.checkBudget(request, activity: activity)
+        self.tell("worker \(worker.number) pushes activity \(activity) \(request.priority) \(body.prefix(150))")
+        self.checkBudget(request, activity: activity, worker: worker)
         var flight = Flight(
-            number: self.flightCount, id: request.id, activity: activity, token: token, isStart: isStart,
+            number: self.flightCount, worker: worker.number, id: request.id, activity: activity, token: token,
+            isStart: isStart,
             body: request.body, priority: Int(request.priority.rawValue),
             arrivesMillis: self.steadyMillis + Int64.random(in: 1...80, using: &self.random), answersMillis: 0,
-            result: .accepted,
-            isApplied: false)
+            result: .accepted, isApplied: false)
+        flight.partition = Murmur2.partition(
+            key: Array(self.phones[activity].key.utf8).span, count: self.plan.partitions)
         self.flightCount += 1
         flight.answersMillis = flight.arrivesMillis + Int64.random(in: 1...80, using: &self.random)
         if self.chance(self.plan.slowAnswerPercent) {
@@ -77,22 +71,22 @@ extension SimulationWorld {
         for index in self.flights.indices
         where !self.flights[index].isApplied && self.flights[index].arrivesMillis <= self.steadyMillis {
             self.flights[index].isApplied = true
+            self.flights[index].hasArrived = true
             self.arrive(index)
         }
-        var answered: [Flight] = []
-        self.flights.removeAll { flight in
-            guard flight.result != nil, flight.answersMillis <= self.steadyMillis else { return false }
-            answered.append(flight)
-            return flight.isApplied
-        }
-        for flight in answered {
+        for flight in self.flights where flight.result != nil && flight.answersMillis <= self.steadyMillis {
+            // A process that is stopped reads nothing.
+            let worker = self.workers.first { $0.number == flight.worker && $0.isAlive }
+            if let worker, !worker.runs { continue }
             guard let result = flight.result else { continue }
             for index in self.flights.indices where self.flights[index].number == flight.number {
                 self.flights[index].result = nil
             }
-            guard flight.engineLives else { continue }
+            guard let worker else { continue }
+            self.tell("worker \(worker.number) hears of activity \(flight.activity): \(result)")
             self.settleBudget(flight, result: result)
-            self.engine.answered(PushAnswer(id: flight.id, result: result, apnsMicros: 1_000), now: self.now)
+            worker.engine.answered(
+                PushAnswer(id: flight.id, result: result, apnsMicros: 1_000), now: self.now(of: worker))
         }
         self.flights.removeAll { $0.isApplied && $0.result == nil }
     }
@@ -103,15 +97,21 @@ extension SimulationWorld {
         guard flight.token == (flight.isStart ? phone.startToken : phone.token) else {
             if case .accepted = flight.result {
                 self.flights[index].result = .response(
-                    status: 410, reason: "Unregistered", timestampMillis: self.now.wallMillis, retryAfterSeconds: nil)
+                    status: 410, reason: "Unregistered", timestampMillis: self.wallMillis, retryAfterSeconds: nil)
             }
             return
         }
-        // A late arrival of an attempt nobody knows the answer of may be older; the phone ignores it.
-        if case .accepted = flight.result { self.checkStamp(flight) }
+        self.tell("a push of worker \(flight.worker) reaches activity \(flight.activity)")
+        // A late arrival of an attempt nobody knows the answer of may be older, and so may one whose worker lost the partition
+        // meanwhile; the phone ignores it.
+        if case .accepted = flight.result, flight.partitionLives,
+            self.group.owner(of: flight.partition) == flight.worker
+        {
+            self.checkStamp(flight)
+        }
         do {
             let reaction = try self.phones[flight.activity].device.push(
-                body: flight.body, priority: flight.priority, nowMillis: self.now.wallMillis)
+                body: flight.body, priority: flight.priority, nowMillis: self.wallMillis)
             if reaction == .ignoredSameStamp {
                 self.fail("activity \(flight.activity): other content under the same stamp")
             }
@@ -137,27 +137,55 @@ extension SimulationWorld {
         self.lastBodies[flight.activity] = body
     }
 
-    private mutating func checkBudget(_ request: PushRequest, activity: Int) {
+    private mutating func checkBudget(_ request: PushRequest, activity: Int, worker: SimulatedWorker) {
         guard request.priority == .high else { return }
         let limit =
             self.phones[activity].hasFrequentUpdates ? self.plan.app.budgetFrequentPerHour : self.plan.app.budgetPerHour
-        let spent = self.budgetReturns[activity].count { $0.returns > self.steadyMillis }
-        // One push per crash may have left without a record of it.
-        if spent + 1 > limit + self.restarts {
+        // Between machines an hour is the wall clock's: as much shorter as clocks went ahead or differ.
+        let difference = 2 * self.plan.clockSkewMillisMax + self.differenceMillis
+        let spent = self.budgetUnits[activity].count {
+            $0.returns - (self.aheadMillis - $0.aheadMillis) - difference > self.steadyMillis
+        }
+        if spent + 1 > limit {
+            for unit in self.budgetUnits[activity] {
+                self.tell(
+                    "a unit of worker \(unit.worker), taken at \(unit.departed - Self.beginMillis) ms, returns at \(unit.returns &- Self.beginMillis) ms"
+                )
+            }
             self.fail("activity \(activity): push \(spent + 1) of \(limit) at high priority")
         }
-        self.budgetReturns[activity].append((request.id, .max, false))
+        self.budgetUnits[activity].append(
+            BudgetUnit(
+                worker: worker.number, id: request.id, returns: .max, departed: self.steadyMillis,
+                aheadMillis: self.aheadMillis))
+    }
+
+    private func unit(of flight: Flight) -> Int? {
+        self.budgetUnits[flight.activity].firstIndex {
+            $0.worker == flight.worker && $0.id == flight.id && $0.returns == .max
+        }
     }
 
     private mutating func settleBudget(_ flight: Flight, result: PushAnswer.Result) {
-        guard
-            let unit = self.budgetReturns[flight.activity].firstIndex(where: {
-                $0.id == flight.id && $0.returns == .max
-            })
-        else { return }
+        guard let unit = self.unit(of: flight) else { return }
         switch result {
-        case .accepted, .unknown: self.budgetReturns[flight.activity][unit].returns = self.steadyMillis + 3_600_000
-        case .response, .notProcessed: self.budgetReturns[flight.activity].remove(at: unit)
+        case .accepted, .unknown: self.budgetUnits[flight.activity][unit].returns = self.steadyMillis + 3_600_000
+        case .response, .notProcessed: self.budgetUnits[flight.activity].remove(at: unit)
+        }
+    }
+
+    /// Nobody will learn the answer. What APNs took counts from when it left.
+    mutating func settleBudgetOfTheDead(_ flight: Flight) {
+        guard let unit = self.unit(of: flight) else { return }
+        switch flight.result {
+        case .accepted, .unknown, nil:
+            if case .accepted = flight.result, flight.isApplied, !flight.hasArrived {
+                self.budgetUnits[flight.activity].remove(at: unit)
+            } else {
+                self.budgetUnits[flight.activity][unit].returns =
+                    self.budgetUnits[flight.activity][unit].departed + 3_600_000
+            }
+        case .response, .notProcessed: self.budgetUnits[flight.activity].remove(at: unit)
         }
     }
 }

@@ -58,16 +58,15 @@ extension SimulationWorld {
 
     /// Most events are newer than the last; some share its second, some are older.
     private mutating func drawTimestamp(_ activity: Int) -> Int64 {
-        let now = self.now.wallSeconds
+        let now = self.wallSeconds
         let drawn: Int64
         switch Int.random(in: 0..<10, using: &self.random) {
         case 0: drawn = self.phones[activity].lastEventSeconds
         case 1: drawn = self.phones[activity].lastEventSeconds - Int64.random(in: 1...100, using: &self.random)
-        // Ahead of the clock only without crashes: two owners that die without a record may give events ahead of it one stamp.
-        case 2: drawn = self.plan.crashes > 0 ? now : now + Int64.random(in: 0...60, using: &self.random)
+        case 2: drawn = now + Int64.random(in: 0...60, using: &self.random)
         default: drawn = now
         }
-        let timestamp = min(drawn, now + 250)
+        let timestamp = min(drawn, now + 100)
         self.phones[activity].lastEventSeconds = max(self.phones[activity].lastEventSeconds, timestamp)
         return timestamp
     }
@@ -108,7 +107,7 @@ extension SimulationWorld {
         let body =
             "{\"aps\":{\"event\":\"\(isEnd ? "end" : "update")\",\"timestamp\":STAMP\(parts.map { "," + $0 }.joined())}}"
         if self.chance(self.plan.expiresPercent) {
-            parts.append("\"expires\":\(self.now.wallSeconds + Int64.random(in: 1...900, using: &self.random))")
+            parts.append("\"expires\":\(self.wallSeconds + Int64.random(in: 1...900, using: &self.random))")
         }
         self.write(
             activity, kind: isEnd ? .end : .update, timestamp: timestamp, body: body, isHigh: priority == 10,
@@ -141,8 +140,10 @@ extension SimulationWorld {
         var partition = Murmur2.partition(key: key.span, count: self.plan.partitions)
         // All events of one activity go the same way, as one producer's partitioner sends them.
         if activity % 3 == 2, self.plan.misplacedPercent > 0 { partition = (partition + 1) % self.plan.partitions }
-        let record = LoggedRecord(key: key, value: Array(value.utf8), timestampMillis: self.now.wallMillis)
-        let offset = self.kafka.append(record, to: SimulatedKafka.Place(topic: .events, partition: partition))
+        let record = LoggedRecord(key: key, value: Array(value.utf8), timestampMillis: self.wallMillis)
+        let offset = self.kafka.append(
+            record, to: SimulatedKafka.Place(topic: .events, partition: partition),
+            nowMillis: self.steadyMillis)
         let position = SourcePosition(topic: 0, partition: partition, offset: offset)
         self.written[position] = WrittenEvent(
             kind: kind, activity: activity, timestampSeconds: timestamp, body: body, isHighPriority: isHigh)

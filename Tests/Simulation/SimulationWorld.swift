@@ -2,10 +2,11 @@ import DeviceModel
 import PushEngine
 import PushModel
 
-/// The whole of decoding, engine, changelog and restore on a virtual clock, with a simulated Kafka, APNs and phones. One seed is one run.
+/// Whole workers (decoding, engine, ledger, changelog, restore) on a virtual clock, with a simulated Kafka, group, APNs and phones.
+/// One seed is one run.
 package struct SimulationWorld: ~Copyable {
-    static let beginMillis: Int64 = 1_000_000
     static let topics = ["liveactivity.events", "liveactivity.routed"]
+    static let beginMillis: Int64 = 1_000_000
 
     package let seed: UInt64
     /// Tells what happens, line by line; `nil`: nobody listens.
@@ -13,27 +14,64 @@ package struct SimulationWorld: ~Copyable {
     var random: SplitMix64
     package let plan: SimulationPlan
     var kafka = SimulatedKafka()
-    var engine: ShardEngine
+    var group: SimulatedGroup
+    /// Living ones, stopped ones included.
+    var workers: [SimulatedWorker] = []
+    var workerCount = 0
+    /// By seat: when a process begins there; `nil`: one runs, or none is wanted.
+    var seatBegins: [Int64?]
+    /// By seat: the last process that ran there.
+    var seatLast: [Int?]
     var steadyMillis = Self.beginMillis
     var wallOffsetMillis: Int64 = 1_700_000_000_000
+    /// How far all clocks were set ahead, altogether, and how far back; and how far one was set against the others.
+    var aheadMillis: Int64 = 0
+    var behindMillis: Int64 = 0
+    var differenceMillis: Int64 = 0
+    var brokerAwayUntilMillis: Int64 = 0
+    var apnsAwayUntilMillis: Int64 = 0
+    var commitsUnderWay: [CommitUnderWay] = []
     var phones: [SimulatedPhone] = []
     var written: [SourcePosition: WrittenEvent] = [:]
     var order: [SourcePosition] = []
-    var positions: [SimulatedKafka.Place: Int64] = [:]
     var flights: [Flight] = []
     var flightCount = 0
     /// What did not hold; empty: everything did.
     package internal(set) var faults: [String] = []
     var faultsAreOn = true
-    /// By activity: times at which units of high priority return; `Int64.max` while unanswered.
-    var budgetReturns: [[(id: PushID, returns: Int64, isRefunded: Bool)]]
+    /// By activity: units of high priority that are out.
+    var budgetUnits: [[BudgetUnit]]
     var lastStamps: [Int64]
     var lastBodies: [String]
-    var restarts = 0
+    /// Times at which a partition changed hands, crashes included.
+    var moves = 0
     var sentBodies: Set<[UInt8]> = []
+    var evidence = SimulationEvidence()
+
+    struct CommitUnderWay {
+        var worker: Int
+        /// Of the worker, when it asked.
+        var membership: Int
+        var positions: [(place: SimulatedKafka.Place, offset: Int64)]
+        /// Partitions given back once it is answered.
+        var givesBack: [Int32]
+        var arrivesMillis: Int64
+        var isLost: Bool
+    }
+
+    struct BudgetUnit {
+        var worker: Int
+        var id: PushID
+        /// When it returns, by the world's steady clock; `Int64.max` while unanswered.
+        var returns: Int64
+        var departed: Int64
+        /// How far clocks had been set ahead then: an hour of the wall clock may be shorter.
+        var aheadMillis: Int64
+    }
 
     struct Flight {
         var number: Int
+        var worker: Int
         var id: PushID
         var activity: Int
         var token: String
@@ -45,7 +83,11 @@ package struct SimulationWorld: ~Copyable {
         var answersMillis: Int64
         var result: PushAnswer.Result?
         var isApplied: Bool
-        var engineLives = true
+        /// It came to APNs.
+        var hasArrived = false
+        /// Of the activity; and whether the worker has given it up since.
+        var partition: Int32 = 0
+        var partitionLives = true
     }
 
     package init(seed: UInt64, trace: ((String) -> Void)? = nil) {
@@ -53,58 +95,62 @@ package struct SimulationWorld: ~Copyable {
         self.trace = trace
         self.random = SplitMix64(seed: seed)
         self.plan = SimulationPlan(random: &self.random)
-        self.engine = Self.makeEngine(self.plan, seed: seed)
-        self.budgetReturns = Array(repeating: [], count: self.plan.activities)
+        self.group = SimulatedGroup(partitions: self.plan.partitions)
+        self.seatBegins = (0..<self.plan.seats).map { $0 == 0 ? Self.beginMillis : nil }
+        self.seatLast = Array(repeating: nil, count: self.plan.seats)
+        self.budgetUnits = Array(repeating: [], count: self.plan.activities)
         self.lastStamps = Array(repeating: 0, count: self.plan.activities)
         self.lastBodies = Array(repeating: "", count: self.plan.activities)
+        for seat in 1..<max(1, self.plan.seats) where seat < self.plan.seats {
+            if Bool.random(using: &self.random) { self.seatBegins[seat] = Self.beginMillis + 1 }
+        }
         for number in 0..<self.plan.activities {
-            self.phones.append(SimulatedPhone(key: "order-\(number)", lastEventSeconds: self.now.wallSeconds))
+            self.phones.append(SimulatedPhone(key: "order-\(number)", lastEventSeconds: self.wallSeconds))
         }
     }
 
-    static func makeEngine(_ plan: SimulationPlan, seed: UInt64) -> ShardEngine {
-        var configuration = EngineConfiguration(
-            apps: [plan.app], inputTopics: Self.topics, routedTopicIndex: 1, partitionCount: plan.partitions)
-        configuration.outcomePublication = .all
-        return ShardEngine(configuration: configuration, randomSeed: seed)
-    }
+    /// The world's wall clock.
+    var wallMillis: Int64 { self.steadyMillis + self.wallOffsetMillis }
+    var wallSeconds: Int64 { self.wallMillis / 1_000 }
 
-    var now: EngineTime {
-        EngineTime(steadyMillis: self.steadyMillis, wallMillis: self.steadyMillis + self.wallOffsetMillis)
+    /// How long the run lasted on the virtual clock.
+    package var simulatedMillis: Int64 { self.steadyMillis - Self.beginMillis }
+
+    /// What the worker's clocks say.
+    func now(of worker: SimulatedWorker) -> EngineTime {
+        EngineTime(
+            steadyMillis: self.steadyMillis + worker.steadyOffsetMillis,
+            wallMillis: self.wallMillis + worker.wallOffsetMillis)
     }
 
     mutating func chance(_ percent: Int) -> Bool {
         self.faultsAreOn && Int.random(in: 0..<100, using: &self.random) < percent
     }
 
-    /// How long the run lasted on the virtual clock.
-    package var simulatedMillis: Int64 { self.steadyMillis - Self.beginMillis }
+    func tell(_ text: @autoclosure () -> String) {
+        guard let trace = self.trace else { return }
+        trace("\(self.steadyMillis - Self.beginMillis) ms: \(text())")
+    }
 
     mutating func fail(_ text: String) {
-        if self.faults.count < 20 { self.faults.append("seed \(self.seed): \(text)") }
+        self.tell("FAULT \(text)")
+        if self.faults.count < 20 {
+            self.faults.append("seed \(self.seed) at \(self.steadyMillis - Self.beginMillis) ms: \(text)")
+        }
     }
 
     // MARK: A run
 
     /// Plays the whole run.
     package mutating func run() {
-        self.assignAll()
-        var crashesLeft = self.plan.crashes
-        var stepsLeft = self.plan.clockSteps
         for _ in 0..<self.plan.events {
             self.writeSomething()
             let until = self.steadyMillis + Int64.random(in: 0...self.plan.gapMillisMax, using: &self.random)
             self.runUntil(until)
-            if crashesLeft > 0, self.chance(6) {
-                crashesLeft -= 1
-                self.crash()
-            }
-            if stepsLeft > 0, self.chance(3) {
-                stepsLeft -= 1
-                self.wallOffsetMillis += Int64.random(in: -200_000...30_000, using: &self.random)
-            }
+            self.disturb()
         }
         self.faultsAreOn = false
+        self.mend()
         // Waits for tokens, deferred budgets and backoff: a little more than the life of an activity settles everything.
         self.runUntil(self.steadyMillis + 14 * 3_600_000)
         self.checkSettled()
@@ -112,171 +158,70 @@ package struct SimulationWorld: ~Copyable {
 
     /// Runs from one thing that happens to the next.
     mutating func runUntil(_ endMillis: Int64) {
-        var turns = 0
+        var steps = 0
         while true {
-            self.turn()
-            turns += 1
-            if turns > 200_000 {
-                self.fail("the world does not come to rest")
-                return
-            }
-            var next = endMillis
-            if let deadline = self.engine.nextDeadlineMillis { next = min(next, deadline) }
-            if let arrival = self.kafka.nextArrivalMillis { next = min(next, arrival) }
-            for flight in self.flights {
-                if !flight.isApplied { next = min(next, flight.arrivesMillis) }
-                if flight.result != nil { next = min(next, flight.answersMillis) }
-            }
+            self.step()
+            steps += 1
+            if steps > 100_000 { return self.fail("the world does not come to rest") }
+            let next = self.nextMillis(before: endMillis)
             guard next < endMillis else { break }
-            self.steadyMillis = max(self.steadyMillis + (next <= self.steadyMillis ? 1 : 0), next)
+            self.steadyMillis = max(self.steadyMillis + 1, next)
         }
         self.steadyMillis = max(self.steadyMillis, endMillis)
-        self.turn()
+        self.step()
     }
 
-    /// What the runner does in one turn of its loop, and what the world does meanwhile.
-    mutating func turn() {
-        for (acknowledgement, offset) in self.kafka.arrivals(nowMillis: self.steadyMillis, random: &self.random) {
-            self.engine.acknowledged(acknowledgement, offset: offset, now: self.now)
-        }
-        self.finishRestores()
+    /// Whatever is due now, once.
+    private mutating func step() {
+        self.runBroker()
+        self.runGroup()
         self.fly()
-        self.consume()
-        self.engine.advance(now: self.now)
-        self.push()
-        self.produce()
-        for commit in self.engine.takeCommits() { self.commit(commit) }
-        self.checkInvariants()
+        for worker in self.workers where worker.runs { self.turn(worker) }
+        self.workers.removeAll { !$0.isAlive }
     }
 
-    // MARK: Kafka
-
-    mutating func produce() {
-        let batch = self.engine.batch
-        self.engine.batch.removeAll()
-        for record in batch.records {
-            var logged = LoggedRecord(key: Array(batch.bytes[record.key]), value: Array(batch.bytes[record.value]))
-            logged.hasKey = record.hasKey
-            logged.isTombstone = record.isTombstone
-            logged.timestampMillis = record.timestampMillis
-            logged.headers = record.headers.map {
-                let header = batch.headers[$0]
-                return (
-                    String(decoding: batch.bytes[header.name], as: UTF8.self),
-                    String(decoding: batch.bytes[header.value], as: UTF8.self)
-                )
-            }
-            let topic: SimulatedKafka.Topic =
-                switch record.topic {
-                case .state: .state
-                case .outcomes: .outcomes
-                case .deadLetters: .deadLetters
-                case .routed: .routed
+    private func nextMillis(before endMillis: Int64) -> Int64 {
+        var next = endMillis
+        func at(_ millis: Int64?) {
+            guard let millis else { return }
+            next = min(next, max(millis, self.steadyMillis + 1))
+        }
+        at(self.kafka.nextArrivalMillis)
+        at(self.group.nextExpiryMillis.map { max($0, self.brokerAwayUntilMillis) })
+        for begins in self.seatBegins { at(begins) }
+        for commit in self.commitsUnderWay { at(commit.arrivesMillis) }
+        for flight in self.flights {
+            if !flight.isApplied { at(flight.arrivesMillis) }
+            // A process that is stopped reads no answer.
+            let isStopped = self.workers.contains { $0.number == flight.worker && $0.isStopped }
+            if flight.result != nil, !isStopped { at(flight.answersMillis) }
+        }
+        if self.brokerAwayUntilMillis > self.steadyMillis { at(self.brokerAwayUntilMillis) }
+        if self.apnsAwayUntilMillis > self.steadyMillis { at(self.apnsAwayUntilMillis) }
+        for worker in self.workers {
+            at(worker.stoppedUntilMillis)
+            at(worker.isolatedUntilMillis)
+            guard worker.runs else { continue }
+            for delivery in worker.inbox { at(delivery.comesMillis) }
+            for event in worker.events { at(event.comesMillis) }
+            for owned in worker.partitions.values {
+                switch owned.phase {
+                case .restoring: at(owned.restoreDueMillis)
+                case .quieting: at(owned.quietUntilMillis)
+                // While a commit is under way its answer is what is waited for.
+                case .writing: if !worker.hasCommitUnderWay { at(owned.endsAtMillis) }
+                case .claiming, .running, .committing: break
                 }
-            self.kafka.send(
-                logged, to: SimulatedKafka.Place(topic: topic, partition: max(0, record.partition)),
-                acknowledgement: record.acknowledgement,
-                nowMillis: self.steadyMillis, random: &self.random)
-        }
-    }
-
-    mutating func commit(_ commit: CommitPosition) {
-        let place = SimulatedKafka.Place(topic: commit.topic == 0 ? .events : .routed, partition: commit.partition)
-        if commit.nextOffset > self.kafka.end(place) {
-            self.fail("committed \(commit.nextOffset) past the end of \(place)")
-        }
-        if commit.nextOffset < self.kafka.committed[place] ?? 0 { self.fail("a commit went back in \(place)") }
-        self.kafka.commit(place, commit.nextOffset)
-    }
-
-    mutating func consume() {
-        for partition in 0..<self.plan.partitions {
-            for (topic, kind) in [(UInt16(0), SimulatedKafka.Topic.events), (1, .routed)] {
-                let place = SimulatedKafka.Place(topic: kind, partition: partition)
-                guard var position = self.positions[place] else { continue }
-                while self.engine.wantsRecords, let record = self.kafka.record(place, position) {
-                    self.consume(record, topic: topic, partition: partition, offset: position)
-                    position += 1
-                }
-                self.positions[place] = position
+            }
+            if worker.holdsLease(nowMillis: self.steadyMillis) {
+                at(worker.engine.nextDeadlineMillis.map { $0 - worker.steadyOffsetMillis })
+                at(worker.retryDueMillis)
+                for repair in worker.repairs { at(repair.dueMillis) }
+                if !worker.commits.isEmpty, !worker.hasCommitUnderWay { at(worker.commitDueMillis) }
+            } else if worker.leaseFromMillis > self.steadyMillis, worker.leaseFromMillis != .max {
+                at(worker.leaseFromMillis)
             }
         }
-    }
-
-    private mutating func consume(_ record: LoggedRecord, topic: UInt16, partition: Int32, offset: Int64) {
-        var origin: SourcePosition?
-        var timestamp = record.timestampMillis
-        if topic == 1 {
-            let headers = Dictionary(
-                record.headers.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
-            origin = SourcePosition(
-                topic: 0, partition: Int32(headers["mailboat-partition"]!)!, offset: Int64(headers["mailboat-offset"]!)!
-            )
-            timestamp = Int64(headers["mailboat-timestamp"]!)!
-        }
-        self.engine.consume(
-            InputRecord(
-                topic: topic, partition: partition, offset: offset, timestampMillis: timestamp, hasKey: record.hasKey,
-                hasValue: !record.isTombstone, origin: origin),
-            key: record.key.span, value: record.value.span, traceparent: [UInt8]().span, now: self.now)
-    }
-
-    // MARK: Ownership
-
-    mutating func assignAll() {
-        for partition in 0..<self.plan.partitions { self.engine.partitionAssigned(partition, now: self.now) }
-    }
-
-    mutating func finishRestores() {
-        for partition in 0..<self.plan.partitions {
-            let events = SimulatedKafka.Place(topic: .events, partition: partition)
-            guard self.positions[events] == nil, let marker = self.engine.markerOffset(partition: partition) else {
-                continue
-            }
-            let state = SimulatedKafka.Place(topic: .state, partition: partition)
-            for offset in 0...marker {
-                guard let record = self.kafka.record(state, offset), !record.isGone else { continue }
-                let result = self.engine.restore(
-                    partition: partition, key: record.key.span, value: record.value.span,
-                    isTombstone: record.isTombstone, offset: offset,
-                    now: self.now)
-                if result != .restored, result != .ignored { self.fail("restore said \(result)") }
-            }
-            let routed = SimulatedKafka.Place(topic: .routed, partition: partition)
-            let ends = [events, routed].enumerated().map {
-                CommitPosition(topic: UInt16($0.offset), partition: partition, nextOffset: self.kafka.end($0.element))
-            }
-            let starts = [events, routed].enumerated().map {
-                CommitPosition(
-                    topic: UInt16($0.offset), partition: partition, nextOffset: self.kafka.committed[$0.element] ?? 0)
-            }
-            self.engine.restoreFinished(partition: partition, logEnds: ends, starts: starts, now: self.now)
-            self.positions[events] = starts[0].nextOffset
-            self.positions[routed] = starts[1].nextOffset
-        }
-    }
-
-    /// Kill -9, and a new worker in its place. What is in a socket may still arrive.
-    mutating func crash() {
-        self.restarts += 1
-        self.trace?("t=\(self.steadyMillis) CRASH")
-        self.kafka.producerDied(random: &self.random)
-        for flight in self.flights.indices {
-            self.flights[flight].engineLives = false
-            for unit in self.budgetReturns[self.flights[flight].activity].indices
-            where self.budgetReturns[self.flights[flight].activity][unit].returns == .max {
-                // Nobody will learn the answer; the successor may count it from the record or not at all.
-                self.budgetReturns[self.flights[flight].activity][unit].returns = self.steadyMillis
-            }
-        }
-        if Bool.random(using: &self.random) {
-            for partition in 0..<self.plan.partitions {
-                self.kafka.compact(SimulatedKafka.Place(topic: .state, partition: partition))
-            }
-        }
-        self.positions = [:]
-        self.engine = Self.makeEngine(self.plan, seed: self.random.next())
-        self.steadyMillis += Int64.random(in: 1_100...5_000, using: &self.random)
-        self.assignAll()
+        return next
     }
 }

@@ -1,0 +1,121 @@
+/// The group coordinator: who is a member, and who owns which partition. Cooperative: a partition that moves is first given back.
+struct SimulatedGroup {
+    /// When a member that is not heard of any more is put out.
+    static let sessionMillis: Int64 = 45_000
+
+    /// By worker number: since when nothing was heard of it; `nil`: it is heard of.
+    private(set) var members: [Int: Int64?] = [:]
+    /// By partition; `nil`: nobody's.
+    private(set) var owners: [Int?]
+    /// Partitions that their owner was asked to give back.
+    private(set) var revoking: Set<Int32> = []
+
+    /// Which membership of a worker this is: what an earlier one asked for is refused.
+    private(set) var memberships: [Int: Int] = [:]
+    /// Members that want no partitions any more.
+    private var leaving: Set<Int> = []
+
+    enum Event: Equatable { case assigned(Int32), revoked(Int32), lost([Int32]) }
+
+    init(partitions: Int32) { self.owners = Array(repeating: nil, count: Int(partitions)) }
+
+    func isMember(_ worker: Int) -> Bool { self.members[worker] != nil }
+    func owner(of partition: Int32) -> Int? { self.owners[Int(partition)] }
+
+    mutating func join(_ worker: Int) -> [(worker: Int, event: Event)] {
+        self.members[worker] = .some(nil)
+        self.memberships[worker, default: 0] += 1
+        return self.balance()
+    }
+
+    /// It left, or is put out: what it had is nobody's.
+    mutating func remove(_ worker: Int) -> [(worker: Int, event: Event)] {
+        self.members[worker] = nil
+        for partition in self.owners.indices where self.owners[partition] == worker {
+            self.owners[partition] = nil
+            self.revoking.remove(Int32(partition))
+        }
+        return self.balance()
+    }
+
+    /// A static member came back: it has what it had, its former process is put out.
+    mutating func replace(_ old: Int, by new: Int) -> [(worker: Int, event: Event)] {
+        guard self.members[old] != nil else { return self.join(new) }
+        self.members[old] = nil
+        self.members[new] = .some(nil)
+        self.memberships[new, default: 0] += 1
+        var events: [(worker: Int, event: Event)] = []
+        for partition in self.owners.indices where self.owners[partition] == old {
+            self.owners[partition] = new
+            self.revoking.remove(Int32(partition))
+            events.append((new, .assigned(Int32(partition))))
+        }
+        return events + self.balance()
+    }
+
+    mutating func noteSilence(_ worker: Int, sinceMillis: Int64) {
+        guard let silent = self.members[worker], silent == nil else { return }
+        self.members[worker] = .some(sinceMillis)
+    }
+
+    mutating func noteSign(_ worker: Int) {
+        guard self.members[worker] != nil else { return }
+        self.members[worker] = .some(nil)
+    }
+
+    /// When the first of the silent is put out.
+    var nextExpiryMillis: Int64? {
+        self.members.values.compactMap { $0 }.min().map { $0 + Self.sessionMillis }
+    }
+
+    func expired(nowMillis: Int64) -> [Int] {
+        self.members.filter { $0.value.map { $0 + Self.sessionMillis <= nowMillis } ?? false }.map(\.key).sorted()
+    }
+
+    /// The owner has given the partition back.
+    mutating func gaveBack(_ partition: Int32, worker: Int) -> [(worker: Int, event: Event)] {
+        guard self.owners[Int(partition)] == worker else { return [] }
+        self.revoking.remove(partition)
+        self.owners[Int(partition)] = nil
+        return self.balance(avoiding: worker)
+    }
+
+    /// A rebalance for reasons of its own asks for one partition.
+    mutating func ask(for partition: Int32) -> [(worker: Int, event: Event)] {
+        guard let owner = self.owners[Int(partition)], self.revoking.insert(partition).inserted else { return [] }
+        return [(owner, .revoked(partition))]
+    }
+
+    /// The member is about to leave: it gives back what it has, and gets nothing.
+    mutating func beginLeaving(_ worker: Int) -> [(worker: Int, event: Event)] {
+        self.leaving.insert(worker)
+        var events: [(worker: Int, event: Event)] = []
+        for partition in self.owners.indices where self.owners[partition] == worker {
+            events += self.ask(for: Int32(partition))
+        }
+        return events
+    }
+
+    private func load(_ worker: Int) -> Int { self.owners.count { $0 == worker } }
+
+    private mutating func balance(avoiding avoided: Int? = nil) -> [(worker: Int, event: Event)] {
+        var events: [(worker: Int, event: Event)] = []
+        let workers = self.members.keys.filter { !self.leaving.contains($0) }.sorted()
+        guard !workers.isEmpty else { return [] }
+        for partition in self.owners.indices where self.owners[partition] == nil {
+            let taker = workers.min {
+                (self.load($0), $0 == avoided ? 1 : 0, $0) < (self.load($1), $1 == avoided ? 1 : 0, $1)
+            }!
+            self.owners[partition] = taker
+            events.append((taker, .assigned(Int32(partition))))
+        }
+        for partition in self.owners.indices where !self.revoking.contains(Int32(partition)) {
+            guard let owner = self.owners[partition] else { continue }
+            guard !self.leaving.contains(owner) else { continue }
+            let least = workers.map { self.load($0) }.min()!
+            let held = self.owners.indices.count { self.owners[$0] == owner && !self.revoking.contains(Int32($0)) }
+            if held > least + 1 { events += self.ask(for: Int32(partition)) }
+        }
+        return events
+    }
+}

@@ -1,0 +1,79 @@
+import PushEngine
+import PushModel
+
+/// What has come to lie in Kafka, in the order in which it did: the judge's memory.
+struct SimulationEvidence {
+    struct OutcomeNote {
+        var name: String
+        var into: SourcePosition?
+        var worker: Int
+    }
+    /// Grows with everything noted.
+    private(set) var sequence = 0
+    private(set) var outcomes: [SourcePosition: [OutcomeNote]] = [:]
+    /// Events that lie in the routed topic.
+    private(set) var routed: Set<SourcePosition> = []
+    private var consumed: [SourcePosition: (worker: Int, sequence: Int)] = [:]
+    /// By activity: when each worker made the last state record that it has there.
+    private var states: [Int: [Int: Int]] = [:]
+
+    mutating func consumed(_ position: SourcePosition, worker: Int) {
+        self.sequence += 1
+        self.consumed[position] = (worker, self.sequence)
+    }
+
+    /// - Parameter madeAt: the sequence when the worker's engine made the record.
+    mutating func noteState(activity: Int, worker: Int, madeAt: Int) {
+        self.states[activity, default: [:]][worker] = max(self.states[activity]?[worker] ?? 0, madeAt)
+    }
+
+    mutating func noteRouted(_ position: SourcePosition) { self.routed.insert(position) }
+
+    /// False: the record cannot be read.
+    mutating func noteOutcome(_ value: [UInt8], worker: Int) -> Bool {
+        let text = String(decoding: value, as: UTF8.self)
+        let parts = text.split(separator: "\"into\":{", maxSplits: 1)
+        guard let name = Self.text("\"outcome\":\"", in: parts[0]), let position = Self.position(in: parts[0]) else {
+            return false
+        }
+        self.outcomes[position, default: []].append(
+            OutcomeNote(
+                name: name, into: parts.count > 1 ? Self.position(in: parts[1]) : nil, worker: worker))
+        return true
+    }
+
+    /// Why the worker may not say that it is done with the event; `nil`: it may.
+    /// - Parameter record: where it was read; an event that was forwarded twice lies in the routed topic twice.
+    func whyUnresolved(
+        _ position: SourcePosition, record: SourcePosition, activity: Int, isMisplaced: Bool, worker: Int
+    ) -> String? {
+        if isMisplaced { return self.routed.contains(position) ? nil : "it was not forwarded yet" }
+        let mine = (self.outcomes[position] ?? []).filter { $0.worker == worker }
+        if mine.contains(where: { $0.name == "duplicate" || $0.name == "dead-lettered" }) { return nil }
+        guard let consumed = self.consumed[record], consumed.worker == worker else {
+            return "it was not read by that worker"
+        }
+        guard let state = self.states[activity]?[worker], state >= consumed.sequence else {
+            return "no state record was written since it was read"
+        }
+        return nil
+    }
+
+    private static func text(_ name: String, in text: Substring) -> String? {
+        guard let range = text.firstRange(of: name) else { return nil }
+        return String(text[range.upperBound...].prefix { $0 != "\"" })
+    }
+
+    private static func position(in text: Substring) -> SourcePosition? {
+        guard let partition = Self.number("\"partition\":", in: text),
+            let offset = Self.number("\"offset\":", in: text),
+            let partition = Int32(exactly: partition)
+        else { return nil }
+        return SourcePosition(topic: 0, partition: partition, offset: offset)
+    }
+
+    private static func number(_ name: String, in text: Substring) -> Int64? {
+        guard let range = text.firstRange(of: name) else { return nil }
+        return Int64(text[range.upperBound...].prefix { $0.isNumber })
+    }
+}

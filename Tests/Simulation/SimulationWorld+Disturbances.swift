@@ -1,0 +1,217 @@
+import PushEngine
+import PushModel
+
+/// What goes wrong, and how it ends.
+extension SimulationWorld {
+    /// Perhaps something happens now.
+    mutating func disturb() {
+        let dice = Int.random(in: 0..<100, using: &self.random)
+        guard dice < self.plan.disturbancePercent, let kind = self.plan.disturbances.randomElement(using: &self.random)
+        else { return }
+        switch kind {
+        case .crash:
+            guard let worker = self.pick() else { return }
+            // In the middle of whatever it will be doing, or right here.
+            if Bool.random(using: &self.random) { return self.kill(worker) }
+            worker.fuse = Int.random(in: 1...60, using: &self.random)
+        case .stop:
+            guard let worker = self.pick() else { return }
+            let session = SimulatedGroup.sessionMillis
+            let millis =
+                Bool.random(using: &self.random)
+                ? Int64.random(in: 100...(session * 8 / 10), using: &self.random)
+                : Int64.random(in: session...(session * 3), using: &self.random)
+            self.stop(worker, millis: millis)
+        case .isolation:
+            guard let worker = self.pick(), worker.isolatedUntilMillis == nil else { return }
+            let session = SimulatedGroup.sessionMillis
+            self.isolate(worker, millis: Int64.random(in: 1_000...(session * 2), using: &self.random))
+        case .rebalance:
+            self.moves += 1
+            let partition = Int32.random(in: 0..<self.plan.partitions, using: &self.random)
+            self.tell("the group asks for partition \(partition)")
+            self.post(self.group.ask(for: partition))
+        case .scaling:
+            let seat = Int.random(in: 0..<self.plan.seats, using: &self.random)
+            if let worker = self.workers.first(where: { $0.seat == seat && $0.isAlive && !$0.isStopping }) {
+                self.terminate(worker)
+            } else if self.seatBegins[seat] == nil, !self.workers.contains(where: { $0.seat == seat }) {
+                self.seatBegins[seat] = self.steadyMillis
+            }
+        case .brokerOutage:
+            let until = self.steadyMillis + Int64.random(in: 100...90_000, using: &self.random)
+            self.tell("the broker is away for \(until - self.steadyMillis) ms")
+            self.brokerAwayUntilMillis = max(self.brokerAwayUntilMillis, until)
+            self.kafka.brokerAway(untilMillis: self.brokerAwayUntilMillis)
+            for index in self.commitsUnderWay.indices {
+                self.commitsUnderWay[index].arrivesMillis = max(
+                    self.commitsUnderWay[index].arrivesMillis, self.brokerAwayUntilMillis + 10)
+            }
+            for worker in self.workers { self.endLease(of: worker) }
+        case .apnsOutage:
+            let until = self.steadyMillis + Int64.random(in: 100...120_000, using: &self.random)
+            self.tell("APNs is away for \(until - self.steadyMillis) ms")
+            self.apnsAwayUntilMillis = max(self.apnsAwayUntilMillis, until)
+        case .clockStep:
+            let step = Int64.random(in: -190_000...30_000, using: &self.random)
+            // Further back, and events that were taken once would be too far ahead of the clock.
+            guard self.behindMillis - step <= 190_000 else { return }
+            self.behindMillis += max(0, -step)
+            if Bool.random(using: &self.random) {
+                self.wallOffsetMillis += step
+                self.aheadMillis += max(0, step)
+                self.tell("all clocks step by \(step) ms")
+            } else if let worker = self.pick() {
+                worker.wallOffsetMillis += step / 4
+                self.differenceMillis += abs(step) / 4
+                self.tell("the clock of worker \(worker.number) steps by \(step / 4) ms")
+            }
+        case .compaction: self.compact()
+        }
+    }
+
+    /// One of the living.
+    private mutating func pick() -> SimulatedWorker? {
+        self.workers.filter { $0.runs }.randomElement(using: &self.random)
+    }
+
+    /// Whatever is broken comes back.
+    mutating func mend() {
+        self.tell("faults end")
+        self.brokerAwayUntilMillis = min(self.brokerAwayUntilMillis, self.steadyMillis + 1_000)
+        self.apnsAwayUntilMillis = min(self.apnsAwayUntilMillis, self.steadyMillis + 1_000)
+        for worker in self.workers { worker.fuse = nil }
+        if self.seatBegins.allSatisfy({ $0 == nil }), self.workers.allSatisfy({ $0.isStopping }) {
+            self.seatBegins[0] = self.steadyMillis + 5_000
+        }
+    }
+
+    func compactionHeadMillis() -> Int64 { self.steadyMillis - 30 * 60_000 }
+
+    private mutating func compact() {
+        for partition in 0..<self.plan.partitions {
+            self.kafka.compact(
+                SimulatedKafka.Place(topic: .state, partition: partition), olderThanMillis: self.compactionHeadMillis())
+        }
+    }
+
+    // MARK: Processes
+
+    /// A process begins in a seat and joins the group.
+    mutating func begin(seat: Int) {
+        self.seatBegins[seat] = nil
+        let engine = self.makeEngine()
+        let worker = SimulatedWorker(
+            number: self.workerCount, seat: seat, engine: engine,
+            steadyOffsetMillis: Int64.random(in: -900_000...50_000_000, using: &self.random),
+            wallOffsetMillis: self.plan.clockSkewMillisMax == 0
+                ? 0
+                : Int64.random(in: -self.plan.clockSkewMillisMax...self.plan.clockSkewMillisMax, using: &self.random))
+        self.workerCount += 1
+        self.workers.append(worker)
+        self.tell("worker \(worker.number) begins in seat \(seat)")
+        let last = self.seatLast[seat]
+        self.seatLast[seat] = worker.number
+        // There is never more than one process of the same instance id.
+        if self.plan.isStatic, let last, self.group.isMember(last),
+            !self.workers.contains(where: { $0.number == last && $0.isAlive })
+        {
+            self.post(self.group.replace(last, by: worker.number))
+        } else {
+            self.post(self.group.join(worker.number))
+        }
+    }
+
+    private mutating func makeEngine() -> ShardEngine {
+        var configuration = EngineConfiguration(
+            apps: [self.plan.app], inputTopics: Self.topics, routedTopicIndex: 1, partitionCount: self.plan.partitions)
+        configuration.outcomePublication = .all
+        configuration.unacknowledgedMax = self.plan.unacknowledgedMax
+        return ShardEngine(configuration: configuration, randomSeed: self.random.next())
+    }
+
+    /// Kill -9. What is in a socket may still arrive.
+    mutating func kill(_ worker: SimulatedWorker) {
+        self.tell("worker \(worker.number) is killed")
+        self.abandon(worker)
+        self.group.noteSilence(worker.number, sinceMillis: self.steadyMillis)
+        self.seatBegins[worker.seat] = self.steadyMillis + Int64.random(in: 300...8_000, using: &self.random)
+    }
+
+    /// The process is gone.
+    private mutating func abandon(_ worker: SimulatedWorker) {
+        self.moves += 1
+        worker.isAlive = false
+        self.kafka.producerDied(worker.number, nowMillis: self.steadyMillis, random: &self.random)
+        self.commitsUnderWay.removeAll { $0.worker == worker.number && Bool.random(using: &self.random) }
+        for index in self.flights.indices where self.flights[index].worker == worker.number {
+            if !self.flights[index].isApplied, Int.random(in: 0..<3, using: &self.random) == 0 {
+                self.flights[index].isApplied = true
+                self.tell("a push of activity \(self.flights[index].activity) dies with its worker")
+            }
+            self.settleBudgetOfTheDead(self.flights[index])
+        }
+    }
+
+    /// SIGSTOP, and SIGCONT later.
+    private mutating func stop(_ worker: SimulatedWorker, millis: Int64) {
+        let until = self.steadyMillis + millis
+        self.tell("worker \(worker.number) is stopped for \(millis) ms")
+        worker.stoppedUntilMillis = until
+        self.kafka.producerStopped(worker.number, untilMillis: until, random: &self.random)
+        for index in self.commitsUnderWay.indices
+        where self.commitsUnderWay[index].worker == worker.number && Bool.random(using: &self.random) {
+            self.commitsUnderWay[index].arrivesMillis = until + 1
+        }
+        for index in self.flights.indices
+        where self.flights[index].worker == worker.number && !self.flights[index].isApplied
+            && Bool.random(using: &self.random)
+        {
+            self.flights[index].arrivesMillis = until + Int64.random(in: 1...2_000, using: &self.random)
+            self.flights[index].answersMillis = max(
+                self.flights[index].answersMillis, self.flights[index].arrivesMillis + 1)
+        }
+        self.endLease(of: worker)
+        self.group.noteSilence(worker.number, sinceMillis: self.steadyMillis)
+    }
+
+    /// It works, but the coordinator does not hear of it.
+    private mutating func isolate(_ worker: SimulatedWorker, millis: Int64) {
+        self.tell("the coordinator does not hear of worker \(worker.number) for \(millis) ms")
+        worker.isolatedUntilMillis = self.steadyMillis + millis
+        for index in self.commitsUnderWay.indices where self.commitsUnderWay[index].worker == worker.number {
+            self.commitsUnderWay[index].arrivesMillis = self.steadyMillis + millis + 1
+        }
+        self.endLease(of: worker)
+        self.group.noteSilence(worker.number, sinceMillis: self.steadyMillis)
+    }
+
+    /// The group confirms nothing from here on: what it confirmed last was asked for at most a sixth of a lease ago.
+    private mutating func endLease(of worker: SimulatedWorker) {
+        let lease = SimulatedGroup.sessionMillis / 10 * 9
+        let left = Int64.random(in: (lease - lease / 6)...lease, using: &self.random)
+        worker.leaseEndsMillis = min(worker.leaseEndsMillis, self.steadyMillis + left)
+    }
+
+    /// SIGTERM: it gives its partitions back and leaves.
+    private mutating func terminate(_ worker: SimulatedWorker) {
+        self.tell("worker \(worker.number) is to end")
+        self.moves += 1
+        worker.isStopping = true
+        self.post(self.group.beginLeaving(worker.number))
+    }
+
+    /// Ends a process that has given everything back.
+    mutating func leaveIfDone(_ worker: SimulatedWorker) {
+        guard worker.isStopping, worker.isAlive else { return }
+        let owned = (0..<self.plan.partitions).filter { self.group.owner(of: $0) == worker.number }
+        if owned.isEmpty, worker.partitions.isEmpty, worker.events.isEmpty {
+            self.tell("worker \(worker.number) has left")
+            self.abandon(worker)
+            self.post(self.group.remove(worker.number))
+            if self.workers.allSatisfy({ !$0.isAlive || $0.isStopping }) || Bool.random(using: &self.random) {
+                self.seatBegins[worker.seat] = self.steadyMillis + Int64.random(in: 100...8_000, using: &self.random)
+            }
+        }
+    }
+}

@@ -1,0 +1,328 @@
+import PushEngine
+import PushModel
+
+/// The group, and what workers make of what it says: partitions that come, are restored, leave, are lost.
+extension SimulationWorld {
+    // MARK: The broker's side
+
+    /// Records and commits that arrive by now.
+    mutating func runBroker() {
+        let now = self.steadyMillis
+        var arrived: [(SimulatedKafka.Transit, Int64)] = []
+        let deliveries = self.kafka.arrivals(nowMillis: now) { transit, offset in
+            if let offset { arrived.append((transit, offset)) }
+        }
+        for (transit, offset) in arrived { self.noteArrival(transit, offset: offset) }
+        for delivery in deliveries {
+            self.workers.first { $0.number == delivery.producer && $0.isAlive }?.inbox.append(delivery)
+        }
+        var kept: [CommitUnderWay] = []
+        var due: [CommitUnderWay] = []
+        for commit in self.commitsUnderWay {
+            if commit.arrivesMillis <= now { due.append(commit) } else { kept.append(commit) }
+        }
+        self.commitsUnderWay = kept
+        for commit in due { self.arrive(commit) }
+    }
+
+    private mutating func arrive(_ commit: CommitUnderWay) {
+        let isMember =
+            self.group.isMember(commit.worker) && self.group.memberships[commit.worker] == commit.membership
+        if isMember, !commit.isLost {
+            for (place, offset) in commit.positions { self.apply(place, offset, worker: commit.worker) }
+        } else {
+            self.tell("a commit of worker \(commit.worker) is refused")
+        }
+        guard let worker = self.workers.first(where: { $0.number == commit.worker && $0.isAlive }) else { return }
+        if let until = worker.stoppedUntilMillis {
+            // The answer is read when it wakes up.
+            self.commitsUnderWay.append(
+                CommitUnderWay(
+                    worker: worker.number, membership: commit.membership, positions: [], givesBack: commit.givesBack,
+                    arrivesMillis: until + 1,
+                    isLost: false))
+            return
+        }
+        if commit.givesBack.isEmpty {
+            worker.hasCommitUnderWay = false
+            worker.commitDueMillis = self.steadyMillis + Int64.random(in: 0...250, using: &self.random)
+        }
+        for partition in commit.givesBack {
+            self.tell("worker \(worker.number) gives partition \(partition) back")
+            self.forget(partition, worker: worker)
+            self.post(self.group.gaveBack(partition, worker: worker.number))
+        }
+    }
+
+    private mutating func apply(_ place: SimulatedKafka.Place, _ offset: Int64, worker: Int) {
+        self.tell("worker \(worker) commits \(place.topic) \(place.partition) up to \(offset)")
+        if self.group.owner(of: place.partition) != worker {
+            self.fail("worker \(worker) commits partition \(place.partition), which is not its own")
+        }
+        let committed = self.kafka.committed[place] ?? 0
+        if offset > self.kafka.end(place) { self.fail("committed \(offset) past the end of \(place)") }
+        if offset < committed { self.fail("a commit went back in \(place)") }
+        if offset > committed { self.checkCommit(place, committed..<offset, worker: worker) }
+        self.kafka.commit(place, offset)
+    }
+
+    /// The coordinator puts out who is silent, and hears again of who is back.
+    mutating func runGroup() {
+        let now = self.steadyMillis
+        for seat in self.seatBegins.indices {
+            if let begins = self.seatBegins[seat], begins <= now { self.begin(seat: seat) }
+        }
+        if self.brokerAwayUntilMillis <= now {
+            for worker in self.group.expired(nowMillis: now) {
+                self.tell("worker \(worker) is put out of the group")
+                self.moves += 1
+                self.post(self.group.remove(worker))
+            }
+        }
+        for worker in self.workers {
+            var isBack = false
+            if let until = worker.stoppedUntilMillis, until <= now {
+                worker.stoppedUntilMillis = nil
+                isBack = true
+                self.tell("worker \(worker.number) wakes up")
+            }
+            if let until = worker.isolatedUntilMillis, until <= now {
+                worker.isolatedUntilMillis = nil
+                isBack = true
+            }
+            if isBack, worker.runs, worker.isolatedUntilMillis == nil { self.comeBack(worker) }
+        }
+        if self.brokerAwayUntilMillis <= now {
+            for worker in self.workers
+            where worker.runs && worker.isolatedUntilMillis == nil && worker.leaseEndsMillis != .max {
+                self.comeBack(worker)
+            }
+        }
+    }
+
+    /// The group hears of it again: the lease is renewed soon, or it learns that it has lost everything.
+    private mutating func comeBack(_ worker: SimulatedWorker) {
+        guard worker.leaseEndsMillis != .max, self.brokerAwayUntilMillis <= self.steadyMillis else { return }
+        if self.group.isMember(worker.number) {
+            self.group.noteSign(worker.number)
+            let renewed = self.steadyMillis + Int64.random(in: 1...200, using: &self.random)
+            if worker.leaseEndsMillis <= self.steadyMillis { worker.leaseFromMillis = renewed }
+            worker.leaseEndsMillis = .max
+        } else if !worker.events.contains(where: { if case .lost = $0.event { true } else { false } }) {
+            let lost = worker.partitions.keys.sorted()
+            worker.events = [
+                (.lost(lost), self.steadyMillis + Int64.random(in: 0...1_500, using: &self.random))
+            ]
+        }
+    }
+
+    mutating func post(_ events: [(worker: Int, event: SimulatedGroup.Event)]) {
+        for (number, event) in events {
+            guard let worker = self.workers.first(where: { $0.number == number && $0.isAlive }) else { continue }
+            let last = worker.events.map(\.comesMillis).max() ?? 0
+            let comes = max(last, self.steadyMillis + Int64.random(in: 1...300, using: &self.random))
+            worker.events.append((event, comes))
+        }
+    }
+
+    // MARK: The worker's side
+
+    mutating func hearGroup(_ worker: SimulatedWorker) {
+        guard worker.isolatedUntilMillis == nil else { return }
+        while let first = worker.events.first, first.comesMillis <= self.steadyMillis {
+            // Where the group stands is asked of the broker.
+            if case .assigned = first.event, self.brokerAwayUntilMillis > self.steadyMillis {
+                worker.events[0].comesMillis = self.brokerAwayUntilMillis + 1
+                return
+            }
+            worker.events.removeFirst()
+            switch first.event {
+            case .assigned(let partition): self.assigned(partition, worker: worker)
+            case .revoked(let partition): self.revoked(partition, worker: worker)
+            case .lost(let partitions):
+                self.tell("worker \(worker.number) learns that it has lost \(partitions)")
+                for partition in worker.partitions.keys.sorted() { self.forget(partition, worker: worker) }
+                worker.commits = [:]
+                worker.leaseEndsMillis = .max
+                worker.leaseFromMillis = .max
+                if worker.isStopping { worker.events = [] } else { self.post(self.group.join(worker.number)) }
+            }
+        }
+    }
+
+    private mutating func assigned(_ partition: Int32, worker: SimulatedWorker) {
+        guard self.group.owner(of: partition) == worker.number, worker.partitions[partition] == nil else { return }
+        self.tell("worker \(worker.number) gets partition \(partition)")
+        let places = [
+            SimulatedKafka.Place(topic: .events, partition: partition),
+            SimulatedKafka.Place(topic: .routed, partition: partition),
+        ]
+        let starts = places.map { self.kafka.committed[$0] ?? 0 }
+        worker.partitions[partition] = SimulatedWorker.Owned(
+            starts: starts, logEnds: places.map { self.kafka.end($0) }, positions: starts)
+        if worker.leaseFromMillis == .max {
+            worker.leaseFromMillis = self.steadyMillis + Int64.random(in: 1...80, using: &self.random)
+        }
+        worker.engine.partitionAssigned(partition, now: self.now(of: worker))
+    }
+
+    /// Begins restores, and reads on in those under way.
+    mutating func restore(_ worker: SimulatedWorker) {
+        for partition in worker.partitions.keys.sorted() {
+            guard var owned = worker.partitions[partition] else { continue }
+            if owned.phase == .claiming, worker.engine.markerOffset(partition: partition) != nil {
+                owned.phase = .restoring
+                owned.restoreDueMillis = self.steadyMillis + Int64.random(in: 0...100, using: &self.random)
+            }
+            guard owned.phase == .restoring, owned.restoreDueMillis <= self.steadyMillis,
+                self.brokerAwayUntilMillis <= self.steadyMillis,
+                let marker = worker.engine.markerOffset(partition: partition)
+            else {
+                if owned.phase == .restoring, owned.restoreDueMillis <= self.steadyMillis {
+                    owned.restoreDueMillis = self.brokerAwayUntilMillis
+                }
+                worker.partitions[partition] = owned
+                continue
+            }
+            let until = min(marker + 1, owned.restoreNext + Int64.random(in: 1...200, using: &self.random))
+            for offset in owned.restoreNext..<max(owned.restoreNext, until) {
+                self.restore(partition, offset: offset, worker: worker)
+            }
+            owned.restoreNext = max(owned.restoreNext, until)
+            owned.restoreDueMillis = self.steadyMillis + Int64.random(in: 0...50, using: &self.random)
+            if owned.restoreNext > marker {
+                owned.phase = .running
+                owned.hasRun = true
+                worker.engine.restoreFinished(
+                    partition: partition, logEnds: Self.positions(owned.logEnds, partition),
+                    starts: Self.positions(owned.starts, partition), now: self.now(of: worker))
+                self.tell(
+                    "worker \(worker.number) runs partition \(partition) from \(owned.starts), epoch \(marker)")
+            }
+            worker.partitions[partition] = owned
+        }
+    }
+
+    private static func positions(_ offsets: [Int64], _ partition: Int32) -> [CommitPosition] {
+        offsets.enumerated().map {
+            CommitPosition(topic: UInt16($0.offset), partition: partition, nextOffset: $0.element)
+        }
+    }
+
+    private mutating func restore(_ partition: Int32, offset: Int64, worker: SimulatedWorker) {
+        let state = SimulatedKafka.Place(topic: .state, partition: partition)
+        guard let record = self.kafka.record(state, offset), !record.isGone else { return }
+        let result = worker.engine.restore(
+            partition: partition, key: record.key.span, value: record.value.span, isTombstone: record.isTombstone,
+            tombstoneEpoch: record.isTombstone ? record.header("mailboat-epoch").flatMap { Int64($0) } : nil,
+            offset: offset, now: self.now(of: worker))
+        if result != .restored, result != .ignored { self.fail("restore said \(result)") }
+    }
+
+    /// Reads what others wrote into the `state` of own partitions.
+    mutating func repair(_ worker: SimulatedWorker) {
+        while worker.repairs.count < 4, let gap = worker.engine.takeStateGap() {
+            self.tell("worker \(worker.number) finds a gap in state \(gap.partition): \(gap.offsets)")
+            worker.repairs.append(
+                SimulatedWorker.Repair(
+                    partition: gap.partition, next: gap.offsets.lowerBound, end: gap.offsets.upperBound,
+                    dueMillis: self.steadyMillis + Int64.random(in: 0...300, using: &self.random)))
+        }
+        var kept: [SimulatedWorker.Repair] = []
+        for var repair in worker.repairs {
+            while repair.dueMillis <= self.steadyMillis, repair.next < repair.end {
+                let place = SimulatedKafka.Place(topic: .state, partition: repair.partition)
+                if let record = self.kafka.record(place, repair.next), !record.isGone {
+                    let done = worker.engine.repair(
+                        partition: repair.partition, key: record.key.span, value: record.value.span,
+                        offset: repair.next, now: self.now(of: worker))
+                    if done == .succeeded, self.group.owner(of: repair.partition) == worker.number {
+                        self.fail("the owner of \(repair.partition) finds a successor")
+                    }
+                }
+                repair.next += 1
+            }
+            if repair.next < repair.end { kept.append(repair) }
+        }
+        worker.repairs = kept
+    }
+
+    // MARK: Leaving
+
+    private mutating func revoked(_ partition: Int32, worker: SimulatedWorker) {
+        guard let owned = worker.partitions[partition] else {
+            self.post(self.group.gaveBack(partition, worker: worker.number))
+            return
+        }
+        self.moves += 1
+        self.tell("worker \(worker.number) is to give partition \(partition) back")
+        if owned.hasRun {
+            worker.engine.beginRelease(partition: partition, now: self.now(of: worker))
+        } else {
+            worker.engine.forget(partition: partition)
+        }
+        let quiet = self.steadyMillis + 500
+        worker.partitions[partition]?.phase = .quieting
+        worker.partitions[partition]?.quietUntilMillis = quiet
+        worker.partitions[partition]?.endsAtMillis = quiet + 3_000
+    }
+
+    mutating func advanceReleases(_ worker: SimulatedWorker) {
+        for partition in worker.partitions.keys.sorted() {
+            guard let owned = worker.partitions[partition] else { continue }
+            if owned.phase == .quieting,
+                owned.quietUntilMillis <= self.steadyMillis || worker.engine.isQuiet(partition: partition)
+            {
+                worker.engine.finishRelease(partition: partition, now: self.now(of: worker))
+                self.produce(worker)
+                worker.partitions[partition]?.phase = .writing
+            }
+            guard let owned = worker.partitions[partition], owned.phase == .writing else { continue }
+            let isDone = worker.engine.isReleased(partition: partition)
+            guard isDone || owned.endsAtMillis <= self.steadyMillis else { continue }
+            if !isDone { self.tell("worker \(worker.number) leaves partition \(partition) unfinished") }
+            // What is on its way is waited for; then the last commit goes out.
+            guard !worker.hasCommitUnderWay else { continue }
+            self.takeCommits(worker)
+            let positions = self.sorted(worker.commits.filter { $0.key.partition == partition })
+            worker.commits = worker.commits.filter { $0.key.partition != partition }
+            worker.partitions[partition]?.phase = .committing
+            let floor = self.commitFloorMillis(worker)
+            // Waited for three seconds at most.
+            let isLost = floor > self.steadyMillis + 3_000 || self.chance(5)
+            self.commitsUnderWay.append(
+                CommitUnderWay(
+                    worker: worker.number, membership: self.group.memberships[worker.number] ?? 0, positions: positions,
+                    givesBack: [partition],
+                    arrivesMillis: isLost
+                        ? self.steadyMillis + 3_000
+                        : max(floor, self.steadyMillis) + Int64.random(in: 1...60, using: &self.random),
+                    isLost: isLost))
+        }
+    }
+
+    /// The partition is somebody else's from here on.
+    mutating func forget(_ partition: Int32, worker: SimulatedWorker) {
+        for index in self.flights.indices
+        where self.flights[index].worker == worker.number && self.flights[index].partition == partition {
+            self.flights[index].partitionLives = false
+            self.settleBudgetOfTheDead(self.flights[index])
+        }
+        worker.engine.forget(partition: partition)
+        var forgotten: [UInt64] = []
+        let isOfState = { (place: SimulatedKafka.Place) in place.topic == .state && place.partition == partition }
+        for retry in worker.retries where isOfState(retry.place) { forgotten.append(retry.acknowledgement) }
+        worker.retries.removeAll { isOfState($0.place) }
+        worker.engine.batch.records.removeAll { record in
+            guard record.topic == .state, record.partition == partition else { return false }
+            forgotten.append(record.acknowledgement)
+            return true
+        }
+        for acknowledgement in forgotten {
+            worker.engine.acknowledged(acknowledgement, offset: -1, now: self.now(of: worker))
+        }
+        worker.repairs.removeAll { $0.partition == partition }
+        worker.commits = worker.commits.filter { $0.key.partition != partition }
+        worker.partitions[partition] = nil
+    }
+}

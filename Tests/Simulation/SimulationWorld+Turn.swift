@@ -1,0 +1,231 @@
+import PushEngine
+import PushModel
+
+/// What the runner of a shard does in a turn of its loop, step by step: the process may die after each.
+extension SimulationWorld {
+    /// A step was done. True: the process has died of it.
+    private mutating func burns(_ worker: SimulatedWorker) -> Bool {
+        guard let fuse = worker.fuse else { return false }
+        worker.fuse = fuse - 1
+        guard fuse <= 1 else { return false }
+        self.kill(worker)
+        return true
+    }
+
+    mutating func turn(_ worker: SimulatedWorker) {
+        self.hearGroup(worker)
+        if self.drainInbox(worker) { return }
+        self.restore(worker)
+        if worker.holdsLease(nowMillis: self.steadyMillis) {
+            self.produceAgain(worker)
+            self.repair(worker)
+            if self.consume(worker) { return }
+            worker.engine.advance(now: self.now(of: worker))
+            if self.burns(worker) { return }
+            if self.push(worker) { return }
+        }
+        // Records leave before anything else: an engine that died here would have written nothing.
+        if self.burns(worker) { return }
+        self.produce(worker)
+        if self.burns(worker) { return }
+        self.advanceReleases(worker)
+        self.produce(worker)
+        if self.burns(worker) { return }
+        self.handOverCommits(worker)
+        self.checkInvariants(worker)
+        self.leaveIfDone(worker)
+    }
+
+    // MARK: Kafka's answers
+
+    /// True: it died meanwhile.
+    private mutating func drainInbox(_ worker: SimulatedWorker) -> Bool {
+        while let first = worker.inbox.first, first.comesMillis <= self.steadyMillis {
+            worker.inbox.removeFirst()
+            if let offset = first.offset {
+                worker.engine.acknowledged(first.acknowledgement, offset: offset, now: self.now(of: worker))
+                if first.place.topic == .state {
+                    // A later record of the key lies in `state`: what waits of it is superseded.
+                    let isOlder = { (retry: SimulatedWorker.Retry) in
+                        retry.hasFailed && retry.place == first.place && retry.record.key == first.record.key
+                    }
+                    let superseded = worker.retries.filter(isOlder)
+                    worker.retries.removeAll(where: isOlder)
+                    for retry in superseded {
+                        worker.engine.acknowledged(retry.acknowledgement, offset: offset, now: self.now(of: worker))
+                    }
+                }
+            } else {
+                self.tell("worker \(worker.number) hears that a record of \(first.place.topic) was not taken")
+                // Before what has waited for others that failed: it left before those came.
+                let behind = worker.retries.firstIndex { !$0.hasFailed && $0.place == first.place }
+                worker.retries.insert(
+                    SimulatedWorker.Retry(
+                        place: first.place, record: first.record, acknowledgement: first.acknowledgement,
+                        hasFailed: true), at: behind ?? worker.retries.count)
+                if worker.retryDueMillis == nil { worker.retryDueMillis = self.steadyMillis + 200 }
+            }
+            if self.burns(worker) { return true }
+        }
+        return false
+    }
+
+    private mutating func produceAgain(_ worker: SimulatedWorker) {
+        guard let due = worker.retryDueMillis, due <= self.steadyMillis else { return }
+        worker.retryDueMillis = nil
+        let retries = worker.retries
+        worker.retries = []
+        for retry in retries {
+            self.send(retry.record, to: retry.place, acknowledgement: retry.acknowledgement, worker: worker)
+        }
+    }
+
+    // MARK: Records to Kafka
+
+    mutating func produce(_ worker: SimulatedWorker) {
+        guard worker.holdsLease(nowMillis: self.steadyMillis) else { return }
+        let batch = worker.engine.batch
+        guard !batch.records.isEmpty else { return }
+        worker.engine.batch.removeAll()
+        for record in batch.records {
+            var logged = LoggedRecord(key: Array(batch.bytes[record.key]), value: Array(batch.bytes[record.value]))
+            logged.hasKey = record.hasKey
+            logged.isTombstone = record.isTombstone
+            logged.timestampMillis = record.timestampMillis
+            logged.madeAt = self.evidence.sequence
+            logged.headers = record.headers.map {
+                let header = batch.headers[$0]
+                return (
+                    String(decoding: batch.bytes[header.name], as: UTF8.self),
+                    String(decoding: batch.bytes[header.value], as: UTF8.self)
+                )
+            }
+            let topic: SimulatedKafka.Topic =
+                switch record.topic {
+                case .state: .state
+                case .outcomes: .outcomes
+                case .deadLetters: .deadLetters
+                case .routed: .routed
+                }
+            let place = SimulatedKafka.Place(topic: topic, partition: max(0, record.partition))
+            if topic == .state || topic == .routed, worker.retries.contains(where: { $0.place == place }) {
+                // Behind those of its partition that wait.
+                worker.retries.append(
+                    SimulatedWorker.Retry(
+                        place: place, record: logged, acknowledgement: record.acknowledgement, hasFailed: false))
+            } else {
+                self.send(logged, to: place, acknowledgement: record.acknowledgement, worker: worker)
+            }
+        }
+    }
+
+    private mutating func send(
+        _ record: LoggedRecord, to place: SimulatedKafka.Place, acknowledgement: UInt64, worker: SimulatedWorker
+    ) {
+        var fate = SimulatedKafka.Fate.delivered
+        if self.chance(self.plan.produceFailurePercent) {
+            fate = Bool.random(using: &self.random) ? .answerLost : .lost
+        }
+        self.kafka.send(
+            record, to: place, acknowledgement: acknowledgement, producer: worker.number, fate: fate,
+            nowMillis: self.steadyMillis, notBeforeMillis: self.brokerAwayUntilMillis, random: &self.random)
+    }
+
+    // MARK: Records from Kafka
+
+    /// True: it died meanwhile.
+    private mutating func consume(_ worker: SimulatedWorker) -> Bool {
+        guard self.brokerAwayUntilMillis <= self.steadyMillis else { return false }
+        for partition in worker.partitions.keys.sorted() {
+            for topic in 0..<2 {
+                let place = SimulatedKafka.Place(topic: topic == 0 ? .events : .routed, partition: partition)
+                while let owned = worker.partitions[partition], owned.phase == .running,
+                    worker.engine.wantsRecords, let record = self.kafka.record(place, owned.positions[topic])
+                {
+                    let offset = owned.positions[topic]
+                    worker.partitions[partition]?.positions[topic] += 1
+                    self.consume(record, topic: UInt16(topic), partition: partition, offset: offset, worker: worker)
+                    if self.burns(worker) { return true }
+                }
+            }
+        }
+        return false
+    }
+
+    private mutating func consume(
+        _ record: LoggedRecord, topic: UInt16, partition: Int32, offset: Int64, worker: SimulatedWorker
+    ) {
+        var origin: SourcePosition?
+        var timestamp = record.timestampMillis
+        if topic == 1, let originPartition = record.header("mailboat-partition").flatMap({ Int32($0) }),
+            let originOffset = record.header("mailboat-offset").flatMap({ Int64($0) })
+        {
+            origin = SourcePosition(topic: 0, partition: originPartition, offset: originOffset)
+            timestamp = record.header("mailboat-timestamp").flatMap { Int64($0) } ?? timestamp
+        }
+        self.evidence.consumed(
+            SourcePosition(topic: topic, partition: partition, offset: offset), worker: worker.number)
+        worker.engine.consume(
+            InputRecord(
+                topic: topic, partition: partition, offset: offset, timestampMillis: timestamp, hasKey: record.hasKey,
+                hasValue: !record.isTombstone, origin: origin),
+            key: record.key.span, value: record.value.span, traceparent: [UInt8]().span, now: self.now(of: worker))
+    }
+
+    // MARK: Pushes
+
+    /// True: it died meanwhile.
+    private mutating func push(_ worker: SimulatedWorker) -> Bool {
+        guard self.apnsAwayUntilMillis <= self.steadyMillis else { return false }
+        var credit = Int.random(in: 0...self.plan.creditMax, using: &self.random)
+        if !self.faultsAreOn { credit = 8 }
+        var request = PushRequest()
+        while credit > 0, worker.engine.nextPush(route: 0, into: &request, now: self.now(of: worker)) {
+            credit -= 1
+            self.depart(request, from: worker)
+            if self.burns(worker) { return true }
+        }
+        return false
+    }
+
+    // MARK: Commits
+
+    private mutating func handOverCommits(_ worker: SimulatedWorker) {
+        guard worker.holdsLease(nowMillis: self.steadyMillis) else { return }
+        self.takeCommits(worker)
+        guard !worker.commits.isEmpty, !worker.hasCommitUnderWay, worker.commitDueMillis <= self.steadyMillis else {
+            return
+        }
+        // Of a partition that is being given back the last commit is under way.
+        let isLeaving = { (place: SimulatedKafka.Place) in worker.partitions[place.partition]?.phase == .committing }
+        let positions = self.sorted(worker.commits.filter { !isLeaving($0.key) })
+        worker.commits = [:]
+        guard !positions.isEmpty else { return }
+        worker.hasCommitUnderWay = true
+        self.commitsUnderWay.append(
+            CommitUnderWay(
+                worker: worker.number, membership: self.group.memberships[worker.number] ?? 0, positions: positions,
+                givesBack: [],
+                arrivesMillis: max(self.commitFloorMillis(worker), self.steadyMillis)
+                    + Int64.random(in: 1...60, using: &self.random),
+                isLost: false))
+    }
+
+    func commitFloorMillis(_ worker: SimulatedWorker) -> Int64 {
+        max(self.brokerAwayUntilMillis, worker.isolatedUntilMillis ?? 0)
+    }
+
+    func sorted(_ commits: [SimulatedKafka.Place: Int64]) -> [(place: SimulatedKafka.Place, offset: Int64)] {
+        commits.map { (place: $0.key, offset: $0.value) }.sorted {
+            ($0.place.partition, $0.place.topic == .events ? 0 : 1)
+                < ($1.place.partition, $1.place.topic == .events ? 0 : 1)
+        }
+    }
+
+    func takeCommits(_ worker: SimulatedWorker) {
+        for commit in worker.engine.takeCommits() {
+            let place = SimulatedKafka.Place(topic: commit.topic == 0 ? .events : .routed, partition: commit.partition)
+            worker.commits[place] = commit.nextOffset
+        }
+    }
+}
