@@ -66,7 +66,8 @@ struct LatencyDistributionTests {
             let exact = Double(values[max(0, Int((Double(values.count) * share).rounded(.up)) - 1)])
             let answer = distribution.quantileMillis(share)
             #expect(
-                answer >= exact && answer <= exact * 1.032 + 0.001, "seed \(seed): \(share) is \(answer), exactly \(exact)")
+                answer >= exact && answer <= exact * 1.032 + 0.001,
+                "seed \(seed): \(share) is \(answer), exactly \(exact)")
         }
     }
 
