@@ -1,0 +1,244 @@
+import APNSProtocol
+import Testing
+
+@testable import PushEngine
+
+/// What a pool makes of the answers to its pushes.
+@Suite struct ConnectionPoolVerdictTests {
+    @Test func serverErrorsInARowOpenTheBreakerAndAProbeClosesIt() {
+        var pool = ConnectionPoolTests.open()
+        for push in 1...3 {
+            let lease = pool.begin(push: UInt64(push), now: at(10))!
+            _ = pool.answered(
+                lease.tag, connection: 0, verdict: .serverBusy, retryAfterSeconds: nil, now: at(10), micros: 10_000)
+        }
+        expectEqual(pool.drainActions(), [.alarmRaised(.serverBusy)])
+        #expect(pool.credit == 0)
+        #expect(pool.isBreakerOpen)
+        let until = pool.nextDeadlineMillis!
+        #expect((60...110).contains(until))
+        pool.advance(now: at(until), micros: until * 1_000)
+        #expect(pool.credit == 1)
+        let probe = pool.begin(push: 4, now: at(until))!
+        #expect(pool.credit == 0)
+        _ = pool.accepted(probe.tag, connection: 0, micros: until * 1_000)
+        expectEqual(pool.drainActions(), [.alarmCleared(.serverBusy)])
+        #expect(!pool.isBreakerOpen)
+        // No herd: twice as many with each round trip.
+        for credit in [2, 4, 8, 10] {
+            #expect(pool.credit == credit)
+            let leases = (0..<credit).map { pool.begin(push: UInt64($0), now: at(until))! }
+            #expect(pool.credit == 0)
+            for lease in leases { _ = pool.accepted(lease.tag, connection: 0, micros: until * 1_000) }
+        }
+    }
+
+    @Test func goodbyesToEachNewConnectionAreMetWithPatience() {
+        var pool = ConnectionPoolTests.open()
+        pool.goAwayReceived(0, isError: false, now: at(20))
+        #expect(!pool.actions.contains(.connect(connection: 1)), "it lived 20 ms: the next one waits")
+        #expect((pool.nextDeadlineMillis ?? 0) >= 70)
+    }
+
+    @Test func aConnectionThatIsAllowedNothingIsLeft() {
+        var pool = ConnectionPoolTests.open()
+        pool.settingsReceived(0, streamsMax: 0, now: at(500))
+        pool.wanted(now: at(500))
+        #expect(pool.credit == 0)
+        pool.advance(now: at(2_499), micros: 2_499_000)
+        #expect(pool.phase(connection: 0) == .open)
+        pool.advance(now: at(2_500), micros: 2_500_000)
+        #expect(pool.actions.contains(.close(connection: 0, reason: .denied)))
+    }
+
+    @Test func aRefusedStreamLowersWhatIsTried() {
+        var pool = ConnectionPoolTests.open()
+        let leases = (0..<6).map { pool.begin(push: UInt64($0), now: at(10))! }
+        for lease in leases[3...] {
+            _ = pool.failed(lease.tag, connection: 0, failure: .refused, now: at(10), micros: 10_000)
+        }
+        #expect(pool.credit == 0, "the peer admits three")
+        _ = pool.accepted(leases[0].tag, connection: 0, micros: 11_000)
+        #expect(pool.credit == 2)
+        pool.settingsReceived(0, streamsMax: 7, now: at(12))
+        #expect(pool.credit == 5, "its SETTINGS say otherwise")
+    }
+
+    @Test func whatNeverLeftIsNoRefusal() {
+        var pool = ConnectionPoolTests.open()
+        for push in 0..<100 {
+            let lease = pool.begin(push: UInt64(push), now: at(10))!
+            _ = pool.failed(lease.tag, connection: 0, failure: .neverLeft, now: at(10), micros: 10_000)
+        }
+        #expect(pool.phase(connection: 0) == .open)
+        #expect(pool.credit == 10)
+    }
+
+    @Test func aHalfDeadProbeDoesNotKeepOthersFromBeingOpened() {
+        var configuration = ConnectionPoolTests.configuration()
+        configuration.requestTimeoutMillis = 10_000
+        var pool = ConnectionPoolTests.open(configuration)
+        while pool.credit > 0 { _ = pool.begin(push: 1, now: at(1_000)) }
+        pool.wanted(now: at(1_000))
+        pool.advance(now: at(1_050), micros: 1_050_000)
+        expectEqual(pool.drainActions(), [.connect(connection: 1)])
+        pool.ready(1, now: at(1_060))
+        _ = pool.begin(push: 2, now: at(1_060))
+        pool.requestsRefused(0, now: at(1_070))
+        pool.wanted(now: at(1_070))
+        pool.advance(now: at(1_900), micros: 1_900_000)
+        #expect(pool.nextDeadlineMillis ?? 0 <= 1_060 + ConnectionLife.startPatienceMillis)
+        pool.advance(now: at(2_900), micros: 2_900_000)
+        #expect(!pool.actions.contains(.connect(connection: 2)))
+        pool.bytesReceived(1, now: at(3_000))
+        pool.advance(now: at(3_060), micros: 3_060_000)
+        #expect(pool.actions.contains(.connect(connection: 2)))
+    }
+
+    @Test func aQuietConnectionMeetsNoTwoNewTokensWithinTwentyMinutes() {
+        let minute: Int64 = 60_000
+        var pool = ConnectionPoolTests.open()
+        pool.tokenReplaced(generation: 2, now: at(45 * minute))
+        // It meets the second token only half an hour after that was signed.
+        let late = pool.begin(push: 1, now: at(75 * minute))!
+        _ = pool.accepted(late.tag, connection: 0, micros: 75 * minute * 1_000)
+        #expect(pool.phase(connection: 0) == .open)
+        pool.tokenReplaced(generation: 3, now: at(90 * minute))
+        expectEqual(
+            pool.drainActions(), [.close(connection: 0, reason: .drained), .connect(connection: 1)],
+            "15 minutes after the second token came the third")
+    }
+
+    @Test func aTopicRefusedByAnOldConnectionRenewsThemOnce() {
+        var pool = ConnectionPoolTests.open()
+        let minute: Int64 = 60_000
+        let lease = pool.begin(push: 1, app: 3, now: at(minute))!
+        expectEqual(pool.renewsForTopic(lease.tag, connection: 0, now: at(minute)), true)
+        _ = pool.answered(
+            lease.tag, connection: 0, verdict: .connectionUnusable, retryAfterSeconds: nil, now: at(minute), micros: 0)
+        expectEqual(pool.drainActions(), [.connect(connection: 1), .close(connection: 0, reason: .drained)])
+        pool.ready(1, now: at(minute))
+        let probe = pool.begin(push: 1, app: 3, now: at(minute))!
+        expectEqual(
+            pool.renewsForTopic(probe.tag, connection: 1, now: at(minute)), false, "the first push of a new connection")
+        _ = pool.accepted(probe.tag, connection: 1, micros: 0)
+        let again = pool.begin(push: 2, app: 3, now: at(minute + 1))!
+        expectEqual(pool.renewsForTopic(again.tag, connection: 1, now: at(minute + 1)), false, "not again so soon")
+        expectEqual(pool.renewsForTopic(again.tag, connection: 1, now: at(2 * minute)), true)
+    }
+
+    @Test func credentialsRefusedCastDoubtOnTheToken() {
+        var pool = ConnectionPoolTests.open()
+        for push in 1...3 {
+            let lease = pool.begin(push: UInt64(push), now: at(10))!
+            _ = pool.answered(
+                lease.tag, connection: 0, verdict: .credentialRefused, retryAfterSeconds: nil, now: at(10),
+                micros: 10_000)
+        }
+        #expect(pool.actions.contains(.doubtToken(generation: 1)))
+    }
+
+    @Test func refusedCredentialsPauseTheRouteAndProbesUseFreshConnections() {
+        var pool = ConnectionPoolTests.open()
+        for push in 1...3 {
+            let lease = pool.begin(push: UInt64(push), now: at(10))!
+            _ = pool.answered(
+                lease.tag, connection: 0, verdict: .credentialRefused, retryAfterSeconds: nil, now: at(10),
+                micros: 10_000)
+        }
+        let actions = pool.drainActions()
+        #expect(actions.contains(.alarmRaised(.credentialsRefused)))
+        #expect(actions.contains(.close(connection: 0, reason: .drained)))
+        #expect(pool.isPausedByCredentials)
+        _ = pool.connectionEnded(0, now: at(200), micros: 200_000)
+        pool.wanted(now: at(200))
+        #expect(pool.actions.isEmpty)
+        let until = pool.nextDeadlineMillis!
+        #expect((2_500...5_010).contains(until))
+        pool.advance(now: at(until), micros: until * 1_000)
+        expectEqual(pool.drainActions(), [.connect(connection: 0)])
+        pool.ready(0, now: at(until))
+        let probe = pool.begin(push: 4, now: at(until))!
+        #expect(pool.credit == 0)
+        _ = pool.accepted(probe.tag, connection: 0, micros: until * 1_000)
+        expectEqual(pool.drainActions(), [.alarmCleared(.credentialsRefused)])
+    }
+
+    @Test func refusalsBetweenAcceptedPushesPauseNothing() {
+        var pool = ConnectionPoolTests.open()
+        for push in 1...50 {
+            let lease = pool.begin(push: UInt64(push), now: at(10))!
+            if push.isMultiple(of: 3) {
+                _ = pool.accepted(lease.tag, connection: 0, micros: 10_000)
+            } else {
+                _ = pool.answered(
+                    lease.tag, connection: 0, verdict: .credentialRefused, retryAfterSeconds: nil, now: at(10),
+                    micros: 10_000)
+            }
+        }
+        #expect(pool.credit == 10)
+    }
+
+    @Test func anExpiredTokenAsksForAnotherAndLeavesTheConnection() {
+        var pool = ConnectionPoolTests.open()
+        let leases = (1...3).map { pool.begin(push: UInt64($0), now: at(10))! }
+        for lease in leases {
+            _ = pool.answered(
+                lease.tag, connection: 0, verdict: .providerTokenExpired, retryAfterSeconds: nil, now: at(10),
+                micros: 10_000)
+        }
+        let actions = pool.drainActions()
+        #expect(actions.count { $0 == .renewToken(generation: 1) } == 1)
+        #expect(actions.contains(.alarmRaised(.providerTokenRefused)))
+        #expect(actions.contains(.close(connection: 0, reason: .drained)))
+        pool.tokenReplaced(generation: 2, now: at(20))
+        expectEqual(pool.drainActions(), [.alarmCleared(.providerTokenRefused)])
+    }
+
+    @Test func anOldTokensRefusalAsksForNothing() {
+        var pool = ConnectionPoolTests.open()
+        let lease = pool.begin(push: 1, now: at(10))!
+        pool.tokenReplaced(generation: 2, now: at(20))
+        _ = pool.answered(
+            lease.tag, connection: 0, verdict: .providerTokenExpired, retryAfterSeconds: nil, now: at(10),
+            micros: 10_000)
+        let actions = pool.drainActions()
+        #expect(!actions.contains(.renewToken(generation: 1)))
+    }
+
+    @Test func tooManyUpdatesGoBack() {
+        var pool = ConnectionPoolTests.open()
+        let lease = pool.begin(push: 1, now: at(10))!
+        _ = pool.answered(
+            lease.tag, connection: 0, verdict: .providerTokenTooManyUpdates, retryAfterSeconds: nil, now: at(10),
+            micros: 10_000)
+        #expect(pool.actions.contains(.revertToken(generation: 1)))
+        #expect(pool.phase(connection: 0) == .open)
+        #expect(pool.credit == 0)
+    }
+
+    @Test func anUnusableConnectionIsLeft() {
+        var pool = ConnectionPoolTests.open()
+        let lease = pool.begin(push: 1, now: at(10))!
+        _ = pool.answered(
+            lease.tag, connection: 0, verdict: .connectionUnusable, retryAfterSeconds: nil, now: at(10), micros: 10_000)
+        expectEqual(pool.drainActions(), [.close(connection: 0, reason: .drained)])
+    }
+
+    @Test(
+        arguments: [
+            .tokenDead(invalidSinceMillis: nil, suspicious: true), .tokenDead(invalidSinceMillis: 1, suspicious: false),
+            .messageRefused, .tokenThrottled, .topicRefused,
+        ] as [Verdict])
+    func whatConcernsOnePushLeavesTheRouteAlone(verdict: Verdict) {
+        var pool = ConnectionPoolTests.open()
+        for push in 1...100 {
+            let lease = pool.begin(push: UInt64(push), now: at(10))!
+            let end = pool.answered(
+                lease.tag, connection: 0, verdict: verdict, retryAfterSeconds: nil, now: at(10), micros: 10_000)
+            #expect(end?.push == PushID(rawValue: UInt64(push)))
+        }
+        #expect(pool.actions.isEmpty)
+        #expect(pool.credit == 10)
+    }
+}
