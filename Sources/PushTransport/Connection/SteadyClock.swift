@@ -10,8 +10,12 @@ enum SteadyClock {
     }
 
     private static func micros(_ clock: clockid_t) -> Int64 {
-        var time = timespec()
-        clock_gettime(clock, &time)
-        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
+        // Seconds and nanoseconds. As a `timespec`, whose fields the compiler takes to belong to whichever C module it
+        // read first, this would build on some days only.
+        var time = (seconds: 0, nanoseconds: 0)
+        withUnsafeMutablePointer(to: &time) {
+            _ = $0.withMemoryRebound(to: timespec.self, capacity: 1) { clock_gettime(clock, $0) }
+        }
+        return Int64(time.seconds) * 1_000_000 + Int64(time.nanoseconds) / 1_000
     }
 }
