@@ -8,6 +8,8 @@ import Synchronization
 final class ClientHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     private let context: Unmanaged<ClientContext>
+    /// While set, letting go of the client does not destroy it: its threads and memory stay until the process ends.
+    let isIndestructible = Atomic<Bool>(false)
 
     init(_ pointer: OpaquePointer, context: Unmanaged<ClientContext>) {
         self.pointer = pointer
@@ -17,6 +19,7 @@ final class ClientHandle: @unchecked Sendable {
     /// `rd_kafka_destroy` joins librdkafka's threads and, in 2.0.2, can hang (kafka.md: hazard 7 is the consumer's
     /// close). Whoever lets go of the last reference must not hang with it, so it runs on a thread of its own.
     deinit {
+        guard !self.isIndestructible.load(ordering: .acquiring) else { return }
         struct Parts: @unchecked Sendable {  // Handed over whole to the one thread that uses them.
             let pointer: OpaquePointer
             let context: Unmanaged<ClientContext>

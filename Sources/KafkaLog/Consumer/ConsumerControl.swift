@@ -1,4 +1,5 @@
 import CRDKafka
+import Synchronization
 
 /// The control thread of one consumer: everything here runs on it.
 ///
@@ -96,7 +97,10 @@ final class ConsumerControl {
         // librdkafka speaks of the subscribed topic alone; the riding topics follow its numbers.
         let partitions = (list.map { PartitionList.elements(of: $0) } ?? []).map(\.topicPartition.partition).sorted()
         switch rd_kafka_event_error(event) {
-        case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS: self.offer(partitions)
+        case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS:
+            // From here on the assignor has its state, and the member may be destroyed.
+            self.client.isIndestructible.store(false, ordering: .releasing)
+            self.offer(partitions)
         case RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS:
             self.revoke(partitions, isLost: rd_kafka_assignment_lost(self.client.pointer) != 0)
         case let failure:

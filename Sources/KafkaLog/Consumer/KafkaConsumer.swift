@@ -49,6 +49,10 @@ public final class KafkaConsumer: Sendable {
             _ = self.inbox.close()
             throw KafkaError(result, subject: .topic(self.configuration.driverTopic))
         }
+        // Before 2.3.0, destroying a cooperative-sticky member that was admitted to its group and had no assignment yet
+        // ends the process by an assertion (librdkafka #4312). Leaving the group is safe at any time, so such a member
+        // is closed, and its client is left behind: one in the life of a worker, which ends then.
+        self.client.isIndestructible.store(true, ordering: .releasing)
         let (client, inbox, configuration) = (self.client, self.inbox, self.configuration)
         NamedThread.start("kafka-control") {
             ConsumerControl(client: client, inbox: inbox, configuration: configuration, handler: handler).run()
@@ -123,6 +127,8 @@ public final class KafkaConsumer: Sendable {
     public func clusterID(within limit: Duration) -> String? { self.client.clusterID(within: limit) }
 
     /// Leaves the group: every partition is revoked through the handler first, within the limit.
+    /// A member that closes before its first assignment leaves librdkafka's threads and memory behind until the process
+    /// exits.
     /// - Returns: `false` when librdkafka did not finish in time; the client is abandoned then, and the process should
     ///   exit.
     public func close(within limit: Duration) async -> Bool {
