@@ -51,8 +51,10 @@ struct ClientConfiguration: ~Copyable {
     }
 
     /// The client, which takes this configuration over.
-    consuming func makeClient(log: KafkaLogHandler?) throws(KafkaError) -> ClientHandle {
-        let context = ClientContext(log: log)
+    /// - Parameter joinWatch: told of the client's requests to its group.
+    consuming func makeClient(log: KafkaLogHandler?, joinWatch: JoinWatch? = nil) throws(KafkaError) -> ClientHandle {
+        joinWatch?.install(in: self.pointer)
+        let context = ClientContext(log: log, joinWatch: joinWatch)
         let retained = Unmanaged.passRetained(context)
         rd_kafka_conf_set_opaque(self.pointer, retained.toOpaque())
         rd_kafka_conf_set_log_cb(self.pointer) { client, level, facility, text in
@@ -120,5 +122,11 @@ public typealias KafkaLogHandler = @Sendable (KafkaLogLine) -> Void
 /// What the C side can reach from a client.
 final class ClientContext: Sendable {
     let log: KafkaLogHandler?
-    init(log: KafkaLogHandler?) { self.log = log }
+    /// Here so that it lives as long as the client.
+    private let joinWatch: JoinWatch?
+
+    init(log: KafkaLogHandler?, joinWatch: JoinWatch?) {
+        self.log = log
+        self.joinWatch = joinWatch
+    }
 }

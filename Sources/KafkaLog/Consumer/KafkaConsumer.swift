@@ -11,6 +11,7 @@ public final class KafkaConsumer: Sendable {
     public let configuration: ConsumerConfiguration
     let client: ClientHandle
     private let inbox: ControlInbox
+    private let joinWatch = JoinWatch()
 
     /// Checks the settings and makes the client. No group is joined before `start`.
     public init(_ configuration: ConsumerConfiguration) throws(KafkaError) {
@@ -26,7 +27,7 @@ public final class KafkaConsumer: Sendable {
         rd_kafka_conf_set_events(
             client.pointer,
             RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_OFFSET_COMMIT | RD_KAFKA_EVENT_STATS)
-        self.client = try client.makeClient(log: configuration.log)
+        self.client = try client.makeClient(log: configuration.log, joinWatch: self.joinWatch)
         rd_kafka_poll_set_consumer(self.client.pointer)
         guard let queue = rd_kafka_queue_get_consumer(self.client.pointer) else {
             throw KafkaError(
@@ -58,6 +59,12 @@ public final class KafkaConsumer: Sendable {
             ConsumerControl(client: client, inbox: inbox, configuration: configuration, handler: handler).run()
         }
     }
+
+    /// Asked to be let into the group, again or for the first time, and not told its partitions yet. No commit should be
+    /// sent now: it waits behind the broker's answer and is then refused, since it names the generation that was; and
+    /// librdkafka before 2.10 takes that for the loss of everything it was assigned (#4908), which moves the partitions of
+    /// every member again.
+    public var isJoining: Bool { self.joinWatch.isJoining }
 
     /// Commits next offsets; `completion` runs once, on the control thread (or on the caller's, when Kafka was not even
     /// asked). A consumer that closes answers what is left with `closed`.

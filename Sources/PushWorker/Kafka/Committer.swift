@@ -25,6 +25,7 @@ final class Committer: Sendable {
         /// When the batch on its way was sent, steady.
         var sentAtMillis: Int64 = 0
         var send: (@Sendable ([TopicPartitionOffset], @escaping @Sendable (CommitResult) -> Void) -> Void)?
+        var isJoining: @Sendable () -> Bool = { false }
         var commits: UInt64 = 0
         var failures: UInt64 = 0
     }
@@ -41,13 +42,20 @@ final class Committer: Sendable {
 
     /// How commits are sent; set once, before anything is added.
     func use(_ consumer: KafkaConsumer) {
-        self.use { positions, completion in consumer.commit(positions, completion: completion) }
+        self.use(isJoining: { consumer.isJoining }) { positions, completion in
+            consumer.commit(positions, completion: completion)
+        }
     }
 
+    /// - Parameter isJoining: whether the group is being joined again; then nothing is sent.
     func use(
+        isJoining: @escaping @Sendable () -> Bool = { false },
         send: @escaping @Sendable ([TopicPartitionOffset], @escaping @Sendable (CommitResult) -> Void) -> Void
     ) {
-        self.state.withLock { $0.send = send }
+        self.state.withLock {
+            $0.isJoining = isJoining
+            $0.send = send
+        }
     }
 
     var counts: (commits: UInt64, failures: UInt64) { self.state.withLock { ($0.commits, $0.failures) } }
@@ -113,6 +121,8 @@ final class Committer: Sendable {
                 send: (@Sendable ([TopicPartitionOffset], @escaping @Sendable (CommitResult) -> Void) -> Void)
             )? in
             guard state.inFlight.isEmpty, !state.waiting.isEmpty, let send = state.send else { return nil }
+            // Whoever commits or asks next, a fraction of a second later, tries again.
+            guard !state.isJoining() else { return nil }
             let positions = state.waiting.map {
                 TopicPartitionOffset(topic: $0.key.topic, partition: $0.key.partition, offset: $0.value)
             }
@@ -128,14 +138,15 @@ final class Committer: Sendable {
     private func answered(_ result: CommitResult) {
         let idle = self.state.withLock { state in
             state.inFlight = []
-            if result.isSuccess { self.lease.confirmed(askedAtMillis: state.sentAtMillis) }
+            // The group judges the member first, then each partition: one that was committed shows the membership.
+            if !result.committed.isEmpty { self.lease.confirmed(askedAtMillis: state.sentAtMillis) }
             if result.isSuccess { state.commits += 1 } else { state.failures += 1 }
-            for refusal in result.refused
-            where refusal.error.isRetriable && state.owned.contains(refusal.position.partition) {
-                // A newer position may have come meanwhile.
+            // Whatever the reason: during a rebalance the group refuses the generation it has just left, and the partition stays here.
+            // A position that is older than where this ownership stands is of an earlier one, or a newer one waits.
+            for refusal in result.refused where state.owned.contains(refusal.position.partition) {
                 let partition = refusal.position.topicPartition
-                state.waiting[partition] = max(
-                    state.waiting[partition] ?? refusal.position.offset, refusal.position.offset)
+                guard let newest = state.newest[partition], refusal.position.offset >= newest else { continue }
+                state.waiting[partition] = newest
             }
             let idle = state.idle
             state.idle = []

@@ -1,0 +1,75 @@
+import Dispatch
+import KafkaLog
+import Synchronization
+import Testing
+
+/// What becomes of a member that commits all the time while others come and go.
+struct JoinWatchTests {
+    /// The group's rounds take 2.5 s here, in each of which hundreds of commits would be sent.
+    @Test func whoCommitsOnlyWhileNotJoiningKeepsItsPartitions() async throws {
+        let kafka = try EmbeddedKafka(topics: [.init("events", partitionCount: 4)])
+        let progress = Progress()
+        let member = try TestMember(kafka.group("g", driver: "events"), progress: progress)
+        try member.join()
+        #expect(await progress.wait { member.snapshot.held.count == 4 })
+        #expect(!member.consumer.isJoining)
+
+        let commits = Commits()
+        commits.start(member)
+        let second = try TestMember(kafka.group("g", driver: "events"), progress: progress)
+        try second.join()
+        #expect(await progress.wait { member.snapshot.held.count == 2 && second.snapshot.held.count == 2 })
+        #expect(await second.leave())
+        #expect(await progress.wait { member.snapshot.held.count == 4 })
+        #expect(await commits.stop())
+
+        #expect(!member.snapshot.isLostSeen, "\(commits.refusals)")
+        #expect(commits.hasSeenJoining)
+        // While the group waits for members it refuses, which does no harm; a commit of another generation does.
+        #expect(commits.refusals.allSatisfy { $0.code == .rebalanceInProgress }, "\(commits.refusals)")
+        #expect(await member.leave())
+    }
+
+    /// Commits one of the member's partitions again and again. Refused, it waits until the member joins: a commit that is
+    /// on its way in that very moment is refused for its generation now and then, whoever sends it.
+    private final class Commits: Sendable {
+        private struct State {
+            var isStopping = false
+            var isOver = false
+            var hasSeenJoining = false
+            var refusals: [KafkaError] = []
+        }
+        private let state = Mutex(State())
+        private let progress = Progress()
+
+        var refusals: [KafkaError] { self.state.withLock { $0.refusals } }
+        var hasSeenJoining: Bool { self.state.withLock { $0.hasSeenJoining } }
+
+        func start(_ member: TestMember) {
+            NamedThread.start("test-commits") {
+                let pace = DispatchSemaphore(value: 0)
+                var isWaiting = false
+                while !self.state.withLock({ $0.isStopping }) {
+                    _ = pace.wait(timeout: .now() + .milliseconds(5))
+                    if member.consumer.isJoining {
+                        self.state.withLock { $0.hasSeenJoining = true }
+                        isWaiting = false
+                        continue
+                    }
+                    guard !isWaiting, let partition = member.snapshot.held.first else { continue }
+                    let position = TopicPartitionOffset(topic: "events", partition: partition, offset: 0)
+                    let result = member.consumer.commitSync([position], within: .seconds(10))
+                    isWaiting = !result.isSuccess
+                    self.state.withLock { $0.refusals += result.refused.map(\.error) }
+                }
+                self.state.withLock { $0.isOver = true }
+                self.progress.made()
+            }
+        }
+
+        func stop() async -> Bool {
+            self.state.withLock { $0.isStopping = true }
+            return await self.progress.wait { self.state.withLock { $0.isOver } }
+        }
+    }
+}
