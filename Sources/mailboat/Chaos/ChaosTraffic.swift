@@ -230,8 +230,7 @@ struct ChaosTraffic {
     private mutating func expired(_ activity: Activity, _ nowMillis: Int64) -> Publication {
         var event = StoryEvent(.update, app: activity.app, contentState: self.content(), priority: 10)
         event.expiresSeconds = nowMillis / 1_000 - 60
-        // Newer ones may replace it before anybody looks; and what it was merged with may be on the phone, if an answer was lost.
-        var publication = Publication(activity.name, setAside: event.value, as: ["expired", "superseded", "unknown"])
+        var publication = Publication(activity.name, setAside: event.value, as: ["expired"])
         publication.isMisplaced = activity.kind == .misplaced
         return publication
     }
