@@ -30,7 +30,7 @@ struct OutcomeDetails {
             case .expires: "not sent by its expires or stale-date"
             case .lifeOver: "the activity's life is over"
             case .startExpired: "the start was not sent in time"
-            case .mayBeSent: "not sent again after an attempt that got no answer"
+            case .mayBeSent: "not sent again; an attempt whose answer is not known may have reached the device"
             }
         }
     }

@@ -23,6 +23,8 @@ struct PartitionState {
     var epoch: Int64 = -1
     /// Owners whose first marker the restore has met, this one included.
     var takeoversRead: Int64 = 0
+    /// Offset of the newest first marker that the restore has met, this owner's not counted; -1: none.
+    var newestTakeoverRead: Int64 = -1
     /// Later than the takeover of every owner that the restore has met, milliseconds since 1970.
     var stampBaseMillis: Int64 = 0
     /// The newest owner that the restore has met at work; records of an older epoch behind that are ignored.
@@ -44,6 +46,8 @@ struct PartitionState {
     var slotCount = 0
 
     var sends: Bool { self.phase == .running }
+    /// The restore has met what another owner wrote.
+    var hadOwner: Bool { self.newestTakeoverRead >= 0 || self.newestEpochRead >= 0 }
 }
 
 /// What the engine waits for from Kafka: one element per record handed over.

@@ -281,9 +281,14 @@ extension ShardEngine {
     /// The process before this one may have sent one push of the slot, and not more, that `state` does not know of (contract §5): its unit
     /// is counted as spent now. At most once per slot and assignment.
     mutating func countUnrecordedPush(_ slot: Int32, now: EngineTime) {
-        guard !self.slots[Int(slot)].countedUnrecordedPush else { return }
+        guard !self.slots[Int(slot)].countedUnrecordedPush, self.couldHaveUnrecordedPush(slot) else { return }
         self.slots[Int(slot)].countedUnrecordedPush = true
         self.budgets.restore(&self.slots[Int(slot)].budget, ageMillis: 0, nowMillis: now.steadyMillis)
+    }
+
+    /// False: nobody owned the partition before, or the owner before gave it back in order.
+    func couldHaveUnrecordedPush(_ slot: Int32) -> Bool {
+        !self.slots[Int(slot)].isHandedOver && self.partitions[Int(self.slots[Int(slot)].partition)].hadOwner
     }
 
     private mutating func spendBudget(_ update: Int32, now: EngineTime) {

@@ -224,6 +224,13 @@ extension ShardEngine {
         self.slots[Int(slot)].registeredWallMillis = registeredMillis
     }
 
+    /// What an owner before has read of this slot it may have sent, too, without `state` knowing.
+    func couldBeSent(_ slot: Int32) -> Bool {
+        guard self.couldHaveUnrecordedPush(slot) else { return false }
+        // A start is announced before it leaves, and takes along what waits.
+        return self.slots[Int(slot)].life != .starting || self.app(of: slot).startOnUnknown == .resend
+    }
+
     /// A card of its own: nothing known of the one before holds for it but the budget, which is the device's.
     private mutating func beginNewLife(_ slot: Int32) {
         self.clearToken(slot: slot)
@@ -271,11 +278,19 @@ extension ShardEngine {
         }
         // What has expired is set aside before anything can take over from it, or give way to it.
         self.expireContent(slot, now: now)
+        let isReplay = self.mayBeReplay(context)
+        // What had expired when it was written has been sent by nobody.
+        let mayBeSent =
+            isReplay && self.couldBeSent(slot)
+            && self.contentExpiresSeconds > context.record.timestampMillis / 1_000
         if isExpired {
-            return self.finishEvent(context, slot: slot, outcome: .expired, detail: .expires, key: key, now: now)
+            return self.finishEvent(
+                context, slot: slot, outcome: mayBeSent ? .unknown : .expired,
+                detail: mayBeSent ? .mayBeSent : .expires,
+                key: key, now: now)
         }
         self.fillLayer(context, timestamp: timestamp, value: value, traceparent: traceparent, now: now)
-        let isReplay = self.mayBeReplay(context)
+        self.scratchLayer.mayBeSent = mayBeSent
         let start = kind == .start ? self.makeStart(context, value: value, now: now) : nil
         if isReplay, self.event.priority == .high { self.countUnrecordedPush(slot, now: now) }
         self.counters.pending += 1

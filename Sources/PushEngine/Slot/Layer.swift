@@ -19,7 +19,7 @@ struct Layer {
     /// As given with the event (`apns-expiration`); `nil`: the default for the kind.
     var expirationHeaderSeconds: Int64?
     var isEnd = false
-    /// An attempt to send it, or what it replaced, got no answer: it may be on the phone already.
+    /// An attempt to send it, or what it replaced, got no answer, or an owner before may have sent it: it may be on the phone already.
     var mayBeSent = false
     /// The event is the `start` itself.
     var isStart = false

@@ -28,8 +28,7 @@ extension ShardEngine {
                 slot: slot, start: nil, priority: priority, isReplay: isReplay, now: now)
         } else if !self.updates[pending].isStart {
             // `behind` has a newer alert than `pending`: nothing of `pending` lives on.
-            let into = self.updates[behind].top.source
-            self.supersedeAll(of: pending, into: into)
+            self.supersedeAll(of: pending, intoNewestOf: behind)
             self.slots[Int(slot)].pending = behind
             self.updates.release(pending)
             self.slots[Int(slot)].behind = self.makeUpdate(
@@ -48,7 +47,7 @@ extension ShardEngine {
             // The start's alert is newer than the one that kept the two apart.
             let first = self.slots[Int(slot)].pending
             let second = self.slots[Int(slot)].behind
-            self.supersedeAll(of: first, into: self.updates[second].top.source)
+            self.supersedeAll(of: first, intoNewestOf: second)
             self.slots[Int(slot)].pending = second
             self.slots[Int(slot)].behind = Slot.none
             self.updates.release(first)
@@ -71,6 +70,7 @@ extension ShardEngine {
             _ = self.fold(into: pending, mergedCount: 1, priority: priority, isReplay: isReplay, carries: true)
         } else {
             if content.expiresSeconds == .max {
+                if self.scratchLayer.mayBeSent { content.mayBeSent = true }
                 self.supersede(
                     self.scratchLayer, of: slot, into: content.source, keepsAlert: content.alertIsInherited,
                     keepsPriority: false)
@@ -137,6 +137,7 @@ extension ShardEngine {
         if top.expiresSeconds > expires {
             if self.updates[update].under.count == Update.underMax {
                 let oldest = self.updates[update].under.removeFirst()
+                if oldest.mayBeSent { self.scratchLayer.mayBeSent = true }
                 self.supersede(oldest, of: slot, into: into, keepsAlert: false, keepsPriority: false)
             }
             self.updates[update].under.append(top)
@@ -203,6 +204,7 @@ extension ShardEngine {
         }
         guard outlives, self.updates[update].under.count < Update.underMax else {
             let into = self.updates[update].top.source
+            if layer.mayBeSent { self.updates[update].top.mayBeSent = true }
             return self.supersede(layer, of: slot, into: into, keepsAlert: false, keepsPriority: priority == .high)
         }
         self.updates[update].under.insert(layer, at: place)
@@ -211,6 +213,9 @@ extension ShardEngine {
         while below >= 0 {
             if self.updates[update].under[below].expiresSeconds <= layer.expiresSeconds {
                 let dropped = self.updates[update].under.remove(at: below)
+                // `layer` has moved down by one.
+                if dropped.mayBeSent { self.updates[update].under[place - 1].mayBeSent = true }
+                place -= 1
                 self.supersede(dropped, of: slot, into: layer.source, keepsAlert: false, keepsPriority: false)
             }
             below -= 1
@@ -224,6 +229,8 @@ extension ShardEngine {
         while place < self.updates[update].under.count {
             if self.updates[update].under[place].expiresSeconds <= expires {
                 let dropped = self.updates[update].under.remove(at: place)
+                // Of what takes its place it is not known any more that the phone has not got it.
+                if dropped.mayBeSent { self.scratchLayer.mayBeSent = true }
                 self.supersede(dropped, of: slot, into: into, keepsAlert: false, keepsPriority: false)
             } else {
                 place += 1
@@ -238,6 +245,14 @@ extension ShardEngine {
             self.supersede(layer, of: slot, into: into, keepsAlert: false, keepsPriority: false)
         }
         self.supersede(self.updates[update].top, of: slot, into: into, keepsAlert: false, keepsPriority: false)
+    }
+
+    /// The same to the newest event of another update: of that it is not known any more that the phone has not got it.
+    private mutating func supersedeAll(of update: Int32, intoNewestOf other: Int32) {
+        if self.updates[update].top.mayBeSent || self.updates[update].under.contains(where: { $0.mayBeSent }) {
+            self.updates[other].top.mayBeSent = true
+        }
+        self.supersedeAll(of: update, into: self.updates[other].top.source)
     }
 
     // MARK: After an attempt that did not reach the device
@@ -261,7 +276,7 @@ extension ShardEngine {
         if startGoesFirst {
             if wasBehind >= 0 {
                 // Nothing follows an end; only a damaged state record says so.
-                self.supersedeAll(of: wasBehind, into: self.updates[pending].top.source)
+                self.supersedeAll(of: wasBehind, intoNewestOf: pending)
                 self.updates.release(wasBehind)
             }
             self.slots[Int(slot)].behind = pending
@@ -279,6 +294,7 @@ extension ShardEngine {
         for layer in earlier {
             self.scratchLayer = layer
             if !self.fold(into: failed, mergedCount: 0, priority: priority, isReplay: isReplay, carries: true) {
+                if layer.mayBeSent { self.updates[pending].top.mayBeSent = true }
                 self.supersede(
                     self.scratchLayer, of: slot, into: self.updates[pending].top.source, keepsAlert: false,
                     keepsPriority: false)
@@ -298,11 +314,11 @@ extension ShardEngine {
                 self.slots[Int(slot)].behind = pending
             } else if self.updates[failed].isStart {
                 // A third one: its content is the newest, and there is no place for the alert that kept the two apart.
-                self.supersedeAll(of: pending, into: self.updates[wasBehind].top.source)
+                self.supersedeAll(of: pending, intoNewestOf: wasBehind)
                 self.updates.release(pending)
             } else {
                 // A third one: of the two that came meanwhile one has the newest content, the other the newest alert.
-                self.supersedeAll(of: failed, into: self.updates[pending].top.source)
+                self.supersedeAll(of: failed, intoNewestOf: pending)
                 self.updates.release(failed)
                 self.slots[Int(slot)].pending = pending
             }

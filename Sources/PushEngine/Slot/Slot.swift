@@ -93,6 +93,8 @@ struct Slot {
     var awaitsTokenOfStart = false
     /// The one push that may have left unrecorded before this process took over has been counted against the budget.
     var countedUnrecordedPush = false
+    /// The owner before gave the partition back in order: `state` knows of all it has taken and sent.
+    var isHandedOver = false
     /// The token was refused as dead and nothing newer has come.
     var tokenIsDead = false
     var queuedPriority = PushPriority.low

@@ -175,7 +175,17 @@ extension ShardEngine {
     /// An owner of this epoch has run: what older ones wrote behind this is not believed. Its first marker alone does not say so: that of
     /// a worker that died over it may come to lie behind its successor's.
     mutating func noteEpoch(_ epoch: Int64, place: Int) {
-        self.partitions[place].newestEpochRead = max(self.partitions[place].newestEpochRead, epoch)
+        guard epoch > self.partitions[place].newestEpochRead else { return }
+        self.partitions[place].newestEpochRead = epoch
+        self.doubtHandOvers(place: place)
+    }
+
+    /// Somebody has owned the partition since those who said that they left nothing behind: it may have sent what `state` does not know.
+    private mutating func doubtHandOvers(place: Int) {
+        for slot in self.slots.indices where self.slots[slot].isHandedOver && self.slots[slot].partition == Int32(place)
+        {
+            self.slots[slot].isHandedOver = false
+        }
     }
 
     /// A marker met in a restore.
@@ -185,6 +195,10 @@ extension ShardEngine {
         } else {
             self.partitions[place].takeoversRead = min(
                 self.partitions[place].takeoversRead + 1, Self.takeoversReadMax)
+            if offset < self.partitions[place].epoch {
+                self.partitions[place].newestTakeoverRead = offset
+                self.doubtHandOvers(place: place)
+            }
         }
         // Later than every owner before, however their clocks went, unless one was wrong by more than may be mended.
         let wall = self.partitions[place].assignedWallMillis

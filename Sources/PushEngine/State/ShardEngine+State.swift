@@ -111,6 +111,7 @@ extension ShardEngine {
             slot: self.slots[Int(slot)], token: token, routed: self.routedPositions(of: slot), budget: budget,
             held: held, heldCount: count,
             updates: self.updates, epoch: self.partitions[Int(self.slots[Int(slot)].partition)].epoch,
+            isReleased: self.partitions[Int(self.slots[Int(slot)].partition)].phase == .released,
             topicHashes: self.topicHashes, now: now)
         return start..<self.batch.bytes.count
     }
@@ -128,12 +129,12 @@ extension ShardEngine {
         into bytes: inout [UInt8], scratch: inout [UInt8], byteCountMax: Int, slot: Slot,
         token: Span<UInt8>, routed: RoutedPositions, budget: (answers: [Int64], isInFlight: Bool),
         held: (Int32, Int32, Int32), heldCount: UInt64,
-        updates: borrowing UpdateStore, epoch: Int64, topicHashes: [UInt32], now: EngineTime
+        updates: borrowing UpdateStore, epoch: Int64, isReleased: Bool, topicHashes: [UInt32], now: EngineTime
     ) {
         bytes.append(atMost: byteCountMax, using: &scratch) { cursor in
             StateCodec.write(
-                slot, token: token, routed: routed, budget: budget, epoch: epoch, topicHashes: topicHashes, now: now,
-                to: &cursor)
+                slot, token: token, routed: routed, budget: budget, epoch: epoch, isReleased: isReleased,
+                topicHashes: topicHashes, now: now, to: &cursor)
             cursor.unsigned(heldCount)
             if held.0 >= 0 { StateCodec.write(updates[held.0], topicHashes: topicHashes, now: now, to: &cursor) }
             if held.1 >= 0 { StateCodec.write(updates[held.1], topicHashes: topicHashes, now: now, to: &cursor) }
@@ -217,6 +218,7 @@ extension ShardEngine {
         slot.identity = self.slots[Int(number)].identity
         slot.idByteCount = self.slots[Int(number)].idByteCount
         slot.hasRoutedPositions = read.routed != RoutedPositions()
+        slot.isHandedOver = read.isReleased && read.epoch >= self.partitions[place].newestTakeoverRead
         self.slots[Int(number)] = slot
         if slot.hasRoutedPositions { self.routedPositions[number] = read.routed }
         for answer in read.budget.answers {
@@ -238,9 +240,14 @@ extension ShardEngine {
 
     /// The last record of the slot has been read. What may have been in flight is taken as an attempt that nobody knows the answer of.
     mutating func settleRestored(_ slot: Int32, now: EngineTime) {
+        let couldBeSent = self.couldBeSent(slot)
         for update in [self.slots[Int(slot)].inFlight, self.slots[Int(slot)].pending, self.slots[Int(slot)].behind]
-        where update >= 0 && self.updates[update].priority == .high {
-            self.countUnrecordedPush(slot, now: now)
+        where update >= 0 {
+            if self.updates[update].priority == .high { self.countUnrecordedPush(slot, now: now) }
+            guard couldBeSent else { continue }
+            // What waited when it was written may have left since.
+            self.updates[update].top.mayBeSent = true
+            for layer in self.updates[update].under.indices { self.updates[update].under[layer].mayBeSent = true }
         }
         guard self.slots[Int(slot)].inFlight >= 0 else { return }
         let first = self.slots[Int(slot)].inFlight

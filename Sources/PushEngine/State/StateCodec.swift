@@ -7,7 +7,8 @@ import PushModel
 /// 1   kind: 1 slot, 2 ownership marker
 /// slot:
 ///     epoch                 offset of the owner's marker
-///     life, flags           flags: 1 frequent-updates, 2 token dead, 4 development, 8 the start's token has not come
+///     life, flags           flags: 1 frequent-updates, 2 token dead, 4 development, 8 the start's token has not come,
+///                           16 written as the partition was given back: its owner sent nothing more
 ///     token                 raw bytes
 ///     registered            wall milliseconds
 ///     last accepted         optional, event seconds
@@ -78,8 +79,8 @@ enum StateCodec {
     /// Everything of a slot but its updates, which follow.
     static func write(
         _ slot: borrowing Slot, token: Span<UInt8>, routed: RoutedPositions,
-        budget: (answers: [Int64], isInFlight: Bool), epoch: Int64, topicHashes: [UInt32], now: EngineTime,
-        to writer: inout ByteCursor
+        budget: (answers: [Int64], isInFlight: Bool), epoch: Int64, isReleased: Bool, topicHashes: [UInt32],
+        now: EngineTime, to writer: inout ByteCursor
     ) {
         writer.byte(Self.version)
         writer.byte(Kind.slot.rawValue)
@@ -87,7 +88,7 @@ enum StateCodec {
         writer.byte(slot.life.rawValue)
         writer.byte(
             (slot.frequentUpdates ? 1 : 0) | (slot.tokenIsDead ? 2 : 0) | (slot.environment == .development ? 4 : 0)
-                | (slot.awaitsTokenOfStart ? 8 : 0))
+                | (slot.awaitsTokenOfStart ? 8 : 0) | (isReleased ? 16 : 0))
         writer.run(token)
         writer.signed(slot.registeredWallMillis)
         writer.optional(slot.lastAcceptedSeconds == .min ? nil : slot.lastAcceptedSeconds)
@@ -219,6 +220,8 @@ enum StateCodec {
     struct ReadSlot {
         var slot = Slot()
         var epoch: Int64 = -1
+        /// Its writer was giving the partition back: it took nothing more, and sent nothing more.
+        var isReleased = false
         var token: [UInt8] = []
         var routed = RoutedPositions()
         var budget = RollingBudget()
@@ -234,12 +237,13 @@ enum StateCodec {
         guard let life = SlotLife(rawValue: life) else { throw .malformed("life \(life)") }
         slot.life = life
         let flags = try reader.byte()
-        guard flags < 16 else { throw .malformed("flags \(flags)") }
+        guard flags < 32 else { throw .malformed("flags \(flags)") }
         read.token = try reader.run(byteCountMax: 1_024)
         slot.frequentUpdates = flags & 1 != 0
         slot.tokenIsDead = flags & 2 != 0
         slot.environment = flags & 4 != 0 ? .development : .production
         slot.awaitsTokenOfStart = flags & 8 != 0
+        read.isReleased = flags & 16 != 0
         slot.registeredWallMillis = try reader.signed()
         slot.lastAcceptedSeconds = try reader.optional() ?? .min
         slot.lastStampSeconds = try Self.readSeconds(&reader)

@@ -235,4 +235,33 @@ import Testing
         #expect(h.deliver()?.n == 1)
         #expect(h.outcomes(of: older) == ["delivered"])
     }
+
+    /// It lives on beneath a newer one that expires sooner, then gives way to one that does not: whether the phone has got it is not known,
+    /// so the last one is not said to have been set aside.
+    @Test func whatGaveWayFromBeneathIsNotForgotten() {
+        let h = Self.alive()
+        let first = h.update(1, priority: 10, more: Self.expires(600))
+        let push = h.take()
+        let second = h.update(2, priority: 10, more: Self.expires(300))
+        if let push { h.answer(push, .unknown(detail: "reset")) }
+        let third = h.update(3, priority: 10, more: Self.expires(700))
+        #expect(h.outcomes(of: first) == ["superseded"] && h.outcomes(of: second) == ["superseded"])
+        h.stepWallClock(701_000)
+        h.advance(100)
+        #expect(h.outcomes(of: third) == ["unknown"])
+    }
+
+    /// The same when an older one comes between.
+    @Test func whatGaveWayToAnOlderOneIsNotForgotten() {
+        let h = Self.alive()
+        let first = h.update(1, at: 1, priority: 10, more: Self.expires(400))
+        let push = h.take()
+        h.update(2, at: 9, priority: 10, more: Self.expires(300))
+        if let push { h.answer(push, .unknown(detail: "reset")) }
+        let between = h.update(3, at: 5, priority: 10, more: Self.expires(500))
+        #expect(h.outcomes(of: first) == ["superseded"])
+        h.stepWallClock(501_000)
+        h.advance(100)
+        #expect(h.outcomes(of: between) == ["unknown"])
+    }
 }

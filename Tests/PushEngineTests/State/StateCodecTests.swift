@@ -17,8 +17,8 @@ import Testing
         return StateRandom.written(byteCountMax: byteCountMax) { writer in
             StateCodec.write(
                 slot.slot, token: slot.token.span, routed: slot.routed,
-                budget: (slot.budget.answers, slot.budget.inFlight), epoch: epoch, topicHashes: Self.hashes,
-                now: Self.now, to: &writer)
+                budget: (slot.budget.answers, slot.budget.inFlight), epoch: epoch, isReleased: slot.isReleased,
+                topicHashes: Self.hashes, now: Self.now, to: &writer)
             writer.unsigned(UInt64(updates.count))
             for update in updates { StateCodec.write(update, topicHashes: Self.hashes, now: Self.now, to: &writer) }
         }
@@ -56,6 +56,7 @@ import Testing
     private static func expectEqual(_ read: StateCodec.ReadSlot, _ written: StateCodec.ReadSlot) {
         Self.expectEqual(read.slot, written.slot)
         #expect(read.token == written.token)
+        #expect(read.isReleased == written.isReleased)
         #expect(read.routed == written.routed)
         // Same clocks on both sides: units that are not over come back to the millisecond, one in flight as answered now.
         let over = Self.now.steadyMillis - RollingBudget.windowMillis

@@ -48,6 +48,7 @@ struct StateRandom {
         slot.frequentUpdates = self.bool()
         slot.tokenIsDead = self.bool()
         slot.awaitsTokenOfStart = self.bool()
+        read.isReleased = self.bool()
         slot.registeredWallMillis = self.extreme()
         slot.lastAcceptedSeconds = self.extreme()
         slot.lastStampSeconds = self.seconds()

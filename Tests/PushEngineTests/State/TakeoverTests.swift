@@ -1,0 +1,146 @@
+import PushEngine
+import PushModel
+import Testing
+
+/// What the owner before may have sent without `state` knowing: one push of a slot, and nothing when it gave the partition back in order.
+@Suite struct TakeoverTests {
+    private static func alive() -> EngineHarness {
+        let h = BudgetHarness.alive(perHour: 2, reserve: 0)
+        h.advance(1_000)
+        return h
+    }
+    private static func expires(_ at: Int64) -> String { #""expires":\#(EngineHarness.seconds(at))"# }
+
+    /// Gives the partition back, as a worker does that is told to stop; everything is acknowledged.
+    private static func release(_ h: EngineHarness) {
+        h.engine.beginRelease(partition: 0, now: h.now)
+        h.engine.finishRelease(partition: 0, now: h.now)
+        h.step()
+        #expect(h.isReleased)
+        h.engine.forget(partition: 0)
+        h.step()
+    }
+
+    // MARK: After a crash
+
+    /// Its push was accepted; all that Kafka has of it is the outcome. Read again after its `expires`, it is not said to have been set aside.
+    @Test func aReplayThatHasExpiredMayBeOnThePhone() {
+        let h = Self.alive()
+        h.acknowledgesAtOnce = false
+        let offset = h.update(1, priority: 10, more: Self.expires(30))
+        h.deliver()
+        h.crash(afterMillis: 60_000)
+        #expect(h.outcomes(of: offset) == ["delivered", "unknown"])
+        #expect(h.take() == nil)
+    }
+
+    /// The same of one that stands in `state` as waiting.
+    @Test func whatWaitedMayHaveLeft() {
+        let h = Self.alive()
+        let offset = h.update(1, priority: 10, more: Self.expires(30))
+        h.advance(2_000)
+        #expect(h.isCommitted())
+        h.acknowledgesAtOnce = false
+        h.deliver()
+        h.crash(afterMillis: 60_000)
+        h.advance(1_000)
+        #expect(h.outcomes(of: offset) == ["delivered", "unknown"])
+    }
+
+    /// It was too late already when it was written: nobody has sent it.
+    @Test func aReplayThatWasAlwaysTooLateIsExpired() {
+        let h = Self.alive()
+        h.advance(60_000)
+        h.acknowledgesAtOnce = false
+        let offset = h.update(1, priority: 10, more: Self.expires(30))
+        h.crash()
+        #expect(Set(h.outcomes(of: offset)) == ["expired"])
+    }
+
+    /// Its token died before it was read again.
+    @Test func aReplayWhoseTokenHasDiedMayBeOnThePhone() throws {
+        let h = Self.alive()
+        h.acknowledgesAtOnce = false
+        let offset = h.update(1, priority: 10)
+        h.deliver()
+        h.crash()
+        h.advance(2_000)
+        let push = try #require(h.take())
+        h.answer(push, .response(status: 410, reason: "Unregistered", timestampMillis: nil, retryAfterSeconds: nil))
+        h.advance(301_000)
+        #expect(h.outcomes(of: offset) == ["delivered", "unknown"])
+    }
+
+    /// A start is announced in `state` before it leaves: one that was not has not left.
+    @Test func aStartThatWasNotAnnouncedHasNotLeft() {
+        let h = EngineHarness()
+        h.advance(1_000)
+        h.acknowledgesAtOnce = false
+        let offset = h.start(1)
+        h.crash(afterMillis: 1_000_000)
+        h.advance(1_000)
+        #expect(h.outcomes(of: offset) == ["expired"])
+    }
+
+    /// The first start of all: what lies in the log already has been read by nobody.
+    @Test func withoutAnOwnerBeforeNothingHasLeft() {
+        var engine = RestoredEngine.make()
+        let now = EngineTime(steadyMillis: 0, wallMillis: 1_700_000_000_000)
+        engine.partitionAssigned(0, now: now)
+        let marker = engine.batch.records[0]
+        let key = Array(engine.batch.bytes[marker.key])
+        let value = Array(engine.batch.bytes[marker.value])
+        engine.acknowledged(marker.acknowledgement, offset: 0, now: now)
+        let result = engine.restore(
+            partition: 0, key: key.span, value: value.span, isTombstone: false, offset: 0, now: now)
+        #expect(result == .ignored)
+        let end = CommitPosition(topic: 0, partition: 0, nextOffset: 50)
+        engine.restoreFinished(partition: 0, logEnds: [end], starts: [], now: now)
+        let event = Array(#"{"event":"update","content-state":{"n":1},"expires":1699999999}"#.utf8)
+        let record = InputRecord(
+            topic: 0, partition: 0, offset: 7, timestampMillis: 1_699_999_000_000, hasKey: true, hasValue: true,
+            origin: nil)
+        engine.consume(
+            record, key: Array("a".utf8).span, value: event.span, traceparent: [UInt8]().span, now: now)
+        let counters = engine.counters
+        #expect(counters.count(.expired) == 1 && counters.count(.unknown) == 0)
+    }
+
+    // MARK: After a release
+
+    @Test func whatWasHandedOverExpiresAsUsual() {
+        let h = Self.alive()
+        let offset = h.update(1, priority: 10, more: Self.expires(30))
+        Self.release(h)
+        h.crash(afterMillis: 60_000)
+        h.advance(1_000)
+        #expect(h.outcomes(of: offset) == ["expired"])
+    }
+
+    /// Nothing can have left unrecorded: the whole budget is there.
+    @Test func aReleaseCountsNoExtraUnit() {
+        let h = Self.alive()
+        #expect(BudgetHarness.spend(h, 1) == [10])
+        h.update(2, priority: 10)
+        Self.release(h)
+        h.crash()
+        h.advance(2_000)
+        #expect(h.deliver()?.priority == 10)
+    }
+
+    /// Somebody has owned it in between, and died before it wrote anything about the activity.
+    @Test func anOwnerInBetweenMayHaveSentIt() {
+        let h = Self.alive()
+        #expect(BudgetHarness.spend(h, 1) == [10])
+        let offset = h.update(2, priority: 10, more: Self.expires(600))
+        Self.release(h)
+        h.crash()
+        h.advance(2_000)
+        h.acknowledgesAtOnce = false
+        #expect(h.deliver()?.priority == 10)
+        h.crash()
+        h.advance(2_000)
+        #expect(h.deliver()?.priority == 5)
+        #expect(h.outcomes(of: offset).last == "delivered")
+    }
+}
