@@ -128,7 +128,7 @@ let package = Package(
         .target(
             name: "Simulation", dependencies: ["PushEngine", "PushModel", "DeviceModel"], path: "Tests/Simulation"),
         .executableTarget(name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulate"),
-        .testTarget(name: "SimulationTests", dependencies: ["Simulation"]),
+        .testTarget(name: "SimulationTests", dependencies: ["Simulation"], exclude: ["README.md"]),
         // Mutated inputs for whatever reads strangers' bytes, for the tests and for `make fuzz`.
         .target(
             name: "Fuzzing", dependencies: ["PushWorker", "PushEngine", "PushModel", "APNSProtocol", "HTTP2Session"],

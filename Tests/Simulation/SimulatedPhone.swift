@@ -3,11 +3,16 @@ import PushEngine
 
 /// One activity as the world outside sees it: the phone behind its tokens, and the upstream service that writes its events.
 struct SimulatedPhone {
-    var key: String
+    let key: String
+    let keyBytes: [UInt8]
     var device = Device()
     /// The token APNs takes for this activity now; `nil` before the app has one.
     var token: String?
     var startToken: String?
+    /// APNs takes the token no more, and the app has no other yet.
+    var isTokenDead = false
+    /// The app has another token that it has not uploaded yet.
+    var hasTokenToUpload = false
     var hasFrequentUpdates = false
     /// Updates were written before there was any token: the app started this activity itself.
     var hasEvents = false
@@ -15,6 +20,20 @@ struct SimulatedPhone {
     var tokenCount = 0
     /// Time of the newest event written, seconds; the next is drawn around it.
     var lastEventSeconds: Int64
+    /// What it has shown, in order: which event's content, and whose push it was.
+    var shown: [Shown] = []
+
+    init(key: String, lastEventSeconds: Int64) {
+        self.key = key
+        self.keyBytes = Array(key.utf8)
+        self.lastEventSeconds = lastEventSeconds
+    }
+
+    struct Shown {
+        var event: Int
+        var worker: Int
+        var isEnd: Bool
+    }
 }
 
 /// One event as it was written, for the judge.
@@ -26,4 +45,6 @@ struct WrittenEvent {
     /// The payload this event alone would have become.
     var body: String
     var isHighPriority: Bool
+    /// The same was written twice: nobody can tell which of the two a push shows.
+    var hasCopy = false
 }

@@ -7,6 +7,8 @@ struct SimulationEvidence {
         var name: String
         var into: SourcePosition?
         var worker: Int
+        /// How much the judge had seen when it was made.
+        var madeAt: Int
     }
     /// Grows with everything noted.
     private(set) var sequence = 0
@@ -30,15 +32,16 @@ struct SimulationEvidence {
     mutating func noteRouted(_ position: SourcePosition) { self.routed.insert(position) }
 
     /// False: the record cannot be read.
-    mutating func noteOutcome(_ value: [UInt8], worker: Int) -> Bool {
-        let text = String(decoding: value, as: UTF8.self)
+    mutating func noteOutcome(_ record: LoggedRecord, worker: Int) -> Bool {
+        let text = String(decoding: record.value, as: UTF8.self)
         let parts = text.split(separator: "\"into\":{", maxSplits: 1)
         guard let name = Self.text("\"outcome\":\"", in: parts[0]), let position = Self.position(in: parts[0]) else {
             return false
         }
         self.outcomes[position, default: []].append(
             OutcomeNote(
-                name: name, into: parts.count > 1 ? Self.position(in: parts[1]) : nil, worker: worker))
+                name: name, into: parts.count > 1 ? Self.position(in: parts[1]) : nil, worker: worker,
+                madeAt: record.madeAt))
         return true
     }
 

@@ -15,6 +15,12 @@ package struct SimulationPlan {
     var refusedMessagePercent: Int
     var slowAnswerPercent: Int
     var rotationPercent: Int
+    /// Of events, how often the token just dies; the app may upload another, later.
+    var deadTokenPercent: Int
+    /// Of pushes, how often the verdict on the token is older than its registration.
+    var staleVerdictPercent: Int
+    /// The upstream service writes an event twice.
+    var duplicatePercent: Int
     var unregisteredPercent: Int
     var startPercent: Int
     var expiresPercent: Int
@@ -42,7 +48,7 @@ package struct SimulationPlan {
         self.activities = Int.random(in: 1...6, using: &random)
         self.partitions = Int32.random(in: 1...3, using: &random)
         self.events = Int.random(in: 10...120, using: &random)
-        self.gapMillisMax = [20, 400, 3_000, 60_000].randomElement(using: &random)!
+        self.gapMillisMax = [20, 400, 3_000, 60_000, 600_000].randomElement(using: &random)!
         self.misplacedPercent = dial(40)
         self.malformedPercent = dial(20)
         self.failurePercent = dial(60)
@@ -63,6 +69,9 @@ package struct SimulationPlan {
         if self.lostAnswerPercent > 0 || !self.disturbances.isEmpty { self.refusedMessagePercent = 0 }
         self.slowAnswerPercent = dial(40)
         self.rotationPercent = dial(15)
+        self.deadTokenPercent = dial(8)
+        self.staleVerdictPercent = dial(10)
+        self.duplicatePercent = dial(20)
         self.unregisteredPercent = dial(50)
         self.startPercent = dial(60)
         self.expiresPercent = dial(50)

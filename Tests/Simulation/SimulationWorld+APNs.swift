@@ -21,15 +21,20 @@ extension SimulationWorld {
             self.fail("two pushes of activity \(activity) in flight")
         }
         self.tell("worker \(worker.number) pushes activity \(activity) \(request.priority) \(body.prefix(150))")
-        self.checkBudget(request, activity: activity, worker: worker)
+        self.checkBudget(request, body: body, activity: activity, worker: worker)
         var flight = Flight(
             number: self.flightCount, worker: worker.number, id: request.id, activity: activity, token: token,
             isStart: isStart,
             body: request.body, priority: Int(request.priority.rawValue),
             arrivesMillis: self.steadyMillis + Int64.random(in: 1...80, using: &self.random), answersMillis: 0,
             result: .accepted, isApplied: false)
-        flight.partition = Murmur2.partition(
-            key: Array(self.phones[activity].key.utf8).span, count: self.plan.partitions)
+        flight.partition = self.home(of: activity)
+        // Its lease ends before anybody else can own the partition.
+        if self.group.owner(of: flight.partition) != worker.number {
+            self.fail(
+                "worker \(worker.number) pushes activity \(activity) of partition \(flight.partition), which is not its own"
+            )
+        }
         self.flightCount += 1
         flight.answersMillis = flight.arrivesMillis + Int64.random(in: 1...80, using: &self.random)
         if self.chance(self.plan.slowAnswerPercent) {
@@ -52,6 +57,10 @@ extension SimulationWorld {
             case 1: break
             default: flight.arrivesMillis = flight.answersMillis + Int64.random(in: 1...4_000, using: &self.random)
             }
+        } else if !flight.isStart, self.chance(self.plan.staleVerdictPercent) {
+            flight.result = .response(
+                status: 410, reason: "Unregistered", timestampMillis: 1_600_000_000_000, retryAfterSeconds: nil)
+            flight.isApplied = true
         } else if self.chance(self.plan.failurePercent) {
             let (status, reason) = [
                 (UInt16(500), "InternalServerError"), (503, "ServiceUnavailable"), (429, "TooManyRequests"),
@@ -94,7 +103,8 @@ extension SimulationWorld {
     private mutating func arrive(_ index: Int) {
         let flight = self.flights[index]
         let phone = self.phones[flight.activity]
-        guard flight.token == (flight.isStart ? phone.startToken : phone.token) else {
+        guard flight.token == (flight.isStart ? phone.startToken : phone.token), flight.isStart || !phone.isTokenDead
+        else {
             if case .accepted = flight.result {
                 self.flights[index].result = .response(
                     status: 410, reason: "Unregistered", timestampMillis: self.wallMillis, retryAfterSeconds: nil)
@@ -116,6 +126,7 @@ extension SimulationWorld {
                 self.fail("activity \(flight.activity): other content under the same stamp")
             }
             if flight.isStart { self.phones[flight.activity].hasStarted = true }
+            if reaction == .shown { self.noteShown(flight) }
         } catch {
             self.fail("the phone cannot decode \(String(decoding: flight.body, as: UTF8.self)): \(error)")
         }
@@ -129,7 +140,15 @@ extension SimulationWorld {
         guard let range = body.range(of: "\"timestamp\":") else { return self.fail("no timestamp in \(body)") }
         let stamp = Int64(body[range.upperBound...].prefix { $0.isNumber })!
         let last = self.lastStamps[flight.activity]
-        if stamp < last { self.fail("activity \(flight.activity): stamp \(stamp) after \(last)") }
+        if stamp < last {
+            // Its owner does not know of a newer event that the one before sent, and that has expired since: the phone is right to ignore it.
+            if let event = self.event(in: body), let shown = self.event(in: self.lastBodies[flight.activity]),
+                event.timestampSeconds < shown.timestampSeconds
+            {
+                return
+            }
+            self.fail("activity \(flight.activity): stamp \(stamp) after \(last)")
+        }
         if stamp == last, body != self.lastBodies[flight.activity] {
             self.fail("activity \(flight.activity): stamp \(stamp) twice for other content")
         }
@@ -137,55 +156,16 @@ extension SimulationWorld {
         self.lastBodies[flight.activity] = body
     }
 
-    private mutating func checkBudget(_ request: PushRequest, activity: Int, worker: SimulatedWorker) {
-        guard request.priority == .high else { return }
-        let limit =
-            self.phones[activity].hasFrequentUpdates ? self.plan.app.budgetFrequentPerHour : self.plan.app.budgetPerHour
-        // Between machines an hour is the wall clock's: as much shorter as clocks went ahead or differ.
-        let difference = 2 * self.plan.clockSkewMillisMax + self.differenceMillis
-        let spent = self.budgetUnits[activity].count {
-            $0.returns - (self.aheadMillis - $0.aheadMillis) - difference > self.steadyMillis
-        }
-        if spent + 1 > limit {
-            for unit in self.budgetUnits[activity] {
-                self.tell(
-                    "a unit of worker \(unit.worker), taken at \(unit.departed - Self.beginMillis) ms, returns at \(unit.returns &- Self.beginMillis) ms"
-                )
-            }
-            self.fail("activity \(activity): push \(spent + 1) of \(limit) at high priority")
-        }
-        self.budgetUnits[activity].append(
-            BudgetUnit(
-                worker: worker.number, id: request.id, returns: .max, departed: self.steadyMillis,
-                aheadMillis: self.aheadMillis))
+    /// The event whose content a payload shows; `nil`: it shows none.
+    func event(in body: String) -> WrittenEvent? {
+        self.eventNumber(in: body).flatMap { self.written[self.order[$0]] }
     }
 
-    private func unit(of flight: Flight) -> Int? {
-        self.budgetUnits[flight.activity].firstIndex {
-            $0.worker == flight.worker && $0.id == flight.id && $0.returns == .max
-        }
-    }
-
-    private mutating func settleBudget(_ flight: Flight, result: PushAnswer.Result) {
-        guard let unit = self.unit(of: flight) else { return }
-        switch result {
-        case .accepted, .unknown: self.budgetUnits[flight.activity][unit].returns = self.steadyMillis + 3_600_000
-        case .response, .notProcessed: self.budgetUnits[flight.activity].remove(at: unit)
-        }
-    }
-
-    /// Nobody will learn the answer. What APNs took counts from when it left.
-    mutating func settleBudgetOfTheDead(_ flight: Flight) {
-        guard let unit = self.unit(of: flight) else { return }
-        switch flight.result {
-        case .accepted, .unknown, nil:
-            if case .accepted = flight.result, flight.isApplied, !flight.hasArrived {
-                self.budgetUnits[flight.activity].remove(at: unit)
-            } else {
-                self.budgetUnits[flight.activity][unit].returns =
-                    self.budgetUnits[flight.activity][unit].departed + 3_600_000
-            }
-        case .response, .notProcessed: self.budgetUnits[flight.activity].remove(at: unit)
-        }
+    /// The same, as an index into `order`.
+    func eventNumber(in body: String) -> Int? {
+        guard let range = body.range(of: "\"content-state\":{\"n\":"),
+            let number = Int(body[range.upperBound...].prefix { $0.isNumber }), number < self.order.count
+        else { return nil }
+        return number
     }
 }

@@ -86,12 +86,12 @@ extension SimulationWorld {
         }
     }
 
-    func compactionHeadMillis() -> Int64 { self.steadyMillis - 30 * 60_000 }
-
+    /// The broker compacts what is older than the lag, or less of it: its segments end anywhere.
     private mutating func compact() {
-        for partition in 0..<self.plan.partitions {
-            self.kafka.compact(
-                SimulatedKafka.Place(topic: .state, partition: partition), olderThanMillis: self.compactionHeadMillis())
+        for partition in 0..<self.plan.partitions where Int.random(in: 0..<4, using: &self.random) > 0 {
+            let head = self.steadyMillis - 30 * 60_000 - Int64.random(in: 0...10, using: &self.random) * 120_000
+            self.tell("state \(partition) is compacted up to \(head - Self.beginMillis) ms")
+            self.kafka.compact(SimulatedKafka.Place(topic: .state, partition: partition), olderThanMillis: head)
         }
     }
 
@@ -151,6 +151,7 @@ extension SimulationWorld {
             }
             self.settleBudgetOfTheDead(self.flights[index])
         }
+        for activity in self.phones.indices { self.abandonBudget(activity, worker: worker.number) }
     }
 
     /// SIGSTOP, and SIGCONT later.

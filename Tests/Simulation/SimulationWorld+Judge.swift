@@ -33,6 +33,15 @@ extension SimulationWorld {
         if counters.unacknowledged > self.plan.unacknowledgedMax + room || counters.unacknowledged < 0 {
             self.fail("\(counters.unacknowledged) records are not acknowledged")
         }
+        if worker.engine.updatesHeld > 3 * counters.activities {
+            self.fail("\(worker.engine.updatesHeld) updates of \(counters.activities) slots are in memory")
+        }
+        if worker.engine.ledgerEntriesOpen > 2 * (counters.activities + counters.unacknowledged) {
+            self.fail(
+                "\(worker.engine.ledgerEntriesOpen) ledger entries are open for \(counters.activities) slots and "
+                    + "\(counters.unacknowledged) records under way")
+        }
+        self.checkUnits(worker)
         if counters.inFlight < 0 || counters.inFlight > counters.activities {
             self.fail("\(counters.inFlight) pushes of \(counters.activities) slots are in flight")
         }
@@ -42,7 +51,7 @@ extension SimulationWorld {
     mutating func noteArrival(_ transit: SimulatedKafka.Transit, offset: Int64) {
         switch transit.place.topic {
         case .outcomes:
-            if !self.evidence.noteOutcome(transit.record.value, worker: transit.producer) {
+            if !self.evidence.noteOutcome(transit.record, worker: transit.producer) {
                 self.fail("the outcome \(String(decoding: transit.record.value, as: UTF8.self)) cannot be read")
             }
             self.tell("outcome \(String(decoding: transit.record.value.prefix(200), as: UTF8.self))")
@@ -115,34 +124,74 @@ extension SimulationWorld {
             let names = Set((self.evidence.outcomes[position] ?? []).map(\.name))
             let event = self.written[position]!
             if names.isEmpty { self.fail("\(position) has no outcome: \(event.kind) of activity \(event.activity)") }
-            // What was shown was not set aside.
-            let setAside = names.intersection(["expired", "rejected", "unregistered", "dead-lettered", "late"])
-            if names.contains("delivered"), !setAside.isEmpty {
-                self.fail(
-                    "\(position) was delivered and \(setAside.sorted()): \(event.kind) of activity \(event.activity)")
+            // What was shown was not set aside. A worker that died over setting it aside did so in vain: its successor may deliver it.
+            let notes = self.evidence.outcomes[position] ?? []
+            for delivered in notes where delivered.name == "delivered" {
+                for other in notes where Self.setAside.contains(other.name) {
+                    guard other.madeAt > delivered.madeAt || other.worker == delivered.worker else { continue }
+                    self.fail(
+                        "\(position) was delivered and \(other.name): \(event.kind) of activity \(event.activity)")
+                }
             }
         }
-        for activity in self.phones.indices { self.judge(activity) }
+        for position in self.order
+        where self.shown.contains(position) && self.isSetAside(position) && !self.written[position]!.hasCopy {
+            self.fail("\(position) was shown and is said to have been set aside")
+        }
+        for activity in self.phones.indices {
+            self.judgeOrder(activity)
+            self.judge(activity)
+        }
     }
 
-    /// The device must show what it would show had every event been pushed in order (contract §4), those set aside left out.
+    private static let setAside: Set<String> = ["expired", "rejected", "unregistered", "dead-lettered", "late"]
+
+    /// The device must show what it would show had every event been pushed in order (contract §4), those set aside left out. Of an event
+    /// whose outcome is unknown both may be: one way of taking them all must explain what the phone shows.
     private mutating func judge(_ activity: Int) {
+        let positions = self.order.filter { self.written[$0]!.activity == activity }
+        let doubtful = positions.filter { self.isDoubtful($0) }
+        let hadStart = positions.contains { self.written[$0]!.kind == .start }
+        let resendsStarts = self.plan.app.startOnUnknown == .resend
+        if !resendsStarts, self.phones[activity].device.cardCount > 1 {
+            self.fail("activity \(activity): \(self.phones[activity].device.cardCount) cards")
+        }
+        // A start that is sent again puts up another card, and the two may arrive in either order.
+        let mayStartTwice = hadStart && resendsStarts && (self.plan.lostAnswerPercent > 0 || self.moves > 0)
+        guard !mayStartTwice, doubtful.count <= Self.doubtfulMax else { return }
+        let countsCards = !(hadStart && self.moves > 0)
+        var differences: [String] = []
+        for choice in 0..<(1 << doubtful.count) {
+            var pushed: [SourcePosition: Bool] = [:]
+            for (bit, position) in doubtful.enumerated() { pushed[position] = choice & (1 << bit) != 0 }
+            let reference = self.reference(positions, doubtful: pushed)
+            guard
+                let difference = self.phones[activity].device.firstDifference(
+                    from: reference, countingCards: countsCards)
+            else { return }
+            differences.append(difference)
+        }
+        var story: [String] = []
+        for position in positions {
+            let event = self.written[position]!
+            let names = (self.evidence.outcomes[position] ?? []).map(\.name)
+            story.append("\(event.kind)@\(event.timestampSeconds) \(position.partition)/\(position.offset) \(names)")
+        }
+        self.fail("activity \(activity): \(differences[0])\n  " + story.joined(separator: "\n  "))
+    }
+
+    /// More events of one activity whose outcome is unknown: too many ways to take them.
+    private static let doubtfulMax = 8
+
+    /// The phone after all of these, in order. - Parameter doubtful: those that are taken as pushed, and those that are not.
+    private mutating func reference(_ positions: [SourcePosition], doubtful: [SourcePosition: Bool]) -> Device {
         var reference = Device()
         var newest = Int64.min
         var stamp = Int64(0)
-        var story: [String] = []
-        var isKnown = true
-        var hadStart = false
-        for position in self.order where self.written[position]!.activity == activity {
+        for position in positions {
             let event = self.written[position]!
-            let notes = self.evidence.outcomes[position] ?? []
-            let names = notes.map(\.name)
-            story.append("\(event.kind)@\(event.timestampSeconds) \(position.partition)/\(position.offset) \(names)")
             guard event.kind != .register, event.kind != .malformed else { continue }
-            // Only a superseded event can lose its outcome in a crash; what it gave way to is then not told.
-            if names.contains("unknown") || names.allSatisfy({ $0 == "duplicate" }) { isKnown = false }
-            guard self.wasPushed(position, depth: 0) else { continue }
-            if event.kind == .start { hadStart = true }
+            guard self.wasPushed(position, doubtful: doubtful, depth: 0) else { continue }
             if event.kind == .update, event.timestampSeconds < newest { continue }
             newest = max(newest, event.timestampSeconds)
             stamp = max(event.timestampSeconds, stamp + 1)
@@ -153,30 +202,72 @@ extension SimulationWorld {
                 self.fail("the reference cannot decode \(body): \(error)")
             }
         }
-        let resendsStarts = self.plan.app.startOnUnknown == .resend
-        if !resendsStarts, self.phones[activity].device.cardCount > 1 {
-            self.fail("activity \(activity): \(self.phones[activity].device.cardCount) cards")
-        }
-        // A start whose answer is unknown may or may not have put up a card: nothing can be demanded.
-        // One that is sent again puts up another card, and the two may arrive in either order.
-        let mayStartTwice =
-            hadStart && resendsStarts
-            && (self.plan.lostAnswerPercent > 0 || self.moves > 0)
-        guard isKnown, !mayStartTwice else { return }
-        let countsCards = !(hadStart && self.moves > 0)
-        if let difference = self.phones[activity].device.firstDifference(from: reference, countingCards: countsCards) {
-            self.fail("activity \(activity): \(difference)\n  " + story.joined(separator: "\n  "))
+        return reference
+    }
+
+    /// A push has shown something: which event's content.
+    mutating func noteShown(_ flight: Flight) {
+        let body = String(decoding: flight.body, as: UTF8.self)
+        guard let number = self.eventNumber(in: body) else { return }
+        self.shown.insert(self.order[number])
+        self.phones[flight.activity].shown.append(
+            SimulatedPhone.Shown(
+                event: number, worker: flight.worker, isEnd: body.hasPrefix("{\"aps\":{\"event\":\"end\"")))
+    }
+
+    /// The phone has never shown an older state after a newer one that is known to have been sent. After a crash a replay may come once
+    /// more, so only what one worker sent is looked at.
+    private mutating func judgeOrder(_ activity: Int) {
+        let shown = self.phones[activity].shown
+        for (earlier, later) in zip(shown, shown.dropFirst()) where earlier.worker == later.worker && !later.isEnd {
+            let before = self.order[earlier.event]
+            let after = self.order[later.event]
+            let isOlder =
+                (self.written[after]!.timestampSeconds, later.event) < (
+                    self.written[before]!.timestampSeconds, earlier.event
+                )
+            if isOlder, !(self.evidence.outcomes[before] ?? []).contains(where: { $0.name == "unknown" }) {
+                self.fail("activity \(activity): event \(later.event) was shown after event \(earlier.event)")
+            }
         }
     }
 
+    /// Every outcome, of the event or of what took its place, says that it did not reach the device.
+    private func isSetAside(_ position: SourcePosition, depth: Int = 0) -> Bool {
+        let notes = self.evidence.outcomes[position] ?? []
+        return !notes.isEmpty
+            && notes.allSatisfy { note in
+                switch note.name {
+                case "expired", "rejected", "unregistered", "dead-lettered": true
+                case "superseded": note.into.map { depth < 200 && self.isSetAside($0, depth: depth + 1) } ?? false
+                default: false
+                }
+            }
+    }
+
+    /// Nobody says for sure whether it reached the device. Only a superseded event can lose its outcome in a crash; what it gave way to is
+    /// then not told.
+    private func isDoubtful(_ position: SourcePosition) -> Bool {
+        let kind = self.written[position]!.kind
+        guard kind != .register, kind != .malformed else { return false }
+        let names = (self.evidence.outcomes[position] ?? []).map(\.name)
+        return !names.contains("delivered") && (names.contains("unknown") || names.allSatisfy { $0 == "duplicate" })
+    }
+
     /// Whether the event, or what it was merged into, reached the device.
-    private func wasPushed(_ position: SourcePosition, depth: Int) -> Bool {
+    private func wasPushed(_ position: SourcePosition, doubtful: [SourcePosition: Bool], depth: Int) -> Bool {
+        // An attempt whose answer was lost may have been the last of its event, and of what took its place.
+        if self.shown.contains(position) { return true }
+        if let pushed = doubtful[position] { return pushed }
         for note in self.evidence.outcomes[position] ?? [] {
             switch note.name {
             case "delivered": return true
             case "superseded":
-                guard let into = note.into, depth < 200 else { return true }
-                if self.wasPushed(into, depth: depth + 1) { return true }
+                // Older than one that is on the phone, or may be.
+                guard let into = note.into, depth < 200 else {
+                    return doubtful.isEmpty || doubtful.values.contains(true)
+                }
+                if self.wasPushed(into, doubtful: doubtful, depth: depth + 1) { return true }
             default: continue
             }
         }

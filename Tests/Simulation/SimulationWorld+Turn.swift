@@ -163,6 +163,11 @@ extension SimulationWorld {
             origin = SourcePosition(topic: 0, partition: originPartition, offset: originOffset)
             timestamp = record.header("mailboat-timestamp").flatMap { Int64($0) } ?? timestamp
         }
+        if let owned = worker.partitions[partition], offset < owned.logEnds[Int(topic)] || origin != nil {
+            for activity in self.phones.indices where self.phones[activity].keyBytes == record.key {
+                self.noteUnrecordedPush(activity, worker: worker.number, isTakeover: false)
+            }
+        }
         self.evidence.consumed(
             SourcePosition(topic: topic, partition: partition, offset: offset), worker: worker.number)
         worker.engine.consume(

@@ -13,6 +13,13 @@ extension SimulationWorld {
         }
         // A registration after the end would be another life: told by tables, not here.
         let hasEnded = self.phones[activity].device.phase == .ended
+        if !hasEnded, self.phones[activity].hasTokenToUpload, Bool.random(using: &self.random) {
+            return self.upload(activity)
+        }
+        if !hasEnded, self.chance(self.plan.deadTokenPercent), self.phones[activity].token != nil {
+            self.tell("the token of activity \(activity) dies")
+            self.phones[activity].isTokenDead = true
+        }
         if !hasEnded, self.chance(self.plan.rotationPercent), self.phones[activity].token != nil {
             return self.register(activity)
         }
@@ -46,10 +53,19 @@ extension SimulationWorld {
         return String(format: "%02x", activity) + padded.suffix(6) + String(repeating: "ab", count: 28)
     }
 
-    /// A new token: the old one is dead at once, the registration comes with the next event.
+    /// A new token: the old one is dead at once, and the app uploads it now or later.
     private mutating func register(_ activity: Int) {
         let token = self.makeToken(activity)
+        let isFirst = self.phones[activity].token == nil
         self.phones[activity].token = token
+        self.phones[activity].isTokenDead = false
+        self.phones[activity].hasTokenToUpload = true
+        if isFirst || Int.random(in: 0..<3, using: &self.random) > 0 { self.upload(activity) }
+    }
+
+    private mutating func upload(_ activity: Int) {
+        guard let token = self.phones[activity].token else { return }
+        self.phones[activity].hasTokenToUpload = false
         let frequent = self.phones[activity].hasFrequentUpdates
         self.write(
             activity, kind: .register, timestamp: 0, body: "", isHigh: false,
@@ -109,11 +125,15 @@ extension SimulationWorld {
         if self.chance(self.plan.expiresPercent) {
             parts.append("\"expires\":\(self.wallSeconds + Int64.random(in: 1...900, using: &self.random))")
         }
-        self.write(
-            activity, kind: isEnd ? .end : .update, timestamp: timestamp, body: body, isHigh: priority == 10,
-            value: """
-                {"event":"\(isEnd ? "end" : "update")","timestamp":\(timestamp),"priority":\(priority)\(parts.map { "," + $0 }.joined())}
-                """)
+        let value = """
+            {"event":"\(isEnd ? "end" : "update")","timestamp":\(timestamp),"priority":\(priority)\(parts.map { "," + $0 }.joined())}
+            """
+        let count = self.chance(self.plan.duplicatePercent) ? 2 : 1
+        for _ in 0..<count {
+            self.write(
+                activity, kind: isEnd ? .end : .update, timestamp: timestamp, body: body, isHigh: priority == 10,
+                value: value, hasCopy: count > 1)
+        }
     }
 
     private mutating func drawContent(large: Bool) -> String {
@@ -134,7 +154,8 @@ extension SimulationWorld {
     }
 
     private mutating func write(
-        _ activity: Int, kind: WrittenEvent.Kind, timestamp: Int64, body: String, isHigh: Bool, value: String
+        _ activity: Int, kind: WrittenEvent.Kind, timestamp: Int64, body: String, isHigh: Bool, value: String,
+        hasCopy: Bool = false
     ) {
         let key = Array(self.phones[activity].key.utf8)
         var partition = Murmur2.partition(key: key.span, count: self.plan.partitions)
@@ -146,7 +167,8 @@ extension SimulationWorld {
             nowMillis: self.steadyMillis)
         let position = SourcePosition(topic: 0, partition: partition, offset: offset)
         self.written[position] = WrittenEvent(
-            kind: kind, activity: activity, timestampSeconds: timestamp, body: body, isHighPriority: isHigh)
+            kind: kind, activity: activity, timestampSeconds: timestamp, body: body, isHighPriority: isHigh,
+            hasCopy: hasCopy)
         self.order.append(position)
     }
 }

@@ -41,10 +41,16 @@ package struct SimulationWorld: ~Copyable {
     var faultsAreOn = true
     /// By activity: units of high priority that are out.
     var budgetUnits: [[BudgetUnit]]
+    /// By activity: units that a worker may take for being out.
+    var possibleUnits: [[BudgetUnit]]
+    /// By activity: whose push was refused last.
+    var refunds: [Int: Int] = [:]
     var lastStamps: [Int64]
     var lastBodies: [String]
     /// Times at which a partition changed hands, crashes included.
     var moves = 0
+    /// Events whose content some phone has shown.
+    var shown: Set<SourcePosition> = []
     var sentBodies: Set<[UInt8]> = []
     var evidence = SimulationEvidence()
 
@@ -57,16 +63,6 @@ package struct SimulationWorld: ~Copyable {
         var givesBack: [Int32]
         var arrivesMillis: Int64
         var isLost: Bool
-    }
-
-    struct BudgetUnit {
-        var worker: Int
-        var id: PushID
-        /// When it returns, by the world's steady clock; `Int64.max` while unanswered.
-        var returns: Int64
-        var departed: Int64
-        /// How far clocks had been set ahead then: an hour of the wall clock may be shorter.
-        var aheadMillis: Int64
     }
 
     struct Flight {
@@ -99,6 +95,7 @@ package struct SimulationWorld: ~Copyable {
         self.seatBegins = (0..<self.plan.seats).map { $0 == 0 ? Self.beginMillis : nil }
         self.seatLast = Array(repeating: nil, count: self.plan.seats)
         self.budgetUnits = Array(repeating: [], count: self.plan.activities)
+        self.possibleUnits = Array(repeating: [], count: self.plan.activities)
         self.lastStamps = Array(repeating: 0, count: self.plan.activities)
         self.lastBodies = Array(repeating: "", count: self.plan.activities)
         for seat in 1..<max(1, self.plan.seats) where seat < self.plan.seats {
@@ -107,6 +104,12 @@ package struct SimulationWorld: ~Copyable {
         for number in 0..<self.plan.activities {
             self.phones.append(SimulatedPhone(key: "order-\(number)", lastEventSeconds: self.wallSeconds))
         }
+    }
+
+    /// The partition that an activity belongs to.
+    func home(of activity: Int) -> Int32 {
+        let key = self.phones[activity].keyBytes
+        return Murmur2.partition(key: key.span, count: self.plan.partitions)
     }
 
     /// The world's wall clock.

@@ -1,0 +1,175 @@
+import PushEngine
+import PushModel
+
+/// The budget as the judge counts it (contract §5): the units that are out for sure, of which there are never more than N, and those that
+/// a worker may count, without which nothing is held back.
+extension SimulationWorld {
+    /// A unit that is out, or that a worker may believe to be out.
+    struct BudgetUnit {
+        var worker: Int
+        var id: PushID?
+        /// When it returns, by the world's steady clock; `Int64.max` while unanswered.
+        var returns: Int64
+        var departed: Int64
+        /// How far clocks had been set ahead then: an hour of the wall clock may be shorter.
+        var aheadMillis: Int64
+    }
+
+    private static let hourMillis: Int64 = 3_600_000
+
+    /// Between machines an hour is the wall clock's: as much shorter or longer as clocks differ.
+    private var differenceOfClocksMillis: Int64 { 2 * self.plan.clockSkewMillisMax + self.differenceMillis }
+
+    // MARK: When a push leaves
+
+    mutating func checkBudget(
+        _ request: PushRequest, body: String, activity: Int, worker: SimulatedWorker
+    ) {
+        guard request.priority == .high else { return self.checkDowngrade(request, body: body, activity: activity) }
+        let limit =
+            self.phones[activity].hasFrequentUpdates ? self.plan.app.budgetFrequentPerHour : self.plan.app.budgetPerHour
+        let spent = self.budgetUnits[activity].count {
+            $0.returns - (self.aheadMillis - $0.aheadMillis) - self.differenceOfClocksMillis > self.steadyMillis
+        }
+        if spent + 1 > limit {
+            self.tellUnits(self.budgetUnits[activity])
+            self.fail("activity \(activity): push \(spent + 1) of \(limit) at high priority")
+        }
+        let unit = BudgetUnit(
+            worker: worker.number, id: request.id, returns: .max, departed: self.steadyMillis,
+            aheadMillis: self.aheadMillis)
+        self.budgetUnits[activity].append(unit)
+        self.possibleUnits[activity].append(unit)
+    }
+
+    /// A high-priority update leaves with priority 5 when the budget is spent, and only then.
+    private mutating func checkDowngrade(_ request: PushRequest, body: String, activity: Int) {
+        guard let event = self.event(in: body), event.kind == .update, event.isHighPriority else { return }
+        let token = String(decoding: request.tokenHex, as: UTF8.self)
+        guard token != self.phones[activity].startToken else { return }
+        let isReserved = body.contains("\"alert\":") || body.hasPrefix("{\"aps\":{\"event\":\"end\"")
+        let limit =
+            (self.phones[activity].hasFrequentUpdates
+                ? self.plan.app.budgetFrequentPerHour : self.plan.app.budgetPerHour)
+            - (isReserved ? 0 : self.plan.app.budgetReserve)
+        let spent = self.possiblySpent(activity)
+        if spent < limit {
+            self.tellUnits(self.possibleUnits[activity])
+            self.fail("activity \(activity): held back at \(spent) of \(limit)")
+        }
+    }
+
+    // MARK: After every step
+
+    /// No worker counts more than may be out.
+    mutating func checkUnits(_ worker: SimulatedWorker) {
+        let now = self.now(of: worker)
+        for activity in self.phones.indices {
+            let key = self.phones[activity].keyBytes
+            guard worker.partitions[self.home(of: activity)]?.phase == .running,
+                let counted = worker.engine.budgetUnitsOut(app: 0, id: key.span, now: now), counted > 0
+            else { continue }
+            let spent = self.possiblySpent(activity)
+            if counted > spent {
+                self.tellUnits(self.possibleUnits[activity])
+                self.fail(
+                    "activity \(activity): worker \(worker.number) counts \(counted) units, at most \(spent) are out")
+            }
+        }
+    }
+
+    /// Units that a worker may count as out: an answer nobody knows counts as spent, and one unit a takeover for the push that may have
+    /// gone unrecorded. A clock that steps back frees nothing.
+    private func possiblySpent(_ activity: Int) -> Int {
+        let slack = self.behindMillis + self.differenceOfClocksMillis
+        return self.possibleUnits[activity].count { $0.returns == .max || $0.returns + slack > self.steadyMillis }
+    }
+
+    private func tellUnits(_ units: [BudgetUnit]) {
+        for unit in units {
+            self.tell(
+                "a unit of worker \(unit.worker), taken at \(unit.departed - Self.beginMillis) ms, returns at \(unit.returns &- Self.beginMillis) ms"
+            )
+        }
+    }
+
+    // MARK: What becomes of units
+
+    private func unit(of flight: Flight, in units: [[BudgetUnit]]) -> Int? {
+        units[flight.activity].firstIndex {
+            $0.worker == flight.worker && $0.id == flight.id && $0.returns == .max
+        }
+    }
+
+    mutating func settleBudget(_ flight: Flight, result: PushAnswer.Result) {
+        let isSpent =
+            switch result {
+            case .accepted, .unknown: true
+            case .response, .notProcessed: false
+            }
+        if let unit = self.unit(of: flight, in: self.budgetUnits) {
+            if isSpent {
+                self.budgetUnits[flight.activity][unit].returns = self.steadyMillis + Self.hourMillis
+            } else {
+                self.budgetUnits[flight.activity].remove(at: unit)
+            }
+        }
+        if let unit = self.unit(of: flight, in: self.possibleUnits) {
+            if isSpent {
+                self.possibleUnits[flight.activity][unit].returns = self.steadyMillis + Self.hourMillis
+            } else {
+                self.possibleUnits[flight.activity].remove(at: unit)
+                self.refunds[flight.activity] = flight.worker
+            }
+        }
+    }
+
+    /// Nobody will learn the answer. What APNs took counts from when it left.
+    mutating func settleBudgetOfTheDead(_ flight: Flight) {
+        guard let unit = self.unit(of: flight, in: self.budgetUnits) else { return }
+        switch flight.result {
+        case .accepted, .unknown, nil:
+            if case .accepted = flight.result, flight.isApplied, !flight.hasArrived {
+                self.budgetUnits[flight.activity].remove(at: unit)
+            } else {
+                self.budgetUnits[flight.activity][unit].returns =
+                    self.budgetUnits[flight.activity][unit].departed + Self.hourMillis
+            }
+        case .response, .notProcessed: self.budgetUnits[flight.activity].remove(at: unit)
+        }
+    }
+
+    /// The worker has lost the activity. A push of its that is in flight, or was refused just now, may stand in `state` as spent.
+    mutating func abandonBudget(_ activity: Int, worker: Int) {
+        let returns = self.steadyMillis + Self.hourMillis
+        for index in self.possibleUnits[activity].indices
+        where self.possibleUnits[activity][index].worker == worker
+            && self.possibleUnits[activity][index].returns == .max
+        {
+            self.possibleUnits[activity][index].returns = returns
+        }
+        if self.refunds[activity] == worker {
+            self.possibleUnits[activity].append(self.unrecordedUnit(worker: worker))
+            self.refunds[activity] = nil
+        }
+    }
+
+    /// The worker has taken the activity over, or reads what the one before may have read: a push may have gone unrecorded.
+    mutating func noteUnrecordedPush(_ activity: Int, worker: Int, isTakeover: Bool) {
+        self.possibleUnits[activity].removeAll {
+            $0.returns != .max && $0.returns + Self.hourMillis < self.steadyMillis
+        }
+        let last = self.possibleUnits[activity].lastIndex { $0.worker == worker && $0.id == nil }
+        if !isTakeover, let last {
+            self.possibleUnits[activity][last].returns = self.steadyMillis + Self.hourMillis
+        } else {
+            self.possibleUnits[activity].append(self.unrecordedUnit(worker: worker))
+        }
+    }
+
+    private func unrecordedUnit(worker: Int) -> BudgetUnit {
+        BudgetUnit(
+            worker: worker, id: nil, returns: self.steadyMillis + Self.hourMillis, departed: self.steadyMillis,
+            aheadMillis: self.aheadMillis)
+    }
+}
