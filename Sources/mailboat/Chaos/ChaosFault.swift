@@ -14,7 +14,7 @@ struct ChaosFault: Equatable, Sendable {
         case workerPausedPastSession
         /// kill -9 of the simulated APNs, started again after the duration; its phones stay.
         case apnsKilled
-        /// GOAWAY on every connection, the newest requests unprocessed.
+        /// GOAWAY at a few requests, those behind them unprocessed.
         case apnsGoAway
         /// Every connection is cut.
         case apnsCut
@@ -107,7 +107,9 @@ struct ChaosPlan: Sendable {
         _ kind: ChaosFault.Kind, isLong: Bool, sessionTimeoutMillis: Int64, random: inout SplitMix64
     ) -> Int64 {
         switch kind {
-        case .apnsGoAway, .apnsCut: 0
+        case .apnsCut: 0
+        // Until enough requests have come to be hit.
+        case .apnsGoAway: 3_000
         case .workerKilled, .workerStopped, .apnsKilled: Int64.random(in: 0...4_000, using: &random)
         case .workerPaused: Int64.random(in: 300...(sessionTimeoutMillis / 2), using: &random)
         case .workerPausedPastSession:

@@ -65,8 +65,9 @@ final class ChaosInjector {
             await self.stage.killAPNs()
             undo(.startAPNs)
         case .apnsGoAway:
-            return try await self.apns("{\"kind\":\"now\",\"action\":\"goaway\",\"reason\":\"Shutdown\",\"below\":20}")
-                != nil
+            // Of requests, so that it tells the truth: what was sent behind each of these is not processed.
+            return try await self.addAPNsFault(
+                "{\"kind\":\"goaway\",\"reason\":\"Shutdown\",\"current\":true,\"count\":8}", endsAtMillis)
         case .apnsCut:
             return try await self.apns("{\"kind\":\"now\",\"action\":\"cut\"}") != nil
         case .apnsErrors:

@@ -79,11 +79,11 @@ final class RollingRestart {
         self.gaps[last].pushedMillis[partition] = atMillis
     }
 
-    /// Successors say in their logs which partitions they were given.
+    /// Successors say in their logs which partitions they were given: the other workers, and the new process of the one that ended.
     private func readLogs(_ nowMillis: Int64) {
         for (number, worker) in self.stage.workers.enumerated() {
             for line in self.tails[number].lines() where line.hasSuffix("[PushWorker] partitions assigned") {
-                guard !self.gaps.isEmpty, worker !== self.stage.workers[self.index],
+                guard let gap = self.gaps.last, worker !== self.stage.workers[self.index] || gap.endedMillis != nil,
                     let list = line.split(separator: " ").first(where: { $0.hasPrefix("partitions=") })
                 else { continue }
                 for text in list.dropFirst("partitions=".count).split(separator: ",") {
