@@ -61,7 +61,7 @@ final class AdminServer: Sendable {
 
     private static let index = """
         mailboat
-        /healthz  200 while the loops turn
+        /healthz  200 while the loops turn and partitions with records get on
         /readyz   200 when every partition is restored and nothing is wrong; says what is not
         /metrics  for Prometheus
 

@@ -141,6 +141,10 @@ extension WorkerConfiguration {
         .duration(
             "stall-limit", default: "30s", in: 1_000...600_000, \.stallLimitMillis,
             "An event loop that has not turned for so long makes `/healthz` fail."),
+        .duration(
+            "partition-stall-limit", default: "5m", in: 10_000...3_600_000, \.partitionStallLimitMillis,
+            "A partition that has records to take, and can, and has not got on for so long makes `/healthz` fail. Kafka or APNs being away does not."
+        ),
         .flag(
             "admin.enabled", default: true, \.admin.isEnabled,
             "Whether `/healthz`, `/readyz` and `/metrics` are served."),

@@ -96,6 +96,8 @@ public struct WorkerConfiguration: Sendable {
     public var drainTimeoutMillis: Int64 = 0
     /// A loop that has not turned for so long makes `/healthz` fail.
     public var stallLimitMillis: Int64 = 0
+    /// A partition that has records to take and has not got on for so long makes `/healthz` fail.
+    public var partitionStallLimitMillis: Int64 = 0
     public var admin = Admin()
     public var logLevel = Logger.Level.info
 

@@ -153,8 +153,9 @@ final class Committer: Sendable {
             return idle
         }
         if let refusal = result.refused.first {
-            self.logger.warning(
-                "a commit was refused",
+            // A group that waits for its members refuses; that is how rebalances go.
+            self.logger.log(
+                level: refusal.error.code == .rebalanceInProgress ? .debug : .warning, "a commit was refused",
                 metadata: [
                     "partitions": "\(result.refused.count)", "first": "\(refusal.position)",
                     "cause": "\(refusal.error)",

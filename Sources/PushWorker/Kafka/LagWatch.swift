@@ -1,26 +1,31 @@
 import KafkaLog
+import Logging
 import PushEngine
 
-/// Asks now and then where the logs of the owned partitions end, for lag, and notices that Kafka answers again.
+/// Asks now and then where the logs of the owned partitions end, for lag and for partitions that do not get on, and notices that
+/// Kafka answers again.
 struct LagWatch {
     let consumer: KafkaConsumer
     let hub: SnapshotHub
     let committer: Committer
     let inputTopics: [String]
     let kafkaLines: KafkaLines
+    let stallLimitMillis: Int64
+    let logger: Logger
 
     static let interval: Duration = .seconds(5)
 
     /// Until cancelled.
     func run() async {
+        var progress = PartitionProgress(limitMillis: self.stallLimitMillis)
         while !Task.isCancelled {
-            await self.ask()
+            await self.ask(&progress)
             self.kafkaLines.tell()
             try? await Task.sleep(for: Self.interval)
         }
     }
 
-    private func ask() async {
+    private func ask(_ progress: inout PartitionProgress) async {
         let watermarks = self.hub.watermarks
         // One partition is always asked for: an answer shows that Kafka is there.
         let wanted =
@@ -32,14 +37,35 @@ struct LagWatch {
             try? consumer.positions(of: wanted, within: .seconds(3))
         }
         let counts = self.committer.counts
-        self.hub.updateGroup { report in
-            report.commits = counts.commits
-            report.commitsFailed = counts.failures
-            guard let ends else { return }
-            report.errors["kafka"] = nil
-            report.logEnds = zip(watermarks, ends.prefix(watermarks.count)).map { watermark, position in
+        let logEnds = ends.map { ends in
+            zip(watermarks, ends.prefix(watermarks.count)).map { watermark, position in
                 CommitPosition(topic: watermark.topic, partition: watermark.partition, nextOffset: position.endOffset)
             }
         }
+        let stalls = self.look(logEnds, &progress)
+        self.hub.updateGroup { report in
+            report.commits = counts.commits
+            report.commitsFailed = counts.failures
+            report.stalls = stalls
+            report.lookedAtMillis = ShardClock.now().steadyMillis
+            guard let logEnds else { return }
+            report.errors["kafka"] = nil
+            report.logEnds = logEnds
+        }
+    }
+
+    /// - Parameter logEnds: `nil`: Kafka did not answer.
+    private func look(_ logEnds: [CommitPosition]?, _ progress: inout PartitionProgress) -> [PartitionProgress.Stall] {
+        let nowMillis = ShardClock.now().steadyMillis
+        guard let logEnds else {
+            progress.excuse()
+            return []
+        }
+        let stalls = progress.look(
+            self.hub.standings(inputTopics: self.inputTopics, logEnds: logEnds), nowMillis: nowMillis)
+        for stall in stalls {
+            self.logger.error("a partition does not get on", metadata: ["partition": "\(stall)"])
+        }
+        return stalls
     }
 }

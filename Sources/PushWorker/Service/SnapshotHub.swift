@@ -34,6 +34,28 @@ final class SnapshotHub: Sendable {
     /// Watermarks of all shards.
     var watermarks: [CommitPosition] { self.state.withLock { $0.shards.flatMap(\.watermarks) } }
 
+    /// How far every partition is that could get on, the log ends being those.
+    func standings(inputTopics: [String], logEnds: [CommitPosition]) -> [PartitionProgress.Standing] {
+        self.state.withLock { state in
+            state.shards.flatMap { shard in
+                let reading = shard.watermarks.compactMap { watermark -> PartitionProgress.Standing? in
+                    let end = logEnds.first { $0.topic == watermark.topic && $0.partition == watermark.partition }
+                    guard let end else { return nil }
+                    return PartitionProgress.Standing(
+                        subject: .init(topic: inputTopics[Int(watermark.topic)], partition: watermark.partition),
+                        position: watermark.nextOffset, leftCount: max(0, end.nextOffset - watermark.nextOffset),
+                        isExcused: shard.isHeldUp)
+                }
+                let restoring = shard.partitions.filter { $0.phase == .claiming || $0.phase == .restoring }.map {
+                    PartitionProgress.Standing(
+                        subject: .init(topic: nil, partition: $0.number), position: $0.restoredRecords,
+                        leftCount: max(1, $0.restoreRecordsMax - $0.restoredRecords), isExcused: shard.isHeldUp)
+                }
+                return reading + restoring
+            }
+        }
+    }
+
     /// From the watermark to the log's end as last asked for.
     func lags(inputTopics: [String]) -> [WorkerMetrics.Lag] {
         let (watermarks, ends) = self.state.withLock { ($0.shards.flatMap(\.watermarks), $0.group.logEnds) }
@@ -122,6 +144,10 @@ struct GroupReport: Sendable {
     var commitsFailed: UInt64 = 0
     /// By what they concern, so that a recovery can clear them.
     var errors: [String: String] = [:]
+    /// Partitions that do not get on, when they were last looked at.
+    var stalls: [PartitionProgress.Stall] = []
+    /// When somebody last looked, steady; `nil`: not yet.
+    var lookedAtMillis: Int64?
     /// Log ends by input topic index and partition, when they were last asked for.
     var logEnds: [CommitPosition] = []
 }

@@ -85,14 +85,13 @@ final class WorkerParts: Sendable {
         keys: [ProviderKey], metrics: PrometheusMetricsFactory?, logger: Logger
     ) async throws -> AdminServer? {
         guard configuration.admin.isEnabled else { return nil }
-        let stallMillis = configuration.stallLimitMillis
+        let limits = (loop: configuration.stallLimitMillis, partition: configuration.partitionStallLimitMillis)
         let pages = AdminServer.Pages(
             unhealthy: {
-                let stalled = pulses.enumerated().filter { $0.element.millisSinceLast > stallMillis }
-                return stalled.isEmpty
-                    ? nil
-                    : stalled.map { "shard \($0.offset) has not turned for \($0.element.millisSinceLast) ms" }.joined(
-                        separator: "\n")
+                Health.faults(
+                    loopSilencesMillis: pulses.map(\.millisSinceLast), group: hub.group,
+                    nowMillis: ShardClock.now().steadyMillis, loopLimitMillis: limits.loop,
+                    partitionLimitMillis: limits.partition)
             },
             readiness: { Readiness(hub.snapshot) },
             metrics: {
@@ -158,7 +157,7 @@ final class WorkerParts: Sendable {
             try coordinator.start()
             let lagWatch = LagWatch(
                 consumer: consumer, hub: hub, committer: committer, inputTopics: plan.inputTopics,
-                kafkaLines: kafkaLines)
+                kafkaLines: kafkaLines, stallLimitMillis: configuration.partitionStallLimitMillis, logger: logger)
             return WorkerParts(
                 admin: admin, configuration: configuration, hub: hub, logger: logger, group: group, tokens: tokens,
                 consumer: consumer,

@@ -319,6 +319,8 @@ final class ShardRunner {
         self.report.kafka = self.outbox.counters
         self.report.kafka.restoredRecords = restored
         self.report.watermarks = self.watermarks()
+        self.report.isHeldUp =
+            self.isDraining || self.outbox.isBlocked || self.outbox.failure != nil || self.engine.recordRoom == 0
         self.report.errors = self.currentErrors()
         self.shared.hub.publish(self.report, shard: self.number)
     }

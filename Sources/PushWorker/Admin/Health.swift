@@ -1,0 +1,20 @@
+/// What `/healthz` answers: whether a restart would help. Pure.
+enum Health {
+    /// What hangs, a line each; `nil`: nothing.
+    /// - Parameters:
+    ///   - loopSilencesMillis: of each shard, how long its loop has not turned.
+    ///   - group: where partitions that do not get on are told, and when that was last looked at.
+    static func faults(
+        loopSilencesMillis: [Int64], group: GroupReport, nowMillis: Int64, loopLimitMillis: Int64,
+        partitionLimitMillis: Int64
+    ) -> String? {
+        var lines = loopSilencesMillis.enumerated().filter { $0.element > loopLimitMillis }.map {
+            "shard \($0.offset) has not turned for \($0.element) ms"
+        }
+        lines += group.stalls.map(\.description)
+        if let lookedAtMillis = group.lookedAtMillis, nowMillis - lookedAtMillis > partitionLimitMillis {
+            lines.append("nobody has looked after the partitions for \((nowMillis - lookedAtMillis) / 1_000) s")
+        }
+        return lines.isEmpty ? nil : lines.joined(separator: "\n")
+    }
+}
