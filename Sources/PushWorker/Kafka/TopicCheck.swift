@@ -1,4 +1,4 @@
-import KafkaLog
+public import KafkaLog
 
 /// Whether the topics are there, and agree (contract §1). The decision is pure; asking is not.
 enum TopicCheck {
@@ -28,10 +28,24 @@ enum TopicCheck {
         return .agreed(partitionCount: number)
     }
 
+    /// Settings of topics that a promise rests on and that are not as they must be, one line per fault. What is only advised, and
+    /// numbers of replicas, are for 'mailboat topics check' to tell.
+    static func settingFaults(
+        _ found: [TopicDescription], configurations: [String: [String: String]], topics: WorkerConfiguration.Topics
+    ) -> [String] {
+        TopicPlan(topics: topics.planned).check(existing: found, configurations: configurations)
+            .filter { $0.verdict == .wrong }
+            .map { "\($0.setting) of the topic \($0.topic) is \($0.value), expected \($0.expected): \($0.reason)" }
+    }
+
     /// Asks the cluster, again and again while it cannot be reached.
+    /// - Parameters:
+    ///   - whenUnreachable: told of each time that it could not.
+    ///   - whenSettingsUnknown: the cluster does not tell the topics' settings, or not to this client; they go unchecked.
     /// - Throws: `CancellationError`, or `KafkaError` when asking can never succeed.
     static func ask(
-        _ configuration: WorkerConfiguration, log: KafkaLogHandler?, whenUnreachable: (KafkaError) -> Void
+        _ configuration: WorkerConfiguration, log: KafkaLogHandler?, whenUnreachable: (KafkaError) -> Void,
+        whenSettingsUnknown: (KafkaError) -> Void
     ) async throws -> Verdict {
         let admin = try KafkaAdmin(configuration.kafka.producerSettings, log: log)
         while true {
@@ -45,12 +59,40 @@ enum TopicCheck {
                 }
             }
             switch answer {
-            case .success(let found): return Self.judge(found, topics: configuration.topics)
+            case .success(let found):
+                let verdict = Self.judge(found, topics: configuration.topics)
+                guard case .agreed = verdict else { return verdict }
+                let settings = await NamedThread.run("kafka-topics") {
+                    () -> Result<[String: [String: String]], KafkaError> in
+                    do throws(KafkaError) {
+                        return .success(try admin.topicConfigurations(names, within: .seconds(5)))
+                    } catch {
+                        return .failure(error)
+                    }
+                }
+                switch settings {
+                case .success(let configurations):
+                    let faults = Self.settingFaults(found, configurations: configurations, topics: configuration.topics)
+                    return faults.isEmpty ? verdict : .faults(faults)
+                case .failure(let error):
+                    whenSettingsUnknown(error)
+                    return verdict
+                }
             case .failure(let error) where error.isRetriable || error.code == .allBrokersDown:
                 whenUnreachable(error)
                 try await Task.sleep(for: .seconds(1))
             case .failure(let error): throw error
             }
         }
+    }
+}
+
+extension WorkerConfiguration.Topics {
+    /// Every topic with what it is for.
+    public var planned: [TopicPlan.Topic] {
+        self.events.map { .init($0, .events) } + [
+            .init(self.routed, .routed), .init(self.state, .state), .init(self.outcomes, .outcomes),
+            .init(self.deadLetters, .deadLetters),
+        ]
     }
 }

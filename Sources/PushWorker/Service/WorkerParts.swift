@@ -181,10 +181,16 @@ final class WorkerParts: Sendable {
     {
         let verdict: TopicCheck.Verdict
         do {
-            verdict = try await TopicCheck.ask(configuration, log: KafkaLines(logger).handler) { error in
-                logger.warning("Kafka cannot be asked for its topics; trying again", metadata: ["cause": "\(error)"])
-                hub.updateGroup { $0.errors["topics"] = "Kafka cannot be reached: \(error)" }
-            }
+            verdict = try await TopicCheck.ask(
+                configuration, log: KafkaLines(logger).handler,
+                whenUnreachable: { error in
+                    logger.warning(
+                        "Kafka cannot be asked for its topics; trying again", metadata: ["cause": "\(error)"])
+                    hub.updateGroup { $0.errors["topics"] = "Kafka cannot be reached: \(error)" }
+                },
+                whenSettingsUnknown: { error in
+                    logger.info("the topics' settings are not checked", metadata: ["cause": "\(error)"])
+                })
         } catch let error as KafkaError {
             throw WorkerError("Kafka: \(error)")
         }

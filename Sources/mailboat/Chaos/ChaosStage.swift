@@ -119,7 +119,7 @@ final class ChaosStage {
         let (settings, plan) = (
             self.kafkaSettings,
             TopicPlan(
-                topics: MailboatTopics.of(self.topics), partitionCount: Int(Self.partitionCount), replicationFactor: 1)
+                topics: self.topics.planned, partitionCount: Int(Self.partitionCount), replicationFactor: 1)
         )
         let failure = await NamedThread.run("topics") { () -> String? in
             do {

@@ -83,6 +83,29 @@ struct TopicCheckTests {
         #expect(faults.count == 1 && faults[0].contains("\(name) has 4") && faults[0].contains("has 8"))
     }
 
+    /// A promise rests on these; what is only advised does not keep a worker from starting.
+    @Test(arguments: [
+        ("liveactivity.state", "cleanup.policy", "delete", true),
+        ("liveactivity.state", "min.compaction.lag.ms", "0", true),
+        ("liveactivity.events", "retention.ms", "60000", true),
+        ("liveactivity.state", "segment.ms", "604800000", false),
+        ("liveactivity.events", "min.insync.replicas", "1", false),
+    ])
+    func aSettingThatAPromiseRestsOnIsNamed(topic: String, setting: String, value: String, isFault: Bool) {
+        let topics = WorkerConfiguration().topics
+        let found = topics.all.map { TopicDescription(name: $0, partitionCount: 8, replicationFactor: 1) }
+        var configurations: [String: [String: String]] = [:]
+        for topic in topics.planned {
+            configurations[topic.name] = Dictionary(
+                topic.role.rules.map { ($0.name, $0.createdValue) }, uniquingKeysWith: { first, _ in first })
+        }
+        #expect(TopicCheck.settingFaults(found, configurations: configurations, topics: topics).isEmpty)
+        configurations[topic]?[setting] = value
+        let faults = TopicCheck.settingFaults(found, configurations: configurations, topics: topics)
+        #expect(faults.count == (isFault ? 1 : 0))
+        #expect(faults.allSatisfy { $0.hasPrefix("\(setting) of the topic \(topic) is \(value), expected ") })
+    }
+
     @Test func noPartitionsIsNoTopic() {
         let none = Dictionary(uniqueKeysWithValues: WorkerConfiguration().topics.all.map { ($0, 0) })
         guard case .faults = Self.topics(none) else { Issue.record("nothing was found"); return }

@@ -16,7 +16,7 @@ struct TopicsSession: Sendable {
         var topics = MailboatTopics.defaults
         if let path = options.config {
             let configuration = try Self.load(path)
-            topics = MailboatTopics.of(configuration.topics)
+            topics = configuration.topics.planned
             // Consumer properties: an administrator is a client that neither reads nor writes.
             settings = configuration.kafka.consumerSettings
         }
