@@ -15,6 +15,7 @@ ROWS = [
     "ingest: events per second of one core", "latency at 50 % load, taken -> accepted, p99",
     "latency at 50 % load, intended send -> accepted, p99", "growth: CPU per push, most activities beside fewest",
     "growth: memory per idle activity", "round trip 100 ms: pushes per second",
+    "restore, 200,000 activities: start until ready",
 ]
 
 

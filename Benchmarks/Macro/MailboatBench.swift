@@ -22,7 +22,7 @@ struct MailboatBench: AsyncParsableCommand {
 
 /// The groups of rows there are, in the order they run.
 enum RowGroup: String, CaseIterable, ExpressibleByArgument {
-    case transport, worker, coalescing, ingest, latency, growth, roundtrip
+    case transport, worker, coalescing, ingest, latency, growth, roundtrip, restore
 }
 
 struct RunRowsCommand: ParsableCommand {
@@ -82,6 +82,7 @@ struct RunRowsCommand: ParsableCommand {
             case .latency: try LatencyRows(bench: bench).run()
             case .growth: try GrowthRows(bench: bench, plots: self.plots).run()
             case .roundtrip: try RoundTripRows(bench: bench, plots: self.plots).run()
+            case .restore: try RestoreRows(bench: bench).run()
             }
         }
         results.rows = bench.rows

@@ -10,6 +10,10 @@ final class Worker {
         var distributionPath: String?
         /// More lines for the settings file.
         var settings: [String] = []
+        /// How often it is looked at until it is ready.
+        var readyLookMillis = 100
+        /// Gets its metrics each time until then.
+        var whileStarting: ((String) -> Void)?
     }
 
     /// What a piece of work cost.
@@ -56,8 +60,11 @@ final class Worker {
             "the worker", command, core: bench.cores.client, logPath: bench.logPath("worker"),
             environment: options.environment)
         let (process, adminPort) = (self.process, self.adminPort)
-        try Waiting.until("the worker", limitSeconds: 60, process: process, everyMillis: 100) {
-            LocalHTTP.get(port: adminPort, "/readyz") != nil
+        try Waiting.until("the worker", limitSeconds: 60, process: process, everyMillis: options.readyLookMillis) {
+            if let whileStarting = options.whileStarting, let metrics = LocalHTTP.get(port: adminPort, "/metrics") {
+                whileStarting(metrics)
+            }
+            return LocalHTTP.get(port: adminPort, "/readyz") != nil
         }
     }
 
