@@ -94,6 +94,29 @@ extension ShardRunner {
         }
     }
 
+    /// Says every few seconds how far restores are that take longer.
+    func tellRestores(_ now: EngineTime) {
+        // Each turn comes by here: nothing is copied unless there is something to tell.
+        guard self.partitions.indices.contains(where: { self.partitions[$0].phase == .restoring }) else {
+            self.restoreTellDueMillis = nil
+            return
+        }
+        guard let due = self.restoreTellDueMillis else {
+            self.restoreTellDueMillis = now.steadyMillis + Self.restoreTellMillis
+            return
+        }
+        guard due <= now.steadyMillis else { return }
+        self.restoreTellDueMillis = now.steadyMillis + Self.restoreTellMillis
+        let restoring = self.partitions.filter { $0.phase == .restoring }
+        self.logger.info(
+            "reading state",
+            metadata: [
+                "partitions": "\(restoring.count)",
+                "records": "\(restoring.reduce(0) { $0 + $1.restoredRecords })",
+                "of": "\(restoring.reduce(0) { $0 + $1.restoreRecordsMax })",
+            ])
+    }
+
     private static func tombstoneEpoch(_ record: borrowing KafkaRecord) -> Int64? {
         record.withHeader(ShardEngine.epochHeader) { value, isPresent in
             isPresent ? Int64(String(decoding: value.indices.map { value[$0] }, as: UTF8.self)) : nil

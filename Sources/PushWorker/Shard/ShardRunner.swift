@@ -43,6 +43,8 @@ final class ShardRunner {
     private var commitDueMillis: Int64?
     private var publishDueMillis: Int64?
     private var hasChanged = true
+    /// When the next line about restores is due; `nil`: nothing is being restored.
+    var restoreTellDueMillis: Int64?
 
     /// Bounds of one turn; together a few milliseconds of work.
     static let recordsPerQueueMax = 256
@@ -52,6 +54,8 @@ final class ShardRunner {
     static let pushesPerTurnMax = 2_048
     /// The least time between two reports.
     static let publishMillis: Int64 = 50
+    /// How often a restore that takes long says how far it is.
+    static let restoreTellMillis: Int64 = 5_000
     /// How often a shard looks whether the group has confirmed its partitions.
     static let leaseLookMillis: Int64 = 10
 
@@ -100,6 +104,7 @@ final class ShardRunner {
         let now = ShardClock.now()
         self.drainDeliveries(now)
         self.restore(now)
+        self.tellRestores(now)
         if self.mayAct(now) {
             self.outbox.advance(nowMillis: now.steadyMillis)
             self.repairState(now)
@@ -367,7 +372,7 @@ final class ShardRunner {
         var next = Int64.max
         for due in [
             self.engine.nextDeadlineMillis, self.outbox.dueMillis, self.commitDueMillis, self.publishDueMillis,
-            self.releaseDueMillis,
+            self.releaseDueMillis, self.restoreTellDueMillis,
         ] {
             if let due { next = min(next, due) }
         }

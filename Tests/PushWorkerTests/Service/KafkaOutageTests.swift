@@ -1,0 +1,72 @@
+import APNSSimulator
+import DeviceModel
+import KafkaLog
+import PushEngine
+import Testing
+
+@testable import PushWorker
+
+/// Kafka faults that a worker outlives: nothing is lost, readiness tells them, liveness does not.
+@Suite(.serialized)
+struct KafkaOutageTests {
+    private static func token(_ number: Int) -> String { "abc0000\(number)" }
+
+    private static func step(_ house: WorkerHouse, _ number: Int) -> String? {
+        house.simulator.device(token: Self.token(number)).map {
+            String(decoding: $0.device.contentState, as: UTF8.self)
+        }
+    }
+
+    /// Every broker is away for longer than the session: the lease ends, the partitions are lost and come back.
+    @Test func brokersThatAreGoneForAWhileLoseNothing() async throws {
+        try await WorkerHouse.with { house in
+            let worker = try await house.readyWorker()
+            let port = try #require(worker.adminPort)
+            for number in 0..<8 {
+                try house.register("activity-\(number)", token: Self.token(number))
+                try house.update("activity-\(number)", 1)
+            }
+            try await house.flush()
+            try await WorkerHouse.wait(for: worker) { $0.engine.pushesAccepted == 8 && $0.isSettled }
+
+            house.kafka.setDown()
+            // Taken by the publisher, which waits for the brokers as well.
+            for number in 0..<8 { try house.update("activity-\(number)", 2) }
+            try await WorkerHouse.wait(for: worker) { $0.errors.contains { $0.contains("has not confirmed lately") } }
+            #expect(try await AdminPort.get("/readyz", port: port).status == 503)
+            #expect(try await AdminPort.get("/healthz", port: port).status == 200)
+
+            house.kafka.setUp()
+            try await house.flush()
+            try await WorkerHouse.wait(for: worker) {
+                $0.isReady && $0.runningPartitionCount == 4 && $0.engine.pushesAccepted >= 16 && $0.isSettled
+            }
+            for number in 0..<8 { #expect(Self.step(house, number) == "{\"step\":2}") }
+            #expect(await worker.stop().isClean)
+            #expect(worker.snapshot().engine.isConserved)
+            #expect(try await house.committed().reduce(0, +) == 24)
+        }
+    }
+
+    /// What brokers answer while the leader of a partition, or the group's coordinator, moves.
+    @Test func leadersThatMoveLoseNothing() async throws {
+        try await WorkerHouse.with { house in
+            let worker = try await house.readyWorker()
+            // Kafka's numbers: Produce, Fetch, OffsetCommit; not the leader, not the coordinator.
+            house.kafka.failRequests(apiKey: 0, code: .init(rawValue: 6), count: 6)
+            house.kafka.failRequests(apiKey: 1, code: .init(rawValue: 6), count: 6)
+            house.kafka.failRequests(apiKey: 8, code: .notCoordinator, count: 2)
+            for number in 0..<8 {
+                try house.register("activity-\(number)", token: Self.token(number))
+                for step in 0..<3 { try house.update("activity-\(number)", step) }
+            }
+            try await house.flush()
+            try await WorkerHouse.wait(for: worker) { $0.engine.consumed >= 32 && $0.isSettled && $0.isReady }
+            for number in 0..<8 { #expect(Self.step(house, number) == "{\"step\":2}") }
+            #expect(await worker.stop().isClean)
+            #expect(worker.snapshot().engine.isConserved)
+            #expect(try await house.committed().reduce(0, +) == 32)
+            #expect(try await house.outcomes().values.reduce(0, +) == 32)
+        }
+    }
+}
