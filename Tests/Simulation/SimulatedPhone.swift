@@ -11,6 +11,8 @@ struct SimulatedPhone {
     var startToken: String?
     /// APNs takes the token no more, and the app has no other yet.
     var isTokenDead = false
+    /// A token of this activity has died, or was replaced.
+    var hasLostToken = false
     /// The app has another token that it has not uploaded yet.
     var hasTokenToUpload = false
     var hasFrequentUpdates = false
@@ -20,7 +22,7 @@ struct SimulatedPhone {
     var tokenCount = 0
     /// Time of the newest event written, seconds; the next is drawn around it.
     var lastEventSeconds: Int64
-    /// What it has shown, in order: which event's content, and whose push it was.
+    /// What it has shown, in order: which event's content, and which owner's push it was.
     var shown: [Shown] = []
 
     init(key: String, lastEventSeconds: Int64) {
@@ -31,8 +33,10 @@ struct SimulatedPhone {
 
     struct Shown {
         var event: Int
-        var worker: Int
-        var isEnd: Bool
+        /// Of the owner that sent it.
+        var epoch: Int64
+        /// A start puts up a card of its own, and an end is shown whatever its time.
+        var isUpdate: Bool
     }
 }
 
@@ -45,6 +49,10 @@ struct WrittenEvent {
     /// The payload this event alone would have become.
     var body: String
     var isHighPriority: Bool
+    /// When it expires; `nil`: never, but with its activity.
+    var expiresSeconds: Int64?
+    /// When it was written, by the world's steady clock.
+    var writtenMillis: Int64 = 0
     /// The same was written twice: nobody can tell which of the two a push shows.
     var hasCopy = false
 }

@@ -34,12 +34,13 @@ package struct SimulationPlan {
     var clockSkewMillisMax: Int64
     var produceFailurePercent: Int
     var unacknowledgedMax: Int
+    var compactionPercent: Int
     /// How often something happens after an event, and what may.
     var disturbancePercent: Int
     var disturbances: [Disturbance]
 
     enum Disturbance: CaseIterable {
-        case crash, stop, isolation, rebalance, scaling, brokerOutage, apnsOutage, clockStep, compaction
+        case crash, stop, isolation, rebalance, scaling, brokerOutage, apnsOutage, clockStep
     }
     var app: AppConfiguration
 
@@ -64,6 +65,7 @@ package struct SimulationPlan {
         for kind in Disturbance.allCases where self.disturbancePercent > 0 {
             if Bool.random(using: &random) { self.disturbances.append(kind) }
         }
+        self.compactionPercent = dial(40)
         self.refusedMessagePercent = dial(10)
         // A message that APNs takes (its answer is lost) and calls malformed once more has come: nobody could say what the phone shows.
         if self.lostAnswerPercent > 0 || !self.disturbances.isEmpty { self.refusedMessagePercent = 0 }

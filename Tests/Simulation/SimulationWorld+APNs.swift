@@ -29,6 +29,7 @@ extension SimulationWorld {
             arrivesMillis: self.steadyMillis + Int64.random(in: 1...80, using: &self.random), answersMillis: 0,
             result: .accepted, isApplied: false)
         flight.partition = self.home(of: activity)
+        flight.epoch = worker.engine.markerOffset(partition: flight.partition) ?? -1
         // Its lease ends before anybody else can own the partition.
         if self.group.owner(of: flight.partition) != worker.number {
             self.fail(

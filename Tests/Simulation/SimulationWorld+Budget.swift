@@ -102,6 +102,11 @@ extension SimulationWorld {
     }
 
     mutating func settleBudget(_ flight: Flight, result: PushAnswer.Result) {
+        // Its successor does not hear of the answer.
+        guard self.group.owner(of: flight.partition) == flight.worker else {
+            self.settleBudgetOfTheDead(flight)
+            return self.abandonBudget(flight.activity, worker: flight.worker)
+        }
         let isSpent =
             switch result {
             case .accepted, .unknown: true

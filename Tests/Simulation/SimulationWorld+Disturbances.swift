@@ -5,6 +5,8 @@ import PushModel
 extension SimulationWorld {
     /// Perhaps something happens now.
     mutating func disturb() {
+        // Brokers compact when they like.
+        if self.chance(self.plan.compactionPercent) { self.compact() }
         let dice = Int.random(in: 0..<100, using: &self.random)
         guard dice < self.plan.disturbancePercent, let kind = self.plan.disturbances.randomElement(using: &self.random)
         else { return }
@@ -66,7 +68,6 @@ extension SimulationWorld {
                 self.differenceMillis += abs(step) / 4
                 self.tell("the clock of worker \(worker.number) steps by \(step / 4) ms")
             }
-        case .compaction: self.compact()
         }
     }
 

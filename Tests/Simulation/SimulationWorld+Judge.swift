@@ -134,11 +134,15 @@ extension SimulationWorld {
                 }
             }
         }
+        var known: [SourcePosition: Bool] = [:]
         for position in self.order
-        where self.shown.contains(position) && self.isSetAside(position) && !self.written[position]!.hasCopy {
+        where self.shown.contains(position) && self.isSetAside(position, known: &known)
+            && !self.written[position]!.hasCopy
+        {
             self.fail("\(position) was shown and is said to have been set aside")
         }
         for activity in self.phones.indices {
+            self.judgeReasons(activity)
             self.judgeOrder(activity)
             self.judge(activity)
         }
@@ -186,12 +190,14 @@ extension SimulationWorld {
     /// The phone after all of these, in order. - Parameter doubtful: those that are taken as pushed, and those that are not.
     private mutating func reference(_ positions: [SourcePosition], doubtful: [SourcePosition: Bool]) -> Device {
         var reference = Device()
+        var known = doubtful
+        let onlySure = !doubtful.isEmpty && !doubtful.values.contains(true)
         var newest = Int64.min
         var stamp = Int64(0)
         for position in positions {
             let event = self.written[position]!
             guard event.kind != .register, event.kind != .malformed else { continue }
-            guard self.wasPushed(position, doubtful: doubtful, depth: 0) else { continue }
+            guard self.wasPushed(position, known: &known, onlySure: onlySure) else { continue }
             if event.kind == .update, event.timestampSeconds < newest { continue }
             newest = max(newest, event.timestampSeconds)
             stamp = max(event.timestampSeconds, stamp + 1)
@@ -205,44 +211,21 @@ extension SimulationWorld {
         return reference
     }
 
-    /// A push has shown something: which event's content.
-    mutating func noteShown(_ flight: Flight) {
-        let body = String(decoding: flight.body, as: UTF8.self)
-        guard let number = self.eventNumber(in: body) else { return }
-        self.shown.insert(self.order[number])
-        self.phones[flight.activity].shown.append(
-            SimulatedPhone.Shown(
-                event: number, worker: flight.worker, isEnd: body.hasPrefix("{\"aps\":{\"event\":\"end\"")))
-    }
-
-    /// The phone has never shown an older state after a newer one that is known to have been sent. After a crash a replay may come once
-    /// more, so only what one worker sent is looked at.
-    private mutating func judgeOrder(_ activity: Int) {
-        let shown = self.phones[activity].shown
-        for (earlier, later) in zip(shown, shown.dropFirst()) where earlier.worker == later.worker && !later.isEnd {
-            let before = self.order[earlier.event]
-            let after = self.order[later.event]
-            let isOlder =
-                (self.written[after]!.timestampSeconds, later.event) < (
-                    self.written[before]!.timestampSeconds, earlier.event
-                )
-            if isOlder, !(self.evidence.outcomes[before] ?? []).contains(where: { $0.name == "unknown" }) {
-                self.fail("activity \(activity): event \(later.event) was shown after event \(earlier.event)")
+    /// Every outcome, of the event or of what took its place, says that it did not reach the device.
+    private func isSetAside(_ position: SourcePosition, known: inout [SourcePosition: Bool]) -> Bool {
+        if let result = known[position] { return result }
+        known[position] = false
+        let notes = self.evidence.outcomes[position] ?? []
+        var result = !notes.isEmpty
+        for note in notes where result {
+            switch note.name {
+            case "expired", "rejected", "unregistered", "dead-lettered": continue
+            case "superseded": result = note.into.map { self.isSetAside($0, known: &known) } ?? false
+            default: result = false
             }
         }
-    }
-
-    /// Every outcome, of the event or of what took its place, says that it did not reach the device.
-    private func isSetAside(_ position: SourcePosition, depth: Int = 0) -> Bool {
-        let notes = self.evidence.outcomes[position] ?? []
-        return !notes.isEmpty
-            && notes.allSatisfy { note in
-                switch note.name {
-                case "expired", "rejected", "unregistered", "dead-lettered": true
-                case "superseded": note.into.map { depth < 200 && self.isSetAside($0, depth: depth + 1) } ?? false
-                default: false
-                }
-            }
+        known[position] = result
+        return result
     }
 
     /// Nobody says for sure whether it reached the device. Only a superseded event can lose its outcome in a crash; what it gave way to is
@@ -254,23 +237,28 @@ extension SimulationWorld {
         return !names.contains("delivered") && (names.contains("unknown") || names.allSatisfy { $0 == "duplicate" })
     }
 
-    /// Whether the event, or what it was merged into, reached the device.
-    private func wasPushed(_ position: SourcePosition, doubtful: [SourcePosition: Bool], depth: Int) -> Bool {
+    /// Whether the event, or what it was merged into, reached the device. `known` is what has been found out on
+    /// the way; `onlySure`: no event of doubtful outcome was.
+    private func wasPushed(_ position: SourcePosition, known: inout [SourcePosition: Bool], onlySure: Bool) -> Bool {
+        if let pushed = known[position] { return pushed }
         // An attempt whose answer was lost may have been the last of its event, and of what took its place.
-        if self.shown.contains(position) { return true }
-        if let pushed = doubtful[position] { return pushed }
-        for note in self.evidence.outcomes[position] ?? [] {
+        var result = self.shown.contains(position)
+        // Should replays lead in a circle.
+        known[position] = result
+        for note in self.evidence.outcomes[position] ?? [] where !result {
             switch note.name {
-            case "delivered": return true
+            case "delivered": result = true
             case "superseded":
-                // Older than one that is on the phone, or may be.
-                guard let into = note.into, depth < 200 else {
-                    return doubtful.isEmpty || doubtful.values.contains(true)
+                if let into = note.into {
+                    result = self.wasPushed(into, known: &known, onlySure: onlySure)
+                } else {
+                    // Older than one that is on the phone, or may be.
+                    result = !onlySure
                 }
-                if self.wasPushed(into, doubtful: doubtful, depth: depth + 1) { return true }
             default: continue
             }
         }
-        return false
+        known[position] = result
+        return result
     }
 }

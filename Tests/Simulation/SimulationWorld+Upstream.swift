@@ -19,6 +19,7 @@ extension SimulationWorld {
         if !hasEnded, self.chance(self.plan.deadTokenPercent), self.phones[activity].token != nil {
             self.tell("the token of activity \(activity) dies")
             self.phones[activity].isTokenDead = true
+            self.phones[activity].hasLostToken = true
         }
         if !hasEnded, self.chance(self.plan.rotationPercent), self.phones[activity].token != nil {
             return self.register(activity)
@@ -57,6 +58,7 @@ extension SimulationWorld {
     private mutating func register(_ activity: Int) {
         let token = self.makeToken(activity)
         let isFirst = self.phones[activity].token == nil
+        if !isFirst { self.phones[activity].hasLostToken = true }
         self.phones[activity].token = token
         self.phones[activity].isTokenDead = false
         self.phones[activity].hasTokenToUpload = true
@@ -122,8 +124,10 @@ extension SimulationWorld {
         if isEnd, Bool.random(using: &self.random) { parts.append("\"dismissal-date\":\(timestamp + 600)") }
         let body =
             "{\"aps\":{\"event\":\"\(isEnd ? "end" : "update")\",\"timestamp\":STAMP\(parts.map { "," + $0 }.joined())}}"
+        var expires: Int64?
         if self.chance(self.plan.expiresPercent) {
-            parts.append("\"expires\":\(self.wallSeconds + Int64.random(in: 1...900, using: &self.random))")
+            expires = self.wallSeconds + Int64.random(in: 1...900, using: &self.random)
+            parts.append("\"expires\":\(expires!)")
         }
         let value = """
             {"event":"\(isEnd ? "end" : "update")","timestamp":\(timestamp),"priority":\(priority)\(parts.map { "," + $0 }.joined())}
@@ -132,7 +136,7 @@ extension SimulationWorld {
         for _ in 0..<count {
             self.write(
                 activity, kind: isEnd ? .end : .update, timestamp: timestamp, body: body, isHigh: priority == 10,
-                value: value, hasCopy: count > 1)
+                value: value, expires: expires, hasCopy: count > 1)
         }
     }
 
@@ -155,7 +159,7 @@ extension SimulationWorld {
 
     private mutating func write(
         _ activity: Int, kind: WrittenEvent.Kind, timestamp: Int64, body: String, isHigh: Bool, value: String,
-        hasCopy: Bool = false
+        expires: Int64? = nil, hasCopy: Bool = false
     ) {
         let key = Array(self.phones[activity].key.utf8)
         var partition = Murmur2.partition(key: key.span, count: self.plan.partitions)
@@ -168,7 +172,7 @@ extension SimulationWorld {
         let position = SourcePosition(topic: 0, partition: partition, offset: offset)
         self.written[position] = WrittenEvent(
             kind: kind, activity: activity, timestampSeconds: timestamp, body: body, isHighPriority: isHigh,
-            hasCopy: hasCopy)
+            expiresSeconds: expires, writtenMillis: self.steadyMillis, hasCopy: hasCopy)
         self.order.append(position)
     }
 }

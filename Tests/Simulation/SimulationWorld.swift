@@ -83,6 +83,8 @@ package struct SimulationWorld: ~Copyable {
         var hasArrived = false
         /// Of the activity; and whether the worker has given it up since.
         var partition: Int32 = 0
+        /// Of its owner.
+        var epoch: Int64 = -1
         var partitionLives = true
     }
 
