@@ -91,6 +91,8 @@ import Testing
                     kind: kind, stampSeconds: .min, content: content, source: bytes.span, alert: alert.span)
                 #expect(String(decoding: body, as: UTF8.self) == expected)
                 #expect(byteCount == body.count - 1)
+                let parts = source.utf8.count + alert.count
+                #expect(byteCount - parts <= PayloadWriter.framingByteCountMax, "what an event's own size is judged by")
             }
         }
     }

@@ -66,6 +66,7 @@ struct NullShard: ~Copyable {
     private var engine: ShardEngine
     private var request = PushRequest()
     private var answers: [PushAnswer] = []
+    private var batch = InputBatch()
     private(set) var consumedCount = 0
     private(set) var pushCount = 0
     private var firstReader = 0
@@ -132,9 +133,12 @@ struct NullShard: ~Copyable {
                 origin: nil)
             let (key, value) = (record.key, record.value)
             record.withHeader("traceparent") { traceparent, _ in
-                self.engine.consume(input, key: key, value: value, traceparent: traceparent, now: now)
+                if self.batch.append(input, key: key, value: value, traceparent: traceparent) { return }
+                self.engine.consume(&self.batch, now: now)
+                _ = self.batch.append(input, key: key, value: value, traceparent: traceparent)
             }
         }
+        self.engine.consume(&self.batch, now: now)
         self.consumedCount += result.recordCount
     }
 

@@ -47,8 +47,12 @@ enum Workload {
     }
 }
 
-/// Writes the workload's records: as fast as the broker takes them, in large batches, as a backlog lies in Kafka.
+/// Writes the workload's records as a backlog lies in Kafka: in batches of the size that producers make.
 final class Prefiller {
+    /// About 16 KB of updates, the default of Java's producers (`batch.size`). With the 10,000 of librdkafka's default a fetch would
+    /// answer with a hundred megabytes at once, a partition after the other, as no broker that serves living producers does.
+    static let batchRecordCount = 64
+
     private let producer: KafkaProducer
     private let topic: KafkaTopic
     private let partitionCount: Int32
@@ -58,6 +62,7 @@ final class Prefiller {
 
     init(bootstrap: String, partitionCount: Int, topic: String = Workload.topic) throws {
         let settings = KafkaSettings(bootstrap: bootstrap).appending("linger.ms", "300")
+            .appending("batch.num.messages", "\(Self.batchRecordCount)")
             .appending("queue.buffering.max.messages", "1000000").appending("queue.buffering.max.kbytes", "1048576")
         self.producer = try KafkaProducer(
             ProducerConfiguration(settings: settings, log: { _ in }), onDeliveries: {}, onError: { _ in })

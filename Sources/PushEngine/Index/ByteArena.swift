@@ -63,6 +63,12 @@
             start: self.address(of: handle).assumingMemoryBound(to: UInt8.self), count: byteCount)
     }
 
+    /// The first byte of a run, for its own sake: the line is in the cache then. 0 for none.
+    func firstByte(of handle: Handle) -> UInt64 {
+        // A run has at least one byte.
+        handle == Self.none ? 0 : UInt64(unsafe self.address(of: handle).load(as: UInt8.self))
+    }
+
     private func address(of handle: Handle) -> UnsafeMutableRawPointer {
         let place = Int(handle) - 1
         let perChunk = Self.chunkByteCount / Self.granule

@@ -2,22 +2,30 @@
 ///
 /// A `Dictionary` would need an owned key per look-up; here the caller's borrowed bytes are compared with what the slot already holds.
 struct SlotIndex {
-    /// `-1`: free. Length is a power of two, at most 3/4 full.
-    private var places: [Int32]
+    /// The hash stands beside the slot's number: a search passes by other slots without looking at them, which would cost a wait for the
+    /// memory each.
+    private struct Place {
+        /// `-1`: free.
+        var slot: Int32 = -1
+        var hash: UInt32 = 0
+    }
+
+    /// Length is a power of two, at most 3/4 full.
+    private var places: [Place]
     private(set) var count = 0
     /// Differs per engine, so that nobody can prepare colliding keys.
     private let seed: UInt64
 
     init(seed: UInt64) {
         self.seed = seed
-        self.places = Array(repeating: -1, count: 64)
+        self.places = Array(repeating: Place(), count: 64)
     }
 
     /// Over the identity, eight bytes at a time: each word is multiplied to 128 bits whose halves are folded together, so that every bit of
-    /// it reaches every bit of the result.
-    func hash(app: UInt16, kind: UInt8, id: Span<UInt8>) -> UInt32 {
-        var hash = Self.fold(
-            self.seed ^ UInt64(id.count) << 32 ^ UInt64(app) << 8 ^ UInt64(kind), 0x9e37_79b9_7f4a_7c15)
+    /// it reaches every bit of the result. Without the app, which is not known before an event is decoded: two apps seldom have activities
+    /// of one id.
+    func hash(kind: UInt8, id: Span<UInt8>) -> UInt32 {
+        var hash = Self.fold(self.seed ^ UInt64(id.count) << 32 ^ UInt64(kind), 0x9e37_79b9_7f4a_7c15)
         var index = 0
         while id.count - index >= 8 {
             // Eight bytes are there.
@@ -39,39 +47,36 @@ struct SlotIndex {
         return product.high ^ product.low
     }
 
-    /// The first place to look for a slot with this hash; `nil`: there is none. Walk on with `next`.
-    func first(hash: UInt32) -> Int? {
-        let place = Int(truncatingIfNeeded: hash) & (self.places.count - 1)
-        return self.places[place] >= 0 ? place : nil
-    }
+    /// What lies where the search for this hash begins, for its own sake: the line is in the cache then.
+    func home(of hash: UInt32) -> UInt32 { self.places[Int(truncatingIfNeeded: hash) & self.mask].hash }
 
-    func next(after place: Int) -> Int? {
-        let next = (place + 1) & (self.places.count - 1)
-        return self.places[next] >= 0 ? next : nil
-    }
+    /// The first place that holds a slot with this hash; `nil`: there is none. Walk on with `next`.
+    func first(hash: UInt32) -> Int? { self.search(from: Int(truncatingIfNeeded: hash) & self.mask, hash: hash) }
 
-    func slot(at place: Int) -> Int32 { self.places[place] }
+    func next(after place: Int, hash: UInt32) -> Int? { self.search(from: (place + 1) & self.mask, hash: hash) }
 
-    /// The caller knows that no equal slot is present. `slots` says every slot's hash when the table grows.
-    mutating func insert(_ slot: Int32, hash: UInt32, slots: borrowing ChunkedStore<Slot>) {
-        if (self.count + 1) * 4 > self.places.count * 3 { self.grow(slots: slots) }
-        self.place(slot, hash: hash)
+    func slot(at place: Int) -> Int32 { self.places[place].slot }
+
+    /// The caller knows that no equal slot is present.
+    mutating func insert(_ slot: Int32, hash: UInt32) {
+        if (self.count + 1) * 4 > self.places.count * 3 { self.grow() }
+        self.place(Place(slot: slot, hash: hash))
         self.count += 1
     }
 
     /// Takes the slot out and closes the gap, so that no probe run is cut.
-    mutating func remove(_ slot: Int32, hash: UInt32, slots: borrowing ChunkedStore<Slot>) {
-        let mask = self.places.count - 1
+    mutating func remove(_ slot: Int32, hash: UInt32) {
+        let mask = self.mask
         var place = Int(truncatingIfNeeded: hash) & mask
-        while self.places[place] != slot {
-            precondition(self.places[place] >= 0, "slot \(slot) is not in the index")
+        while self.places[place].slot != slot {
+            precondition(self.places[place].slot >= 0, "slot \(slot) is not in the index")
             place = (place + 1) & mask
         }
         self.count -= 1
         var gap = place
         var next = (place + 1) & mask
-        while self.places[next] >= 0 {
-            let home = Int(truncatingIfNeeded: slots[Int(self.places[next])].hash) & mask
+        while self.places[next].slot >= 0 {
+            let home = Int(truncatingIfNeeded: self.places[next].hash) & mask
             // The entry may move into the gap unless its home lies cyclically within (gap, next].
             if ((next &- home) & mask) >= ((next &- gap) & mask) {
                 self.places[gap] = self.places[next]
@@ -79,19 +84,29 @@ struct SlotIndex {
             }
             next = (next + 1) & mask
         }
-        self.places[gap] = -1
+        self.places[gap] = Place()
     }
 
-    private mutating func place(_ slot: Int32, hash: UInt32) {
-        let mask = self.places.count - 1
-        var place = Int(truncatingIfNeeded: hash) & mask
-        while self.places[place] >= 0 { place = (place + 1) & mask }
-        self.places[place] = slot
+    private var mask: Int { self.places.count - 1 }
+
+    private func search(from start: Int, hash: UInt32) -> Int? {
+        var place = start
+        while self.places[place].slot >= 0 {
+            if self.places[place].hash == hash { return place }
+            place = (place + 1) & self.mask
+        }
+        return nil
     }
 
-    private mutating func grow(slots: borrowing ChunkedStore<Slot>) {
+    private mutating func place(_ entry: Place) {
+        var place = Int(truncatingIfNeeded: entry.hash) & self.mask
+        while self.places[place].slot >= 0 { place = (place + 1) & self.mask }
+        self.places[place] = entry
+    }
+
+    private mutating func grow() {
         let old = self.places
-        self.places = Array(repeating: -1, count: old.count * 2)
-        for slot in old where slot >= 0 { self.place(slot, hash: slots[Int(slot)].hash) }
+        self.places = Array(repeating: Place(), count: old.count * 2)
+        for entry in old where entry.slot >= 0 { self.place(entry) }
     }
 }

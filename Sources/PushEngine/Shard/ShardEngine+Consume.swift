@@ -13,6 +13,15 @@ extension ShardEngine {
     public mutating func consume(
         _ record: InputRecord, key: Span<UInt8>, value: Span<UInt8>, traceparent: Span<UInt8>, now: EngineTime
     ) {
+        let hash = self.index.hash(kind: SlotKind.activity.rawValue, id: key)
+        self.consume(record, key: key, hash: hash, value: value, traceparent: traceparent, now: now)
+    }
+
+    /// - Parameter hash: of the key, as the index has it.
+    mutating func consume(
+        _ record: InputRecord, key: Span<UInt8>, hash: UInt32, value: Span<UInt8>, traceparent: Span<UInt8>,
+        now: EngineTime
+    ) {
         guard let place = self.place(of: record.partition), self.partitions[place].phase == .running else { return }
         let log = self.partitions[place].logs[Int(record.topic)]
         self.ledger.consumed(log: log, offset: record.offset)
@@ -21,20 +30,25 @@ extension ShardEngine {
         if !self.traceparent.isEmpty { self.traceparent.removeAll(keepingCapacity: true) }
         self.traceparent.append(copying: traceparent)
 
-        do throws(EventRejection) {
-            guard record.hasKey else {
-                throw EventRejection(
-                    field: "key", reason: "is missing: expected the activity id, UTF-8, 1 to 256 bytes")
+        let known = record.hasKey ? self.findKnown(id: key, hash: hash, partition: Int32(place)) : nil
+        // The key of an activity that is known here was looked at when its first event came.
+        if known == nil {
+            do throws(EventRejection) {
+                guard record.hasKey else {
+                    throw EventRejection(
+                        field: "key", reason: "is missing: expected the activity id, UTF-8, 1 to 256 bytes")
+                }
+                try EventRules.checkKey(key)
+            } catch {
+                return self.deadLetter(context, key: key, value: value, refusal: error, now: now)
             }
-            try EventRules.checkKey(key)
-        } catch {
-            return self.deadLetter(context, key: key, value: value, refusal: error, now: now)
-        }
-        // A producer whose client hashes otherwise put it elsewhere: forwarded once, then taken wherever it lies.
-        if !self.configuration.trustPlacement, record.topic != self.configuration.routedTopicIndex {
-            let partition = Murmur2.partition(key: key, count: self.configuration.partitionCount)
-            if partition != record.partition {
-                return self.forward(context, to: partition, key: key, value: value, traceparent: traceparent, now: now)
+            // A producer whose client hashes otherwise put it elsewhere: forwarded once, then taken wherever it lies.
+            if !self.configuration.trustPlacement, record.topic != self.configuration.routedTopicIndex {
+                let partition = Murmur2.partition(key: key, count: self.configuration.partitionCount)
+                if partition != record.partition {
+                    return self.forward(
+                        context, to: partition, key: key, value: value, traceparent: traceparent, now: now)
+                }
             }
         }
         guard record.hasValue else {
@@ -45,7 +59,13 @@ extension ShardEngine {
             try EventDecoder.decode(value, into: &self.event)
             let app = try self.resolveApp()
             try self.checkEvent(app: app, key: key, value: value, record: record, now: now)
-            self.apply(context, app: app, key: key, value: value, traceparent: traceparent, now: now)
+            let isOfApp = known.map { self.slots[Int($0)].app == app } ?? false
+            let slot = isOfApp ? known : self.findSlot(app: app, id: key, hash: hash)
+            if let slot, self.replacePending(context, slot: slot, value: value, traceparent: traceparent, now: now) {
+                return
+            }
+            self.apply(
+                context, app: app, slot: slot, key: key, value: value, traceparent: traceparent, now: now)
         } catch {
             self.deadLetter(context, key: key, value: value, refusal: error, now: now)
         }
@@ -119,6 +139,8 @@ extension ShardEngine {
         }
         guard self.event.kind != .register, self.event.kind != .unregister else { return }
         if let given = self.event.timestampSeconds { try EventRules.checkTimestamp(given, nowSeconds: now.wallSeconds) }
+        // What the payload has besides the event's own bytes is little: only a large event has to be looked at.
+        guard value.count > PayloadWriter.payloadByteCountMax - PayloadWriter.framingByteCountMax else { return }
         let content = PayloadContent(of: self.event)
         let size = PayloadWriter.byteCount(
             kind: self.event.kind, stampSeconds: max(self.eventTimestamp(record, now: now), Self.longStampSeconds),
@@ -143,17 +165,16 @@ extension ShardEngine {
     }
 
     /// The event's own time, or the record's, not ahead of the worker's clock.
-    private func eventTimestamp(_ record: InputRecord, now: EngineTime) -> Int64 {
+    func eventTimestamp(_ record: InputRecord, now: EngineTime) -> Int64 {
         self.event.timestampSeconds ?? max(0, min(record.timestampMillis, now.wallMillis) / 1_000)
     }
 
     // MARK: Taking an event
 
     private mutating func apply(
-        _ context: RecordContext, app: UInt16, key: Span<UInt8>, value: Span<UInt8>, traceparent: Span<UInt8>,
-        now: EngineTime
+        _ context: RecordContext, app: UInt16, slot found: Int32?, key: Span<UInt8>, value: Span<UInt8>,
+        traceparent: Span<UInt8>, now: EngineTime
     ) {
-        let found = self.findSlot(app: app, id: key)
         if let found, self.isApplied(context, slot: found) {
             return self.finishEvent(context, slot: found, outcome: .duplicate, detail: .replay, key: key, now: now)
         }
@@ -328,7 +349,7 @@ extension ShardEngine {
     }
 
     /// When the content of `event` may not be sent any more, seconds since 1970; `Int64.max`: never.
-    private var contentExpiresSeconds: Int64 {
+    var contentExpiresSeconds: Int64 {
         switch self.event.kind {
         // A stale update is worth no more than an expired one (contract §2, `expires`).
         case .update: self.event.expiresSeconds ?? self.event.staleDateSeconds ?? .max
@@ -357,9 +378,10 @@ extension ShardEngine {
 
     /// The event may have been taken, and pushed, by an owner before. A forwarded one may have been forwarded twice: its own time tells.
     private func mayBeReplay(_ context: RecordContext) -> Bool {
-        let partition = self.partitions[Int(context.place)]
-        if context.record.offset < partition.replayEnds[Int(context.record.topic)] { return true }
-        return context.record.origin != nil && context.record.timestampMillis < partition.assignedWallMillis
+        let place = Int(context.place)
+        if context.record.offset < self.partitions[place].replayEnds[Int(context.record.topic)] { return true }
+        return context.record.origin != nil
+            && context.record.timestampMillis < self.partitions[place].assignedWallMillis
     }
 
     /// A replay of what `state` already covers (contract §6): only records below the log end seen at assignment can be one.

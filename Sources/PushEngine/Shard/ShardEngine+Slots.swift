@@ -7,22 +7,33 @@ extension ShardEngine {
     // MARK: The table
 
     func findSlot(app: UInt16, id: Span<UInt8>) -> Int32? {
-        let hash = self.index.hash(app: app, kind: SlotKind.activity.rawValue, id: id)
+        self.findSlot(app: app, id: id, hash: self.index.hash(kind: SlotKind.activity.rawValue, id: id))
+    }
+
+    /// - Parameter hash: of the id.
+    func findSlot(app: UInt16, id: Span<UInt8>, hash: UInt32) -> Int32? {
         var place: Int32 = Slot.none
         var candidate = self.index.first(hash: hash)
         while let found = candidate {
             let slot = self.index.slot(at: found)
-            if self.slots[Int(slot)].hash == hash, self.slots[Int(slot)].app == app, self.idEquals(id, slot: slot) {
+            if self.slots[Int(slot)].app == app, self.idEquals(id, slot: slot) {
                 place = slot
                 break
             }
-            candidate = self.index.next(after: found)
+            candidate = self.index.next(after: found, hash: hash)
         }
         return place >= 0 ? place : nil
     }
 
+    /// A slot with this id, of whatever app, in this partition.
+    func findKnown(id: Span<UInt8>, hash: UInt32, partition: Int32) -> Int32? {
+        guard let found = self.index.first(hash: hash) else { return nil }
+        let slot = self.index.slot(at: found)
+        return self.slots[Int(slot)].partition == partition && self.idEquals(id, slot: slot) ? slot : nil
+    }
+
     mutating func makeSlot(app: UInt16, id: Span<UInt8>, partition: Int32, now: EngineTime) -> Int32 {
-        let hash = self.index.hash(app: app, kind: SlotKind.activity.rawValue, id: id)
+        let hash = self.index.hash(kind: SlotKind.activity.rawValue, id: id)
         let number: Int32
         if let reused = self.freeSlots.popLast() {
             number = reused
@@ -39,7 +50,7 @@ extension ShardEngine {
         slot.hash = hash
         self.slots[Int(number)] = slot
         self.setID(id, slot: number)
-        self.index.insert(number, hash: hash, slots: self.slots)
+        self.index.insert(number, hash: hash)
         self.partitions[Int(partition)].slotCount += 1
         self.counters.activities += 1
         self.touch(number, now: now)
@@ -60,7 +71,7 @@ extension ShardEngine {
             self.counters.activitiesPending -= 1
             self.lanes[self.lane(of: number)].pendingSlots -= 1
         }
-        self.index.remove(number, hash: self.slots[Int(number)].hash, slots: self.slots)
+        self.index.remove(number, hash: self.slots[Int(number)].hash)
         self.partitions[Int(self.slots[Int(number)].partition)].slotCount -= 1
         self.counters.activities -= 1
         self.releaseIdentity(slot: number)

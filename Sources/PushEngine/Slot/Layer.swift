@@ -120,6 +120,18 @@ struct Layer {
         }
     }
 
+    /// A value from each cache line of the first bytes. Means nothing.
+    var fetchedBlob: UInt64 {
+        var sum: UInt64 = 0
+        var index = 0
+        let end = min(self.blob.count, 256)
+        while index < end {
+            sum &+= UInt64(self.blob[index])
+            index &+= 64
+        }
+        return sum
+    }
+
     /// Puts the layer back to nothing; the blob keeps its storage unless it is large.
     mutating func reset() {
         var blob: [UInt8] = []
@@ -127,6 +139,40 @@ struct Layer {
         blob.removeAll(keepingCapacity: blob.capacity <= Self.keptByteCountMax)
         self = Layer()
         swap(&blob, &self.blob)
+    }
+
+    /// Makes this the layer of an update, in place of one with which it goes out of date. Only that an attempt of the former may have
+    /// arrived, and the latest stamp it stands for, remain.
+    mutating func replace(
+        with event: borrowing DecodedEvent, value: Span<UInt8>, traceparent: Span<UInt8>, source: SourcePosition,
+        arrival: UInt64, timestampSeconds: Int64, recordMillis: Int64, takenMillis: Int64, expiresSeconds: Int64
+    ) {
+        self.source = source
+        self.arrival = arrival
+        self.timestampSeconds = timestampSeconds
+        self.stampFloorSeconds = max(self.stampFloorSeconds, timestampSeconds)
+        self.recordMillis = recordMillis
+        self.takenMillis = takenMillis
+        self.expiresSeconds = expiresSeconds
+        self.expirationHeaderSeconds = event.expiresSeconds
+        self.isEnd = false
+        self.isStart = false
+        self.isWritten = false
+        self.alertIsInherited = false
+        self.contentIsInherited = false
+        self.scoreIsInherited = false
+        self.staleDateIsInherited = false
+        self.alertSeconds = timestampSeconds
+        self.contentSeconds = timestampSeconds
+        self.content = PayloadContent()
+        self.content.staleDateSeconds = event.staleDateSeconds
+        self.content.dismissalDateSeconds = event.dismissalDateSeconds
+        self.blob.removeAll(keepingCapacity: self.blob.capacity <= Self.keptByteCountMax)
+        self.content.contentState = self.append(value.extracting(event.contentStateInValue.range))
+        self.content.relevanceScore = self.append(value.extracting(event.relevanceScoreInValue.range))
+        self.alert = self.append(value.extracting(event.alertInValue.range))
+        self.eventID = self.append(event.text.span.extracting(event.eventIDInText.range))
+        self.traceparent = self.append(traceparent)
     }
 
     /// A blob that has grown past this is given back rather than kept for the next event.

@@ -11,7 +11,8 @@ extension ShardEngine {
     /// The same of the id alone.
     @unsafe func idBytes(_ slot: Int32) -> UnsafeBufferPointer<UInt8> {
         unsafe UnsafeBufferPointer(
-            rebasing: self.identityBytes(slot).prefix(Int(self.slots[Int(slot)].idByteCount)))
+            self.identities.bytes(
+                of: self.slots[Int(slot)].identity, byteCount: Int(self.slots[Int(slot)].idByteCount)))
     }
 
     /// The same of the token alone; empty without one.

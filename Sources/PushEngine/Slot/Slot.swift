@@ -33,20 +33,39 @@ struct RoutedPositions: Equatable {
 }
 
 /// Everything remembered about one activity, but for its bytes (`ByteArena`), its budget (`BudgetStore`) and what waits or is in flight
-/// (`UpdateStore`). A million of these lie in memory: fields are small and ordered by size, and nothing in it lives on the heap.
+/// (`UpdateStore`). A million of these lie in memory: fields are small, and nothing in it lives on the heap.
 struct Slot {
     static let none: Int32 = -1
 
-    /// Wall time of the registration, for a 410 with an older time.
-    var registeredWallMillis: Int64 = 0
+    // What each event looks at lies together, in one or two cache lines.
+
     /// Event time of the newest accepted event; `Int64.min`: none.
     var lastAcceptedSeconds: Int64 = .min
-    /// The last wire stamp given; 0: none.
-    var lastStampSeconds: Int64 = 0
     /// Wall time of the last start or update, registration or end: what the life is counted from.
     var lastTouchedWallMillis: Int64 = 0
     /// When the 12 hours, or the retention after an end, are over. Steady.
     var lifeEndsMillis: Int64 = 0
+    var applied = AppliedPosition()
+    var pending = Slot.none
+    /// What must follow `pending` and cannot be merged into it: the end behind an unsent start, content too large beside the kept alert.
+    var behind = Slot.none
+    /// Unresolved offsets not yet covered by a state record.
+    var openEntry = OffsetLedger.none
+    /// The activity id, then the raw token.
+    var identity = ByteArena.none
+    /// Index into the engine's partitions.
+    var partition: Int32 = 0
+    var app: UInt16 = 0
+    var idByteCount: UInt16 = 0
+    var tokenByteCount: UInt16 = 0
+    var life = SlotLife.awaiting
+    /// Its life is over; the next state record is a tombstone, unless something comes first.
+    var isLeaving = false
+
+    /// Wall time of the registration, for a 410 with an older time.
+    var registeredWallMillis: Int64 = 0
+    /// The last wire stamp given; 0: none.
+    var lastStampSeconds: Int64 = 0
     /// No push before this; minimum distance. Steady.
     var notBeforeMillis: Int64 = .min
     /// No retry before this. Steady.
@@ -54,21 +73,13 @@ struct Slot {
     /// Since when the update waits for a token, steady; meaningful while there is none.
     var tokenMissingSinceMillis: Int64 = 0
     var lastStateWriteMillis: Int64 = .min
-    var applied = AppliedPosition()
 
     var hash: UInt32 = 0
     var generation: UInt32 = 0
-    /// Index into the engine's partitions.
-    var partition: Int32 = 0
-    /// The activity id, then the raw token.
-    var identity = ByteArena.none
     /// Differs with each new token; a verdict about an older one says nothing of this one.
     var tokenGeneration: UInt32 = 0
     var budget = BudgetStore.none
 
-    var pending = Slot.none
-    /// What must follow `pending` and cannot be merged into it: the end behind an unsent start, content too large beside the kept alert.
-    var behind = Slot.none
     var inFlight = Slot.none
     /// Which ready-queue entry stands; 0: none.
     var queuedTicket: UInt32 = 0
@@ -77,17 +88,11 @@ struct Slot {
     var requiredStateVersion: UInt32 = 0
     /// Outcomes and dead letters that must be acknowledged before the next state record is written.
     var unguardedRecords: UInt32 = 0
-    /// Unresolved offsets not yet covered by a state record.
-    var openEntry = OffsetLedger.none
     var openRoutedEntry = OffsetLedger.none
 
-    var app: UInt16 = 0
-    var idByteCount: UInt16 = 0
-    var tokenByteCount: UInt16 = 0
     var attempt: UInt8 = 0
     var isLive = false
     var environment = PushEnvironment.production
-    var life = SlotLife.awaiting
     var frequentUpdates = false
     /// A `start` was accepted, or nobody knows, and the card's update token has not come yet.
     var awaitsTokenOfStart = false
@@ -98,14 +103,14 @@ struct Slot {
     /// The token was refused as dead and nothing newer has come.
     var tokenIsDead = false
     var queuedPriority = PushPriority.low
-    /// Its life is over; the next state record is a tombstone, unless something comes first.
-    var isLeaving = false
     var isDirty = false
     /// The record of the last push has not been acknowledged: nothing may leave.
     var awaitsStateRecord = false
     /// `ShardEngine.routedPositions` knows it.
     var hasRoutedPositions = false
 
+    /// A value from each cache line that an event looks at. Means nothing.
+    var fetched: UInt64 { UInt64(bitPattern: self.lastAcceptedSeconds) &+ UInt64(self.idByteCount) }
     var identityByteCount: Int { Int(self.idByteCount) + Int(self.tokenByteCount) }
     var hasToken: Bool { self.tokenByteCount > 0 }
     var hasUsableToken: Bool { self.hasToken && !self.tokenIsDead }

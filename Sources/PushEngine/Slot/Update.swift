@@ -52,6 +52,13 @@ struct Update {
     /// Events whose outcome is still open.
     var eventCount: Int { 1 + self.under.count }
 
+    /// A value from each of its cache lines that a newer event will touch. Means nothing.
+    var fetched: UInt64 {
+        UInt64(self.sequence) &+ UInt64(bitPattern: self.top.expiresSeconds)
+            &+ UInt64(self.top.content.relevanceScore.start) &+ UInt64(self.top.traceparent.start)
+            &+ UInt64(self.mergedCount)
+    }
+
     /// Back to nothing; storage is kept for the next use.
     mutating func reset() {
         self.slot = -1

@@ -52,6 +52,11 @@ public enum UTF8Validation {
             guard word & 0x8080_8080_8080_8080 == 0 else { break }
             index += 8
         }
+        if index > 0, index < bytes.count, bytes.count - index < 8 {
+            // The last eight bytes overlap those already seen. Only if all of them are ASCII no sequence can have been cut.
+            let word = unsafe bytes.word(uncheckedAt: bytes.count - 8)
+            if word & 0x8080_8080_8080_8080 == 0 { return nil }
+        }
         while index < bytes.count {
             // Eight bytes are there, and all of them are ASCII.
             while bytes.count &- index >= 8, unsafe bytes.word(uncheckedAt: index) & 0x8080_8080_8080_8080 == 0 {

@@ -5,6 +5,8 @@ public enum PayloadWriter {
     public static let payloadByteCountMax = 4_096
     /// Apple's limit for the body of a broadcast to a channel.
     public static let broadcastByteCountMax = 5_120
+    /// What a body has at most beside the bytes of its parts, which all lie in the event's value: names, brackets, stamp, dates.
+    public static let framingByteCountMax = 320
 
     /// Appends the body to `body`. Nothing is allocated beyond `body`'s own growth.
     ///

@@ -33,6 +33,8 @@ final class ShardRunner {
     private let inputTopics: [String]
     private let routeCount: UInt16
     private var firstPartition = 0
+    /// Empty between two reads.
+    private var inputBatch = InputBatch()
     private var firstRoute: UInt16 = 0
     /// There is more to do than this turn did.
     var hasMore = false
@@ -204,8 +206,9 @@ final class ShardRunner {
         let reader = self.partitions[index].inputs[topic].reader
         let isRouted = topic == self.inputTopics.count - 1
         let result = reader.read(max: max) { record in
-            self.consume(record, topic: UInt16(topic), isRouted: isRouted, now)
+            self.take(record, topic: UInt16(topic), isRouted: isRouted, now)
         }
+        self.engine.consume(&self.inputBatch, now: now)
         self.partitions[index].inputs[topic].mayHaveMore = result.mayHaveMore
         if result.mayHaveMore { self.hasMore = true }
         if result.recordCount > 0 { self.hasChanged = true }
@@ -217,7 +220,7 @@ final class ShardRunner {
         return result.recordCount
     }
 
-    private func consume(_ record: borrowing KafkaRecord, topic: UInt16, isRouted: Bool, _ now: EngineTime) {
+    private func take(_ record: borrowing KafkaRecord, topic: UInt16, isRouted: Bool, _ now: EngineTime) {
         var input = InputRecord(
             topic: topic, partition: record.partition, offset: record.offset,
             timestampMillis: Swift.max(0, record.timestampMillis),
@@ -225,6 +228,10 @@ final class ShardRunner {
         if isRouted { RoutedOrigin.read(record, inputTopics: self.inputTopics, into: &input) }
         let (key, value) = (record.key, record.value)
         record.withHeader("traceparent") { traceparent, _ in
+            if self.inputBatch.append(input, key: key, value: value, traceparent: traceparent) { return }
+            self.engine.consume(&self.inputBatch, now: now)
+            if self.inputBatch.append(input, key: key, value: value, traceparent: traceparent) { return }
+            // Larger than any event may be.
             self.engine.consume(input, key: key, value: value, traceparent: traceparent, now: now)
         }
     }

@@ -3,18 +3,16 @@ import Testing
 
 @Suite struct SlotIndexTests {
     /// The slots a walk from `hash` meets that carry it.
-    private static func find(_ index: SlotIndex, hash: UInt32, slots: borrowing ChunkedStore<Slot>) -> Set<Int32> {
+    private static func find(_ index: SlotIndex, hash: UInt32) -> Set<Int32> {
         var found: Set<Int32> = []
         var steps = 0
         var place = index.first(hash: hash)
-        while let at = place, steps <= slots.count {
-            let slot = index.slot(at: at)
-            if slots[Int(slot)].hash == hash { found.insert(slot) }
-            place = index.next(after: at)
+        while let at = place, steps <= index.count {
+            found.insert(index.slot(at: at))
+            place = index.next(after: at, hash: hash)
             steps += 1
         }
-        let slotCount = slots.count
-        #expect(steps <= slotCount, "the walk goes round")
+        #expect(steps <= index.count, "the walk goes round")
         return found
     }
 
@@ -26,30 +24,30 @@ import Testing
         let hashMask: UInt32 = [0, 3, 63, 0xffff, .max][Int(seed % 5)]
         let hashBase: UInt32 = seed.isMultiple(of: 2) ? 0 : 60
         var index = SlotIndex(seed: seed)
-        var slots = ChunkedStore(repeating: Slot(), count: 400)
+        var hashes = Array(repeating: UInt32(0), count: 400)
         var model: [UInt32: Set<Int32>] = [:]
         var free = Array(Int32(0)..<400)
         var taken: [Int32] = []
         for _ in 0..<2_000 {
             if taken.isEmpty || (!free.isEmpty && Int.random(in: 0..<5, using: &random) < 3) {
                 let slot = free.remove(at: Int.random(in: 0..<free.count, using: &random))
-                slots[Int(slot)].hash = (UInt32(truncatingIfNeeded: random.next()) & hashMask) &+ hashBase
-                index.insert(slot, hash: slots[Int(slot)].hash, slots: slots)
-                model[slots[Int(slot)].hash, default: []].insert(slot)
+                hashes[Int(slot)] = (UInt32(truncatingIfNeeded: random.next()) & hashMask) &+ hashBase
+                index.insert(slot, hash: hashes[Int(slot)])
+                model[hashes[Int(slot)], default: []].insert(slot)
                 taken.append(slot)
             } else {
                 let slot = taken.remove(at: Int.random(in: 0..<taken.count, using: &random))
-                index.remove(slot, hash: slots[Int(slot)].hash, slots: slots)
-                model[slots[Int(slot)].hash]?.remove(slot)
+                index.remove(slot, hash: hashes[Int(slot)])
+                model[hashes[Int(slot)]]?.remove(slot)
                 free.append(slot)
             }
             #expect(index.count == taken.count)
             let hash = (UInt32(truncatingIfNeeded: random.next()) & hashMask) &+ hashBase
-            let found = Self.find(index, hash: hash, slots: slots)
+            let found = Self.find(index, hash: hash)
             #expect(found == model[hash] ?? [])
         }
         for (hash, expected) in model {
-            let found = Self.find(index, hash: hash, slots: slots)
+            let found = Self.find(index, hash: hash)
             #expect(found == expected)
         }
     }
@@ -58,12 +56,11 @@ import Testing
         let index = SlotIndex(seed: 1)
         let id = Array("activity".utf8)
         let other = Array("activitz".utf8)
-        let hash = index.hash(app: 0, kind: 1, id: id.span)
-        #expect(hash == index.hash(app: 0, kind: 1, id: id.span))
-        #expect(hash != index.hash(app: 1, kind: 1, id: id.span))
-        #expect(hash != index.hash(app: 0, kind: 2, id: id.span))
-        #expect(hash != index.hash(app: 0, kind: 1, id: other.span))
-        #expect(hash != SlotIndex(seed: 2).hash(app: 0, kind: 1, id: id.span))
+        let hash = index.hash(kind: 1, id: id.span)
+        #expect(hash == index.hash(kind: 1, id: id.span))
+        #expect(hash != index.hash(kind: 2, id: id.span))
+        #expect(hash != index.hash(kind: 1, id: other.span))
+        #expect(hash != SlotIndex(seed: 2).hash(kind: 1, id: id.span))
     }
 
     /// Places follow from the low bits: consecutive ids must not crowd.
@@ -72,7 +69,7 @@ import Testing
         var used: Set<UInt32> = []
         for number in 0..<4_096 {
             let id = Array("activity-\(number)".utf8)
-            used.insert(index.hash(app: 0, kind: 1, id: id.span) & 4_095)
+            used.insert(index.hash(kind: 1, id: id.span) & 4_095)
         }
         // Thrown at random, 4,096 balls leave 1 - 1/e of 4,096 bins used: 2,589.
         #expect(used.count > 2_450 && used.count < 2_730)

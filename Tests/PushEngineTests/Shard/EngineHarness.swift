@@ -131,7 +131,11 @@ final class EngineHarness {
         let valueBytes = Array((value ?? "").utf8)
         let trace = Array(traceparent.utf8)
         self.consumed[topic, default: []].append((record, keyBytes, valueBytes))
-        self.engine.consume(record, key: keyBytes.span, value: valueBytes.span, traceparent: trace.span, now: self.now)
+        // As a runner does.
+        var batch = InputBatch()
+        let fits = batch.append(record, key: keyBytes.span, value: valueBytes.span, traceparent: trace.span)
+        #expect(fits)
+        self.engine.consume(&batch, now: self.now)
         self.step()
         return offset
     }

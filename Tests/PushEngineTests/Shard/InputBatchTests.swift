@@ -1,0 +1,126 @@
+@testable import PushEngine
+import PushModel
+import Testing
+
+@Suite struct InputBatchTests {
+    private static func engine() -> ShardEngine {
+        var app = AppConfiguration(bundleID: "com.example.pizza")
+        app.productionRoute = 0
+        var other = AppConfiguration(bundleID: "com.example.other")
+        other.productionRoute = 0
+        var configuration = EngineConfiguration(
+            apps: [app, other], inputTopics: ["liveactivity.events", "liveactivity.routed"], routedTopicIndex: 1,
+            partitionCount: 1)
+        configuration.outcomePublication = .pushes
+        var engine = ShardEngine(configuration: configuration, randomSeed: 3)
+        engine.partitionAssigned(0, now: Self.now(0))
+        for record in engine.batch.records { engine.acknowledged(record.acknowledgement, offset: 0, now: Self.now(0)) }
+        engine.batch.removeAll()
+        engine.restoreFinished(partition: 0, logEnds: [], starts: [], now: Self.now(0))
+        return engine
+    }
+
+    private static func now(_ millis: Int64) -> EngineTime {
+        EngineTime(steadyMillis: 1_000 + millis, wallMillis: 1_700_000_000_000 + millis)
+    }
+
+    private static func record(_ offset: Int64, hasKey: Bool = true, hasValue: Bool = true) -> InputRecord {
+        InputRecord(
+            topic: 0, partition: 0, offset: offset, timestampMillis: Self.now(offset).wallMillis, hasKey: hasKey,
+            hasValue: hasValue, origin: nil)
+    }
+
+    private static func value(_ random: inout SplitMix64, _ n: Int) -> String {
+        let app = Bool.random(using: &random) ? "com.example.pizza" : "com.example.other"
+        switch Int.random(in: 0..<20, using: &random) {
+        case 0..<4: return #"{"event":"register","app":"\#(app)","token":"aa\#(10 + n % 80)"}"#
+        case 4: return #"{"event":"unregister","app":"\#(app)"}"#
+        case 5: return #"{"event":"end","app":"\#(app)"}"#
+        case 6: return "no JSON"
+        case 7: return #"{"event":"update","content-state":{}}"#
+        default: return #"{"event":"update","app":"\#(app)","id":"e\#(n)","content-state":{"n":\#(n)}}"#
+        }
+    }
+
+    /// Together or one by one: the same records, the same pushes, byte for byte.
+    @Test(arguments: 0..<60 as Range<UInt64>)
+    func takenTogetherIsTakenOneByOne(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var single = Self.engine()
+        var together = Self.engine()
+        var batch = InputBatch()
+        var (push, pushToo) = (PushRequest(), PushRequest())
+        var offset: Int64 = 0
+        for round in 0..<40 {
+            let now = Self.now(Int64(round) * 700)
+            for _ in 0..<Int.random(in: 1...InputBatch.recordCountMax, using: &random) {
+                let key = Array("activity-\(Int.random(in: 0..<12, using: &random))".utf8)
+                let value = Array(Self.value(&random, Int(offset)).utf8)
+                let trace = Array((Bool.random(using: &random) ? "00-trace-\(offset)" : "").utf8)
+                let record = Self.record(
+                    offset, hasKey: Int.random(in: 0..<30, using: &random) > 0,
+                    hasValue: Int.random(in: 0..<30, using: &random) > 0)
+                let empty: [UInt8] = []
+                let (given, content) = (record.hasKey ? key : empty, record.hasValue ? value : empty)
+                single.consume(record, key: given.span, value: content.span, traceparent: trace.span, now: now)
+                let fits = batch.append(record, key: given.span, value: content.span, traceparent: trace.span)
+                #expect(fits)
+                offset += 1
+            }
+            together.consume(&batch, now: now)
+            let isEmpty = batch.isEmpty
+            #expect(isEmpty)
+            single.advance(now: now)
+            together.advance(now: now)
+            while true {
+                let isFilled = single.nextPush(route: 0, into: &push, now: now)
+                let isFilledToo = together.nextPush(route: 0, into: &pushToo, now: now)
+                #expect(isFilled == isFilledToo)
+                guard isFilled, isFilledToo else { break }
+                #expect(push.id == pushToo.id && push.body == pushToo.body && push.tokenHex == pushToo.tokenHex)
+                single.answered(PushAnswer(id: push.id, result: .accepted, apnsMicros: 1), now: now)
+                together.answered(PushAnswer(id: pushToo.id, result: .accepted, apnsMicros: 1), now: now)
+            }
+            let isSame = single.batch.bytes == together.batch.bytes
+            #expect(isSame)
+            for engineRound in 0..<2 {
+                let records = (engineRound == 0 ? single.batch : together.batch).records
+                for record in records {
+                    if engineRound == 0 {
+                        single.acknowledged(record.acknowledgement, offset: offset, now: now)
+                    } else {
+                        together.acknowledged(record.acknowledgement, offset: offset, now: now)
+                    }
+                }
+            }
+            single.batch.removeAll()
+            together.batch.removeAll()
+        }
+        let (left, right) = (single.counters, together.counters)
+        #expect(left == right)
+        #expect(left.isConserved)
+    }
+
+    @Test func whatDoesNotFitIsRefused() {
+        var batch = InputBatch()
+        let large = [UInt8](repeating: 0x20, count: InputBatch.byteCountMax)
+        let small: [UInt8] = [0x61]
+        let none: [UInt8] = []
+        var takes = batch.append(Self.record(0), key: small.span, value: large.span, traceparent: none.span)
+        #expect(!takes, "one byte too many")
+        takes = batch.append(Self.record(0), key: none.span, value: large.span, traceparent: none.span)
+        #expect(takes, "as much as there is room for")
+        takes = batch.append(Self.record(1), key: small.span, value: none.span, traceparent: none.span)
+        #expect(!takes)
+        batch.removeAll()
+        for offset in 0..<InputBatch.recordCountMax {
+            takes = batch.append(Self.record(Int64(offset)), key: small.span, value: small.span, traceparent: none.span)
+            #expect(takes)
+        }
+        takes = batch.append(Self.record(99), key: small.span, value: small.span, traceparent: none.span)
+        #expect(!takes, "the 33rd record")
+        let first = batch[0].record.offset
+        let last = batch[InputBatch.recordCountMax - 1].record.offset
+        #expect(first == 0 && last == 31)
+    }
+}
