@@ -5,7 +5,7 @@ import Testing
 
 /// What becomes of a member that commits all the time while others come and go.
 struct JoinWatchTests {
-    /// The group's rounds take 2.5 s here, in each of which hundreds of commits would be sent.
+    /// The group's rounds take 2.5 s here, in each of which a hundred commits would be sent.
     @Test func whoCommitsOnlyWhileNotJoiningKeepsItsPartitions() async throws {
         let kafka = try EmbeddedKafka(topics: [.init("events", partitionCount: 4)])
         let progress = Progress()
@@ -50,7 +50,7 @@ struct JoinWatchTests {
                 let pace = DispatchSemaphore(value: 0)
                 var isWaiting = false
                 while !self.state.withLock({ $0.isStopping }) {
-                    _ = pace.wait(timeout: .now() + .milliseconds(5))
+                    _ = pace.wait(timeout: .now() + .milliseconds(20))
                     if member.consumer.isJoining {
                         self.state.withLock { $0.hasSeenJoining = true }
                         isWaiting = false

@@ -101,14 +101,15 @@ final class RollingRestart {
 
     /// Lines of the table.
     var lines: [String] {
-        var own: [Int64] = []
-        var total: [Int64] = []
+        var (stopping, starting, own, total): ([Int64], [Int64], [Int64], [Int64]) = ([], [], [], [])
         for gap in self.gaps {
             for (partition, pushed) in gap.pushedMillis {
                 guard let assigned = gap.assignedMillis[partition], let ended = gap.endedMillis, assigned >= ended
                 else {
                     continue
                 }
+                stopping.append(ended - gap.toldMillis)
+                starting.append(pushed - assigned)
                 own.append(ended - gap.toldMillis + pushed - assigned)
                 total.append(pushed - gap.toldMillis)
             }
@@ -118,7 +119,9 @@ final class RollingRestart {
             "rolling restart     \(self.gaps.count) workers, \(own.count) partitions moved, from SIGTERM to the successor's first push:",
             "  total             median \(Self.median(total)) ms, longest \(total.max() ?? 0) ms",
             "  the product's own median \(Self.median(own)) ms, longest \(own.max() ?? 0) ms "
-                + "(without the broker's join window: SIGTERM to the process's end, and assignment to first push)",
+                + "(without the broker's join window)",
+            "    until it ended  median \(Self.median(stopping)) ms, longest \(stopping.max() ?? 0) ms (from SIGTERM: answers, state, commit, leaving)",
+            "    to first push   median \(Self.median(starting)) ms, longest \(starting.max() ?? 0) ms (from the assignment: restore, and until there is an event)",
         ]
     }
 
