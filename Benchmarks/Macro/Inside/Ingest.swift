@@ -51,7 +51,7 @@ struct IngestCommand: ParsableCommand {
                 guard Clock.nowMicros < limit else {
                     throw BenchmarkFailure("\(shard.consumedCount) of \(self.events) events were taken")
                 }
-                usleep(200)
+                usleep(1_000)
             }
         }
         print(meter.measured(eventCount: shard.consumedCount, pushCount: shard.pushCount).line)

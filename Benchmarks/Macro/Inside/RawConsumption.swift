@@ -48,7 +48,7 @@ struct RawConsumptionCommand: ParsableCommand {
             guard Clock.nowMicros < deadline else {
                 throw BenchmarkFailure("librdkafka found \(count) of \(self.events) records. \(lastError)")
             }
-            if count == before { usleep(200) }
+            if count == before { usleep(1_000) }
         }
         print(meter.measured(eventCount: count, pushCount: 0).line)
         // The process ends here; taking the client apart would only cost time.

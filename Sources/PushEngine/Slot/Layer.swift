@@ -167,12 +167,38 @@ struct Layer {
         self.content = PayloadContent()
         self.content.staleDateSeconds = event.staleDateSeconds
         self.content.dismissalDateSeconds = event.dismissalDateSeconds
-        self.blob.removeAll(keepingCapacity: self.blob.capacity <= Self.keptByteCountMax)
-        self.content.contentState = self.append(value.extracting(event.contentStateInValue.range))
-        self.content.relevanceScore = self.append(value.extracting(event.relevanceScoreInValue.range))
-        self.alert = self.append(value.extracting(event.alertInValue.range))
-        self.eventID = self.append(event.text.span.extracting(event.eventIDInText.range))
-        self.traceparent = self.append(traceparent)
+        let byteCount =
+            Int(event.contentStateInValue.count) + Int(event.relevanceScoreInValue.count)
+            + Int(event.alertInValue.count) + Int(event.eventIDInText.count) + traceparent.count
+        if byteCount != self.blob.count {
+            self.blob.removeAll(keepingCapacity: self.blob.capacity <= Self.keptByteCountMax)
+        }
+        // Of the same length as what lies there, as the updates of an activity often are, it is written over that.
+        var end = 0
+        self.content.contentState = self.put(value.extracting(event.contentStateInValue.range), at: &end)
+        self.content.relevanceScore = self.put(value.extracting(event.relevanceScoreInValue.range), at: &end)
+        self.alert = self.put(value.extracting(event.alertInValue.range), at: &end)
+        self.eventID = self.put(event.text.span.extracting(event.eventIDInText.range), at: &end)
+        self.traceparent = self.put(traceparent, at: &end)
+    }
+
+    /// Copies `bytes` to where `end` stands: over what the blob holds there, which is long enough, or behind its last byte.
+    private mutating func put(_ bytes: Span<UInt8>, at end: inout Int) -> ByteRange {
+        guard !bytes.isEmpty else { return ByteRange() }
+        let start = end
+        end += bytes.count
+        if start == self.blob.count {
+            self.blob.append(copying: bytes)
+        } else {
+            unsafe self.blob.withUnsafeMutableBufferPointer { target in
+                precondition(end <= target.count, "a part past the end")
+                unsafe bytes.withUnsafeBufferPointer { source in
+                    // The part lies within the blob, and neither is empty.
+                    unsafe (target.baseAddress! + start).update(from: source.baseAddress!, count: source.count)
+                }
+            }
+        }
+        return ByteRange(start: start, count: bytes.count)
     }
 
     /// A blob that has grown past this is given back rather than kept for the next event.

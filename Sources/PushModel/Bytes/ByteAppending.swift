@@ -19,11 +19,13 @@ extension Span where Element == UInt8 {
         var index = 0
         while self.count - index >= 8 {
             // Eight bytes are there, in both.
-            let word = unsafe self.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
-            guard unsafe word == other.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self) else {
-                return false
-            }
-            index += 8
+            guard unsafe self.word(uncheckedAt: index) == other.word(uncheckedAt: index) else { return false }
+            index &+= 8
+        }
+        if index > 0, index < self.count {
+            // The last eight bytes overlap those already compared.
+            let last = self.count &- 8
+            return unsafe self.word(uncheckedAt: last) == other.word(uncheckedAt: last)
         }
         while index < self.count {
             guard self[index] == other[index] else { return false }
