@@ -123,6 +123,30 @@ struct KafkaProducerTests {
         #expect(partition == (hash & 0x7fff_ffff) % partitionCount)
     }
 
+    /// The brokers are away for longer than `message.timeout.ms`: one topic's record is given up, the other's arrives when they are back.
+    @Test func aRecordOfATopicWithoutTimeoutIsNotGivenUp() throws {
+        let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1), .init("u", partitionCount: 1)])
+        let writer = try TestWriter(kafka.settings.appending("message.timeout.ms", "1000"))
+        let producer = writer.producer
+        let (mortal, immortal) = (try producer.topic("t"), try producer.topic("u", timesOut: false))
+        kafka.setDown()
+        #expect(producer.produce(mortal, partition: 0, key: nil, value: nil, opaque: 1) == .queued)
+        #expect(producer.produce(immortal, partition: 0, key: nil, value: nil, opaque: 2) == .queued)
+        var failed: [UInt64] = []
+        var delivered: [UInt64] = []
+        while failed.isEmpty, producer.outstandingCount > 1 {
+            producer.flush(within: .seconds(5)) { delivery in
+                if delivery.error == nil { delivered.append(delivery.opaque) } else { failed.append(delivery.opaque) }
+            }
+        }
+        #expect(failed == [1] && delivered.isEmpty && producer.outstandingCount == 1)
+        kafka.setUp()
+        let left = producer.flush(within: .seconds(20)) { delivery in
+            if delivery.error == nil { delivered.append(delivery.opaque) } else { failed.append(delivery.opaque) }
+        }
+        #expect(left == 0 && failed == [1] && delivered == [2])
+    }
+
     @Test func aFailedDeliveryGivesTheWholeMessageBack() async throws {
         let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
         let writer = try TestWriter(kafka.settings.appending("message.timeout.ms", "1000"))

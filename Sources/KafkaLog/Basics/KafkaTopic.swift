@@ -9,8 +9,17 @@ public final class KafkaTopic: @unchecked Sendable {
     private let client: ClientHandle
 
     /// The handle for a topic name (1–249 bytes). Contacts nobody.
-    init(_ name: String, client: ClientHandle) throws(KafkaError) {
-        guard let pointer = rd_kafka_topic_new(client.pointer, name, nil) else {
+    /// - Parameter timesOut: `false`: of a producer, a record is tried for as long as the client lives, whatever `message.timeout.ms` says.
+    init(_ name: String, client: ClientHandle, timesOut: Bool = true) throws(KafkaError) {
+        var configuration: OpaquePointer?
+        if !timesOut {
+            configuration = rd_kafka_default_topic_conf_dup(client.pointer)
+            // 0 is without end; the name is known and the value valid, so nothing is said about it.
+            rd_kafka_topic_conf_set(configuration, "message.timeout.ms", "0", nil, 0)
+        }
+        // It takes the configuration over, unless it fails.
+        guard let pointer = rd_kafka_topic_new(client.pointer, name, configuration) else {
+            if let configuration { rd_kafka_topic_conf_destroy(configuration) }
             throw KafkaError(rd_kafka_last_error(), subject: .topic(name))
         }
         self.name = name

@@ -37,8 +37,10 @@ public final class KafkaProducer: Sendable {
     deinit { self.deliveries.disableWakeUp() }
 
     /// The handle for a topic name (1–249 bytes). Contacts nobody.
-    public func topic(_ name: String) throws(KafkaError) -> KafkaTopic {
-        try KafkaTopic(name, client: self.client)
+    /// - Parameter timesOut: `false`: a record is tried for as long as the producer lives, so that none that was produced later comes to lie
+    ///   before it, or in its place. `true`: until `message.timeout.ms`, and those behind it are delivered all the same.
+    public func topic(_ name: String, timesOut: Bool = true) throws(KafkaError) -> KafkaTopic {
+        try KafkaTopic(name, client: self.client, timesOut: timesOut)
     }
 
     /// Queues one record, copying it. Never waits.

@@ -24,7 +24,8 @@ struct Outbox: ~Copyable {
         self.producer = producer
         self.topics = [
             try producer.topic(names.state), try producer.topic(names.outcomes), try producer.topic(names.deadLetters),
-            try producer.topic(names.routed),
+            // A replay is told by the highest position forwarded: one that came to lie behind a later one would be taken for it.
+            try producer.topic(names.routed, timesOut: false),
         ]
     }
 
