@@ -162,7 +162,16 @@ extension SimulationWorld {
         self.eventNumber(in: body).flatMap { self.written[self.order[$0]] }
     }
 
-    /// The same, as an index into `order`.
+    /// The event whose alert a payload brings, as an index into `order`.
+    func alertNumber(in body: String) -> Int? {
+        guard let alert = body.range(of: "\"alert\":{\"title\":"),
+            let range = body[alert.upperBound...].range(of: "\"body\":\""),
+            let number = Int(body[range.upperBound...].prefix { $0.isNumber }), number < self.order.count
+        else { return nil }
+        return number
+    }
+
+    /// The same of its content, as an index into `order`.
     func eventNumber(in body: String) -> Int? {
         guard let range = body.range(of: "\"content-state\":{\"n\":"),
             let number = Int(body[range.upperBound...].prefix { $0.isNumber }), number < self.order.count

@@ -164,6 +164,11 @@ extension SimulationWorld {
         self.possibleUnits[activity].removeAll {
             $0.returns != .max && $0.returns + Self.hourMillis < self.steadyMillis
         }
+        if isTakeover, let refunder = self.refunds[activity], refunder != worker {
+            // What says that it was refused may not have come to lie in `state`.
+            self.possibleUnits[activity].append(self.unrecordedUnit(worker: refunder))
+            self.refunds[activity] = nil
+        }
         let last = self.possibleUnits[activity].lastIndex { $0.worker == worker && $0.id == nil }
         if !isTakeover, let last {
             self.possibleUnits[activity][last].returns = self.steadyMillis + Self.hourMillis

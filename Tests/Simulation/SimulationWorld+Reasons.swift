@@ -39,9 +39,10 @@ extension SimulationWorld {
     /// An activity is remembered for that long after its last event, less what clocks are set.
     private static let lifeMillis: Int64 = 11 * 3_600_000
 
-    /// A push has shown something: which event's content.
+    /// A push has shown something: which event's content, and which one's alert.
     mutating func noteShown(_ flight: Flight) {
         let body = String(decoding: flight.body, as: UTF8.self)
+        if let alert = self.alertNumber(in: body) { self.shown.insert(self.order[alert]) }
         guard let number = self.eventNumber(in: body) else { return }
         self.shown.insert(self.order[number])
         self.phones[flight.activity].shown.append(

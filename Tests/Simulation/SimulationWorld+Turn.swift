@@ -123,7 +123,8 @@ extension SimulationWorld {
         _ record: LoggedRecord, to place: SimulatedKafka.Place, acknowledgement: UInt64, worker: SimulatedWorker
     ) {
         var fate = SimulatedKafka.Fate.delivered
-        if self.chance(self.plan.produceFailurePercent) {
+        // What is forwarded is tried for as long as the process lives: nothing overtakes it.
+        if place.topic != .routed, self.chance(self.plan.produceFailurePercent) {
             fate = Bool.random(using: &self.random) ? .answerLost : .lost
         }
         self.kafka.send(

@@ -49,7 +49,7 @@ package struct SimulationWorld: ~Copyable {
     var lastBodies: [String]
     /// Times at which a partition changed hands, crashes included.
     var moves = 0
-    /// Events whose content some phone has shown.
+    /// Events whose content, or alert, some phone has shown.
     var shown: Set<SourcePosition> = []
     var sentBodies: Set<[UInt8]> = []
     var evidence = SimulationEvidence()
