@@ -19,6 +19,8 @@ package struct SimulationPlan {
     var deadTokenPercent: Int
     /// Of pushes, how often the verdict on the token is older than its registration.
     var staleVerdictPercent: Int
+    /// All outcomes are published; otherwise those of pushes, and nothing happens that the rest would have to tell.
+    var publishesAll: Bool
     /// The upstream service writes an event twice.
     var duplicatePercent: Int
     var unregisteredPercent: Int
@@ -78,6 +80,15 @@ package struct SimulationPlan {
         self.startPercent = dial(60)
         self.expiresPercent = dial(50)
         self.largePercent = dial(40)
+        self.publishesAll = Int.random(in: 0..<5, using: &random) > 0
+        if !self.publishesAll {
+            self.rotationPercent = 0
+            self.deadTokenPercent = 0
+            self.unregisteredPercent = 0
+            self.startPercent = 0
+            self.expiresPercent = 0
+            self.refusedMessagePercent = 0
+        }
         self.creditMax = Int.random(in: 1...4, using: &random)
         self.app = AppConfiguration(bundleID: "com.example.pizza")
         self.app.budgetPerHour = Int.random(in: 2...12, using: &random)

@@ -126,7 +126,7 @@ extension SimulationWorld {
     private mutating func makeEngine() -> ShardEngine {
         var configuration = EngineConfiguration(
             apps: [self.plan.app], inputTopics: Self.topics, routedTopicIndex: 1, partitionCount: self.plan.partitions)
-        configuration.outcomePublication = .all
+        configuration.outcomePublication = self.plan.publishesAll ? .all : .pushes
         configuration.unacknowledgedMax = self.plan.unacknowledgedMax
         return ShardEngine(configuration: configuration, randomSeed: self.random.next())
     }

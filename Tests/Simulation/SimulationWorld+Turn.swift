@@ -141,11 +141,11 @@ extension SimulationWorld {
             for topic in 0..<2 {
                 let place = SimulatedKafka.Place(topic: topic == 0 ? .events : .routed, partition: partition)
                 while let owned = worker.partitions[partition], owned.phase == .running,
-                    worker.engine.wantsRecords, let record = self.kafka.record(place, owned.positions[topic])
+                    worker.engine.wantsRecords, owned.positions[topic] < self.kafka.end(place)
                 {
-                    let offset = owned.positions[topic]
-                    worker.partitions[partition]?.positions[topic] += 1
-                    self.consume(record, topic: UInt16(topic), partition: partition, offset: offset, worker: worker)
+                    let count = min(
+                        worker.engine.recordRoom, Int.random(in: 1...InputBatch.recordCountMax, using: &self.random))
+                    self.consume(max(1, count), of: place, topic: UInt16(topic), worker: worker)
                     if self.burns(worker) { return true }
                 }
             }
@@ -153,9 +153,35 @@ extension SimulationWorld {
         return false
     }
 
+    /// What one read finds is taken together.
     private mutating func consume(
-        _ record: LoggedRecord, topic: UInt16, partition: Int32, offset: Int64, worker: SimulatedWorker
+        _ countMax: Int, of place: SimulatedKafka.Place, topic: UInt16, worker: SimulatedWorker
     ) {
+        var batch = InputBatch()
+        var count = 0
+        while count < countMax, let owned = worker.partitions[place.partition],
+            let record = self.kafka.record(place, owned.positions[Int(topic)])
+        {
+            let input = self.input(
+                record, topic: topic, partition: place.partition, offset: owned.positions[Int(topic)])
+            guard
+                batch.append(
+                    input, key: record.key.span, value: record.value.span, traceparent: [UInt8]().span)
+            else { break }
+            worker.partitions[place.partition]?.positions[Int(topic)] += 1
+            count += 1
+            if input.offset < owned.logEnds[Int(topic)] || input.origin != nil {
+                for activity in self.phones.indices where self.phones[activity].keyBytes == record.key {
+                    self.noteUnrecordedPush(activity, worker: worker.number, isTakeover: false)
+                }
+            }
+            self.evidence.consumed(
+                SourcePosition(topic: topic, partition: place.partition, offset: input.offset), worker: worker.number)
+        }
+        worker.engine.consume(&batch, now: self.now(of: worker))
+    }
+
+    private func input(_ record: LoggedRecord, topic: UInt16, partition: Int32, offset: Int64) -> InputRecord {
         var origin: SourcePosition?
         var timestamp = record.timestampMillis
         if topic == 1, let originPartition = record.header("mailboat-partition").flatMap({ Int32($0) }),
@@ -164,18 +190,9 @@ extension SimulationWorld {
             origin = SourcePosition(topic: 0, partition: originPartition, offset: originOffset)
             timestamp = record.header("mailboat-timestamp").flatMap { Int64($0) } ?? timestamp
         }
-        if let owned = worker.partitions[partition], offset < owned.logEnds[Int(topic)] || origin != nil {
-            for activity in self.phones.indices where self.phones[activity].keyBytes == record.key {
-                self.noteUnrecordedPush(activity, worker: worker.number, isTakeover: false)
-            }
-        }
-        self.evidence.consumed(
-            SourcePosition(topic: topic, partition: partition, offset: offset), worker: worker.number)
-        worker.engine.consume(
-            InputRecord(
-                topic: topic, partition: partition, offset: offset, timestampMillis: timestamp, hasKey: record.hasKey,
-                hasValue: !record.isTombstone, origin: origin),
-            key: record.key.span, value: record.value.span, traceparent: [UInt8]().span, now: self.now(of: worker))
+        return InputRecord(
+            topic: topic, partition: partition, offset: offset, timestampMillis: timestamp, hasKey: record.hasKey,
+            hasValue: !record.isTombstone, origin: origin)
     }
 
     // MARK: Pushes
