@@ -16,6 +16,8 @@ final class APNSConnection: ChannelInboundHandler {
     /// The peer's SETTINGS came.
     var isReady = false
     private(set) var isEnded = false
+    /// The peer's IP address, once connected.
+    private(set) var remoteAddress: String?
 
     private let route: RouteRunner
     private let tls: TLSSession
@@ -36,6 +38,7 @@ final class APNSConnection: ChannelInboundHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        self.remoteAddress = context.channel.remoteAddress?.ipAddress
         self.route.transportConnected(self, remote: context.channel.remoteAddress)
         self.tls.start()
         self.writeCiphertext(context)
@@ -100,65 +103,102 @@ final class APNSConnection: ChannelInboundHandler {
 
     // MARK: Bytes out
 
-    /// Writes out what the session holds, as far as the channel's bounded buffer takes it, with one flush.
+    /// Bytes of frames encrypted and written at a time. The channel holds one such piece at most: what the socket does
+    /// not take stays in the session, where it counts as not sent.
+    static let pieceByteCount = 64 * 1024
+
+    /// Writes out what the session holds, piece by piece, as far as the socket takes it.
     func flush() {
         guard let context = self.context, self.isEstablished, !self.isEnded, !self.isFlushing else { return }
-        self.isFlushing = true
-        while context.channel.isWritable {
-            let tls = self.tls
-            guard self.session.takeOutput({ plaintext in tls.write(plaintext) }) == true else { break }
-            self.writeCiphertext(context)
-        }
-        context.flush()
-        self.isFlushing = false
+        self.writeOut(context)
         self.route.outputBlocked(self, !context.channel.isWritable)
         self.collectEvents()
-        // After a protocol error of the peer our GOAWAY was the last thing to leave.
-        if self.session.isFinished { self.end("the HTTP/2 session has ended") }
+        if case .failed(let error) = self.tls.state {
+            self.end("TLS: \(error)")
+        } else if self.session.isFinished {
+            // After a protocol error of the peer our GOAWAY was the last thing to leave.
+            self.close("the HTTP/2 session has ended")
+        }
+    }
+
+    private func writeOut(_ context: ChannelHandlerContext) {
+        self.isFlushing = true
+        defer { self.isFlushing = false }
+        while context.channel.isWritable {
+            let tls = self.tls
+            let wasTaken = self.session.takeOutput(byteCountMax: Self.pieceByteCount) { tls.write($0) }
+            // TLS may have something of its own to say: an answer to a key update, an alert.
+            guard self.tls.ciphertextByteCount > 0 else { return }
+            self.writeCiphertext(context)
+            context.flush()
+            guard wasTaken == true else { return }
+        }
     }
 
     /// Hands what TLS has ready to the channel, unflushed.
-    private func writeCiphertext(_ context: ChannelHandlerContext) {
-        guard self.tls.ciphertextByteCount > 0 else { return }
+    private func writeCiphertext(_ context: ChannelHandlerContext, promise: EventLoopPromise<Void>? = nil) {
+        guard self.tls.ciphertextByteCount > 0 else {
+            promise?.succeed()
+            return
+        }
         // Its memory is used again unless the channel still holds it.
         self.outgoing.clear()
         self.tls.takeCiphertext { ciphertext in _ = self.outgoing.writeBytes(ciphertext) }
         self.route.counters.bytesOutTotal += self.outgoing.readableBytes
-        context.write(self.wrapOutboundOut(self.outgoing), promise: nil)
+        context.write(self.wrapOutboundOut(self.outgoing), promise: promise)
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        guard !self.isEnded else { return }
+        // Our own writes change it back and forth.
+        guard !self.isEnded, !self.isFlushing else { return }
         self.route.outputBlocked(self, !context.channel.isWritable)
-        guard context.channel.isWritable, !self.isFlushing else { return }
+        guard context.channel.isWritable else { return }
         self.flush()
         self.route.shard.finishTurn()
     }
 
     // MARK: Ending
 
+    /// How long a closed connection may take to get its last bytes out.
+    static let lingerMillis: Int64 = 1_000
+
     /// Says goodbye as far as the protocol allows, then ends.
     func close(_ reason: String) {
-        if self.isEstablished, !self.isEnded, let context = self.context {
-            self.session.goAway()
-            self.flush()
-            self.tls.shutdown()
-            self.writeCiphertext(context)
-            context.flush()
+        guard self.isEstablished, !self.isEnded, let context = self.context else { return self.end(reason) }
+        self.session.goAway()
+        self.writeOut(context)
+        self.tls.shutdown()
+        guard self.tls.ciphertextByteCount > 0 else { return self.end(reason) }
+        // The channel is closed when GOAWAY and close_notify have left, so that the peer knows it was no accident.
+        let channel = context.channel
+        let hasLeft = context.eventLoop.makePromise(of: Void.self)
+        let linger = context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(Self.lingerMillis)) {
+            channel.close(promise: nil)
         }
-        self.end(reason)
+        hasLeft.futureResult.assumeIsolated().whenComplete { _ in
+            linger.cancel()
+            channel.close(promise: nil)
+        }
+        self.writeCiphertext(context, promise: hasLeft)
+        context.flush()
+        self.finish(reason)
     }
 
     /// The connection is gone or given up: each request left gets its final answer, the slot becomes free, the channel
     /// is closed.
     func end(_ cause: String) {
         guard !self.isEnded else { return }
+        let context = self.context
+        self.finish(cause)
+        context?.close(promise: nil)
+    }
+
+    private func finish(_ cause: String) {
         self.isEnded = true
+        self.context = nil
         self.session.connectionLost()
         self.collectEvents()
         self.route.ended(self, cause: cause)
-        self.context?.close(promise: nil)
-        self.context = nil
     }
 
     func channelInactive(context: ChannelHandlerContext) {

@@ -1,18 +1,32 @@
 import Glibc
 import NIOCore
 import NIOPosix
+import Synchronization
 
-/// One name lookup for one connection: asks the system anew (Apple wants an uncached lookup per connection) and
-/// shuffles the addresses, so that connections spread over APNs' hosts instead of all taking the one that `getaddrinfo`
-/// sorts first.
+/// One name lookup for one connection: asks the system anew (Apple wants an uncached lookup per connection) and puts
+/// first the addresses that fewest of the route's connections use, in random order, so that connections spread over
+/// APNs' hosts instead of all taking the one that `getaddrinfo` sorts first.
 ///
-/// Made for one `connect`; runs on NIO's thread pool, as `getaddrinfo` blocks.
+/// Made for one `connect`; runs on threads of its own, as `getaddrinfo` blocks for as long as a name server is silent,
+/// and nothing else shall wait for that.
 final class SpreadingResolver: Resolver, Sendable {
     private let v4: EventLoopPromise<[SocketAddress]>
     private let v6: EventLoopPromise<[SocketAddress]>
     private let seed: UInt64
+    /// Connections of the route per IP address.
+    private let inUse: [String: Int]
+    private let isCancelled = Atomic(false)
 
-    init(eventLoop: any EventLoop, seed: UInt64) {
+    /// Lookups at a time, all routes of the process; further ones wait, and are dropped when given up.
+    static let threadCount = 4
+    private static let threads: NIOThreadPool = {
+        let threads = NIOThreadPool(numberOfThreads: SpreadingResolver.threadCount)
+        threads.start()
+        return threads
+    }()
+
+    init(eventLoop: any EventLoop, seed: UInt64, inUse: [String: Int]) {
+        self.inUse = inUse
         self.v4 = eventLoop.makePromise()
         self.v6 = eventLoop.makePromise()
         self.seed = seed
@@ -20,16 +34,21 @@ final class SpreadingResolver: Resolver, Sendable {
 
     /// Begins the lookup of both families: NIO asks for AAAA first.
     func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
-        NIOThreadPool.singleton.submit { _ in self.lookUp(host: host, port: port) }
+        Self.threads.submit { _ in self.lookUp(host: host, port: port) }
         return self.v6.futureResult
     }
 
     func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> { self.v4.futureResult }
 
     /// `getaddrinfo` cannot be interrupted; its late answer is ignored.
-    func cancelQueries() {}
+    func cancelQueries() { self.isCancelled.store(true, ordering: .relaxed) }
 
     private func lookUp(host: String, port: Int) {
+        guard !self.isCancelled.load(ordering: .relaxed) else {
+            let error = LookupFailure(host: host, detail: "given up")
+            self.v6.fail(error)
+            return self.v4.fail(error)
+        }
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -61,10 +80,18 @@ final class SpreadingResolver: Resolver, Sendable {
             entry = info.ai_next
         }
         var random = SeededRandom(seed: self.seed)
-        v4.shuffle(using: &random)
-        v6.shuffle(using: &random)
-        self.v6.succeed(v6)
-        self.v4.succeed(v4)
+        self.v6.succeed(Self.spread(v6, inUse: self.inUse, using: &random))
+        self.v4.succeed(Self.spread(v4, inUse: self.inUse, using: &random))
+    }
+
+    /// Those used least first, at random among equals.
+    static func spread(
+        _ addresses: [SocketAddress], inUse: [String: Int], using random: inout some RandomNumberGenerator
+    ) -> [SocketAddress] {
+        let drawn = addresses.shuffled(using: &random).enumerated().map { place, address in
+            (count: inUse[address.ipAddress ?? ""] ?? 0, place: place, address: address)
+        }
+        return drawn.sorted { ($0.count, $0.place) < ($1.count, $1.place) }.map(\.address)
     }
 }
 

@@ -134,9 +134,20 @@ extension RouteRunner {
             }
     }
 
+    private func addressesInUse() -> [String: Int] {
+        var inUse: [String: Int] = [:]
+        for connection in self.connections {
+            if let address = connection?.remoteAddress { inUse[address, default: 0] += 1 }
+        }
+        return inUse
+    }
+
     private func bootstrap() -> ClientBootstrap {
         ClientBootstrap(group: self.shard.eventLoop)
-            .resolver(SpreadingResolver(eventLoop: self.shard.eventLoop, seed: self.random.next()))
+            .resolver(
+                SpreadingResolver(
+                    eventLoop: self.shard.eventLoop, seed: self.random.next(), inUse: self.addressesInUse())
+            )
             .connectTimeout(.milliseconds(self.configuration.pool.connectTimeoutMillis))
             // Everything is flushed in large pieces: waiting for more would only delay the last.
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)

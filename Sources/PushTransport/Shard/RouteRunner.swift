@@ -27,9 +27,9 @@ final class RouteRunner {
     let tlsContext: TLSContext
     let logger: Logger
 
-    /// Bytes a channel may hold unsent before the session keeps its frames, and at which it goes on.
-    static let outputByteCountHigh = 1_048_576
-    static let outputByteCountLow = 262_144
+    /// Unsent bytes in a channel from which on the session keeps its frames, and below which it goes on: any, none.
+    static let outputByteCountHigh = 1
+    static let outputByteCountLow = 1
     /// A read takes in so much: about a thousand answers.
     static let readByteCount = 131_072
 
@@ -49,7 +49,7 @@ final class RouteRunner {
         var logger = logger
         logger[metadataKey: "route"] = "\(configuration.name)"
         self.logger = logger
-        self.use(token)
+        self.use(token, isReturn: false)
     }
 
     // MARK: Pushes
@@ -101,18 +101,20 @@ final class RouteRunner {
         let token = self.shard.providerTokens.current(key: self.configuration.providerKey)
         guard token.generation != self.token.generation else { return }
         let isForNewConnections = token.connectionEpoch != self.token.connectionEpoch
+        // A change that was missed may hide where a token comes from: it counts as new then.
+        let isReturn = token.isReturn && token.generation == self.token.generation &+ 1
         self.token = token
         if isForNewConnections {
             self.logger.notice(
                 "a new provider key, or a token out of turn: connections begun under the one before drain")
             self.pool.connectionsOutdated(now: self.shard.now)
         }
-        self.use(token)
+        self.use(token, isReturn: isReturn)
     }
 
-    private func use(_ token: ProviderToken) {
+    private func use(_ token: ProviderToken, isReturn: Bool) {
         self.headers.use(authorization: token.authorization)
-        self.pool.tokenReplaced(generation: token.generation, isReturn: token.isReturn, now: self.shard.now)
+        self.pool.tokenReplaced(generation: token.generation, isReturn: isReturn, now: self.shard.now)
     }
 
     // MARK: Standing

@@ -47,6 +47,11 @@ extension TransportBench {
         #expect(answers.filter { $0 != .accepted }.isEmpty, sourceLocation: sourceLocation)
     }
 
+    /// Waits until a connection that served has ended.
+    func connectionEnds() async throws {
+        while try await self.counters().closesTotal == 0 { await Task.yield() }
+    }
+
     /// Waits until at least one more attempt to connect has failed, by asking the loop again and again.
     func connectFails(thenStop: Bool = true) async throws {
         if thenStop { try await self.onLoop { $0.wantOne() } }
