@@ -87,7 +87,8 @@ extension ConnectionPool {
         refresh.notBeforeMillis = now.steadyMillis + refresh.pauseMillis
         refresh.pauseMillis = min(2 * refresh.pauseMillis, TopicRefresh.pauseMillisMax)
         self.topicRefreshes[stream.app] = refresh
-        self.replacementsDue += 1
+        // Where all are leaving already, their successors are on their way.
+        if self.members.contains(where: { $0.isReady && $0.life.isUsable }) { self.replacementsDue += 1 }
         self.retireUsed(now: now)
         self.connectWhatIsDue(now: now)
         return true
@@ -106,24 +107,31 @@ extension ConnectionPool {
         return end.map { PushEnd(push: $0.push, micros: max(0, micros - stream.beganMicros)) }
     }
 
-    /// The store has another token now; requests carry it from here on. `isReturn`: it was the current one before.
+    /// The store has another token now; requests carry it from here on. `isReturn`: it is the one before the current
+    /// one, which changes places with it.
     ///
     /// Apple counts new tokens per connection, and a quiet connection meets them late: one that met its last within 20
-    /// minutes is left, however long ago that token was signed.
+    /// minutes is left, however long ago that token was signed, unless it has carried this one, too.
     public mutating func tokenReplaced(generation: UInt32, isReturn: Bool = false, now: EngineTime) {
         self.tokenGeneration = generation
-        let earliestMillis = now.steadyMillis - ProviderTokenSchedule.renewalDistanceSeconds * 1_000
-        if !isReturn {
-            for connection in self.members.indices {
-                guard let changed = self.members[connection].tokenChangedMillis, changed > earliestMillis else {
-                    continue
-                }
-                self.members[connection].endIsCounted = true
-                self.replacementsDue += self.members[connection].life.isUsable ? 1 : 0
-                self.retire(connection, now: now)
-            }
-            self.connectWhatIsDue(now: now)
+        if isReturn {
+            swap(&self.tokenNumber, &self.tokenNumberBefore)
+        } else {
+            self.tokenCount &+= 1
+            self.tokenNumberBefore = self.tokenNumber
+            self.tokenNumber = self.tokenCount
         }
+        let earliestMillis = now.steadyMillis - ProviderTokenSchedule.renewalDistanceSeconds * 1_000
+        for connection in self.members.indices {
+            let member = self.members[connection]
+            guard let changed = member.tokenChangedMillis, changed > earliestMillis,
+                member.tokenNumber != self.tokenNumber, member.tokenNumberBefore != self.tokenNumber
+            else { continue }
+            self.members[connection].endIsCounted = true
+            self.replacementsDue += member.life.isUsable ? 1 : 0
+            self.retire(connection, now: now)
+        }
+        self.connectWhatIsDue(now: now)
         let wasRefused = self.tokenGate.isHolding
         self.tokenGate.reset()
         if wasRefused { self.actions.append(.alarmCleared(.providerTokenRefused)) }

@@ -45,6 +45,7 @@ extension ConnectionPool {
     /// GOAWAY came: nothing new here, what lies at or below its last stream finishes. `isError`: its code was not
     /// NO_ERROR.
     public mutating func goAwayReceived(_ connection: Int, isError: Bool, now: EngineTime) {
+        guard self.members[connection].isInUse else { return }
         let life = self.members[connection].life
         // A server that says goodbye to each new connection must not be met by ever new ones.
         if isError || now.steadyMillis - life.beganMillis < self.configuration.lifeMillisMin {

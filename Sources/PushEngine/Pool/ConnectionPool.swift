@@ -35,6 +35,9 @@ public struct ConnectionPool: Sendable {
         var tokenGeneration: UInt32 = 0
         /// When it last carried another token than before.
         var tokenChangedMillis: Int64?
+        /// Of the last two tokens it has carried; 0: none.
+        var tokenNumber: UInt32 = 0
+        var tokenNumberBefore: UInt32 = 0
 
         /// A free slot.
         init(configuration: ConnectionPoolConfiguration) {
@@ -80,6 +83,11 @@ public struct ConnectionPool: Sendable {
     var isStarted = false
     var isShutDown = false
     var tokenGeneration: UInt32 = 0
+    /// Tokens are numbered as they come; a token that returns has the number it had. The current one, the one before
+    /// it, and how many there were.
+    var tokenNumber: UInt32 = 0
+    var tokenNumberBefore: UInt32 = 0
+    var tokenCount: UInt32 = 0
 
     // Demand: pushes wait although nothing more may begin.
     var hasDemand = false
@@ -213,6 +221,10 @@ public struct ConnectionPool: Sendable {
             self.members[connection].tokenChangedMillis = now.steadyMillis
         }
         self.members[connection].tokenGeneration = generation
+        if self.members[connection].tokenNumber != self.tokenNumber {
+            self.members[connection].tokenNumberBefore = self.members[connection].tokenNumber
+            self.members[connection].tokenNumber = self.tokenNumber
+        }
     }
 
     mutating func refreshCredit(_ connection: Int) {

@@ -109,6 +109,25 @@ import Testing
             "15 minutes after the second token came the third")
     }
 
+    /// Seed 1490: tokens change places while a connection is quiet, so that one which returns is new to it.
+    @Test(arguments: [false, true]) func aTokenThatReturnsMayBeNewToAConnection(hasCarriedBoth: Bool) {
+        let minute: Int64 = 60_000
+        var pool = ConnectionPoolTests.open()
+        func serve(_ pool: inout ConnectionPool, at millis: Int64) {
+            let lease = pool.begin(push: 1, now: at(millis))!
+            _ = pool.accepted(lease.tag, connection: 0, micros: millis * 1_000)
+        }
+        pool.tokenReplaced(generation: 2, now: at(30 * minute))
+        if hasCarriedBoth { serve(&pool, at: 31 * minute) }
+        pool.tokenReplaced(generation: 3, now: at(60 * minute))
+        if hasCarriedBoth { serve(&pool, at: 61 * minute) }
+        pool.tokenReplaced(generation: 4, isReturn: true, now: at(85 * minute))
+        serve(&pool, at: 86 * minute)
+        _ = pool.drainActions()
+        pool.tokenReplaced(generation: 5, isReturn: true, now: at(90 * minute))
+        #expect(pool.actions.contains(.close(connection: 0, reason: .drained)) == !hasCarriedBoth)
+    }
+
     @Test func aTopicRefusedByAnOldConnectionRenewsThemOnce() {
         var pool = ConnectionPoolTests.open()
         let minute: Int64 = 60_000

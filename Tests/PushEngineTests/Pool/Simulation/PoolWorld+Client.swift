@@ -310,11 +310,12 @@ extension PoolWorld {
         if self.shards[shard].epoch != self.store.epoch {
             self.shards[shard].pool.connectionsOutdated(now: self.time)
         }
+        let isReturn = self.store.isReturn && self.store.generation == self.shards[shard].generation + 1
         self.shards[shard].token = self.store.current
         self.shards[shard].generation = self.store.generation
         self.shards[shard].epoch = self.store.epoch
         self.shards[shard].pool.tokenReplaced(
-            generation: self.store.generation, isReturn: self.store.isReturn, now: self.time)
+            generation: self.store.generation, isReturn: isReturn, now: self.time)
     }
 
     // MARK: The network
