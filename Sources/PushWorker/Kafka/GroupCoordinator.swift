@@ -71,6 +71,7 @@ final class GroupCoordinator: Sendable {
     private func assigned(_ assignment: PartitionAssignment) async {
         self.hub.updateGroup { report in
             report.hasJoined = true
+            report.given.formUnion(assignment.partitions)
             report.rebalances += 1
         }
         self.logger.info("partitions assigned", metadata: ["partitions": "\(Self.list(assignment.partitions))"])
@@ -208,6 +209,7 @@ final class GroupCoordinator: Sendable {
     }
 
     private func forget(_ partitions: [Int32]) async {
+        defer { self.hub.updateGroup { $0.given.subtract(partitions) } }
         for (number, shard) in self.shards.enumerated() {
             let mine = partitions.filter { self.shard(of: $0) == number }
             guard !mine.isEmpty else { continue }

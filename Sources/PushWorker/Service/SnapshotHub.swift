@@ -125,6 +125,7 @@ final class SnapshotHub: Sendable {
         }
         snapshot.partitions.sort { $0.number < $1.number }
         snapshot.hasJoinedGroup = state.group.hasJoined
+        snapshot.awaitedPartitionCount = state.group.given.subtracting(snapshot.partitions.map(\.number)).count
         snapshot.isDraining = state.group.isDraining
         snapshot.errors += state.group.errors.values.sorted()
         if let end = state.end { snapshot.errors.append(end.description) }
@@ -138,6 +139,8 @@ final class SnapshotHub: Sendable {
 /// What concerns the worker as a member of its group.
 struct GroupReport: Sendable {
     var hasJoined = false
+    /// Partitions the group has given this worker.
+    var given: Set<Int32> = []
     var isDraining = false
     var rebalances: UInt64 = 0
     var commits: UInt64 = 0

@@ -44,6 +44,8 @@ public struct WorkerSnapshot: Sendable {
     public var takenToAccepted = LatencyDistribution()
     /// The group has given partitions at least once (none, perhaps).
     public var hasJoinedGroup = false
+    /// Partitions the group has given and whose shards have not said yet where they stand.
+    public var awaitedPartitionCount = 0
     public var isDraining = false
     /// What is wrong now, in plain words; readiness shows it.
     public var errors: [String] = []
@@ -53,7 +55,7 @@ public struct WorkerSnapshot: Sendable {
 
     /// Takes part in the group, every partition it owns is restored, and nothing is wrong.
     public var isReady: Bool {
-        self.hasJoinedGroup && !self.isDraining && self.errors.isEmpty
+        self.hasJoinedGroup && !self.isDraining && self.errors.isEmpty && self.awaitedPartitionCount == 0
             && self.partitions.allSatisfy { $0.phase == .running }
     }
 

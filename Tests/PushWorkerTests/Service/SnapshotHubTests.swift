@@ -80,6 +80,22 @@ struct SnapshotHubTests {
         #expect(json.contains("{\"partition\":1,\"reason\":\"why\"}"))
     }
 
+    /// Between the group's answer and the shards' first word of it.
+    @Test func whatTheGroupHasGivenIsAwaited() {
+        let hub = SnapshotHub(shardCount: 1)
+        hub.updateGroup {
+            $0.hasJoined = true
+            $0.given = [1]
+        }
+        #expect(!hub.snapshot.isReady)
+        hub.publish(Self.report(0, phase: .restoring), shard: 0)
+        #expect(hub.snapshot.awaitedPartitionCount == 0 && !hub.snapshot.isReady)
+        hub.publish(Self.report(0, phase: .running), shard: 0)
+        #expect(hub.snapshot.isReady)
+        hub.updateGroup { $0.given = [1, 2] }
+        #expect(!hub.snapshot.isReady)
+    }
+
     @Test func drainingIsNotReady() {
         let hub = SnapshotHub(shardCount: 1)
         hub.updateGroup {
