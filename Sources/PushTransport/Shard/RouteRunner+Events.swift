@@ -3,6 +3,7 @@ import HTTP2Session
 import Logging
 import NIOCore
 import PushEngine
+import PushModel
 
 /// What happens on connections, told to the pool; its answers become the shard's.
 extension RouteRunner {
@@ -164,12 +165,29 @@ extension RouteRunner {
         let isKnown =
             self.counters.goAways[name] != nil || self.counters.goAways.count < RouteCounters.goAwayReasonsMax - 1
         self.counters.goAways[isKnown ? name : "other", default: 0] += 1
-        self.logger.info(
-            "GOAWAY",
-            metadata: [
-                "slot": "\(connection.slot)", "reason": "\(name)", "code": "\(errorCode)",
-                "last-stream": "\(lastStreamID)",
-            ])
+        var metadata: Logger.Metadata = [
+            "slot": "\(connection.slot)", "reason": "\(name)", "code": "\(errorCode)", "last-stream": "\(lastStreamID)",
+        ]
+        // Seen: "Maximum active streams violated for this endpoint", which is no JSON. For people, not for a metric.
+        if reason.isEmpty, !debugData.isEmpty { metadata["debug-data"] = "\(Self.printable(debugData))" }
+        self.logger.info("GOAWAY", metadata: metadata)
         self.pool.goAwayReceived(connection.slot, isError: errorCode != .noError, now: self.shard.now)
+    }
+
+    /// Bytes of foreign debug data that are shown.
+    static let debugDataByteCountMax = 128
+
+    /// What a peer wrote, as a short line of text: nothing in it can break a log's line or steer a terminal.
+    static func printable(_ bytes: Span<UInt8>) -> String {
+        var shown: [UInt8] = []
+        shown.append(copying: bytes.extracting(first: Self.debugDataByteCountMax))
+        var text = ""
+        for scalar in String(decoding: shown, as: UTF8.self).unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: text += "?"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return bytes.count > Self.debugDataByteCountMax ? text + "…" : text
     }
 }

@@ -12,6 +12,8 @@ enum Reaction: Sendable {
     case hold
     /// GOAWAY that names this stream as the last; the request itself gets 200.
     case goAway(reason: String)
+    /// The same with any debug data.
+    case goAwaySaying([UInt8])
     /// GOAWAY with a last stream below this one: the request is not processed.
     case goAwayBefore(reason: String)
     /// Another stream limit, then 200.
@@ -203,6 +205,9 @@ private final class ServerConnection: ChannelInboundHandler {
         case .goAway(let reason):
             self.accept(request, seen)
             self.session.goAway(lastStreamID: request.streamID, debugData: Array("{\"reason\":\"\(reason)\"}".utf8))
+        case .goAwaySaying(let debugData):
+            self.accept(request, seen)
+            self.session.goAway(lastStreamID: request.streamID, debugData: debugData)
         case .goAwayBefore(let reason):
             self.session.goAway(lastStreamID: request.streamID - 2, debugData: Array("{\"reason\":\"\(reason)\"}".utf8))
         case .limit(let streams):
