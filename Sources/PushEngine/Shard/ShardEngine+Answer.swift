@@ -40,7 +40,7 @@ extension ShardEngine {
     private mutating func accepted(_ slot: Int32, answer: PushAnswer, now: EngineTime) {
         let update = self.slots[Int(slot)].inFlight
         let lane = self.lane(of: slot)
-        self.lanes[lane].tokenGuard.answered(isSuspicious: false, nowMillis: now.steadyMillis)
+        self.lanes[lane].tokenGuard.answered(isSuspicious: false)
         self.topicAnswered(.taken, lane: lane, now: now)
         self.counters.pushesAccepted += 1
         if self.samples.count < Self.samplesMax {
@@ -129,9 +129,9 @@ extension ShardEngine {
         self.withdrawStart(update, now: now)
         let lane = self.lane(of: slot)
         if case .tokenDead(_, let suspicious) = verdict {
-            self.lanes[lane].tokenGuard.answered(isSuspicious: suspicious, nowMillis: now.steadyMillis)
+            self.lanes[lane].tokenGuard.answered(isSuspicious: suspicious)
         } else {
-            self.lanes[lane].tokenGuard.answered(isSuspicious: false, nowMillis: now.steadyMillis)
+            self.lanes[lane].tokenGuard.answered(isSuspicious: false)
         }
         switch verdict {
         case .topicRefused: self.topicAnswered(.refused, lane: lane, now: now)
@@ -174,13 +174,14 @@ extension ShardEngine {
             self.requeueInFlight(slot, now: now)
             return self.backOff(slot, retryAfterSeconds: nil, now: now)
         }
+        // Either way the update waits for another token: APNs asks that this one not be tried again with it.
         if isSuspicious, self.lanes[self.lane(of: slot)].tokenGuard.isStopped {
             self.counters.tokenRemovalsStopped += 1
-            self.requeueInFlight(slot, now: now)
-            return self.backOff(slot, retryAfterSeconds: self.configuration.retryBackoffMaxMillis / 1_000, now: now)
+            self.slots[Int(slot)].tokenStanding = .doubted
+        } else {
+            self.counters.tokensDead += 1
+            self.slots[Int(slot)].tokenStanding = .dead
         }
-        self.counters.tokensDead += 1
-        self.slots[Int(slot)].tokenIsDead = true
         self.slots[Int(slot)].tokenMissingSinceMillis = now.steadyMillis
         self.requeueInFlight(slot, now: now)
         self.markDirty(slot, now: now)

@@ -235,7 +235,7 @@ extension ShardEngine {
         self.slots[Int(slot)].awaitsTokenOfStart = false
         if self.tokenEquals(self.event.text.span.extracting(token.range), slot: slot) {
             // The same token registered again: the app says that it lives.
-            self.slots[Int(slot)].tokenIsDead = false
+            self.slots[Int(slot)].tokenStanding = .usable
         } else {
             let text = self.event.text
             self.setToken(text.span.extracting(token.range), slot: slot)
@@ -284,7 +284,7 @@ extension ShardEngine {
         }
         if self.event.target == .token {
             if !self.tokenEquals(self.event.text.span.extracting(self.event.tokenInText.range), slot: slot)
-                || self.slots[Int(slot)].tokenIsDead
+                || self.slots[Int(slot)].tokenStanding != .usable
             {
                 self.takeToken(slot, now: now, registeredMillis: context.record.timestampMillis)
             }

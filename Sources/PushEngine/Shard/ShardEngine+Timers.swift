@@ -86,6 +86,11 @@ extension ShardEngine {
                 self.tokenWaitEndsMillis(slot) <= now.steadyMillis
             else { return }
             let isDead = self.slots[Int(slot)].hasToken
+            if self.slots[Int(slot)].tokenStanding == .doubted {
+                self.slots[Int(slot)].tokenStanding = .usable
+                // One that came after the refusal has not tried the token yet.
+                if self.updates[update].firstUnsentMillis > self.slots[Int(slot)].tokenMissingSinceMillis { return }
+            }
             self.finishAll(
                 of: update, slot: slot, outcome: isDead ? .rejected : .unregistered,
                 details: OutcomeDetails(cause: isDead ? .deadToken : .noToken), now: now)

@@ -1,33 +1,44 @@
-/// Stops the removal of tokens when too many "die" at once: a wrong environment or topic of ours looks the same to APNs (contract §3).
+/// Keeps tokens from being removed because of answers that may be our own fault: with a wrong environment or topic APNs
+/// calls every token bad (contract §3). One per app and environment of a shard.
 ///
-/// It counts answers in windows of a minute. Only BadDeviceToken and DeviceTokenNotForTopic count as suspicious; a 410 is about the token.
+/// It looks at the last answers, not at the last minutes, as a small app has few: a single BadDeviceToken proves nothing
+/// while no other token was found good, and twenty a minute are nothing to a large one. Two counts decide: of the last
+/// few, so that a sudden change costs hardly a token, and of more, so that a lasting mixture is seen, too. After a start
+/// nothing is known, so nothing is removed until good answers have come.
+///
+/// Only BadDeviceToken and DeviceTokenNotForTopic count as suspicious; a 410 is about the token. Doubt costs little: the
+/// update is refused all the same, the token only stays for the next one.
 struct TokenRemovalGuard {
-    static let windowMillis: Int64 = 60_000
-    /// Fewer suspicious answers than this in a window never stop anything.
-    static let suspiciousMin = 20
+    /// Answers looked at.
+    static let answersMax = 64
+    /// The last few of them.
+    static let recentMax = 8
     /// Share of suspicious answers, in percent, from which removal stops.
     static let sharePercentMax = 30
 
-    private var windowEndsMillis: Int64 = .min
-    private var answers = 0
-    private var suspicious = 0
-    /// The window before this one was stopped.
-    private var wasStopped = false
+    /// One bit an answer, the newest lowest; set: suspicious.
+    private var answers: UInt64 = 0
+    /// Bits that are meant.
+    private var count = 0
 
-    private(set) var isStopped = false
+    /// No token is removed on suspicion now.
+    private(set) var isStopped = true
 
-    mutating func answered(isSuspicious: Bool, nowMillis: Int64) {
-        if nowMillis >= self.windowEndsMillis {
-            self.wasStopped = self.isStopped && self.windowEndsMillis != .min && self.share() >= Self.sharePercentMax
-            self.answers = 0
-            self.suspicious = 0
-            self.isStopped = self.wasStopped
-            self.windowEndsMillis = nowMillis + Self.windowMillis
+    mutating func answered(isSuspicious: Bool) {
+        self.answers = self.answers << 1 | (isSuspicious ? 1 : 0)
+        self.count = min(self.count + 1, Self.answersMax)
+        // The steady case.
+        guard self.answers != 0 else {
+            self.isStopped = false
+            return
         }
-        self.answers += 1
-        if isSuspicious { self.suspicious += 1 }
-        if self.suspicious >= Self.suspiciousMin, self.share() >= Self.sharePercentMax { self.isStopped = true }
+        let recent = self.answers & (1 << UInt64(Self.recentMax) - 1)
+        self.isStopped =
+            Self.isLarge(recent.nonzeroBitCount, of: min(self.count, Self.recentMax))
+            || Self.isLarge(self.answers.nonzeroBitCount, of: self.count)
     }
 
-    private func share() -> Int { self.answers == 0 ? 0 : self.suspicious * 100 / self.answers }
+    private static func isLarge(_ suspicious: Int, of count: Int) -> Bool {
+        suspicious * 100 >= count * Self.sharePercentMax
+    }
 }

@@ -58,7 +58,7 @@ extension ShardEngine {
             self.slots[Int(slot)].identity = identity
         }
         self.slots[Int(slot)].tokenByteCount = UInt16(token.count)
-        self.slots[Int(slot)].tokenIsDead = false
+        self.slots[Int(slot)].tokenStanding = .usable
         self.slots[Int(slot)].tokenGeneration &+= 1
         let bytes = unsafe self.identityBytes(slot)
         for index in token.indices { unsafe bytes[idByteCount + index] = token[index] }

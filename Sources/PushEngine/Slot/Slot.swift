@@ -32,6 +32,16 @@ struct RoutedPositions: Equatable {
     var appliedOrigin = SourcePosition(topic: 0, partition: -1, offset: -1)
 }
 
+/// What APNs has said of a slot's token.
+enum TokenStanding: UInt8 {
+    case usable
+    /// Refused, but perhaps for a fault of ours (`TokenRemovalGuard`): the update that was refused waits for another
+    /// token in vain, the next one tries this one again.
+    case doubted
+    /// Refused, and nothing newer has come.
+    case dead
+}
+
 /// Everything remembered about one activity, but for its bytes (`ByteArena`), its budget (`BudgetStore`) and what waits or is in flight
 /// (`UpdateStore`). A million of these lie in memory: fields are small, and nothing in it lives on the heap.
 struct Slot {
@@ -100,8 +110,7 @@ struct Slot {
     var countedUnrecordedPush = false
     /// The owner before gave the partition back in order: `state` knows of all it has taken and sent.
     var isHandedOver = false
-    /// The token was refused as dead and nothing newer has come.
-    var tokenIsDead = false
+    var tokenStanding = TokenStanding.usable
     var queuedPriority = PushPriority.low
     var isDirty = false
     /// The record of the last push has not been acknowledged: nothing may leave.
@@ -113,6 +122,6 @@ struct Slot {
     var fetched: UInt64 { UInt64(bitPattern: self.lastAcceptedSeconds) &+ UInt64(self.idByteCount) }
     var identityByteCount: Int { Int(self.idByteCount) + Int(self.tokenByteCount) }
     var hasToken: Bool { self.tokenByteCount > 0 }
-    var hasUsableToken: Bool { self.hasToken && !self.tokenIsDead }
+    var hasUsableToken: Bool { self.hasToken && self.tokenStanding == .usable }
     var hasWork: Bool { self.pending >= 0 || self.inFlight >= 0 }
 }

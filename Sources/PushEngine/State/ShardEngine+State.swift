@@ -227,7 +227,7 @@ extension ShardEngine {
         }
         if !read.token.isEmpty {
             self.setToken(read.token.span, slot: number)
-            self.slots[Int(number)].tokenIsDead = slot.tokenIsDead
+            self.slots[Int(number)].tokenStanding = slot.tokenStanding
         }
         let places: [Place] = isFirstInFlight ? [.inFlight, .pending, .behind] : [.pending, .behind]
         for (update, place) in zip(held, places) {

@@ -87,8 +87,9 @@ enum StateCodec {
         writer.signed(epoch)
         writer.byte(slot.life.rawValue)
         writer.byte(
-            (slot.frequentUpdates ? 1 : 0) | (slot.tokenIsDead ? 2 : 0) | (slot.environment == .development ? 4 : 0)
-                | (slot.awaitsTokenOfStart ? 8 : 0) | (isReleased ? 16 : 0))
+            (slot.frequentUpdates ? 1 : 0) | (slot.tokenStanding == .dead ? 2 : 0)
+                | (slot.environment == .development ? 4 : 0) | (slot.awaitsTokenOfStart ? 8 : 0)
+                | (isReleased ? 16 : 0))
         writer.run(token)
         writer.signed(slot.registeredWallMillis)
         writer.optional(slot.lastAcceptedSeconds == .min ? nil : slot.lastAcceptedSeconds)
@@ -240,7 +241,7 @@ enum StateCodec {
         guard flags < 32 else { throw .malformed("flags \(flags)") }
         read.token = try reader.run(byteCountMax: 1_024)
         slot.frequentUpdates = flags & 1 != 0
-        slot.tokenIsDead = flags & 2 != 0
+        slot.tokenStanding = flags & 2 != 0 ? .dead : .usable
         slot.environment = flags & 4 != 0 ? .development : .production
         slot.awaitsTokenOfStart = flags & 8 != 0
         read.isReleased = flags & 16 != 0

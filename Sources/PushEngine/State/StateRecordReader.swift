@@ -80,7 +80,7 @@ public struct StateRecordReader: Sendable {
         return .init(
             epoch: read.epoch, life: "\(slot.life)", environment: "\(slot.environment)",
             frequentUpdates: slot.frequentUpdates, tokenHash: read.token.isEmpty ? nil : Self.hash(read.token),
-            tokenIsDead: slot.tokenIsDead,
+            tokenIsDead: slot.tokenStanding == .dead,
             registeredMillis: slot.registeredWallMillis > 0 ? slot.registeredWallMillis : nil,
             lastAcceptedSeconds: slot.lastAcceptedSeconds == .min ? nil : slot.lastAcceptedSeconds,
             lastStampSeconds: slot.lastStampSeconds > 0 ? slot.lastStampSeconds : nil,

@@ -219,23 +219,69 @@ import Testing
 
     // MARK: Too many dead at once
 
-    @Test func removalStopsWhenManyTokensDieAtOnce() {
+    /// A small app whose environment is wrong: each update is refused, no token is lost, and the app's next updates
+    /// arrive once that is repaired.
+    @Test(arguments: [1, 3, 30]) func aWrongEnvironmentCostsNoToken(activities: Int) {
         let h = EngineHarness()
-        for number in 0..<30 {
+        var updates: [Int64] = []
+        for number in 0..<activities {
             h.register(token: "aa\(10 + number)", of: "a\(number)")
-            h.update(1, of: "a\(number)", priority: 10)
+            updates.append(h.update(1, of: "a\(number)", priority: 10))
         }
         while let push = h.take() { h.answer(push, Self.bad) }
-        #expect(h.counters.tokensDead == 19)
-        #expect(h.counters.tokenRemovalsStopped == 11)
-        // The eleven are tried again, later and slowly; the operator has repaired the topic by then.
-        h.advance(90_000)
+        #expect(h.counters.tokensDead == 0)
+        #expect(h.counters.tokenRemovalsStopped == UInt64(activities))
+        h.advance(299_000)
+        #expect(!h.hasReady(), "APNs asks not to try it again")
+        h.advance(1_000)
+        for update in updates { #expect(h.outcomes(of: update) == ["rejected"]) }
+        for number in 0..<activities { h.update(2, of: "a\(number)", priority: 10) }
         var delivered = 0
         while let push = h.take() {
             h.answer(push, .accepted)
             delivered += 1
         }
-        #expect(delivered == 11)
+        #expect(delivered == activities)
+    }
+
+    /// The update that was refused may be gone before the wait is over.
+    @Test func anUpdateThatComesLaterTriesADoubtedToken() {
+        let h = EngineHarness()
+        h.register(token: "aa01")
+        h.update(1, priority: 10, more: #""expires":\#(h.now.wallSeconds + 10)"#)
+        h.answer(h.take()!, Self.bad)
+        h.advance(100_000)
+        let update = h.update(2, priority: 10)
+        #expect(h.take() == nil)
+        h.advance(200_000)
+        #expect(h.outcomes(of: update).isEmpty)
+        #expect(h.deliver()?.n == 2)
+    }
+
+    @Test func aDoubtedTokenIsTriedAfterARestart() {
+        let h = EngineHarness()
+        h.register(token: "aa01")
+        h.update(1, priority: 10)
+        h.answer(h.take()!, Self.bad)
+        h.advance(1_000)
+        h.crash()
+        h.advance(1_000)
+        #expect(h.deliver()?.token == "aa01")
+    }
+
+    @Test func aTokenThatDiesAmongGoodOnesIsRemoved() {
+        let h = EngineHarness()
+        for number in 0..<10 {
+            h.register(token: "aa\(10 + number)", of: "a\(number)")
+            h.update(1, of: "a\(number)", priority: 10)
+        }
+        var count = 0
+        while let push = h.take() {
+            h.answer(push, count == 7 ? Self.bad : .accepted)
+            count += 1
+        }
+        #expect(h.counters.tokensDead == 1)
+        #expect(h.counters.tokenRemovalsStopped == 0)
     }
 
     @Test func a410IsAboutTheTokenAndNeverStopsRemoval() {
@@ -261,8 +307,14 @@ import Testing
             h.consume(key: "\(number)", value: #"{"event":"update","content-state":{},"priority":10,\#(app)}"#)
         }
         for number in 0..<40 { consume("pizza", number) }
-        for number in 40..<45 { consume("other", number) }
-        while let push = h.take() { h.answer(push, Self.bad) }
-        #expect(h.counters.tokensDead == 19 + 5)
+        for number in 40..<80 { consume("other", number) }
+        var others = 0
+        while let push = h.take() {
+            if push.app == 1 { others += 1 }
+            h.answer(push, push.app == 0 || others.isMultiple(of: 8) ? Self.bad : .accepted)
+        }
+        #expect(others == 40)
+        #expect(h.counters.tokensDead == 5, "those of the other app, and only those")
+        #expect(h.counters.tokenRemovalsStopped == 40)
     }
 }

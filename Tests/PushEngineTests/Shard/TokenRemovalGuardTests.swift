@@ -1,54 +1,57 @@
-@testable import PushEngine
 import Testing
 
+@testable import PushEngine
+
 @Suite struct TokenRemovalGuardTests {
-    private static func fed(_ answers: [(count: Int, isSuspicious: Bool, atMillis: Int64)]) -> TokenRemovalGuard {
+    /// `g`: an answer that shows a good token; `b`: a suspicious one.
+    private static func fed(_ answers: String) -> TokenRemovalGuard {
         var tokenGuard = TokenRemovalGuard()
-        for (count, isSuspicious, at) in answers {
-            for _ in 0..<count { tokenGuard.answered(isSuspicious: isSuspicious, nowMillis: at) }
-        }
+        for answer in answers { tokenGuard.answered(isSuspicious: answer == "b") }
         return tokenGuard
     }
 
-    struct Case: Sendable {
-        var good: Int
-        var bad: Int
-        var isStopped: Bool
-    }
-
-    /// It takes both: at least 20 suspicious answers in the window, and 30 in 100 of all.
     @Test(arguments: [
-        Case(good: 0, bad: 19, isStopped: false),
-        Case(good: 0, bad: 20, isStopped: true),
-        Case(good: 46, bad: 20, isStopped: true),
-        Case(good: 47, bad: 20, isStopped: false),
-        Case(good: 1_000, bad: 400, isStopped: false),
-        Case(good: 1_000, bad: 429, isStopped: true),
-        Case(good: 10_000, bad: 0, isStopped: false),
+        ("", true), ("g", false), ("b", true), ("bb", true),
+        // A single bad one is believed when enough good ones stand against it.
+        ("gb", true), ("ggb", true), ("gggb", false), ("bggg", false),
+        ("gggggb", false), ("ggggggbb", false), ("gggggbbb", true), ("bbbggggg", true),
+        ("bbbgggggg", true), ("bbbggggggggg", false),
+        // Between good ones, as dead tokens come.
+        ("gggbgggbgggb", false),
     ])
-    func stopsOnManyAndALargeShare(_ answers: Case) {
-        let tokenGuard = Self.fed([(answers.good, false, 0), (answers.bad, true, 1)])
-        #expect(tokenGuard.isStopped == answers.isStopped)
+    func aLargeShareOfTheLastAnswersStopsRemoval(answers: String, isStopped: Bool) {
+        #expect(Self.fed(answers).isStopped == isStopped, "\(answers)")
     }
 
-    @Test func windowsDoNotAddUp() {
-        let tokenGuard = Self.fed([(19, true, 0), (19, true, 60_000), (19, true, 120_000)])
-        #expect(!tokenGuard.isStopped)
+    @Test(arguments: [(0, false), (6, false), (8, true), (22, true)]) func aLastingMixtureStopsRemoval(
+        badOf22: Int, isStopped: Bool
+    ) {
+        // Spread so that the last eight alone would not do it.
+        var tokenGuard = TokenRemovalGuard()
+        for index in 0..<220 { tokenGuard.answered(isSuspicious: (index * badOf22) % 22 < badOf22) }
+        for _ in 0..<6 { tokenGuard.answered(isSuspicious: false) }
+        #expect(tokenGuard.isStopped == isStopped)
     }
 
-    @Test func staysStoppedIntoTheNextWindowAndOpensAfterAGoodOne() {
-        var tokenGuard = Self.fed([(20, true, 0)])
-        #expect(tokenGuard.isStopped)
-        for _ in 0..<50 { tokenGuard.answered(isSuspicious: false, nowMillis: 60_000) }
-        #expect(tokenGuard.isStopped, "the window before was bad")
-        tokenGuard.answered(isSuspicious: false, nowMillis: 120_000)
-        #expect(!tokenGuard.isStopped, "a whole window was good")
+    /// Whenever an environment goes wrong, however few pushes there are: at most two tokens are lost.
+    @Test(arguments: [0, 1, 3, 7, 8, 20, 64, 10_000]) func aSuddenChangeCostsHardlyAToken(goodBefore: Int) {
+        var tokenGuard = TokenRemovalGuard()
+        for _ in 0..<goodBefore { tokenGuard.answered(isSuspicious: false) }
+        var removed = 0
+        for _ in 0..<100 {
+            tokenGuard.answered(isSuspicious: true)
+            if !tokenGuard.isStopped { removed += 1 }
+        }
+        #expect(removed <= 2)
     }
 
-    @Test func aStillBadWindowKeepsItStopped() {
-        var tokenGuard = Self.fed([(20, true, 0)])
-        for _ in 0..<5 { tokenGuard.answered(isSuspicious: true, nowMillis: 60_000) }
-        tokenGuard.answered(isSuspicious: true, nowMillis: 120_000)
-        #expect(tokenGuard.isStopped)
+    @Test func goodAnswersOpenItAgain() {
+        var tokenGuard = Self.fed(String(repeating: "b", count: 100))
+        var count = 0
+        while tokenGuard.isStopped, count < 1_000 {
+            tokenGuard.answered(isSuspicious: false)
+            count += 1
+        }
+        #expect(count == 45, "of 64 answers 19 are suspicious then, less than 30 %")
     }
 }

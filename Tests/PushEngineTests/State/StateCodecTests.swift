@@ -69,7 +69,7 @@ import Testing
         #expect(read.life == written.life)
         #expect(read.environment == written.environment)
         #expect(read.frequentUpdates == written.frequentUpdates)
-        #expect(read.tokenIsDead == written.tokenIsDead)
+        #expect(read.tokenStanding == written.tokenStanding)
         #expect(read.awaitsTokenOfStart == written.awaitsTokenOfStart)
         #expect(read.registeredWallMillis == written.registeredWallMillis)
         #expect(read.lastAcceptedSeconds == written.lastAcceptedSeconds)

@@ -46,7 +46,7 @@ struct StateRandom {
         slot.life = SlotLife(rawValue: UInt8(self.int(0...5)))!
         slot.environment = self.bool() ? .production : .development
         slot.frequentUpdates = self.bool()
-        slot.tokenIsDead = self.bool()
+        slot.tokenStanding = self.bool() ? .dead : .usable
         slot.awaitsTokenOfStart = self.bool()
         read.isReleased = self.bool()
         slot.registeredWallMillis = self.extreme()
