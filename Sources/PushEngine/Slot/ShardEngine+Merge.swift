@@ -102,8 +102,10 @@ extension ShardEngine {
 
     /// Merges the event in `scratchLayer`, which arrived later, into an update. False, and nothing changed: together with the alert, or
     /// the content of an `end` that has none, that must be carried along it would be too large. Without `carries` an update always fits.
+    /// - Parameter carried: what is carried along comes from this one; `nil`: from the newest event of the update.
     private mutating func fold(
-        into update: Int32, mergedCount: UInt32, priority: PushPriority, isReplay: Bool, carries: Bool
+        into update: Int32, mergedCount: UInt32, priority: PushPriority, isReplay: Bool, carries: Bool,
+        from carried: Layer? = nil
     ) -> Bool {
         let slot = self.updates[update].slot
         if !self.scratchLayer.isEnd, self.scratchLayer.timestampSeconds < self.updates[update].top.timestampSeconds {
@@ -112,16 +114,16 @@ extension ShardEngine {
             self.updates[update].mergedCount += mergedCount
             return true
         }
-        if self.replaces(update) {
+        if carried == nil, self.replaces(update) {
             self.replaceTop(of: update, mergedCount: mergedCount, priority: priority, isReplay: isReplay)
             return true
         }
         let top = self.updates[update].top
         let own = self.scratchLayer.parts
         // Of what was put back, something may have come from an event that was older than this one's predecessor.
-        self.scratchLayer.dropInherited(olderThan: top.timestampSeconds)
+        self.scratchLayer.dropInherited(olderThan: (carried ?? top).timestampSeconds)
         let hadAlert = !self.scratchLayer.alert.isEmpty
-        if carries { self.scratchLayer.inherit(from: top) }
+        if carries { self.scratchLayer.inherit(from: carried ?? top) }
         let inherits = !hadAlert && !self.scratchLayer.alert.isEmpty
         guard
             self.byteCount(of: self.scratchLayer, start: self.updates[update].start.first)
@@ -291,6 +293,8 @@ extension ShardEngine {
         let later = self.updates[pending].under.filter { $0.arrival > newestArrival }
         let earlier = self.updates[pending].under.filter { $0.arrival <= newestArrival }
         self.updates[pending].under = later
+        // The newest has taken along already what it had to of those beneath it: what came after something newer was ignored.
+        let carried = earlier.isEmpty ? nil : self.updates[failed].top
         for layer in earlier {
             self.scratchLayer = layer
             if !self.fold(into: failed, mergedCount: 0, priority: priority, isReplay: isReplay, carries: true) {
@@ -301,7 +305,9 @@ extension ShardEngine {
             }
         }
         swap(&self.scratchLayer, &self.updates[pending].top)
-        if self.fold(into: failed, mergedCount: merged, priority: priority, isReplay: isReplay, carries: true) {
+        if self.fold(
+            into: failed, mergedCount: merged, priority: priority, isReplay: isReplay, carries: true, from: carried)
+        {
             for layer in later {
                 self.scratchLayer = layer
                 _ = self.fold(into: failed, mergedCount: 0, priority: priority, isReplay: isReplay, carries: true)

@@ -264,4 +264,18 @@ import Testing
         h.advance(100)
         #expect(h.outcomes(of: between) == ["unknown"])
     }
+
+    /// An alert older than what stands is ignored, and lives on beneath only in case all that is newer expires. When the push before comes
+    /// back unsent, it is not taken along after all.
+    @Test func whatWasIgnoredWhenItCameIsNotTakenAlong() {
+        let h = Self.alive()
+        h.update(1, at: 0, priority: 10)
+        let push = h.take()
+        h.update(2, at: 24, priority: 10, more: Self.expires(300))
+        h.update(3, at: 1, priority: 10, alert: "ignored")
+        h.end(at: 1, more: Self.expires(200))
+        if let push { h.answer(push, .notProcessed) }
+        let end = h.deliver()
+        #expect(end?.event == "end" && end?.n == 2 && end?.alert == nil)
+    }
 }
