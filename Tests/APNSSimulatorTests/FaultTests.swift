@@ -192,7 +192,7 @@ import Testing
             _ = try await client.send(bench.push(token: "01", jwt: "abc"))
             #expect(try await client.first { $0.settingsCount } == 1)
             _ = try await client.send(bench.push(token: "01"))
-            #expect(try await client.first { $0.settingsCount == 2 ? $0.streamsMax : nil } == 1_000)
+            #expect(try await client.first { $0.settingsCount >= 2 ? $0.streamsMax : nil } == 1_000)
             await client.close()
         }
     }
@@ -206,9 +206,9 @@ import Testing
             _ = try await client.send(bench.push(token: "01"))
             bench.simulator.setToken("01", .unknown)
             _ = try await client.send(bench.push(token: "01"))
-            #expect(try await client.first { $0.settingsCount == 3 ? $0.streamsMax : nil } == 1)
+            #expect(try await client.first { $0.settingsCount >= 3 ? $0.streamsMax : nil } == 1)
             _ = try await client.send(bench.push(token: "02"))
-            #expect(try await client.first { $0.settingsCount == 4 ? $0.streamsMax : nil } == 1_000)
+            #expect(try await client.first { $0.settingsCount >= 4 ? $0.streamsMax : nil } == 1_000)
             await client.close()
         }
     }
@@ -219,7 +219,8 @@ import Testing
             bench.simulator.setConcurrentStreamsMax(3)
             #expect(try await client.first { $0.streamsMax == 3 ? true : nil })
             await bench.simulator.performAndWait(.settings(HTTP2SettingsChange(headerTableByteCount: 0)))
-            #expect(try await client.first { $0.settingsCount == 4 ? true : nil })
+            // At least: a connection whose turn comes between the limit's change and its announcement announces it twice.
+            #expect(try await client.first { $0.settingsCount >= 4 ? true : nil })
             #expect(try await client.send((1...3).map { bench.push(token: "0\($0)") }).allSatisfy { $0.status == 200 })
             bench.simulator.clearFaults()
             #expect(try await client.first { $0.streamsMax == 1_000 ? true : nil })

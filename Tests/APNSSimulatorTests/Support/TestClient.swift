@@ -55,7 +55,8 @@ final class TestClient: Sendable {
 
     func send(_ request: TestRequest) async throws -> TestResponse { try await self.send([request])[0] }
 
-    /// Waits until the client has seen a connection event for which `body` gives a value.
+    /// Waits until the client has seen a connection event for which `body` gives a value; throws when there was none
+    /// within a minute.
     func first<Value: Sendable>(_ body: @escaping @Sendable (TestClientSeen) -> Value?) async throws -> Value {
         let handler = self.handler
         return try await self.channel.eventLoop.flatSubmit { handler.value.wait(body) }.get()
@@ -83,6 +84,9 @@ final class TestClient: Sendable {
 
     func close() async { try? await self.channel.close().get() }
 }
+
+/// What was waited for did not come.
+struct TestClientTimeout: Error {}
 
 /// What a client saw of its connection so far.
 struct TestClientSeen: Sendable {
@@ -157,7 +161,9 @@ final class TestClientHandler: ChannelInboundHandler {
         let tag = self.nextTag
         self.nextTag += 1
         switch self.session.submit(template, values: HTTP2HeaderValues(), body: request.body.span, tag: tag) {
-        case .submitted: self.pending[tag] = promise
+        case .submitted:
+            self.pending[tag] = promise
+            self.limit(promise)
         case let other: promise.succeed(TestResponse(body: "not submitted: \(other)"))
         }
         return promise.futureResult
@@ -171,7 +177,14 @@ final class TestClientHandler: ChannelInboundHandler {
             return true
         }
         self.waiters.removeAll { $0() }
+        self.limit(promise)
         return promise.futureResult
+    }
+
+    /// A wait that never ends would hold up every test after it.
+    private func limit<Value: Sendable>(_ promise: EventLoopPromise<Value>) {
+        let limit = self.eventLoop.assumeIsolated().scheduleTask(in: .seconds(60)) { promise.fail(TestClientTimeout()) }
+        promise.futureResult.assumeIsolated().whenComplete { _ in limit.cancel() }
     }
 
     func flush() {
