@@ -136,6 +136,23 @@ struct ServerTests {
         #expect(pipe.requests.count == 900)
     }
 
+    /// A sender whose requests time out resets them all at once; that breaks no rule.
+    @Test func takesAnyNumberOfResets() {
+        let pipe = HTTP2Pipe()
+        pipe.onRequest = { _, _ in }
+        pipe.run()
+        for round in 0..<5 {
+            for number in 0..<900 { pipe.submit(900 * round + number) }
+            pipe.run()
+            for request in pipe.requests { pipe.client.reset(streamID: request.streamID) }
+            pipe.requests.removeAll()
+            pipe.run()
+        }
+        #expect(pipe.failures.count == 4_500)
+        #expect(pipe.serverDebugData.isEmpty, "the server sent GOAWAY")
+        #expect(!pipe.server.isFinished)
+    }
+
     @Test(arguments: ["GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n"])
     func refusesAClientThatSpeaksNoHTTP2(text: String) {
         let server = HTTP2ServerSession()
