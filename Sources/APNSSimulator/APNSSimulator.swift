@@ -239,10 +239,11 @@ public final class APNSSimulator: Sendable {
     public func violations() -> [Violation] { self.shared.withState { $0.violations } }
 
     /// Waits until the statistics satisfy `condition`, looked at after each batch of requests and each connection opened or closed.
-    /// Returns what satisfied it; throws `CancellationError` when the task is cancelled or the simulator stopped.
-    public func wait(until condition: @escaping @Sendable (SimulatorStatistics) -> Bool) async throws
-        -> SimulatorStatistics
-    {
-        try await self.shared.wait(until: condition)
+    /// Returns what satisfied it; throws `CancellationError` when the task is cancelled or the simulator stopped, `SimulatorWaitTimeout` when
+    /// they do not within `limit`.
+    public func wait(
+        within limit: Duration = .seconds(60), until condition: @escaping @Sendable (SimulatorStatistics) -> Bool
+    ) async throws -> SimulatorStatistics {
+        try await self.shared.wait(within: limit, until: condition)
     }
 }

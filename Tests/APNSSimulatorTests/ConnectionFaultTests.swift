@@ -7,7 +7,7 @@ import Testing
 @testable import APNSSimulator
 
 /// What faults do to whole connections, and what the judge finds when it is the client who breaks the protocol.
-@Suite(.timeLimit(.minutes(2))) struct ConnectionFaultTests {
+@Suite(.timeLimit(.minutes(5))) struct ConnectionFaultTests {
     // The client's breaches
 
     /// HEADERS that begin a request on a stream and leave it open.

@@ -7,7 +7,7 @@ import TLSSession
 import Testing
 
 /// The HTTP control API, over a plain socket.
-@Suite struct ControlTests {
+@Suite(.timeLimit(.minutes(5))) struct ControlTests {
     private static func run(_ body: (Bench, Int) async throws -> Void) async throws {
         try await Bench.run { bench in
             let listening = MultiThreadedEventLoopGroup.singleton.any().makePromise(of: Int.self)

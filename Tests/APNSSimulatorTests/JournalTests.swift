@@ -4,6 +4,7 @@ import Testing
 
 @testable import APNSSimulator
 
+@Suite(.timeLimit(.minutes(5)))
 struct JournalTests {
     private static let entries: [JournalEntry] = [
         .push(

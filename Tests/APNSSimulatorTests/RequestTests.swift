@@ -4,7 +4,7 @@ import TLSSession
 import Testing
 
 /// What APNs answers to a request, over real TLS sockets.
-@Suite struct RequestTests {
+@Suite(.timeLimit(.minutes(5))) struct RequestTests {
     @Test func aGoodPushIsAcceptedAndShown() async throws {
         try await Bench.run { bench in
             let client = try await bench.connect()

@@ -5,7 +5,7 @@ import Testing
 @testable import APNSSimulator
 
 /// The sink: as cheap as can be, and still HTTP/2.
-@Suite struct SinkTests {
+@Suite(.timeLimit(.minutes(5))) struct SinkTests {
     @Test func pushesAreAnsweredAndCountedAndNothingElseIsLookedAt() async throws {
         try await Bench.run {
             $0.mode = .sink

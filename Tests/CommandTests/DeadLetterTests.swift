@@ -6,6 +6,7 @@ import Testing
 
 @testable import mailboat
 
+@Suite(.timeLimit(.minutes(5)))
 struct DeadLetterTests {
     private static let now: Int64 = 1_700_000_000
     private static let app = "\"app\":\"com.example.pizza\""

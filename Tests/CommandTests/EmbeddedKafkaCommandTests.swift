@@ -4,6 +4,7 @@ import Testing
 
 @testable import mailboat
 
+@Suite(.timeLimit(.minutes(5)))
 struct EmbeddedKafkaCommandTests {
     @Test(arguments: [
         (["--topic", "events"], "name:partitions"), (["--topic", "events:0"], "1 to 10000 partitions"),

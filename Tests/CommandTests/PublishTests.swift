@@ -6,7 +6,7 @@ import Testing
 
 @testable import mailboat
 
-@Suite struct PublishTests {
+@Suite(.timeLimit(.minutes(5))) struct PublishTests {
     static let topic = "events"
     static let partitionCount = 4
 

@@ -5,6 +5,7 @@ import Testing
 
 @testable import mailboat
 
+@Suite(.timeLimit(.minutes(5)))
 struct StateListingTests {
     private static func listing(key: String? = nil, showsAll: Bool = false, isJSON: Bool = false) -> StateListing {
         StateListing(

@@ -4,6 +4,7 @@ import Testing
 
 @testable import mailboat
 
+@Suite(.timeLimit(.minutes(5)))
 struct TopicsCommandTests {
     @Test(arguments: [
         (["check"], "--bootstrap"), (["check", "--bootstrap", "b:1", "-X", "nothing"], "name=value"),

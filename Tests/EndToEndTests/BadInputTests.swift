@@ -5,6 +5,7 @@ import Testing
 @testable import mailboat
 
 /// Malformed input of every kind is dead-lettered with a reason a stranger understands, and the partition goes on.
+@Suite(.timeLimit(.minutes(10)))
 struct BadInputTests {
     struct BadRecord: Sendable {
         var what: String

@@ -6,6 +6,7 @@ import Testing
 @testable import mailboat
 
 /// What a publisher and a phone see of one worker, over real Kafka, TLS and HTTP/2.
+@Suite(.timeLimit(.minutes(10)))
 struct DeliveryTests {
     @Test func updatesReachThePhone() async throws {
         try await TestHouse.with { house in

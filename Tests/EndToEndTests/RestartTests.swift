@@ -6,6 +6,7 @@ import Testing
 @testable import mailboat
 
 /// Workers that die, stop and share: nothing is lost, and phones never go back.
+@Suite(.timeLimit(.minutes(10)))
 struct RestartTests {
     /// Published in waves, so that the worker is in the middle of something whenever it is killed.
     @Test func aKilledWorkerLosesNothing() async throws {

@@ -8,6 +8,7 @@ import Testing
 
 /// A whole worker against an APNs that does everything wrong: what the phones show in the end is what they would show had nothing
 /// happened. The order of faults is drawn from a seed, which a failure prints.
+@Suite(.timeLimit(.minutes(10)))
 struct TortureTests {
     private static let seed: UInt64 =
         ProcessInfo.processInfo.environment["MAILBOAT_TORTURE_SEED"].flatMap(UInt64.init) ?? 1

@@ -2,6 +2,7 @@ import KafkaLog
 import Synchronization
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct EmbeddedKafkaTests {
     @Test func topicsHaveTheirPartitionCountsAndAdministrationIsRefusedInWords() async throws {
         let kafka = try EmbeddedKafka(topics: [.init("a", partitionCount: 7), .init("b", partitionCount: 1)])

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 /// What becomes of a member that commits all the time while others come and go.
+@Suite(.timeLimit(.minutes(5)))
 struct JoinWatchTests {
     /// The group's rounds take 2.5 s here, in each of which a hundred commits would be sent.
     @Test func whoCommitsOnlyWhileNotJoiningKeepsItsPartitions() async throws {

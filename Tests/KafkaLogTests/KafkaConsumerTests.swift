@@ -4,6 +4,7 @@ import Testing
 
 /// Against the embedded cluster, where a group's first assignment takes 3 s and each later round 2.5 s: few tests, each
 /// showing several things.
+@Suite(.timeLimit(.minutes(5)))
 struct KafkaConsumerTests {
     private static let partitionCount: Int32 = 4
     private static let topics = ["events", "routed"]

@@ -2,6 +2,7 @@ import KafkaLog
 import Synchronization
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct KafkaLogReaderTests {
     @Test func aSectionEndsWhereItWasToldTo() async throws {
         let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 2)])

@@ -2,6 +2,7 @@ import KafkaLog
 import Synchronization
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct KafkaProducerTests {
     @Test func everyPartOfARecordArrivesAsItWasProduced() async throws {
         let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 2)])

@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 /// Members that are told to leave early, and what becomes of their clients.
+@Suite(.timeLimit(.minutes(5)))
 struct LeavingWhileJoiningTests {
     /// Lives as long as the client whose log it takes, and says when that is destroyed.
     private final class ClientLog: Sendable {

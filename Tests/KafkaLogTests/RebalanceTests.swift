@@ -4,6 +4,7 @@ import Testing
 
 /// What a reader promises while members come and go under load. Each round of the embedded cluster's group takes 2.5 s,
 /// so the load is there all the time and rebalances fall wherever they fall.
+@Suite(.timeLimit(.minutes(5)))
 struct RebalanceTests {
     private static let partitionCount: Int32 = 8
     private static let topics = ["events", "routed"]

@@ -3,7 +3,7 @@ import Testing
 @testable import PushTransport
 
 /// What a GOAWAY says need not be the JSON that Apple documents.
-@Suite struct GoAwayTests {
+@Suite(.timeLimit(.minutes(5))) struct GoAwayTests {
     @Test(
         arguments: [
             ("Maximum active streams violated for this endpoint", "Maximum active streams violated for this endpoint"),

@@ -165,11 +165,18 @@ final class SharedSimulator: Sendable {
         for waiter in satisfied { waiter.continuation.resume(returning: statistics) }
     }
 
-    func wait(until condition: @escaping @Sendable (SimulatorStatistics) -> Bool) async throws -> SimulatorStatistics {
+    func wait(within limit: Duration, until condition: @escaping @Sendable (SimulatorStatistics) -> Bool) async throws
+        -> SimulatorStatistics
+    {
         let id = self.registry.withLock { registry in
             defer { registry.nextWaiter += 1 }
             return registry.nextWaiter
         }
+        let alarm = Task {
+            try await Task.sleep(for: limit)
+            self.endWait(id, SimulatorWaitTimeout(limit: limit, statistics: self.statistics()))
+        }
+        defer { alarm.cancel() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let isStopped = self.registry.withLock { registry in
@@ -180,19 +187,22 @@ final class SharedSimulator: Sendable {
                 }
                 if isStopped || Task.isCancelled {
                     // Registered or not, it is resumed once: by whoever removes it.
-                    if isStopped { continuation.resume(throwing: CancellationError()) } else { self.cancelWait(id) }
+                    if isStopped {
+                        continuation.resume(throwing: CancellationError())
+                    } else {
+                        self.endWait(id, CancellationError())
+                    }
                 } else {
                     self.changed()
                 }
             }
         } onCancel: {
-            self.cancelWait(id)
+            self.endWait(id, CancellationError())
         }
     }
 
-    private func cancelWait(_ id: Int) {
-        self.registry.withLock { $0.waiters.removeValue(forKey: id) }?.continuation.resume(
-            throwing: CancellationError())
+    private func endWait(_ id: Int, _ error: any Error) {
+        self.registry.withLock { $0.waiters.removeValue(forKey: id) }?.continuation.resume(throwing: error)
     }
 }
 

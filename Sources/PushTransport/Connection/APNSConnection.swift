@@ -20,7 +20,7 @@ final class APNSConnection: ChannelInboundHandler {
     private(set) var remoteAddress: String?
 
     private let route: RouteRunner
-    private let tls: TLSSession
+    let tls: TLSSession
     private var events = HTTP2ClientEvents()
     private var context: ChannelHandlerContext?
     private var outgoing = ByteBuffer()

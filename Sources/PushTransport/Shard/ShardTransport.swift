@@ -28,7 +28,7 @@ public final class ShardTransport {
     /// Answers of this turn.
     var answers: [PushAnswer] = []
 
-    private var routes: [RouteRunner] = []
+    private(set) var routes: [RouteRunner] = []
     private var request = PushRequest()
     private var dirty: [APNSConnection] = []
     private var delivering: [PushAnswer] = []

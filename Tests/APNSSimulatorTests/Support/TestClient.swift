@@ -80,13 +80,20 @@ final class TestClient: Sendable {
     }
 
     /// Waits until the connection has ended.
-    func closed() async throws { try await self.channel.closeFuture.get() }
+    func closed() async throws {
+        _ = try await self.first { $0.isClosed ? true : nil }
+        try await self.channel.closeFuture.get()
+    }
 
     func close() async { try? await self.channel.close().get() }
 }
 
-/// What was waited for did not come.
-struct TestClientTimeout: Error {}
+/// What was waited for did not come within a minute.
+struct TestClientTimeout: Error, CustomStringConvertible {
+    var seen: TestClientSeen
+
+    var description: String { "waited a minute in vain; seen of the connection: \(self.seen)" }
+}
 
 /// What a client saw of its connection so far.
 struct TestClientSeen: Sendable {
@@ -126,7 +133,10 @@ final class TestClientHandler: ChannelInboundHandler {
         self.ready = eventLoop.makePromise()
     }
 
-    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        self.limit(self.ready)
+    }
 
     func channelActive(context: ChannelHandlerContext) {
         self.tls.start()
@@ -183,7 +193,9 @@ final class TestClientHandler: ChannelInboundHandler {
 
     /// A wait that never ends would hold up every test after it.
     private func limit<Value: Sendable>(_ promise: EventLoopPromise<Value>) {
-        let limit = self.eventLoop.assumeIsolated().scheduleTask(in: .seconds(60)) { promise.fail(TestClientTimeout()) }
+        let limit = self.eventLoop.assumeIsolated().scheduleTask(in: .seconds(60)) {
+            promise.fail(TestClientTimeout(seen: self.seen))
+        }
         promise.futureResult.assumeIsolated().whenComplete { _ in limit.cancel() }
     }
 

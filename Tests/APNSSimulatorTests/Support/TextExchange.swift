@@ -17,6 +17,9 @@ enum TextExchange {
                     return (channel, collector.promise.futureResult)
                 }
             }
+        // No answer takes so long: an exchange without end would hold up every test after it.
+        let limit = channel.eventLoop.scheduleTask(in: .seconds(60)) { channel.close(promise: nil) }
+        defer { limit.cancel() }
         try await channel.writeAndFlush(ByteBuffer(string: text)).get()
         let answer = try await received.get()
         let parts = answer.split(separator: "\r\n\r\n", maxSplits: 1, omittingEmptySubsequences: false)

@@ -4,7 +4,7 @@ import Testing
 
 /// The ten things that users of other senders complain about most, each as a test of a whole worker: embedded Kafka,
 /// simulated APNs, and `mailboat run` as a process.
-@Suite("What users of other senders complain about") struct Complaints {
+@Suite("What users of other senders complain about", .timeLimit(.minutes(10))) struct Complaints {
     /// Short, so that what has to time out or wait does so soon.
     static let shortWaits = """
         apns.backoff-min: 20ms

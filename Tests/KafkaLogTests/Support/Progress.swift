@@ -9,7 +9,7 @@ final class Progress: Sendable {
     func made() { self.happened.signal() }
 
     /// Whether `isReached` became true within the limit. Looks only after progress, and once at the end.
-    func wait(_ limit: Duration = .seconds(30), until isReached: @escaping @Sendable () -> Bool) async -> Bool {
+    func wait(_ limit: Duration = .seconds(60), until isReached: @escaping @Sendable () -> Bool) async -> Bool {
         await NamedThread.run("test-wait") {
             let deadline = DispatchTime.now() + .milliseconds(Int(limit / .milliseconds(1)))
             while !isReached() {

@@ -1,4 +1,5 @@
 import HTTP2Session
+import NIOCore
 import NIOPosix
 import PushEngine
 import TLSSession
@@ -48,14 +49,25 @@ extension TransportBench {
     }
 
     /// Waits until a connection that served has ended.
-    func connectionEnds() async throws {
-        while try await self.counters().closesTotal == 0 { await Task.yield() }
-    }
+    func connectionEnds() async throws { try await self.counters("a connection that ends") { $0.closesTotal > 0 } }
 
     /// Waits until at least one more attempt to connect has failed, by asking the loop again and again.
     func connectFails(thenStop: Bool = true) async throws {
         if thenStop { try await self.onLoop { $0.wantOne() } }
         let before = try await self.counters().connectFailuresTotal
-        while try await self.counters().connectFailuresTotal == before { await Task.yield() }
+        try await self.counters("a connect that fails") { $0.connectFailuresTotal > before }
+    }
+
+    /// Asks the loop again and again until its counters satisfy `condition`.
+    private func counters(_ awaited: String, _ condition: (RouteCounters) -> Bool) async throws {
+        let deadline = NIODeadline.now() + WaitTimeout.limit
+        while true {
+            let counters = try await self.counters()
+            guard !condition(counters) else { return }
+            guard NIODeadline.now() < deadline else {
+                throw WaitTimeout(description: "waited in vain for \(awaited): \(counters)")
+            }
+            await Task.yield()
+        }
     }
 }

@@ -37,6 +37,12 @@ struct SeenRequest: Sendable {
     var body: [UInt8]
 }
 
+/// How a client took its leave of a connection.
+struct Farewell: Equatable, Sendable {
+    var goAway: Bool
+    var closeNotify: Bool
+}
+
 /// An HTTP/2 server over TLS on the loopback interface that does what a script says. Its certificate comes from its own
 /// authority.
 final class LoopbackServer: Sendable {
@@ -89,6 +95,11 @@ final class LoopbackServer: Sendable {
     /// The most requests that were open at once on one connection.
     func openMax() async throws -> Int { try await self.channel.eventLoop.submit { self.log.openMax }.get() }
 
+    /// How the client took its leave of the connection that ended first; waits until one has.
+    func firstFarewell() async throws -> Farewell {
+        try await self.channel.eventLoop.flatSubmit { self.log.whenLeft() }.get()
+    }
+
     /// Stops listening and drops every connection.
     func stop() async throws {
         try await self.channel.close().get()
@@ -103,6 +114,8 @@ final class ServerLog: @unchecked Sendable {
     private var seen: [SeenRequest] = []
     private var live: [ObjectIdentifier: any Channel] = [:]
     private(set) var connections = 0
+    private var firstFarewell: Farewell?
+    private var waiting: [EventLoopPromise<Farewell>] = []
     var openMax = 0
 
     init(eventLoop: any EventLoop) { self.eventLoop = eventLoop }
@@ -119,7 +132,23 @@ final class ServerLog: @unchecked Sendable {
         return self.connections
     }
 
-    func disconnected(_ channel: any Channel) { self.live[ObjectIdentifier(channel)] = nil }
+    func disconnected(_ channel: any Channel, _ farewell: Farewell) {
+        self.live[ObjectIdentifier(channel)] = nil
+        self.firstFarewell = self.firstFarewell ?? farewell
+        for promise in self.waiting { promise.succeed(farewell) }
+        self.waiting.removeAll()
+    }
+
+    func whenLeft() -> EventLoopFuture<Farewell> {
+        let promise = self.eventLoop.makePromise(of: Farewell.self)
+        if let farewell = self.firstFarewell {
+            promise.succeed(farewell)
+        } else {
+            self.waiting.append(promise)
+            promise.expect(on: self.eventLoop) { "waited in vain for the end of a connection" }
+        }
+        return promise.futureResult
+    }
 
     func add(_ request: SeenRequest) { self.seen.append(request) }
 
@@ -145,6 +174,7 @@ private final class ServerConnection: ChannelInboundHandler {
     private var number = 0
     private var requestCount = 0
     private var isFrozen = false
+    private var sawGoAway = false
     private var open = 0
 
     init(tls: TLSSession, session: HTTP2ServerSession, log: ServerLog, script: @escaping LoopbackServer.Script) {
@@ -155,7 +185,10 @@ private final class ServerConnection: ChannelInboundHandler {
     }
 
     func channelActive(context: ChannelHandlerContext) { self.number = self.log.connected(context.channel) }
-    func channelInactive(context: ChannelHandlerContext) { self.log.disconnected(context.channel) }
+    func channelInactive(context: ChannelHandlerContext) {
+        self.log.disconnected(
+            context.channel, Farewell(goAway: self.sawGoAway, closeNotify: self.tls.state == .peerClosed))
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !self.isFrozen else { return }
@@ -174,7 +207,8 @@ private final class ServerConnection: ChannelInboundHandler {
                 self.log.openMax = max(self.log.openMax, self.open)
                 self.react(to: request, context)
             case .streamClosed: self.open -= 1
-            case .requestHeaders, .settingsAcknowledged, .goAwayReceived, .pingAcknowledged, .goAwaySent: break
+            case .goAwayReceived: self.sawGoAway = true
+            case .requestHeaders, .settingsAcknowledged, .pingAcknowledged, .goAwaySent: break
             }
         }
         self.write(context)
@@ -258,6 +292,7 @@ private final class ServerConnection: ChannelInboundHandler {
             self.tls.takeCiphertext { _ = buffer.writeBytes($0) }
             context.writeAndFlush(self.wrapOutboundOut(buffer), promise: nil)
         }
-        if self.session.isFinished { context.close(promise: nil) }
+        // A client that has said GOAWAY closes for itself: its close_notify is still to come.
+        if self.session.isFinished, !self.sawGoAway { context.close(promise: nil) }
     }
 }

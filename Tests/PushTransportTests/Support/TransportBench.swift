@@ -75,6 +75,16 @@ final class TransportBench: Sendable {
         return try await promise.futureResult.get()
     }
 
+    /// Drains the transport; returns when it says that it has.
+    func drain() async throws {
+        let promise = self.group.next().makePromise(of: Void.self)
+        try await self.onLoop { player in
+            promise.expect(on: player.transport.eventLoop) { "not drained: \(player.transport.counters(route: 0))" }
+            player.transport.drain(deadlineMillis: 5_000) { promise.succeed(()) }
+        }
+        try await promise.futureResult.get()
+    }
+
     func counters() async throws -> RouteCounters { try await self.onLoop { $0.transport.counters(route: 0) } }
     /// Answers that came for pushes answered before.
     func duplicateAnswers() async throws -> Int { try await self.onLoop { $0.duplicateAnswers } }
@@ -128,6 +138,7 @@ final class Player {
         self.missing = count
         self.ready = Array((0..<count).reversed())
         self.promise = promise
+        promise.expect(on: self.transport.eventLoop) { self.missingAnswers }
         let head = Array(
             "{\"aps\":{\"timestamp\":\(Self.timestampSeconds),\"event\":\"update\",\"content-state\":{\"x\":\"".utf8)
         let tail = Array("\"}}}".utf8)
@@ -135,6 +146,14 @@ final class Player {
         self.body = head + Array(repeating: UInt8(ascii: "y"), count: padding) + tail
         self.pump()
         self.transport.flushAll()
+    }
+
+    private var missingAnswers: String {
+        let open = self.finals.indices.filter { self.finals[$0] == nil }
+        return "\(self.missing) of \(self.finals.count) pushes without final answer (\(open.prefix(10)) …): "
+            + "\(self.inFlight.count) handed to the transport (\(self.inFlight.sorted().prefix(10)) …), "
+            + "\(self.ready.count) waiting for credit \(self.transport.credit(route: 0)); "
+            + "\(self.transport.counters(route: 0))"
     }
 
     private func pump() {

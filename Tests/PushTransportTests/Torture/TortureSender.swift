@@ -135,14 +135,35 @@ final class TorturePlayer {
 
     func whenSettled() -> EventLoopFuture<Void> {
         let promise = self.transport.eventLoop.makePromise(of: Void.self)
-        if self.missing == 0 { promise.succeed() } else { self.waiting.append(promise) }
+        if self.missing == 0 {
+            promise.succeed()
+        } else {
+            self.waiting.append(promise)
+            promise.expect(on: self.transport.eventLoop) { "no last word: \(self.list { $0.final == nil })" }
+        }
         return promise.futureResult
     }
 
     func whenNothingIsOut() -> EventLoopFuture<Void> {
         let promise = self.transport.eventLoop.makePromise(of: Void.self)
-        if self.outCount == 0 { promise.succeed() } else { self.waitingForNone.append(promise) }
+        if self.outCount == 0 {
+            promise.succeed()
+        } else {
+            self.waitingForNone.append(promise)
+            promise.expect(on: self.transport.eventLoop) { "no verdict: \(self.list { $0.isOut })" }
+        }
         return promise.futureResult
+    }
+
+    /// The first pushes of a kind with their histories, and how the transport stands.
+    private func list(_ isMeant: (PushHistory) -> Bool) -> String {
+        let pushes = self.histories.indices.filter { isMeant(self.histories[$0]) }
+        let named = pushes.prefix(10).map {
+            "push \($0)\(TortureSender.isStart($0) ? " (start)" : "") \(self.histories[$0])"
+        }
+        return "\(pushes.count) of \(self.histories.count) pushes: \(named.joined(separator: "; ")); "
+            + "\(self.ready.count) wait for credit \(self.transport.credit(route: 0)); "
+            + "\(self.transport.counters(route: 0))"
     }
 
     private func pump() {

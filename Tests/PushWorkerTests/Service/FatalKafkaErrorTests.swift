@@ -5,7 +5,7 @@ import Testing
 @testable import PushWorker
 
 /// Errors after which librdkafka's client is finished: the worker ends with the reason, and starting it again helps.
-@Suite(.serialized)
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct FatalKafkaErrorTests {
     /// Another process has taken this member's place in the group.
     @Test func aFencedConsumerEndsTheWorkerAndTheNextGoesOn() async throws {

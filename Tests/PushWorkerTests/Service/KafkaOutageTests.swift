@@ -7,7 +7,7 @@ import Testing
 @testable import PushWorker
 
 /// Kafka faults that a worker outlives: nothing is lost, readiness tells them, liveness does not.
-@Suite(.serialized)
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct KafkaOutageTests {
     private static func token(_ number: Int) -> String { "abc0000\(number)" }
 

@@ -3,6 +3,7 @@ import Testing
 
 @testable import PushWorker
 
+@Suite(.timeLimit(.minutes(5)))
 struct SnapshotHubTests {
     private static func report(_ consumed: UInt64, phase: WorkerSnapshot.PartitionPhase? = nil) -> ShardReport {
         var report = ShardReport()

@@ -9,7 +9,7 @@ import Testing
 @testable import PushWorker
 
 /// Workers on real parts: embedded Kafka, simulated APNs, sockets, TLS. Few, and each waits for events.
-@Suite(.serialized)
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct WorkerServiceTests {
     private static func token(_ number: Int) -> String { String(format: "%08x", 0xabc0_0000 + number) }
 

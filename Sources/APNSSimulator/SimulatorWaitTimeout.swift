@@ -1,0 +1,15 @@
+/// What `APNSSimulator.wait` waited for did not come within its limit.
+public struct SimulatorWaitTimeout: Error, CustomStringConvertible {
+    public var limit: Duration
+    /// As they stood when the limit was reached.
+    public var statistics: SimulatorStatistics
+
+    /// The limit and what was counted, without the list of connections.
+    public var description: String {
+        let counted = self.statistics
+        return "waited \(self.limit) in vain; connections: \(counted.connectionsAccepted) accepted, "
+            + "\(counted.connectionsOpen) open, \(counted.connectionsRefused) refused; \(counted.requests) requests, "
+            + "\(counted.accepted) accepted, refused \(counted.refused), \(counted.unanswered) unanswered, "
+            + "\(counted.delayed) delayed, \(counted.faultsFired) faults fired, violations \(counted.violationsByKind)"
+    }
+}

@@ -1,0 +1,52 @@
+import PushEngine
+import TLSSession
+import Testing
+
+@testable import PushTransport
+
+/// How connections end: in good order when it is we who end them, with a verdict for every push when they fail.
+@Suite(.timeLimit(.minutes(5))) struct GoodbyeTests {
+    /// Who sees GOAWAY and then close_notify knows that nothing was cut off (RFC 9113 §5.4.1, RFC 8446 §6.1).
+    @Test func aDrainedConnectionSaysGoodbye() async throws {
+        try await withServer({ _ in .ok }, pool: one) { server, bench in
+            try await bench.expectAccepted(100)
+            try await bench.drain()
+            #expect(try await server.firstFarewell() == Farewell(goAway: true, closeNotify: true))
+            let connectionsOpen = try await bench.counters().connectionsOpen
+            #expect(connectionsOpen == 0)
+        }
+    }
+
+    /// The same when the connection is idle longer than allowed.
+    @Test func anIdleConnectionSaysGoodbye() async throws {
+        var pool = one
+        pool.connectionsWarm = 0
+        pool.idleCloseMillis = 50
+        try await withServer({ _ in .ok }, pool: pool) { server, bench in
+            try await bench.expectAccepted(10)
+            #expect(try await server.firstFarewell() == Farewell(goAway: true, closeNotify: true))
+            // The next push brings another.
+            try await bench.expectAccepted(10)
+            let connections = try await server.connectionCount()
+            #expect(connections >= 2)
+        }
+    }
+
+    /// What TLS does not take ends its connection at once: its pushes get their verdicts and go over another.
+    @Test func aFailedTLSWriteEndsTheConnection() async throws {
+        try await withServer({ _ in .ok }, pool: one, resends: .unknown) { server, bench in
+            try await bench.expectAccepted(10)
+            try await bench.onLoop { player in
+                let connection = player.transport.routes[0].connections.compactMap { $0 }.first
+                // A record of no known type: TLS fails, and nobody has noticed yet.
+                connection?.tls.receive([UInt8](repeating: 0xff, count: 32).span.bytes) { _ in }
+            }
+            try await bench.expectAccepted(50)
+            let counters = try await bench.counters()
+            #expect(counters.closesTotal == 1)
+            #expect(counters.timeoutsTotal == 0, "found out by the write, not by waiting")
+            let connections = try await server.connectionCount()
+            #expect(connections == 2)
+        }
+    }
+}
