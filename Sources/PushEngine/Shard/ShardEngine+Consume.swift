@@ -60,7 +60,7 @@ extension ShardEngine {
             let app = try self.resolveApp()
             try self.checkEvent(app: app, key: key, value: value, record: record, now: now)
             let isOfApp = known.map { self.slots[Int($0)].app == app } ?? false
-            let slot = isOfApp ? known : self.findSlot(app: app, id: key, hash: hash)
+            let slot = isOfApp ? known : self.findSlot(app: app, id: key, hash: hash, partition: Int32(place))
             if let slot, self.replacePending(context, slot: slot, value: value, traceparent: traceparent, now: now) {
                 return
             }

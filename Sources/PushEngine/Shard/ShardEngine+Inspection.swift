@@ -3,7 +3,11 @@ extension ShardEngine {
     /// Units of the activity's budget that are out (contract §5), the one in flight included; `nil`: the activity is not in memory.
     /// - Parameter app: index into `EngineConfiguration.apps`.
     public func budgetUnitsOut(app: UInt16, id: Span<UInt8>, now: EngineTime) -> Int? {
-        guard let slot = self.findSlot(app: app, id: id) else { return nil }
+        var found: Int32?
+        for place in self.partitions.indices where found == nil {
+            found = self.findSlot(app: app, id: id, partition: Int32(place))
+        }
+        guard let slot = found else { return nil }
         let units = self.budgets.units(self.slots[Int(slot)].budget)
         let held = units.answers.count { $0 + RollingBudget.windowMillis > now.steadyMillis }
         return held + (units.isInFlight ? 1 : 0)

@@ -6,17 +6,24 @@ enum SlotKind: UInt8 { case activity = 1 }
 extension ShardEngine {
     // MARK: The table
 
-    func findSlot(app: UInt16, id: Span<UInt8>) -> Int32? {
-        self.findSlot(app: app, id: id, hash: self.index.hash(kind: SlotKind.activity.rawValue, id: id))
+    func findSlot(app: UInt16, id: Span<UInt8>, partition: Int32) -> Int32? {
+        self.findSlot(
+            app: app, id: id, hash: self.index.hash(kind: SlotKind.activity.rawValue, id: id), partition: partition)
     }
 
-    /// - Parameter hash: of the id.
-    func findSlot(app: UInt16, id: Span<UInt8>, hash: UInt32) -> Int32? {
+    /// The activity as this partition knows it. One id on two partitions is two slots, as it would be in two workers: each has its own
+    /// state, its own offsets, and may leave without the other.
+    /// - Parameters:
+    ///   - hash: of the id.
+    ///   - partition: index into `partitions`.
+    func findSlot(app: UInt16, id: Span<UInt8>, hash: UInt32, partition: Int32) -> Int32? {
         var place: Int32 = Slot.none
         var candidate = self.index.first(hash: hash)
         while let found = candidate {
             let slot = self.index.slot(at: found)
-            if self.slots[Int(slot)].app == app, self.idEquals(id, slot: slot) {
+            if self.slots[Int(slot)].app == app, self.slots[Int(slot)].partition == partition,
+                self.idEquals(id, slot: slot)
+            {
                 place = slot
                 break
             }

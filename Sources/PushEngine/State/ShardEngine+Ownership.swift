@@ -129,7 +129,7 @@ extension ShardEngine {
         }
         guard let (app, idStart) = self.parseStateKey(key) else { return .ignored }
         self.counters.stateRecordsForeign += 1
-        if let slot = self.findSlot(app: app, id: key.extracting(idStart..<key.count)) {
+        if let slot = self.findSlot(app: app, id: key.extracting(idStart..<key.count), partition: Int32(place)) {
             self.markDirty(slot, now: now)
             return .overwritten
         }

@@ -158,7 +158,8 @@ extension ShardEngine {
                 self.noteEpoch(tombstoneEpoch, place: place)
             }
             guard let (app, idStart) = self.parseStateKey(key) else { return .ignored }
-            if let slot = self.findSlot(app: app, id: key.extracting(idStart..<key.count)) {
+            let id = key.extracting(idStart..<key.count)
+            if let slot = self.findSlot(app: app, id: id, partition: Int32(place)) {
                 self.forgetRestored(slot)
             }
             return .ignored
@@ -208,7 +209,7 @@ extension ShardEngine {
         // One with a stamp had left, or was about to; without, nothing was in flight: a second one was written as following the first.
         let isFirstInFlight = held.first.map { $0.stampSeconds != nil || $0.isAnnounced } ?? false
         guard isFirstInFlight || held.count < 3 else { throw .malformed("3 updates, none in flight") }
-        if let old = self.findSlot(app: app, id: id) { self.forgetRestored(old) }
+        if let old = self.findSlot(app: app, id: id, partition: Int32(place)) { self.forgetRestored(old) }
         let number = self.makeSlot(app: app, id: id, partition: Int32(place), now: now)
         slot.generation = self.slots[Int(number)].generation
         slot.isLive = true

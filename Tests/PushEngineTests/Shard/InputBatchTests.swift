@@ -3,31 +3,38 @@ import PushModel
 import Testing
 
 @Suite struct InputBatchTests {
-    private static func engine() -> ShardEngine {
+    private static func engine(partitionCount: Int32 = 1) -> ShardEngine {
         var app = AppConfiguration(bundleID: "com.example.pizza")
         app.productionRoute = 0
         var other = AppConfiguration(bundleID: "com.example.other")
         other.productionRoute = 0
         var configuration = EngineConfiguration(
             apps: [app, other], inputTopics: ["liveactivity.events", "liveactivity.routed"], routedTopicIndex: 1,
-            partitionCount: 1)
+            partitionCount: partitionCount)
         configuration.outcomePublication = .pushes
+        configuration.trustPlacement = true
         var engine = ShardEngine(configuration: configuration, randomSeed: 3)
-        engine.partitionAssigned(0, now: Self.now(0))
-        for record in engine.batch.records { engine.acknowledged(record.acknowledgement, offset: 0, now: Self.now(0)) }
-        engine.batch.removeAll()
-        engine.restoreFinished(partition: 0, logEnds: [], starts: [], now: Self.now(0))
+        for partition in 0..<partitionCount { Self.assign(partition, to: &engine, now: Self.now(0)) }
         return engine
+    }
+
+    private static func assign(_ partition: Int32, to engine: inout ShardEngine, now: EngineTime) {
+        engine.partitionAssigned(partition, now: now)
+        for record in engine.batch.records { engine.acknowledged(record.acknowledgement, offset: 0, now: now) }
+        engine.batch.removeAll()
+        engine.restoreFinished(partition: partition, logEnds: [], starts: [], now: now)
     }
 
     private static func now(_ millis: Int64) -> EngineTime {
         EngineTime(steadyMillis: 1_000 + millis, wallMillis: 1_700_000_000_000 + millis)
     }
 
-    private static func record(_ offset: Int64, hasKey: Bool = true, hasValue: Bool = true) -> InputRecord {
+    private static func record(
+        _ offset: Int64, partition: Int32 = 0, hasKey: Bool = true, hasValue: Bool = true
+    ) -> InputRecord {
         InputRecord(
-            topic: 0, partition: 0, offset: offset, timestampMillis: Self.now(offset).wallMillis, hasKey: hasKey,
-            hasValue: hasValue, origin: nil)
+            topic: 0, partition: partition, offset: offset, timestampMillis: Self.now(offset).wallMillis,
+            hasKey: hasKey, hasValue: hasValue, origin: nil)
     }
 
     private static func value(_ random: inout SplitMix64, _ n: Int) -> String {
@@ -99,6 +106,61 @@ import Testing
         let (left, right) = (single.counters, together.counters)
         #expect(left == right)
         #expect(left.isConserved)
+    }
+
+    /// Records of several partitions in one batch, with keys that lie on all of them. Partitions leave and come between
+    /// batches: the records of one that is gone are nobody's.
+    @Test(arguments: 0..<30 as Range<UInt64>)
+    func partitionsMayLeaveBetweenBatches(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var single = Self.engine(partitionCount: 4)
+        var together = Self.engine(partitionCount: 4)
+        var batch = InputBatch()
+        var owned: Set<Int32> = [0, 1, 2, 3]
+        var offset: Int64 = 0
+        var taken: UInt64 = 0
+        for round in 0..<60 {
+            let now = Self.now(Int64(round) * 700)
+            let partition = Int32.random(in: 0..<4, using: &random)
+            if owned.remove(partition) != nil {
+                single.forget(partition: partition)
+                together.forget(partition: partition)
+            } else {
+                Self.assign(partition, to: &single, now: now)
+                Self.assign(partition, to: &together, now: now)
+                owned.insert(partition)
+            }
+            for _ in 0..<InputBatch.recordCountMax {
+                let key = Array("activity-\(Int.random(in: 0..<5, using: &random))".utf8)
+                let value = Array(Self.value(&random, Int(offset)).utf8)
+                let none: [UInt8] = []
+                let record = Self.record(offset, partition: Int32.random(in: 0..<6, using: &random))
+                single.consume(record, key: key.span, value: value.span, traceparent: none.span, now: now)
+                let fits = batch.append(record, key: key.span, value: value.span, traceparent: none.span)
+                #expect(fits)
+                if owned.contains(record.partition) { taken += 1 }
+                offset += 1
+            }
+            together.consume(&batch, now: now)
+            single.advance(now: now)
+            together.advance(now: now)
+            let isSame = single.batch.bytes == together.batch.bytes
+            #expect(isSame)
+            for record in single.batch.records { single.acknowledged(record.acknowledgement, offset: offset, now: now) }
+            for record in together.batch.records {
+                together.acknowledged(record.acknowledgement, offset: offset, now: now)
+            }
+            single.batch.removeAll()
+            together.batch.removeAll()
+            let (left, right, pending) = (single.counters, together.counters, together.countPendingEvents())
+            #expect(left == right)
+            #expect(left.consumed == taken)
+            #expect(left.isConserved && left.pending == pending)
+        }
+        for partition in owned { together.forget(partition: partition) }
+        let (activities, entries) = (together.counters.activities, together.ledgerEntriesOpen)
+        #expect(activities == 0)
+        #expect(entries == 0)
     }
 
     @Test func whatDoesNotFitIsRefused() {
