@@ -128,10 +128,13 @@ extension ShardEngine {
         self.refundBudget(update)
         self.withdrawStart(update, now: now)
         let lane = self.lane(of: slot)
-        if case .tokenDead(_, let suspicious) = verdict {
-            self.lanes[lane].tokenGuard.answered(isSuspicious: suspicious)
-        } else {
-            self.lanes[lane].tokenGuard.answered(isSuspicious: false)
+        switch verdict {
+        case .tokenDead(_, let suspicious): self.lanes[lane].tokenGuard.answered(isSuspicious: suspicious)
+        case .accepted, .tokenThrottled: self.lanes[lane].tokenGuard.answered(isSuspicious: false)
+        case .messageRefused, .connectionUnusable, .providerTokenExpired, .providerTokenTooManyUpdates, .serverBusy,
+            .credentialRefused, .topicRefused:
+            // They say nothing of the token: an outage must not make a wrong environment look like a few bad tokens.
+            break
         }
         switch verdict {
         case .topicRefused: self.topicAnswered(.refused, lane: lane, now: now)

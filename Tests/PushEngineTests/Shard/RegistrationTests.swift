@@ -284,6 +284,21 @@ import Testing
         #expect(h.counters.tokenRemovalsStopped == 0)
     }
 
+    /// Answers about something else show no token to be good: a wrong environment stays one while the service is out of order, too.
+    @Test(arguments: [(503, "ServiceUnavailable"), (413, "PayloadTooLarge"), (403, "InvalidProviderToken")])
+    func whatIsNotAboutTheTokenDoesNotLiftTheGuard(status: UInt16, reason: String) {
+        let h = EngineHarness()
+        for number in 0..<40 {
+            h.register(token: "aa\(10 + number)", of: "a\(number)")
+            h.update(1, of: "a\(number)", priority: 10)
+        }
+        let other = PushAnswer.Result.response(
+            status: status, reason: reason, timestampMillis: nil, retryAfterSeconds: nil)
+        for count in 0..<40 { if let push = h.take() { h.answer(push, count % 4 == 3 ? Self.bad : other) } }
+        #expect(h.counters.tokensDead == 0)
+        #expect(h.counters.tokenRemovalsStopped == 10)
+    }
+
     @Test func a410IsAboutTheTokenAndNeverStopsRemoval() {
         let h = EngineHarness()
         for number in 0..<60 {
