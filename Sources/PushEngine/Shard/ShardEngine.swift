@@ -45,8 +45,8 @@ public struct ShardEngine: ~Copyable {
     /// Hashes of the input topics' names, by topic index: how a position is written down.
     let topicHashes: [UInt32]
     let texts: RecordTexts
-    /// Whether an outcome record tells of a replaced event.
-    let publishesSuperseded: Bool
+    /// Whether an outcome record tells of a replaced event. If not, shorter ways are taken; a test sets it to compare them with the long one.
+    var publishesSuperseded: Bool
 
     // Reused from record to record.
     var event = DecodedEvent()

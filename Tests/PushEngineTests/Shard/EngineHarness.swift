@@ -26,8 +26,10 @@ final class EngineHarness {
     /// Where the first record of each topic lies.
     static let firstOffset: Int64 = 100
 
-    /// - Parameter configure: changes the configuration; one app with both environments configured is there. Route 0 is production.
-    init(_ configure: (inout EngineConfiguration) -> Void = { _ in }) {
+    /// - Parameters:
+    ///   - seed: of the first engine.
+    ///   - configure: changes the configuration; one app with both environments configured is there. Route 0 is production.
+    init(seed: UInt64 = 7, _ configure: (inout EngineConfiguration) -> Void = { _ in }) {
         var app = AppConfiguration(bundleID: "com.example.pizza")
         app.productionRoute = 0
         app.developmentRoute = 1
@@ -38,7 +40,7 @@ final class EngineHarness {
         configuration.outcomePublication = .all
         configure(&configuration)
         self.configuration = configuration
-        self.engine = ShardEngine(configuration: configuration, randomSeed: 7)
+        self.engine = ShardEngine(configuration: configuration, randomSeed: seed)
         self.assign()
     }
 
