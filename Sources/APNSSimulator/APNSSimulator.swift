@@ -242,7 +242,7 @@ public final class APNSSimulator: Sendable {
     /// Returns what satisfied it; throws `CancellationError` when the task is cancelled or the simulator stopped, `SimulatorWaitTimeout` when
     /// they do not within `limit`.
     public func wait(
-        within limit: Duration = .seconds(60), until condition: @escaping @Sendable (SimulatorStatistics) -> Bool
+        within limit: Duration = .seconds(120), until condition: @escaping @Sendable (SimulatorStatistics) -> Bool
     ) async throws -> SimulatorStatistics {
         try await self.shared.wait(within: limit, until: condition)
     }

@@ -27,11 +27,11 @@ extension Complaints {
             }
             #expect(seen.accepted == orders - bad)
 
-            // Back to normal: most of the good ones are on their way at the same time.
-            house.simulator.setLatency(Latency(fixedMillis: 400))
+            // Back to normal: most of the good ones are on their way at the same time, for longer than it takes to send them.
+            house.simulator.setLatency(Latency(fixedMillis: 2_000))
             try await publisher.update(bad..<orders, "at the door")
             try await house.apns("many streams are open at once") { $0.delayed > (orders - bad) / 2 }
-            try await house.apns("the good ones are accepted again") { $0.accepted == 2 * (orders - bad) }
+            try await house.apns("the good ones are accepted again") { $0.accepted >= 2 * (orders - bad) }
             let outcomes = try await house.everythingIsAccountedFor(publisher, worker)
             #expect(outcomes.count { $0.outcome == "delivered" } == 2 * (orders - bad))
             #expect(house.violations(except: .deadTokenUsedAgain).isEmpty, "\(house.violations().prefix(3))")

@@ -41,18 +41,10 @@ extension TestHouse {
         _ what: String, within limit: Duration = .seconds(90), file: StaticString = #fileID, line: UInt = #line,
         until condition: @escaping @Sendable (SimulatorStatistics) -> Bool
     ) async throws -> SimulatorStatistics {
-        try await withThrowingTaskGroup(of: SimulatorStatistics?.self) { group in
-            group.addTask { try await self.simulator.wait(until: condition) }
-            group.addTask {
-                // Only there to name what hangs.
-                try? await Task.sleep(for: limit)
-                return nil
-            }
-            defer { group.cancelAll() }
-            guard let statistics = try await group.next() ?? nil else {
-                throw WaitedInVain(what: what, file: file, line: line)
-            }
-            return statistics
+        do {
+            return try await self.simulator.wait(within: limit, until: condition)
+        } catch let timeout as SimulatorWaitTimeout {
+            throw WaitedInVain(what: "\(what); \(timeout)", file: file, line: line)
         }
     }
 

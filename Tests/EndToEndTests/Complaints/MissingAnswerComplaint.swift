@@ -15,7 +15,7 @@ extension Complaints {
             try await publisher.update(0..<silenced, "preparing", alert: "Started")
             try await house.apns("the first are left without an answer") { $0.unanswered >= silenced }
             try await publisher.update(silenced..<orders, "preparing", alert: "Started")
-            try await house.apns("the others are answered all the while") { $0.accepted == orders - silenced }
+            try await house.apns("the others are answered all the while") { $0.accepted >= orders - silenced }
             #expect(house.alertCounts(silenced).allSatisfy { $0 == 0 })
 
             try await house.apns("each is given up and sent again") { $0.unanswered >= 2 * silenced }
