@@ -39,6 +39,8 @@ struct TransportClientCommand: ParsableCommand {
             route.pool.connectionsMax = self.connections
             route.pool.connectionsWarm = self.connections
             route.pool.streamsPerConnectionMax = self.streams
+            // As many in flight as asked for, whether that helps or not.
+            route.pool.limitsInFlight = false
             let transport = try ShardTransport(
                 eventLoop: loop, routes: [route], bundleIDs: [SampleRequest.bundleID], providerTokens: store,
                 randomSeed: 1, logger: logger)

@@ -20,6 +20,7 @@ extension ConnectionPool {
         self.busySucceeded()
         self.credentialsSucceeded()
         self.tokenSucceeded()
+        if stream.state == .inFlight { self.window.answered(afterMicros: max(0, micros - stream.beganMicros)) }
         return self.end(stream, tag, accepted: true, answeredMicros: micros)
     }
 

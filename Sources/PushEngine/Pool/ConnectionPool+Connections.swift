@@ -10,6 +10,11 @@ extension ConnectionPool {
     /// `growthPauseMillis` of it, one more.
     public mutating func wanted(now: EngineTime) {
         guard self.credit == 0 else { return }
+        self.waitsForWindow =
+            self.configuration.limitsInFlight && self.creditSum > 0
+            && self.streams.inUse - self.streams.abandonedCount >= self.window.count
+        // Streams there are: a further connection would not help.
+        if self.waitsForWindow { return self.window.wanted() }
         if !self.hasDemand, now.steadyMillis > self.lastWantedMillis + Self.demandMemoryMillis {
             self.waitingSinceMillis = now.steadyMillis
         }
@@ -89,6 +94,13 @@ extension ConnectionPool {
 
     // MARK: Time
 
+    /// Ends the window's round if it is over: more or fewer requests may be in flight from here on. Cheap; call it once per
+    /// turn. `cpuMicros`: what this thread has used so far, asked only at the end of a round; `nil`: not known.
+    public mutating func lookAtWindow(micros: Int64, cpuMicros: () -> Int64?) {
+        guard self.configuration.limitsInFlight else { return }
+        if self.window.look(nowMicros: micros, cpuMicros: cpuMicros) { self.waitsForWindow = false }
+    }
+
     /// Does what is due: requests timed out (see `timedOut`), PINGs, deadlines of connections, ends of pauses,
     /// connection attempts.
     public mutating func advance(now: EngineTime, micros: Int64) {
@@ -126,6 +138,7 @@ extension ConnectionPool {
         }
         next = min(next, self.busyGate.nextDeadlineMillis ?? .max, self.credentialGate.nextDeadlineMillis ?? .max)
         next = min(next, self.tokenGate.nextDeadlineMillis ?? .max, self.nextConnectMillis ?? .max)
+        if self.waitsForWindow { next = min(next, (self.window.roundEndsMicros + 999) / 1_000) }
         return next == .max ? nil : next
     }
 

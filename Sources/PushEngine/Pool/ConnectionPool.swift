@@ -74,6 +74,9 @@ public struct ConnectionPool: Sendable {
     var members: [Member]
     var streams: StreamTable
     var creditSum = 0
+    var window = InFlightWindow()
+    /// Pushes wait although there are streams: for the window, which only time or answers open.
+    var waitsForWindow = false
     var busyGate: RouteGate
     var credentialGate: RouteGate
     var tokenGate: RouteGate
@@ -128,7 +131,8 @@ public struct ConnectionPool: Sendable {
         guard !self.isShutDown else { return 0 }
         // One answered as timed out is no probe any more, though its stream lingers.
         let inFlight = self.streams.inUse - self.streams.abandonedCount
-        let credit = self.busyGate.limited(self.creditSum, inFlight: inFlight)
+        let room = self.configuration.limitsInFlight ? max(0, self.window.count - inFlight) : .max
+        let credit = self.busyGate.limited(min(self.creditSum, room), inFlight: inFlight)
         return self.tokenGate.limited(self.credentialGate.limited(credit, inFlight: inFlight), inFlight: inFlight)
     }
 
@@ -168,6 +172,7 @@ public struct ConnectionPool: Sendable {
         guard let tag = self.streams.reserve(connection: self.current) else { return nil }
         self.runLeft -= 1
         self.hasDemand = false
+        self.waitsForWindow = false
         self.members[self.current].life.streamBegan(now: now)
         self.members[self.current].requestsBegan += 1
         self.refreshCredit(self.current)

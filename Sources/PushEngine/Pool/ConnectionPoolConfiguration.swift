@@ -7,6 +7,8 @@ public struct ConnectionPoolConfiguration: Equatable, Sendable {
     public var connectionsWarm = 0
     /// Streams per connection, however many the peer allows. 1...1_000_000.
     public var streamsPerConnectionMax = 1_000
+    /// Whether fewer requests than streams are in flight while that costs nothing (`InFlightWindow`).
+    public var limitsInFlight = true
     /// Requests of one connection's life; HTTP/2 has 2^30 stream ids (RFC 9113 §5.1.1). Replaced in time.
     public var requestsPerConnectionMax = 1 << 30
     /// A further connection is opened when requests had to wait this long with every stream taken.

@@ -9,6 +9,9 @@ enum SteadyClock {
         return (EngineTime(steadyMillis: micros / 1_000, wallMillis: Self.micros(CLOCK_REALTIME) / 1_000), micros)
     }
 
+    /// CPU time this thread has used, user and system, microseconds.
+    static func threadCPUMicros() -> Int64 { Self.micros(CLOCK_THREAD_CPUTIME_ID) }
+
     private static func micros(_ clock: clockid_t) -> Int64 {
         // Seconds and nanoseconds. As a `timespec`, whose fields the compiler takes to belong to whichever C module it
         // read first, this would build on some days only.

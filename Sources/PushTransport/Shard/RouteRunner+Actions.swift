@@ -7,7 +7,12 @@ import TLSSession
 
 /// What the pool decides, carried out.
 extension RouteRunner {
+    func lookAtWindow() {
+        self.pool.lookAtWindow(micros: self.shard.nowMicros, cpuMicros: SteadyClock.threadCPUMicros)
+    }
+
     func advance() {
+        self.lookAtWindow()
         self.pool.advance(now: self.shard.now, micros: self.shard.nowMicros)
         self.pool.takeTimedOut(into: &self.timedOut)
         for end in self.timedOut {

@@ -213,7 +213,10 @@ public final class ShardTransport {
     /// Carries out decisions, delivers answers once, writes out, sets the timer.
     private func runTurn() {
         self.isInTurn = true
-        for route in self.routes { route.carryOutActions() }
+        for route in self.routes {
+            route.lookAtWindow()
+            route.carryOutActions()
+        }
         if !self.answers.isEmpty {
             swap(&self.answers, &self.delivering)
             self.onAnswers(self.delivering)

@@ -110,7 +110,7 @@ import Testing
     enum Event: CaseIterable {
         case lease, takeBack, began
         case start, wanted, wantedForLong
-        case transportConnected, settingsReceivedLower, settingsReceivedZero, bytesReceived, outputBlocked
+        case transportConnected, settingsReceivedLower, settingsReceivedZero, bytesReceived, lookAtWindow, outputBlocked
         case goAwayReceived, goAwayReceivedWithError, requestsRefused, connectionEnded
         case shutDown
         case advance, advanceAfterAwhile, advanceLate
@@ -130,6 +130,7 @@ import Testing
         settingsReceivedLower    0     1     1     4     0     0     0     0     1     0     0     0
         settingsReceivedZero     0     0     0     0     0     0     0     0     0     0     0     0
         bytesReceived            0     0     1     9     0     0     0     0     1     0     0     0
+        lookAtWindow             0     0     1     9     0     0     0     0     1     0     0     0
         outputBlocked            0     0     0     0     0     0     0     0     0     0     0     0
         goAwayReceived           0     0:xc  0:xc  0:c   0:c   0     0     0:c   0:c   0     0     0
         goAwayReceivedWithError  0     0:x   0:x   0     0     0     0     0     0     0     0     0
@@ -185,6 +186,7 @@ import Testing
         case .settingsReceivedLower: pool.settingsReceived(0, streamsMax: 5, now: now)
         case .settingsReceivedZero: pool.settingsReceived(0, streamsMax: 0, now: now)
         case .bytesReceived: pool.bytesReceived(0, now: now)
+        case .lookAtWindow: pool.lookAtWindow(micros: now.steadyMillis * 1_000) { nil }
         case .outputBlocked: pool.outputBlocked(0, true)
         case .goAwayReceived: pool.goAwayReceived(0, isError: false, now: now)
         case .goAwayReceivedWithError: pool.goAwayReceived(0, isError: true, now: now)

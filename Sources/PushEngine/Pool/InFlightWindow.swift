@@ -1,0 +1,75 @@
+/// How many requests of a route may be in flight: as many as keep this loop or APNs busy, not as many as streams allow.
+/// Pure: told what was measured, and the time.
+///
+/// A loop that is busy all the time sends no more pushes when more of them are in flight; they only lie in queues. Each
+/// costs more then, as what an answer needs has left the processor's caches by the time it comes (a sixth more CPU per
+/// push with 4,000 in flight than with 400), and each is answered later. So in rounds of a few milliseconds: a busy loop
+/// whose answers come later than the way to APNs and back explains takes less; a route that wanted more, and whose answers
+/// came as fast as that, may have up to twice as much.
+public struct InFlightWindow: Sendable {
+    /// To begin with.
+    public static let countAtFirst = 512
+    public static let countMin = 256
+    public static let countMax = 1 << 20
+    /// The shortest round. One also lasts two ways to APNs and back, so that it shows what the last change did.
+    public static let roundMicrosMin: Int64 = 20_000
+    /// Of one core, from which on a loop counts as busy.
+    public static let busyShare = 0.7
+    /// On top of one and a half ways to APNs and back: later answers have waited in queues.
+    public static let queueingMicros: Int64 = 1_000
+
+    /// Requests that may be in flight.
+    public private(set) var count = InFlightWindow.countAtFirst
+    /// When the round ends, steady microseconds.
+    public private(set) var roundEndsMicros: Int64 = 0
+
+    /// The shortest time from request to answer, without queues as far as known; `nil`: none yet.
+    private var wayMicros: Int64?
+    private var shortestMicros: Int64?
+    private var wasWanted = false
+    private var roundBeganMicros: Int64?
+    private var cpuMicrosAtBegin: Int64?
+
+    public init() {}
+
+    /// A push was accepted so long after it left.
+    public mutating func answered(afterMicros: Int64) {
+        self.shortestMicros = min(self.shortestMicros ?? .max, afterMicros)
+    }
+
+    /// More pushes were ready than the window let through.
+    public mutating func wanted() { self.wasWanted = true }
+
+    /// Ends the round if it is over. `cpuMicros`: what this thread has used so far, asked only then; `nil`: not known.
+    /// `true`: more may be in flight than before.
+    public mutating func look(nowMicros: Int64, cpuMicros: () -> Int64?) -> Bool {
+        guard nowMicros >= self.roundEndsMicros else { return false }
+        let cpu = cpuMicros()
+        let before = self.count
+        if let began = self.roundBeganMicros { self.endRound(wallMicros: nowMicros - began, cpuMicros: cpu) }
+        self.roundBeganMicros = nowMicros
+        self.cpuMicrosAtBegin = cpu
+        self.shortestMicros = nil
+        self.wasWanted = false
+        self.roundEndsMicros = nowMicros + max(Self.roundMicrosMin, 2 * (self.wayMicros ?? 0))
+        return self.count > before
+    }
+
+    private mutating func endRound(wallMicros: Int64, cpuMicros: Int64?) {
+        var isBusy = false
+        if let cpuMicros, let begin = self.cpuMicrosAtBegin, wallMicros > 0 {
+            isBusy = Double(cpuMicros - begin) >= Self.busyShare * Double(wallMicros)
+        }
+        if let shortest = self.shortestMicros {
+            let way = self.wayMicros ?? shortest
+            // A longer way than known may be queues. If it lasts while this loop has time to spare, it is believed bit by bit.
+            self.wayMicros = shortest <= way || isBusy ? min(way, shortest) : way + (shortest - way + 7) / 8
+            if shortest > way + way / 2 + Self.queueingMicros {
+                if isBusy { self.count = max(Self.countMin, self.count - self.count / 4) }
+                return
+            }
+        }
+        guard self.wasWanted else { return }
+        self.count = min(Self.countMax, isBusy ? self.count + self.count / 16 : self.count * 2)
+    }
+}
