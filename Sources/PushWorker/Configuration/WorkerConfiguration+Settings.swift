@@ -108,7 +108,8 @@ extension WorkerConfiguration {
         .number(
             "apns.streams-max", default: 1_000, in: 1...1_000_000, unit: "streams per connection",
             \.pool.streamsPerConnectionMax,
-            "Requests in flight on a connection, however many APNs would allow."),
+            "Requests in flight on a connection, however many APNs would allow."
+                + " Fewer are, while fewer keep the worker or APNs busy."),
         .duration(
             "apns.connect-timeout", default: "10s", in: 100...120_000, \.pool.connectTimeoutMillis,
             "From the name's lookup to the end of the TLS handshake and APNs' first SETTINGS."),
