@@ -98,12 +98,14 @@ extension ConnectionPool {
     /// turn. `cpuMicros`: what this thread has used so far, asked only at the end of a round; `nil`: not known.
     public mutating func lookAtWindow(micros: Int64, cpuMicros: () -> Int64?) {
         guard self.configuration.limitsInFlight else { return }
+        // Whoever still waits says so again: when the window has grown, or upon the answers for which it has not.
         if self.window.look(nowMicros: micros, cpuMicros: cpuMicros) { self.waitsForWindow = false }
     }
 
     /// Does what is due: requests timed out (see `timedOut`), PINGs, deadlines of connections, ends of pauses,
     /// connection attempts.
     public mutating func advance(now: EngineTime, micros: Int64) {
+        self.lookAtWindow(micros: micros) { nil }
         for connection in self.members.indices where self.members[connection].isInUse {
             self.timeOutRequests(connection, now: now, micros: micros)
             let action = self.members[connection].life.deadlineReached(now: now, mayCloseIdle: self.mayCloseIdle)

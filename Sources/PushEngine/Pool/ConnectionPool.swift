@@ -74,7 +74,7 @@ public struct ConnectionPool: Sendable {
     var members: [Member]
     var streams: StreamTable
     var creditSum = 0
-    var window = InFlightWindow()
+    var window: InFlightWindow
     /// Pushes wait although there are streams: for the window, which only time or answers open.
     var waitsForWindow = false
     var busyGate: RouteGate
@@ -111,6 +111,7 @@ public struct ConnectionPool: Sendable {
         self.members = Array(repeating: Member(configuration: configuration), count: self.slotCount)
         self.streams = StreamTable(
             connectionCount: self.slotCount, streamsMax: self.slotCount * max(1, configuration.streamsPerConnectionMax))
+        self.window = InFlightWindow(atFirst: configuration.inFlightAtFirst, min: configuration.inFlightMin)
         self.busyGate = RouteGate(
             streakMax: configuration.busyStreakMax, restMillisMin: configuration.backoffMinMillis,
             restMillisMax: configuration.backoffMaxMillis)

@@ -9,6 +9,9 @@ public struct ConnectionPoolConfiguration: Equatable, Sendable {
     public var streamsPerConnectionMax = 1_000
     /// Whether fewer requests than streams are in flight while that costs nothing (`InFlightWindow`).
     public var limitsInFlight = true
+    /// Requests in flight to begin with, and at least, before that limits anything. 1 or more.
+    public var inFlightAtFirst = 512
+    public var inFlightMin = 256
     /// Requests of one connection's life; HTTP/2 has 2^30 stream ids (RFC 9113 §5.1.1). Replaced in time.
     public var requestsPerConnectionMax = 1 << 30
     /// A further connection is opened when requests had to wait this long with every stream taken.

@@ -7,9 +7,6 @@
 /// whose answers come later than the way to APNs and back explains takes less; a route that wanted more, and whose answers
 /// came as fast as that, may have up to twice as much.
 public struct InFlightWindow: Sendable {
-    /// To begin with.
-    public static let countAtFirst = 512
-    public static let countMin = 256
     public static let countMax = 1 << 20
     /// The shortest round. One also lasts two ways to APNs and back, so that it shows what the last change did.
     public static let roundMicrosMin: Int64 = 20_000
@@ -19,10 +16,11 @@ public struct InFlightWindow: Sendable {
     public static let queueingMicros: Int64 = 1_000
 
     /// Requests that may be in flight.
-    public private(set) var count = InFlightWindow.countAtFirst
+    public private(set) var count: Int
     /// When the round ends, steady microseconds.
     public private(set) var roundEndsMicros: Int64 = 0
 
+    private let countMin: Int
     /// The shortest time from request to answer, without queues as far as known; `nil`: none yet.
     private var wayMicros: Int64?
     private var shortestMicros: Int64?
@@ -30,7 +28,13 @@ public struct InFlightWindow: Sendable {
     private var roundBeganMicros: Int64?
     private var cpuMicrosAtBegin: Int64?
 
-    public init() {}
+    /// - Parameters:
+    ///   - atFirst: requests that may be in flight to begin with. At least `min`.
+    ///   - min: it never gets smaller. 1 or more.
+    public init(atFirst: Int, min: Int) {
+        self.countMin = Swift.max(1, min)
+        self.count = Swift.max(self.countMin, atFirst)
+    }
 
     /// A push was accepted so long after it left.
     public mutating func answered(afterMicros: Int64) {
@@ -41,18 +45,17 @@ public struct InFlightWindow: Sendable {
     public mutating func wanted() { self.wasWanted = true }
 
     /// Ends the round if it is over. `cpuMicros`: what this thread has used so far, asked only then; `nil`: not known.
-    /// `true`: more may be in flight than before.
+    /// `true`: it was over.
     public mutating func look(nowMicros: Int64, cpuMicros: () -> Int64?) -> Bool {
         guard nowMicros >= self.roundEndsMicros else { return false }
         let cpu = cpuMicros()
-        let before = self.count
         if let began = self.roundBeganMicros { self.endRound(wallMicros: nowMicros - began, cpuMicros: cpu) }
         self.roundBeganMicros = nowMicros
         self.cpuMicrosAtBegin = cpu
         self.shortestMicros = nil
         self.wasWanted = false
         self.roundEndsMicros = nowMicros + max(Self.roundMicrosMin, 2 * (self.wayMicros ?? 0))
-        return self.count > before
+        return true
     }
 
     private mutating func endRound(wallMicros: Int64, cpuMicros: Int64?) {
@@ -65,7 +68,7 @@ public struct InFlightWindow: Sendable {
             // A longer way than known may be queues. If it lasts while this loop has time to spare, it is believed bit by bit.
             self.wayMicros = shortest <= way || isBusy ? min(way, shortest) : way + (shortest - way + 7) / 8
             if shortest > way + way / 2 + Self.queueingMicros {
-                if isBusy { self.count = max(Self.countMin, self.count - self.count / 4) }
+                if isBusy { self.count = max(self.countMin, self.count - self.count / 4) }
                 return
             }
         }

@@ -12,7 +12,7 @@ import Testing
 
     /// The count after each round.
     private func counts(_ rounds: [Round]) -> [Int] {
-        var window = InFlightWindow()
+        var window = InFlightWindow(atFirst: 512, min: 256)
         var (now, cpu): (Int64, Int64) = (1_000_000, 0)
         _ = window.look(nowMicros: now) { 0 }
         return rounds.map { round in
@@ -24,9 +24,8 @@ import Testing
             let length = window.roundEndsMicros - now
             now += length
             cpu += length * (round.busyPercent ?? 0) / 100
-            let before = window.count
-            let mayMore = window.look(nowMicros: now) { round.busyPercent == nil ? nil : cpu }
-            #expect(mayMore == (window.count > before))
+            #expect(!window.look(nowMicros: now - 1) { nil })
+            #expect(window.look(nowMicros: now) { round.busyPercent == nil ? nil : cpu })
             return window.count
         }
     }
@@ -84,7 +83,7 @@ import Testing
     }
 
     @Test func aRoundLastsTwoWays() {
-        var window = InFlightWindow()
+        var window = InFlightWindow(atFirst: 512, min: 256)
         _ = window.look(nowMicros: 0) { 0 }
         #expect(window.roundEndsMicros == InFlightWindow.roundMicrosMin)
         window.answered(afterMicros: 80_000)
@@ -123,8 +122,8 @@ import Testing
     }
 
     @Test func theWindowLimitsCredit() {
-        #expect(self.pool(inFlight: 500).credit == InFlightWindow.countAtFirst - 500)
-        #expect(self.pool(inFlight: 600).inFlight == InFlightWindow.countAtFirst)
+        #expect(self.pool(inFlight: 500).credit == 12)
+        #expect(self.pool(inFlight: 600).inFlight == 512)
         #expect(self.pool(inFlight: 600, limits: false).credit == 400)
     }
 

@@ -25,6 +25,8 @@ struct PoolPlan {
     /// App 2's topic is not the key's until the faults end.
     var hasWrongTopic: Bool
     var latencyMillis: ClosedRange<Int64>
+    /// How busy the loops say they are, of a core.
+    var busyPercent: Int64 = 0
 
     init(seed: UInt64) {
         self.seed = seed
@@ -54,6 +56,11 @@ struct PoolPlan {
         self.configuration.backoffMaxMillis = 2_000
         self.configuration.refusedProbeMinMillis = 100
         self.configuration.refusedProbeMaxMillis = 2_000
+        self.busyPercent = Int64.random(in: 0...100, using: &random)
+        if Bool.random(using: &random) {
+            self.configuration.inFlightMin = Int.random(in: 1...10, using: &random)
+            self.configuration.inFlightAtFirst = Int.random(in: 1...30, using: &random)
+        }
     }
 
     /// Faults at work on the provider token: what they leave behind may last Apple's 20 minutes.

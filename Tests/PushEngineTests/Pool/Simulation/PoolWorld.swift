@@ -182,6 +182,8 @@ final class PoolWorld {
             for shard in self.shards.indices { self.settle(shard) }
         }
         for shard in self.shards.indices {
+            let cpuMicros = self.micros / 100 * self.plan.busyPercent
+            self.shards[shard].pool.lookAtWindow(micros: self.micros) { cpuMicros }
             self.shards[shard].pool.advance(now: self.time, micros: self.micros)
             for app in 0..<3 { _ = self.shards[shard].gates[app].advance(now: self.time) }
             self.settle(shard)
