@@ -13,7 +13,7 @@ import Testing
 
 /// The transport against the simulated APNs, which judges every header, token and payload, with faults of all kinds at
 /// once.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct TortureTests {
     private func withSimulator(
         _ configuration: SimulatorConfiguration = SimulatorConfiguration(),

@@ -8,7 +8,7 @@ import Testing
 @testable import PushTransport
 
 /// The transport over real sockets, TLS and HTTP/2, against a scripted server.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct TransportTests {
     @Test func pushesAreAcceptedWithTheHeadersAppleAsksFor() async throws {
         try await withServer({ _ in .ok }) { server, bench in

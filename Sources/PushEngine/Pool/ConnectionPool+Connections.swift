@@ -12,9 +12,9 @@ extension ConnectionPool {
         guard self.credit == 0 else { return }
         self.waitsForWindow =
             self.configuration.limitsInFlight && self.creditSum > 0
-            && self.streams.inUse - self.streams.abandonedCount >= self.window.count
+            && self.unansweredCount >= self.window.count
         // Streams there are: a further connection would not help.
-        if self.waitsForWindow { return self.window.wanted() }
+        guard !self.waitsForWindow else { return }
         if !self.hasDemand, now.steadyMillis > self.lastWantedMillis + Self.demandMemoryMillis {
             self.waitingSinceMillis = now.steadyMillis
         }
@@ -98,8 +98,9 @@ extension ConnectionPool {
     /// turn. `cpuMicros`: what this thread has used so far, asked only at the end of a round; `nil`: not known.
     public mutating func lookAtWindow(micros: Int64, cpuMicros: () -> Int64?) {
         guard self.configuration.limitsInFlight else { return }
-        // Whoever still waits says so again: when the window has grown, or upon the answers for which it has not.
-        if self.window.look(nowMicros: micros, cpuMicros: cpuMicros) { self.waitsForWindow = false }
+        let hasGrown = self.window.look(nowMicros: micros, isWanted: self.waitsForWindow, cpuMicros: cpuMicros)
+        // Until then the wait goes on, from round to round: the answers that would have ended it may never come.
+        if hasGrown { self.waitsForWindow = false }
     }
 
     /// Does what is due: requests timed out (see `timedOut`), PINGs, deadlines of connections, ends of pauses,

@@ -130,12 +130,14 @@ public struct ConnectionPool: Sendable {
     /// Requests that may begin now.
     public var credit: Int {
         guard !self.isShutDown else { return 0 }
-        // One answered as timed out is no probe any more, though its stream lingers.
-        let inFlight = self.streams.inUse - self.streams.abandonedCount
+        let inFlight = self.unansweredCount
         let room = self.configuration.limitsInFlight ? max(0, self.window.count - inFlight) : .max
         let credit = self.busyGate.limited(min(self.creditSum, room), inFlight: inFlight)
         return self.tokenGate.limited(self.credentialGate.limited(credit, inFlight: inFlight), inFlight: inFlight)
     }
+
+    /// One answered as timed out counts no more, though its stream lingers.
+    var unansweredCount: Int { self.streams.inUse - self.streams.abandonedCount }
 
     /// Requests not over yet, those answered as timed out included while their stream lives.
     public var inFlight: Int { self.streams.inUse }

@@ -24,7 +24,6 @@ public struct InFlightWindow: Sendable {
     /// The shortest time from request to answer, without queues as far as known; `nil`: none yet.
     private var wayMicros: Int64?
     private var shortestMicros: Int64?
-    private var wasWanted = false
     private var roundBeganMicros: Int64?
     private var cpuMicrosAtBegin: Int64?
 
@@ -41,24 +40,25 @@ public struct InFlightWindow: Sendable {
         self.shortestMicros = min(self.shortestMicros ?? .max, afterMicros)
     }
 
-    /// More pushes were ready than the window let through.
-    public mutating func wanted() { self.wasWanted = true }
-
-    /// Ends the round if it is over. `cpuMicros`: what this thread has used so far, asked only then; `nil`: not known.
-    /// `true`: it was over.
-    public mutating func look(nowMicros: Int64, cpuMicros: () -> Int64?) -> Bool {
+    /// Ends the round if it is over. `true`: more may be in flight than before.
+    /// - Parameters:
+    ///   - isWanted: more pushes are ready than the window lets through.
+    ///   - cpuMicros: what this thread has used so far, asked only at the end of a round; `nil`: not known.
+    public mutating func look(nowMicros: Int64, isWanted: Bool, cpuMicros: () -> Int64?) -> Bool {
         guard nowMicros >= self.roundEndsMicros else { return false }
         let cpu = cpuMicros()
-        if let began = self.roundBeganMicros { self.endRound(wallMicros: nowMicros - began, cpuMicros: cpu) }
+        let before = self.count
+        if let began = self.roundBeganMicros {
+            self.endRound(wallMicros: nowMicros - began, isWanted: isWanted, cpuMicros: cpu)
+        }
         self.roundBeganMicros = nowMicros
         self.cpuMicrosAtBegin = cpu
         self.shortestMicros = nil
-        self.wasWanted = false
         self.roundEndsMicros = nowMicros + max(Self.roundMicrosMin, 2 * (self.wayMicros ?? 0))
-        return true
+        return self.count > before
     }
 
-    private mutating func endRound(wallMicros: Int64, cpuMicros: Int64?) {
+    private mutating func endRound(wallMicros: Int64, isWanted: Bool, cpuMicros: Int64?) {
         var isBusy = false
         if let cpuMicros, let begin = self.cpuMicrosAtBegin, wallMicros > 0 {
             isBusy = Double(cpuMicros - begin) >= Self.busyShare * Double(wallMicros)
@@ -72,7 +72,7 @@ public struct InFlightWindow: Sendable {
                 return
             }
         }
-        guard self.wasWanted else { return }
+        guard isWanted else { return }
         self.count = min(Self.countMax, isBusy ? self.count + self.count / 16 : self.count * 2)
     }
 }

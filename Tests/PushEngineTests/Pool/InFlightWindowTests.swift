@@ -14,18 +14,21 @@ import Testing
     private func counts(_ rounds: [Round]) -> [Int] {
         var window = InFlightWindow(atFirst: 512, min: 256)
         var (now, cpu): (Int64, Int64) = (1_000_000, 0)
-        _ = window.look(nowMicros: now) { 0 }
+        _ = window.look(nowMicros: now, isWanted: false) { 0 }
         return rounds.map { round in
             if let shortest = round.shortestMicros {
                 window.answered(afterMicros: shortest + 300)
                 window.answered(afterMicros: shortest)
             }
-            if round.isWanted { window.wanted() }
             let length = window.roundEndsMicros - now
             now += length
             cpu += length * (round.busyPercent ?? 0) / 100
-            #expect(!window.look(nowMicros: now - 1) { nil })
-            #expect(window.look(nowMicros: now) { round.busyPercent == nil ? nil : cpu })
+            let isEarly = window.look(nowMicros: now - 1, isWanted: true) { nil }
+            #expect(!isEarly)
+            let before = window.count
+            let reading: Int64? = round.busyPercent == nil ? nil : cpu
+            let hasGrown = window.look(nowMicros: now, isWanted: round.isWanted) { reading }
+            #expect(hasGrown == (window.count > before))
             return window.count
         }
     }
@@ -84,10 +87,10 @@ import Testing
 
     @Test func aRoundLastsTwoWays() {
         var window = InFlightWindow(atFirst: 512, min: 256)
-        _ = window.look(nowMicros: 0) { 0 }
+        _ = window.look(nowMicros: 0, isWanted: false) { 0 }
         #expect(window.roundEndsMicros == InFlightWindow.roundMicrosMin)
         window.answered(afterMicros: 80_000)
-        _ = window.look(nowMicros: 20_000) { 0 }
+        _ = window.look(nowMicros: 20_000, isWanted: false) { 0 }
         #expect(window.roundEndsMicros == 20_000 + 160_000)
     }
 }
@@ -144,5 +147,23 @@ import Testing
             now: self.now(due + pool.configuration.growthPauseMillis),
             micros: (due + pool.configuration.growthPauseMillis) * 1_000)
         #expect(pool.count(.connecting) == 1)
+    }
+
+    /// Late answers hold the window where it is; when none come after them, it must open all the same.
+    @Test func aWaitOutlastsARoundThatDidNotGrow() {
+        var pool = self.pool(inFlight: 600)
+        // The way is known to take 1 ms (the first push); this answer took 12.
+        pool.lookAtWindow(micros: 22_000) { 0 }
+        _ = pool.accepted(pool.streams.oldest(connection: 0) ?? 0, connection: 0, micros: 22_000)
+        self.send(1, &pool, at: 22)
+        pool.wanted(now: self.now(22))
+        pool.advance(now: self.now(42), micros: 42_000)
+        #expect(pool.window.count == 512)
+        let due = pool.nextDeadlineMillis ?? .max
+        #expect(due <= 62)
+        pool.advance(now: self.now(due), micros: due * 1_000)
+        #expect(pool.credit > 0)
+        // Nothing is left to wait for.
+        #expect(!pool.waitsForWindow)
     }
 }

@@ -8,7 +8,7 @@ import Testing
 
 /// The real transport over real sockets against an APNs that does everything wrong. A failure prints its seed; the seed draws the same
 /// faults again. `MAILBOAT_TORTURE_SEED` names others: `7`, or `7-20`.
-@Suite(.timeLimit(.minutes(5)), .serialized)
+@Suite(.timeLimit(.minutes(3)), .serialized)
 struct SocketTortureTests {
     private static let seeds: [UInt64] = {
         let asked = ProcessInfo.processInfo.environment["MAILBOAT_TORTURE_SEED"] ?? ""
