@@ -51,9 +51,14 @@ struct ClientConfiguration: ~Copyable {
     }
 
     /// The client, which takes this configuration over.
-    /// - Parameter joinWatch: told of the client's requests to its group.
-    consuming func makeClient(log: KafkaLogHandler?, joinWatch: JoinWatch? = nil) throws(KafkaError) -> ClientHandle {
+    /// - Parameters:
+    ///   - joinWatch: told of the client's requests to its group.
+    ///   - brokerThreadNiceness: see `BrokerThreadNiceness`; 0: none.
+    consuming func makeClient(
+        log: KafkaLogHandler?, joinWatch: JoinWatch? = nil, brokerThreadNiceness: Int32 = 0
+    ) throws(KafkaError) -> ClientHandle {
         joinWatch?.install(in: self.pointer)
+        if brokerThreadNiceness > 0 { BrokerThreadNiceness.install(brokerThreadNiceness, in: self.pointer) }
         let context = ClientContext(log: log, joinWatch: joinWatch)
         let retained = Unmanaged.passRetained(context)
         rd_kafka_conf_set_opaque(self.pointer, retained.toOpaque())

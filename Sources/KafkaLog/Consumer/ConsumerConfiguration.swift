@@ -19,6 +19,9 @@ public struct ConsumerConfiguration: Sendable {
     /// How long an assignment may wait for its start positions. Past this the partitions start where the group
     /// committed.
     public var assignmentDurationMax: Duration = .seconds(30)
+    /// How much nicer than the process (`setpriority(2)`) the client's threads are that speak to brokers, 0…19: they
+    /// give way to the process's other threads where processors are scarce.
+    public var brokerThreadNiceness: Int32 = 0
     /// librdkafka's log lines; `nil`: standard error.
     public var log: KafkaLogHandler?
 

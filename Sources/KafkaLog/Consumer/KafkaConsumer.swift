@@ -27,7 +27,8 @@ public final class KafkaConsumer: Sendable {
         rd_kafka_conf_set_events(
             client.pointer,
             RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_OFFSET_COMMIT | RD_KAFKA_EVENT_STATS)
-        self.client = try client.makeClient(log: configuration.log, joinWatch: self.joinWatch)
+        self.client = try client.makeClient(
+            log: configuration.log, joinWatch: self.joinWatch, brokerThreadNiceness: configuration.brokerThreadNiceness)
         rd_kafka_poll_set_consumer(self.client.pointer)
         guard let queue = rd_kafka_queue_get_consumer(self.client.pointer) else {
             throw KafkaError(

@@ -27,7 +27,8 @@ public final class KafkaProducer: Sendable {
         try client.set("enable.idempotence", "true")
         try client.set("acks", "all")
         rd_kafka_conf_set_events(client.pointer, RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR)
-        self.client = try client.makeClient(log: configuration.log)
+        self.client = try client.makeClient(
+            log: configuration.log, brokerThreadNiceness: configuration.brokerThreadNiceness)
         self.deliveries = KafkaQueue(rd_kafka_queue_get_main(self.client.pointer))
         self.wakeUp = WakeUp(onDeliveries)
         self.onError = onError

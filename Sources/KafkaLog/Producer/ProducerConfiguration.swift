@@ -2,6 +2,9 @@
 public struct ProducerConfiguration: Sendable {
     /// Brokers, security, and anything else. `message.timeout.ms` here bounds how long a message is tried.
     public var settings: KafkaSettings
+    /// How much nicer than the process (`setpriority(2)`) the client's threads are that speak to brokers, 0…19: they
+    /// give way to the process's other threads where processors are scarce.
+    public var brokerThreadNiceness: Int32 = 0
     /// librdkafka's log lines; `nil`: standard error.
     public var log: KafkaLogHandler?
 

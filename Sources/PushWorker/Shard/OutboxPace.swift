@@ -1,14 +1,14 @@
 /// When records that wait are handed to librdkafka: at once while few are written, together when there are many.
 ///
 /// librdkafka makes a request for each partition that has something. A request costs about as much as ten records in it,
-/// in this process and at the broker; so, when pushes come by the ten thousand a second, a record may wait
+/// in this process and at the broker, and after each librdkafka looks at every partition it writes to; so, when pushes come by the ten thousand a second, a record may wait
 /// `holdMillis` for others of its partition. Nothing waits for it meanwhile but the next push of its slot (a second
 /// later at the earliest) and the commit. Pure.
 struct OutboxPace {
     /// The longest a record waits.
-    static let holdMillis: Int64 = 50
+    static let holdMillis: Int64 = 100
     /// Waiting pays from this many records in `holdMillis` on: some for each of dozens of partitions.
-    static let busyCountMin = 1_000
+    static let busyCountMin = 2_000
     /// Handed over however short they waited.
     static let recordCountMax = 16_384
 

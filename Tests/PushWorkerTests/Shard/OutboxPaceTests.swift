@@ -22,7 +22,7 @@ struct OutboxPaceTests {
         var waiting = 0
         var oldestMillis: Int64?
         var batches: [Int] = []
-        for nowMillis in Int64(1_000)..<1_500 {
+        for nowMillis in Int64(1_000)..<2_000 {
             waiting += 100
             if oldestMillis == nil { oldestMillis = nowMillis }
             guard pace.isDue(count: waiting, nowMillis: nowMillis) else {

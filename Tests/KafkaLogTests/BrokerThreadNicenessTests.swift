@@ -1,0 +1,56 @@
+import Foundation
+import Glibc
+import KafkaLog
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct BrokerThreadNicenessTests {
+    /// A value of its own, so that threads of tests beside this one are told from those meant.
+    private static let niceness: Int32 = 13
+
+    @Test func threadsThatSpeakToBrokersGiveWayAndNoOthers() throws {
+        let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
+        var options = ProducerConfiguration(settings: kafka.settings, log: { _ in })
+        options.brokerThreadNiceness = Self.niceness
+        let nice = try KafkaProducer(options, onDeliveries: {}, onError: { _ in })
+        try Self.writeOne(nice)
+        let names = try Self.namesOfNiceThreads()
+        #expect(!names.isEmpty)
+        #expect(names.allSatisfy { $0.hasPrefix("rdk:broker") }, "\(names)")
+    }
+
+    @Test func withoutItThreadsAreAsTheProcessIs() throws {
+        let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
+        let plain = try KafkaProducer(
+            ProducerConfiguration(settings: kafka.settings, log: { _ in }), onDeliveries: {}, onError: { _ in })
+        try Self.writeOne(plain)
+        let own = getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0)
+        #expect(try Self.threads().contains { $0.name.hasPrefix("rdk:broker") && $0.nice == own })
+    }
+
+    /// Its broker's thread is at work once that is acknowledged.
+    private static func writeOne(_ producer: KafkaProducer) throws {
+        let topic = try producer.topic("t")
+        let value = Array("v".utf8)
+        #expect(producer.produce(topic, partition: 0, key: nil, value: value.span, opaque: 1) == .queued)
+        #expect(producer.flush(within: .seconds(20)) { _ in } == 0)
+    }
+
+    private static func namesOfNiceThreads() throws -> [String] {
+        let own = getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0)
+        return try self.threads().filter { $0.nice == min(19, own + self.niceness) && $0.nice != own }.map(\.name)
+    }
+
+    /// This process's threads, by proc(5).
+    private static func threads() throws -> [(name: String, nice: Int32)] {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").compactMap { id in
+            // One may have ended since.
+            guard let number = id_t(id),
+                let name = try? String(contentsOfFile: "/proc/self/task/\(id)/comm", encoding: .utf8)
+            else { return nil }
+            return (
+                name.trimmingCharacters(in: .newlines), getpriority(__priority_which_t(PRIO_PROCESS.rawValue), number)
+            )
+        }
+    }
+}
