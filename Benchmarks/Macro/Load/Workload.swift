@@ -4,13 +4,13 @@ import PushModel
 /// The records the benchmark writes: activity `i` has a key, a token and any number of updates.
 enum Workload {
     static let topic = "liveactivity.events"
-    /// Bytes of one update in a partition of the broker, by generous estimate: key, value and Kafka's own.
+    /// Bytes of one update in a partition of the broker, by generous estimate: key, value and Kafka's own. An outcome has no more.
     static let updateByteCount = 400
     /// The same of a registration, and of the state record that each of either causes.
     static let registrationByteCount = 200
-    static let stateByteCount = 400
+    static let stateByteCount = 300
     /// Filled no further than this, a partition stays far from what the embedded broker can hold.
-    static let partitionByteCountMax = 3_300_000
+    static let partitionByteCountMax = 3_900_000
 
     /// Partitions needed so that nothing nears the broker's bound; a power of two, at least 64.
     static func partitionCount(activities: Int, updates: Int) -> Int {

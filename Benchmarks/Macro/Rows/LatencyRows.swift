@@ -15,7 +15,7 @@ struct LatencyRows {
             self.bench.latencyPerSecond ?? (self.bench.saturationPerSecond ?? Self.saturationPerSecondDefault)
             * Self.share
         let warmUp = Int(rate)
-        let count = Int(rate * (self.bench.isQuick ? 4 : 7))
+        let count = Int(rate * (self.bench.isQuick ? 4 : 5))
         // An activity comes again after two seconds: nothing is held back by the least distance between pushes.
         let activities = Int(rate * 2)
         let partitionCount = Workload.partitionCount(activities: activities, updates: warmUp + count)

@@ -190,14 +190,19 @@ public final class KafkaProducer: Sendable {
     /// is reached.
     /// - Returns: how many were handed over; 0: nothing waits, the next one wakes up.
     @discardableResult
-    public func drainDeliveries(max: Int = 1_000, _ body: (borrowing KafkaDelivery) -> Void) -> Int {
+    public func drainDeliveries(
+        max: Int = 1_000, ahead: (Span<UInt64>) -> Void = { _ in }, _ body: (borrowing KafkaDelivery) -> Void
+    ) -> Int {
         var count = 0
         while count < max {
             guard let event = rd_kafka_queue_poll(self.deliveries.pointer, 0) else { break }
-            count += self.consume(event, body)
+            count += self.consume(event, ahead: ahead, body)
         }
         return count
     }
+
+    /// As many deliveries at most are told of ahead.
+    private static let aheadCountMax = 32
 
     /// Messages produced whose delivery was not drained yet.
     public var outstandingCount: Int { self.outstanding.load(ordering: .relaxed) }
@@ -241,12 +246,25 @@ public final class KafkaProducer: Sendable {
             isFatal: true)
     }
 
-    private func consume(_ event: OpaquePointer, _ body: (borrowing KafkaDelivery) -> Void) -> Int {
+    private func consume(
+        _ event: OpaquePointer, ahead: (Span<UInt64>) -> Void = { _ in }, _ body: (borrowing KafkaDelivery) -> Void
+    ) -> Int {
         defer { rd_kafka_event_destroy(event) }
         switch rd_kafka_event_type(event) {
         case RD_KAFKA_EVENT_DR:
             let count = rd_kafka_event_message_count(event)
-            while let message = rd_kafka_event_message_next(event) { body(KafkaDelivery(message)) }
+            withUnsafeTemporaryAllocation(of: UnsafePointer<rd_kafka_message_t>?.self, capacity: Self.aheadCountMax) {
+                messages in
+                withUnsafeTemporaryAllocation(of: UInt64.self, capacity: Self.aheadCountMax) { opaques in
+                    while true {
+                        let some = rd_kafka_event_message_array(event, messages.baseAddress, messages.count)
+                        guard some > 0 else { return }
+                        for index in 0..<some { opaques[index] = KafkaDelivery(messages[index]!).opaque }
+                        ahead(Span(_unsafeElements: UnsafeBufferPointer(rebasing: opaques[..<some])))
+                        for index in 0..<some { body(KafkaDelivery(messages[index]!)) }
+                    }
+                }
+            }
             self.outstanding.subtract(count, ordering: .relaxed)
             return count
         case RD_KAFKA_EVENT_ERROR:

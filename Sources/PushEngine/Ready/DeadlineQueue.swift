@@ -1,54 +1,72 @@
 /// At most one deadline per slot, earliest first: a binary heap that knows where each slot lies.
 ///
-/// A heap with stale entries would grow with every rescheduling; here the entry itself moves, so memory is bounded by slots.
+/// A heap with stale entries would grow with every rescheduling; here the entry itself moves, so memory is bounded by slots. It moves at
+/// once when its deadline comes nearer. One that moves away (with each push it does, mostly by an hour) waits in its place until it is the
+/// first: then it is seen, and moves once for all the times.
 struct DeadlineQueue {
-    struct Entry {
-        var deadlineMillis: Int64
+    private struct Entry {
+        /// What the heap goes by: never later than the slot's deadline, and equal to it in the first entry.
+        var orderMillis: Int64
         var slot: Int32
     }
+    private struct Place {
+        /// Index into `entries`; `-1`: not queued.
+        var position: Int32 = -1
+        var deadlineMillis: Int64 = 0
+    }
     private var entries: [Entry] = []
-    /// By slot number; `-1`: not queued.
-    private var positions: [Int32] = []
+    /// By slot number.
+    private var places: [Place] = []
 
     var count: Int { self.entries.count }
-    var earliestMillis: Int64? { self.entries.first?.deadlineMillis }
+    var earliestMillis: Int64? { self.entries.first?.orderMillis }
 
     func deadline(of slot: Int32) -> Int64? {
-        guard Int(slot) < self.positions.count, self.positions[Int(slot)] >= 0 else { return nil }
-        return self.entries[Int(self.positions[Int(slot)])].deadlineMillis
+        guard Int(slot) < self.places.count, self.places[Int(slot)].position >= 0 else { return nil }
+        return self.places[Int(slot)].deadlineMillis
     }
 
     /// Sets or moves the slot's deadline.
     mutating func set(_ deadlineMillis: Int64, for slot: Int32) {
-        while self.positions.count <= Int(slot) { self.positions.append(-1) }
-        let position = Int(self.positions[Int(slot)])
-        guard position >= 0 else {
-            self.entries.append(Entry(deadlineMillis: deadlineMillis, slot: slot))
-            self.positions[Int(slot)] = Int32(self.entries.count - 1)
+        while self.places.count <= Int(slot) { self.places.append(Place()) }
+        self.places[Int(slot)].deadlineMillis = deadlineMillis
+        let position = Int(self.places[Int(slot)].position)
+        if position < 0 {
+            self.entries.append(Entry(orderMillis: deadlineMillis, slot: slot))
             self.moveUp(self.entries.count - 1)
-            return
+        } else if deadlineMillis < self.entries[position].orderMillis {
+            self.entries[position].orderMillis = deadlineMillis
+            self.moveUp(position)
+        } else if position == 0 {
+            self.settleFirst()
         }
-        let old = self.entries[position].deadlineMillis
-        guard old != deadlineMillis else { return }
-        self.entries[position].deadlineMillis = deadlineMillis
-        if deadlineMillis < old { self.moveUp(position) } else { self.moveDown(position) }
     }
 
     mutating func remove(_ slot: Int32) {
-        guard Int(slot) < self.positions.count, self.positions[Int(slot)] >= 0 else { return }
-        let position = Int(self.positions[Int(slot)])
-        self.positions[Int(slot)] = -1
+        guard Int(slot) < self.places.count, self.places[Int(slot)].position >= 0 else { return }
+        let position = Int(self.places[Int(slot)].position)
+        self.places[Int(slot)].position = -1
         let last = self.entries.removeLast()
         guard position < self.entries.count else { return }
         self.entries[position] = last
-        self.positions[Int(last.slot)] = Int32(position)
         self.moveUp(position)
-        self.moveDown(Int(self.positions[Int(last.slot)]))
+        self.moveDown(Int(self.places[Int(last.slot)].position))
+        if position == 0 { self.settleFirst() }
+    }
+
+    /// Entries whose deadlines have moved away move until the first is one that has not.
+    private mutating func settleFirst() {
+        while let first = self.entries.first {
+            let deadlineMillis = self.places[Int(first.slot)].deadlineMillis
+            guard deadlineMillis > first.orderMillis else { return }
+            self.entries[0].orderMillis = deadlineMillis
+            self.moveDown(0)
+        }
     }
 
     /// Takes the earliest slot that is due.
     mutating func popDue(nowMillis: Int64) -> Int32? {
-        guard let first = self.entries.first, first.deadlineMillis <= nowMillis else { return nil }
+        guard let first = self.entries.first, first.orderMillis <= nowMillis else { return nil }
         self.remove(first.slot)
         return first.slot
     }
@@ -58,13 +76,13 @@ struct DeadlineQueue {
         let entry = self.entries[position]
         while position > 0 {
             let parent = (position - 1) / 2
-            guard entry.deadlineMillis < self.entries[parent].deadlineMillis else { break }
+            guard entry.orderMillis < self.entries[parent].orderMillis else { break }
             self.entries[position] = self.entries[parent]
-            self.positions[Int(self.entries[position].slot)] = Int32(position)
+            self.places[Int(self.entries[position].slot)].position = Int32(position)
             position = parent
         }
         self.entries[position] = entry
-        self.positions[Int(entry.slot)] = Int32(position)
+        self.places[Int(entry.slot)].position = Int32(position)
     }
 
     private mutating func moveDown(_ start: Int) {
@@ -74,16 +92,16 @@ struct DeadlineQueue {
             var child = position * 2 + 1
             guard child < self.entries.count else { break }
             if child + 1 < self.entries.count,
-                self.entries[child + 1].deadlineMillis < self.entries[child].deadlineMillis
+                self.entries[child + 1].orderMillis < self.entries[child].orderMillis
             {
                 child += 1
             }
-            guard self.entries[child].deadlineMillis < entry.deadlineMillis else { break }
+            guard self.entries[child].orderMillis < entry.orderMillis else { break }
             self.entries[position] = self.entries[child]
-            self.positions[Int(self.entries[position].slot)] = Int32(position)
+            self.places[Int(self.entries[position].slot)].position = Int32(position)
             position = child
         }
         self.entries[position] = entry
-        self.positions[Int(entry.slot)] = Int32(position)
+        self.places[Int(entry.slot)].position = Int32(position)
     }
 }

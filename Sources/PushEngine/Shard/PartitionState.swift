@@ -91,6 +91,12 @@ struct AcknowledgementStore {
         return UInt64(id) | UInt64(element.sequence) << 32
     }
 
+    /// The slot the element is about, if there is such an element; decides nothing.
+    func fetched(_ rawValue: UInt64) -> Int32 {
+        let id = Int(rawValue & 0xffff_ffff)
+        return id < self.elements.count ? self.elements[id].slot : Slot.none
+    }
+
     /// The element, closed; `nil` when it is not open.
     mutating func close(_ rawValue: UInt64) -> PendingAcknowledgement? {
         let id = Int(rawValue & 0xffff_ffff)

@@ -37,9 +37,7 @@ extension ShardEngine {
                 return
             }
             self.slots[Int(done.slot)].unguardedRecords -= 1
-            if self.slots[Int(done.slot)].unguardedRecords == 0, self.slots[Int(done.slot)].isDirty {
-                self.stateFlushAtMillis = now.steadyMillis
-            }
+            if self.slots[Int(done.slot)].unguardedRecords == 0 { self.writeStateAwaited(done.slot, now: now) }
         }
     }
 }

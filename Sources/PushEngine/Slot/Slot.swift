@@ -120,6 +120,11 @@ struct Slot {
 
     /// A value from each cache line that an event looks at. Means nothing.
     var fetched: UInt64 { UInt64(bitPattern: self.lastAcceptedSeconds) &+ UInt64(self.idByteCount) }
+    /// A value from each cache line of all. Means nothing.
+    var fetchedWhole: UInt64 {
+        self.fetched &+ UInt64(bitPattern: self.tokenMissingSinceMillis) &+ UInt64(self.stateVersion)
+            &+ UInt64(self.tokenStanding.rawValue)
+    }
     var identityByteCount: Int { Int(self.idByteCount) + Int(self.tokenByteCount) }
     var hasToken: Bool { self.tokenByteCount > 0 }
     var hasUsableToken: Bool { self.hasToken && self.tokenStanding == .usable }

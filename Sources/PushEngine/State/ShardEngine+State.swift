@@ -15,12 +15,12 @@ public enum RestoreResult: Equatable, Sendable {
 extension ShardEngine {
     // MARK: Writing
 
-    /// The slot's record is to be written within `stateFlushMillis`.
+    /// The slot's record is to be written within `stateFlushMillis`; while outcomes of its must be acknowledged first, as soon as they are.
     mutating func markDirty(_ slot: Int32, now: EngineTime) {
-        if !self.slots[Int(slot)].isDirty {
-            self.slots[Int(slot)].isDirty = true
-            self.dirtySlots.append(slot)
-        }
+        guard !self.slots[Int(slot)].isDirty else { return }
+        self.slots[Int(slot)].isDirty = true
+        guard self.slots[Int(slot)].unguardedRecords == 0 else { return }
+        self.dirtySlots.append(slot)
         if self.stateFlushAtMillis == nil {
             self.stateFlushAtMillis = now.steadyMillis + self.configuration.stateFlushMillis
         }
@@ -33,21 +33,26 @@ extension ShardEngine {
         self.markDirty(slot, now: now)
     }
 
-    /// Writes every dirty slot that is not waiting for an outcome to be acknowledged first.
+    /// The last outcome that the slot's record had to wait for is acknowledged.
+    mutating func writeStateAwaited(_ slot: Int32, now: EngineTime) {
+        guard self.slots[Int(slot)].isDirty else { return }
+        // It may stand there already; the second time it will be found written.
+        self.dirtySlots.append(slot)
+        self.stateFlushAtMillis = now.steadyMillis
+    }
+
+    /// Writes every dirty slot that is not waiting for an outcome to be acknowledged first. Those that are come back when it is: thousands wait
+    /// at any moment of a rush.
     mutating func flushStates(now: EngineTime) {
         self.stateFlushAtMillis = nil
-        var kept = 0
         for index in self.dirtySlots.indices {
             let slot = self.dirtySlots[index]
-            guard self.slots[Int(slot)].isLive, self.slots[Int(slot)].isDirty else { continue }
-            if self.slots[Int(slot)].unguardedRecords > 0 {
-                self.dirtySlots[kept] = slot
-                kept += 1
-            } else {
-                self.writeState(slot, now: now)
-            }
+            guard self.slots[Int(slot)].isLive, self.slots[Int(slot)].isDirty,
+                self.slots[Int(slot)].unguardedRecords == 0
+            else { continue }
+            self.writeState(slot, now: now)
         }
-        self.dirtySlots.removeLast(self.dirtySlots.count - kept)
+        self.dirtySlots.removeAll(keepingCapacity: true)
     }
 
     /// Everything that must move together about one slot, in one record. Its acknowledgement settles what the slot held open.

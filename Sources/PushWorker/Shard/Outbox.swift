@@ -76,7 +76,8 @@ struct Outbox: ~Copyable {
         swap(&retries, &self.retries)
         var failure = self.failure
         var failedCount: UInt64 = 0
-        let count = self.producer.drainDeliveries(max: max) { delivery in
+        let count = self.producer.drainDeliveries(max: max, ahead: { engine.fetchAhead(acknowledgements: $0) }) {
+            delivery in
             if delivery.isSuccess {
                 failure = nil
                 engine.acknowledged(delivery.opaque, offset: delivery.offset, now: now)

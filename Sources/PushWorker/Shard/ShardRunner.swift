@@ -122,7 +122,7 @@ final class ShardRunner {
     /// The transport's turn: answers are taken in, and what they made room for leaves at once. It flushes by itself.
     private func answered(_ answers: [PushAnswer]) {
         let now = ShardClock.now()
-        for answer in answers { self.engine.answered(answer, now: now) }
+        self.engine.answered(answers, now: now)
         self.hasChanged = true
         guard !self.isInTurn, !self.isClosed else { return }
         self.isInTurn = true

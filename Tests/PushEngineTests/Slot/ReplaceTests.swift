@@ -48,6 +48,8 @@ import Testing
             case 77..<80: h.acknowledgesAtOnce.toggle()
             case 80..<92: h.advance(Int64([1, 40, 900, 5_000, 400_000][int(0...4)]))
             default:
+                // Whose push left first is not promised: the answer must go to the same activity's.
+                inFlight.sort { $0.token < $1.token }
                 if let push = inFlight.popLast() {
                     h.answer(push, int(0...3) == 0 ? .notProcessed : .accepted)
                 }
