@@ -153,7 +153,8 @@ extension SimulationWorld {
     private static let setAside: Set<String> = ["expired", "rejected", "unregistered", "dead-lettered", "late"]
 
     /// The device must show what it would show had every event been pushed in order (contract §4), those set aside left out. Of an event
-    /// whose outcome is unknown both may be: one way of taking them all must explain what the phone shows.
+    /// whose outcome is unknown both may be, and pushed it need not have kept older ones away, as nobody had said that it was accepted: one way
+    /// of taking them all must explain what the phone shows.
     private mutating func judge(_ activity: Int) {
         let positions = self.order.filter { self.written[$0]!.activity == activity }
         let doubtful = positions.filter { self.isDoubtful($0) }
@@ -167,10 +168,18 @@ extension SimulationWorld {
         guard !mayStartTwice, doubtful.count <= Self.doubtfulMax else { return }
         let countsCards = !(hadStart && self.moves > 0)
         var differences: [String] = []
-        for choice in 0..<(1 << doubtful.count) {
+        // Not pushed; pushed; pushed and not known to be the newest.
+        let wayCounts = doubtful.map { self.isUnknown($0) ? 3 : 2 }
+        for choice in 0..<wayCounts.reduce(1, *) {
             var pushed: [SourcePosition: Bool] = [:]
-            for (bit, position) in doubtful.enumerated() { pushed[position] = choice & (1 << bit) != 0 }
-            let reference = self.reference(positions, doubtful: pushed)
+            var unheard: Set<SourcePosition> = []
+            var rest = choice
+            for (position, wayCount) in zip(doubtful, wayCounts) {
+                pushed[position] = rest % wayCount != 0
+                if rest % wayCount == 2 { unheard.insert(position) }
+                rest /= wayCount
+            }
+            let reference = self.reference(positions, doubtful: pushed, unheard: unheard)
             guard
                 let difference = self.phones[activity].device.firstDifference(
                     from: reference, countingCards: countsCards)
@@ -189,8 +198,13 @@ extension SimulationWorld {
     /// More events of one activity whose outcome is unknown: too many ways to take them.
     private static let doubtfulMax = 8
 
-    /// The phone after all of these, in order. - Parameter doubtful: those that are taken as pushed, and those that are not.
-    private mutating func reference(_ positions: [SourcePosition], doubtful: [SourcePosition: Bool]) -> Device {
+    /// The phone after all of these, in order.
+    /// - Parameters:
+    ///   - doubtful: those that are taken as pushed, and those that are not.
+    ///   - unheard: those of them that do not keep older ones away.
+    private mutating func reference(
+        _ positions: [SourcePosition], doubtful: [SourcePosition: Bool], unheard: Set<SourcePosition>
+    ) -> Device {
         var reference = Device()
         var known = doubtful
         let onlySure = !doubtful.isEmpty && !doubtful.values.contains(true)
@@ -201,7 +215,7 @@ extension SimulationWorld {
             guard event.kind != .register, event.kind != .malformed else { continue }
             guard self.wasPushed(position, known: &known, onlySure: onlySure) else { continue }
             if event.kind == .update, event.timestampSeconds < newest { continue }
-            newest = max(newest, event.timestampSeconds)
+            if !unheard.contains(position) { newest = max(newest, event.timestampSeconds) }
             stamp = max(event.timestampSeconds, stamp + 1)
             let body = event.body.replacingOccurrences(of: "STAMP", with: String(stamp))
             do {
@@ -237,6 +251,16 @@ extension SimulationWorld {
         guard kind != .register, kind != .malformed else { return false }
         let names = (self.evidence.outcomes[position] ?? []).map(\.name)
         return !names.contains("delivered") && (names.contains("unknown") || names.allSatisfy { $0 == "duplicate" })
+    }
+
+    /// An attempt was never answered, and it was not sent again. Written twice, an event is its copy too.
+    func isUnknown(_ position: SourcePosition) -> Bool {
+        let event = self.written[position]!
+        let copies =
+            event.hasCopy
+            ? self.order.filter { self.written[$0]!.activity == event.activity && self.written[$0]!.body == event.body }
+            : [position]
+        return copies.contains { (self.evidence.outcomes[$0] ?? []).contains { $0.name == "unknown" } }
     }
 
     /// Whether the event, or what it was merged into, reached the device. `known` is what has been found out on

@@ -61,7 +61,7 @@ extension SimulationWorld {
                 (self.written[after]!.timestampSeconds, later.event) < (
                     self.written[before]!.timestampSeconds, earlier.event
                 )
-            if isOlder, !(self.evidence.outcomes[before] ?? []).contains(where: { $0.name == "unknown" }) {
+            if isOlder, !self.isUnknown(before) {
                 self.fail("activity \(activity): event \(later.event) was shown after event \(earlier.event)")
             }
         }

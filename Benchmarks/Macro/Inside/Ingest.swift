@@ -148,7 +148,7 @@ struct NullShard: ~Copyable {
             self.answers.append(PushAnswer(id: self.request.id, result: .accepted, apnsMicros: 0))
         }
         self.pushCount += self.answers.count
-        for answer in self.answers { self.engine.answered(answer, now: now) }
+        self.engine.answered(self.answers, now: now)
         self.answers.removeAll(keepingCapacity: true)
         self.acknowledge(now)
         self.engine.takeAcceptedSamples { _ in }

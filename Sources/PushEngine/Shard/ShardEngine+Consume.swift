@@ -305,6 +305,7 @@ extension ShardEngine {
             isReplay && self.couldBeSent(slot)
             && self.contentExpiresSeconds > context.record.timestampMillis / 1_000
         if isExpired {
+            if mayBeSent { self.passUnrecordedStamp(slot, floorSeconds: timestamp, now: now) }
             return self.finishEvent(
                 context, slot: slot, outcome: mayBeSent ? .unknown : .expired,
                 detail: mayBeSent ? .mayBeSent : .expires,

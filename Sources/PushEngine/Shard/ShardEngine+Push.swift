@@ -64,18 +64,27 @@ extension ShardEngine {
         // The device drops what is not newer than what it has.
         var stamp = max(self.updates[update].top.stampFloorSeconds, self.slots[Int(slot)].lastStampSeconds + 1)
         if self.updates[update].containsReplay {
-            // Past the one push of each owner before that may have gone unrecorded: of several that died one after the other each has gone
-            // one further. The time of the assignment helps where their markers are gone.
-            let partition = Int(self.slots[Int(slot)].partition)
-            let assigned = max(
-                self.partitions[partition].assignedWallMillis, self.partitions[partition].stampBaseMillis)
-            let further = max(1, self.partitions[partition].takeoversRead)
-            stamp = max(
-                self.updates[update].top.stampFloorSeconds + further,
-                self.slots[Int(slot)].lastStampSeconds + 1 + further, assigned / 1_000 + 2)
+            stamp = self.stampPastUnrecorded(slot, floorSeconds: self.updates[update].top.stampFloorSeconds)
         }
         self.updates[update].stampSeconds = stamp
         self.slots[Int(slot)].lastStampSeconds = stamp
+    }
+
+    /// Past the one push of each owner before that may have gone unrecorded: of several that died one after the other each has gone
+    /// one further. The time of the assignment helps where their markers are gone.
+    private func stampPastUnrecorded(_ slot: Int32, floorSeconds: Int64) -> Int64 {
+        let partition = Int(self.slots[Int(slot)].partition)
+        let assigned = max(self.partitions[partition].assignedWallMillis, self.partitions[partition].stampBaseMillis)
+        let further = max(1, self.partitions[partition].takeoversRead)
+        return max(
+            floorSeconds + further, self.slots[Int(slot)].lastStampSeconds + 1 + further, assigned / 1_000 + 2)
+    }
+
+    /// An event that an owner before may have sent ends without being sent again. No record tells of the stamp it may have left with:
+    /// whatever comes next is stamped past it, by the next owner too.
+    mutating func passUnrecordedStamp(_ slot: Int32, floorSeconds: Int64, now: EngineTime) {
+        self.slots[Int(slot)].lastStampSeconds = self.stampPastUnrecorded(slot, floorSeconds: floorSeconds)
+        self.markDirty(slot, now: now)
     }
 
     private mutating func send(_ slot: Int32, request: inout PushRequest, now: EngineTime) {

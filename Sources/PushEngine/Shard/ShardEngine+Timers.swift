@@ -50,7 +50,7 @@ extension ShardEngine {
                 let layer = self.updates[update].under[place]
                 if layer.expiresSeconds <= now.wallSeconds || (startExpired && layer.isStart) {
                     self.updates[update].under.remove(at: place)
-                    self.finishExpired(layer, of: slot, now: now)
+                    self.finishExpired(layer, of: update, slot: slot, now: now)
                 } else {
                     place += 1
                 }
@@ -58,7 +58,7 @@ extension ShardEngine {
             let top = self.updates[update].top
             guard top.expiresSeconds <= now.wallSeconds || (startExpired && top.isStart) else { continue }
             if top.isEnd { self.reviveAfterFailedEnd(slot) }
-            self.finishExpired(top, of: slot, now: now)
+            self.finishExpired(top, of: update, slot: slot, now: now)
             if let next = self.updates[update].under.popLast() {
                 self.updates[update].top = next
                 self.updates[update].stampSeconds = nil
@@ -70,11 +70,10 @@ extension ShardEngine {
     }
 
     /// Whoever reads "expired" may rely on it that the phone never got it.
-    private mutating func finishExpired(_ layer: Layer, of slot: Int32, now: EngineTime) {
-        let cause: OutcomeDetails.Cause = layer.mayBeSent ? .mayBeSent : layer.isStart ? .startExpired : .expires
-        self.finishLayer(
-            layer, of: slot, outcome: layer.mayBeSent ? .unknown : .expired, details: OutcomeDetails(cause: cause),
-            now: now)
+    private mutating func finishExpired(_ layer: Layer, of update: Int32, slot: Int32, now: EngineTime) {
+        self.finishUnsent(
+            layer, of: update, slot: slot, outcome: .expired,
+            details: OutcomeDetails(cause: layer.isStart ? .startExpired : .expires), now: now)
     }
 
     /// No usable token came in time (contract §3): the update is given up.
@@ -103,19 +102,22 @@ extension ShardEngine {
         of update: Int32, slot: Int32, outcome: Outcome, details: OutcomeDetails, now: EngineTime
     ) {
         for layer in self.updates[update].under {
-            self.finishUnsent(layer, of: slot, outcome: outcome, details: details, now: now)
+            self.finishUnsent(layer, of: update, slot: slot, outcome: outcome, details: details, now: now)
         }
         let top = self.updates[update].top
         if top.isEnd { self.reviveAfterFailedEnd(slot) }
-        self.finishUnsent(top, of: slot, outcome: outcome, details: details, now: now)
+        self.finishUnsent(top, of: update, slot: slot, outcome: outcome, details: details, now: now)
         self.dropUpdate(update, of: slot)
     }
 
     /// An event that is not sent any more. One that may be on the phone all the same is not said to be set aside.
     private mutating func finishUnsent(
-        _ layer: Layer, of slot: Int32, outcome: Outcome, details: OutcomeDetails, now: EngineTime
+        _ layer: Layer, of update: Int32, slot: Int32, outcome: Outcome, details: OutcomeDetails, now: EngineTime
     ) {
         if layer.mayBeSent {
+            if self.updates[update].containsReplay {
+                self.passUnrecordedStamp(slot, floorSeconds: layer.stampFloorSeconds, now: now)
+            }
             self.finishLayer(
                 layer, of: slot, outcome: .unknown, details: OutcomeDetails(cause: .mayBeSent), now: now)
         } else {

@@ -47,6 +47,31 @@ import Testing
         #expect(h.outcomes(of: offset) == ["delivered", "unknown"])
     }
 
+    /// It left with a stamp that no record tells of, and expired before it could be sent again: the phone would ignore other content under
+    /// that stamp. Found by the simulation.
+    @Test(arguments: [true, false])
+    func noPushGetsTheStampOfOneThatMayHaveLeft(isInState: Bool) throws {
+        let h = Self.alive()
+        let eventSeconds = EngineHarness.seconds(100)
+        let offset = h.update(1, at: 100, priority: 10, more: Self.expires(30))
+        if isInState { h.advance(2_000) }
+        h.acknowledgesAtOnce = false
+        let first = try #require(h.deliver())
+        #expect(first.body.contains(#""timestamp":\#(eventSeconds),"#))
+        h.crash(afterMillis: 60_000)
+        h.advance(1_000)
+        #expect(h.outcomes(of: offset).last == "unknown")
+        h.acknowledgesAtOnce = true
+        h.acknowledgeAll()
+        h.advance(2_000)
+        Self.release(h)
+        h.crash()
+        h.advance(2_000)
+        h.update(2, at: 100, priority: 10)
+        let second = try #require(h.deliver())
+        #expect(second.body.contains(#""n":2"#) && !second.body.contains(#""timestamp":\#(eventSeconds),"#))
+    }
+
     /// It was too late already when it was written: nobody has sent it.
     @Test func aReplayThatWasAlwaysTooLateIsExpired() {
         let h = Self.alive()
