@@ -22,9 +22,11 @@ struct IngestCommand: ParsableCommand {
     func run() throws {
         let assignments = Mutex<PartitionAssignment?>(nil)
         let settings = KafkaSettings(bootstrap: self.bootstrap).appending("fetch.wait.max.ms", "10")
-        let consumer = try KafkaConsumer(
-            ConsumerConfiguration(
-                settings: settings, groupID: "ingest-\(getpid())", driverTopic: Workload.topic, log: { _ in }))
+        var options = ConsumerConfiguration(
+            settings: settings, groupID: "ingest-\(getpid())", driverTopic: Workload.topic, log: { _ in })
+        // As in the worker.
+        options.brokerThreadNiceness = 10
+        let consumer = try KafkaConsumer(options)
         try consumer.start { event in
             if case .assigned(let assignment) = event { assignments.withLock { $0 = assignment } }
         }
