@@ -5,7 +5,7 @@ import PushModel
 enum Workload {
     static let topic = "liveactivity.events"
     /// Bytes of one update in a partition of the broker, by generous estimate: key, value and Kafka's own. An outcome has no more.
-    static let updateByteCount = 400
+    static let updateByteCount = 350
     /// The same of a registration, and of the state record that each of either causes.
     static let registrationByteCount = 200
     static let stateByteCount = 300
