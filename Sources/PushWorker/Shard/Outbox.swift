@@ -36,22 +36,29 @@ struct Outbox: ~Copyable {
         return min(retryMillis, self.pace.dueMillis ?? retryMillis)
     }
 
+    /// Records are left that there is room for: the next turn's.
+    var hasRest: Bool { !self.isBlocked && !self.batch.isEmpty }
+
     /// Nothing of the engine's is kept back here.
     var isEmpty: Bool { self.batch.isEmpty && self.retries.isEmpty }
 
     /// Takes over what the engine wants written and hands as much to librdkafka as it has room for. When there is much
     /// to write, records gather for a moment first, unless somebody waits for one of them.
     mutating func take(from engine: inout ShardEngine, nowMillis: Int64, isUrgent: Bool) {
-        self.produce(nowMillis: nowMillis)
-        guard !self.isBlocked, !engine.batch.isEmpty else { return }
+        let isUrgent = isUrgent || engine.batch.isUrgent
+        self.produce(max: isUrgent ? .max : Self.recordsPerTurnMax, nowMillis: nowMillis)
+        guard self.batch.isEmpty, !engine.batch.isEmpty else { return }
         let count = engine.batch.records.count
-        guard isUrgent || engine.batch.isUrgent || self.pace.isDue(count: count, nowMillis: nowMillis) else { return }
+        guard isUrgent || self.pace.isDue(count: count, nowMillis: nowMillis) else { return }
         self.pace.handedOver(count: count, nowMillis: nowMillis)
         swap(&self.batch, &engine.batch)
         self.order.arrange(self.batch.records)
         self.next = 0
-        self.produce(nowMillis: nowMillis)
+        self.produce(max: isUrgent ? .max : Self.recordsPerTurnMax, nowMillis: nowMillis)
     }
+
+    /// Records handed to librdkafka in one go, half a millisecond's work, unless somebody waits for one of them.
+    static let recordsPerTurnMax = 1_024
 
     /// Tries again what is due.
     mutating func advance(nowMillis: Int64) {
@@ -132,10 +139,11 @@ struct Outbox: ~Copyable {
 
     // MARK: Producing
 
-    private mutating func produce(nowMillis: Int64) {
+    private mutating func produce(max: Int, nowMillis: Int64) {
         guard !self.isBlocked, !self.batch.isEmpty else { return }
-        while self.next < self.order.indexes.count {
-            let plainCount = self.plainCount()
+        let end = min(self.order.indexes.count, max == .max ? .max : self.next + max)
+        while self.next < end {
+            let plainCount = self.plainCount(end: end)
             if plainCount > 0 {
                 self.producePlain(count: plainCount, nowMillis: nowMillis)
             } else {
@@ -143,16 +151,16 @@ struct Outbox: ~Copyable {
             }
             guard !self.isBlocked else { return }
         }
-        self.batch.removeAll()
+        if end == self.order.indexes.count { self.batch.removeAll() }
     }
 
-    /// How many of the next records go out together.
-    private func plainCount() -> Int {
+    /// How many of the next records, up to `limit`, go out together.
+    private func plainCount(end limit: Int) -> Int {
         // While something waits, each record has to be looked at on its own.
         guard self.retries.isEmpty else { return 0 }
         let first = self.batch.records[Int(self.order.indexes[self.next])].topic
         var end = self.next
-        while end < self.order.indexes.count {
+        while end < limit {
             let record = self.batch.records[Int(self.order.indexes[end])]
             guard record.topic == first, record.headers.isEmpty, record.timestampMillis == 0 else { break }
             end += 1

@@ -48,11 +48,13 @@ final class ShardRunner {
     /// When the next line about restores is due; `nil`: nothing is being restored.
     var restoreTellDueMillis: Int64?
 
-    /// Bounds of one turn; together a few milliseconds of work.
+    /// Bounds of one turn; together a few milliseconds of work. What is read is pushed before more is read, and answers come in between: with
+    /// 2,048 records and 4,096 deliveries, and records handed over however many, the 99th percentile was twice as long at 95,000 updates a
+    /// second of one core.
     static let recordsPerQueueMax = 256
-    static let recordsPerTurnMax = 2_048
+    static let recordsPerTurnMax = 512
     static let restoresPerTurnMax = 2_048
-    static let deliveriesPerTurnMax = 4_096
+    static let deliveriesPerTurnMax = 1_024
     static let pushesPerTurnMax = 2_048
     /// The least time between two reports.
     static let publishMillis: Int64 = 50
@@ -165,6 +167,7 @@ final class ShardRunner {
         guard self.mayAct(now) else { return }
         let isUrgent = self.isDraining || !self.releases.isEmpty
         self.outbox.take(from: &self.engine, nowMillis: now.steadyMillis, isUrgent: isUrgent)
+        if self.outbox.hasRest { self.hasMore = true }
     }
 
     private func drainDeliveries(_ now: EngineTime) {
