@@ -170,7 +170,7 @@ struct KafkaProducerTests {
             producer.flush(within: .seconds(5)) { delivery in
                 guard let error = delivery.error else { return }
                 failures.append(error)
-                #expect(delivery.topic == "t" && delivery.partition == 0)
+                #expect(delivery.topic == "t" && delivery.isOf(topic) && delivery.partition == 0)
                 if failures.count == 1 {
                     #expect(
                         delivery.opaque == 42 && delivery.hasKey && delivery.hasValue
@@ -184,6 +184,8 @@ struct KafkaProducerTests {
         }
         #expect(failures.prefix(2).map(\.code) == [.messageTimedOut, .messageTimedOut])
         #expect(failures.first?.isRetriable == true)
+        // librdkafka's own text of it would be the payload: tokens, in the log.
+        #expect(failures.allSatisfy { !"\($0)".contains("value") })
         // On a busy machine a second is soon over: they may fail again.
         let left = producer.flush(within: .seconds(20)) { delivery in
             if !delivery.isSuccess { again.append(producer.produceAgain(delivery)) }

@@ -18,14 +18,17 @@ public struct KafkaDelivery: ~Copyable {
 
     public var isSuccess: Bool { self.message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR }
 
+    /// Whether it was produced to this topic, by the same producer.
+    public func isOf(_ topic: KafkaTopic) -> Bool { self.message.pointee.rkt == topic.pointer }
+
     public var topic: String { self.message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? "" }
 
     /// Why it failed; `nil` for a success.
     public var error: KafkaError? {
         guard !self.isSuccess else { return nil }
+        // Not `rd_kafka_message_errstr`: of a produced message it gives the payload out as the text.
         return KafkaError(
-            self.message.pointee.err, subject: .partition(TopicPartition(topic: self.topic, partition: self.partition)),
-            text: String(cString: rd_kafka_message_errstr(self.message)))
+            self.message.pointee.err, subject: .partition(TopicPartition(topic: self.topic, partition: self.partition)))
     }
 
     /// Whether a failed message may lie in the log all the same.
