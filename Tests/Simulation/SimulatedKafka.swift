@@ -21,7 +21,30 @@ struct LoggedRecord {
 /// The broker: logs by topic and partition, and records on their way to them. What one producer has on its way to one partition arrives
 /// in order; once, or not at all, or so that the producer never learns of it.
 struct SimulatedKafka {
-    enum Topic: Hashable { case events, routed, state, outcomes, deadLetters }
+    enum Topic: Hashable {
+        case events, routed, state, outcomes, deadLetters
+
+        init(_ topic: EngineRecord.Topic) {
+            self =
+                switch topic {
+                case .state: .state
+                case .outcomes: .outcomes
+                case .deadLetters: .deadLetters
+                case .routed: .routed
+                }
+        }
+
+        /// `nil`: no worker writes it.
+        var written: EngineRecord.Topic? {
+            switch self {
+            case .events: nil
+            case .state: .state
+            case .outcomes: .outcomes
+            case .deadLetters: .deadLetters
+            case .routed: .routed
+            }
+        }
+    }
     struct Place: Hashable {
         var topic: Topic
         var partition: Int32
@@ -57,6 +80,8 @@ struct SimulatedKafka {
     private(set) var logs: [Place: [LoggedRecord]] = [:]
     private(set) var committed: [Place: Int64] = [:]
     private(set) var transits: [Transit] = []
+    /// Until when what a producer sends to a partition is held up, after something was given up.
+    private var heldUpUntilMillis: [Place: [Int: Int64]] = [:]
 
     func end(_ place: Place) -> Int64 { Int64(self.logs[place]?.count ?? 0) }
 
@@ -85,6 +110,14 @@ struct SimulatedKafka {
         if let last = self.transits.last(where: { $0.place == place && $0.producer == producer }) {
             arrives = max(arrives, last.arrivesMillis)
             answers = max(answers, last.answersMillis)
+        }
+        arrives = max(arrives, self.heldUpUntilMillis[place]?[producer] ?? 0)
+        answers = max(answers, arrives)
+        // What is given up has waited long, and what comes behind it may still wait when it is tried again.
+        if fate != .delivered, Bool.random(using: &random) {
+            answers += Int64.random(in: 0...4_000, using: &random)
+            let further = Int64.random(in: 0...1_500, using: &random)
+            self.heldUpUntilMillis[place, default: [:]][producer] = answers + further
         }
         self.transits.append(
             Transit(

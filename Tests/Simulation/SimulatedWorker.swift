@@ -25,16 +25,8 @@ final class SimulatedWorker {
     }
     var partitions: [Int32: Owned] = [:]
 
-    struct Retry {
-        var place: SimulatedKafka.Place
-        var record: LoggedRecord
-        var acknowledgement: UInt64
-        /// It left before what is acknowledged from now on; otherwise it waits behind one that did.
-        var hasFailed: Bool
-    }
     /// What Kafka did not take, and what waits behind it.
-    var retries: [Retry] = []
-    var retryDueMillis: Int64?
+    var retries = RetryQueue<LoggedRecord>()
 
     struct Repair {
         var partition: Int32

@@ -6,6 +6,8 @@ struct SimulationEvidence {
     struct OutcomeNote {
         var name: String
         var into: SourcePosition?
+        /// It says only that the event was done with before.
+        var isReplay: Bool
         var worker: Int
         /// How much the judge had seen when it was made.
         var madeAt: Int
@@ -18,6 +20,8 @@ struct SimulationEvidence {
     private var consumed: [SourcePosition: (worker: Int, sequence: Int)] = [:]
     /// By activity: when each worker made the last state record that it has there.
     private var states: [Int: [Int: Int]] = [:]
+    /// By worker, partition and key: the record made last of those in `state`.
+    private var newestStates: [Int: [SimulatedKafka.Place: [[UInt8]: UInt64]]] = [:]
 
     mutating func consumed(_ position: SourcePosition, worker: Int) {
         self.sequence += 1
@@ -27,6 +31,17 @@ struct SimulationEvidence {
     /// - Parameter madeAt: the sequence when the worker's engine made the record.
     mutating func noteState(activity: Int, worker: Int, madeAt: Int) {
         self.states[activity, default: [:]][worker] = max(self.states[activity]?[worker] ?? 0, madeAt)
+    }
+
+    /// A record lies in `state`. Returns the newest of its key and worker, which Kafka has taken, if that was made later: what a restore
+    /// reads last says less than what was acknowledged.
+    mutating func noteState(
+        _ place: SimulatedKafka.Place, key: [UInt8], producer: Int, _ acknowledgement: UInt64
+    ) -> UInt64? {
+        let newest = self.newestStates[producer, default: [:]][place, default: [:]][key]
+        if let newest, EngineRecord.isMade(acknowledgement, before: newest) { return newest }
+        self.newestStates[producer, default: [:]][place, default: [:]][key] = acknowledgement
+        return nil
     }
 
     mutating func noteRouted(_ position: SourcePosition) { self.routed.insert(position) }
@@ -40,7 +55,8 @@ struct SimulationEvidence {
         }
         self.outcomes[position, default: []].append(
             OutcomeNote(
-                name: name, into: parts.count > 1 ? Self.position(in: parts[1]) : nil, worker: worker,
+                name: name, into: parts.count > 1 ? Self.position(in: parts[1]) : nil,
+                isReplay: name == "duplicate" && parts[0].contains("replayed: already applied"), worker: worker,
                 madeAt: record.madeAt))
         return true
     }

@@ -24,7 +24,7 @@ extension SimulationWorld {
         }
         let underWay =
             self.kafka.transits.count { $0.producer == worker.number && !$0.isOrphan } + worker.inbox.count
-            + worker.retries.count + worker.engine.batch.records.count
+            + worker.retries.entries.count + worker.engine.batch.records.count
         if counters.unacknowledged != underWay {
             self.fail("\(underWay) records are under way, the counter says \(counters.unacknowledged)")
         }
@@ -60,6 +60,13 @@ extension SimulationWorld {
             self.tell(
                 "state \(transit.place.partition)/\(offset) of worker \(transit.producer): \(key)\(transit.record.isTombstone ? " removed" : "")"
             )
+            if transit.fate == .delivered,
+                let newest = self.evidence.noteState(
+                    transit.place, key: transit.record.key, producer: transit.producer, transit.acknowledgement)
+            {
+                self.fail(
+                    "\(key) of worker \(transit.producer): record \(transit.acknowledgement) lies behind \(newest)")
+            }
             if let activity = key.split(separator: "-").last.flatMap({ Int($0) }) {
                 self.evidence.noteState(
                     activity: activity, worker: transit.producer, madeAt: transit.record.madeAt)
@@ -121,13 +128,16 @@ extension SimulationWorld {
             }
         }
         for position in self.order {
-            let names = Set((self.evidence.outcomes[position] ?? []).map(\.name))
+            let notes = self.evidence.outcomes[position] ?? []
+            let names = Set(notes.map(\.name))
             let event = self.written[position]!
             if names.isEmpty, self.plan.publishesAll {
                 self.fail("\(position) has no outcome: \(event.kind) of activity \(event.activity)")
             }
+            if !notes.isEmpty, notes.allSatisfy(\.isReplay), self.plan.publishesAll {
+                self.fail("\(position) is only said to be a replay: \(event.kind) of activity \(event.activity)")
+            }
             // What was shown was not set aside. A worker that died over setting it aside did so in vain: its successor may deliver it.
-            let notes = self.evidence.outcomes[position] ?? []
             for delivered in notes where delivered.name == "delivered" {
                 for other in notes where Self.setAside.contains(other.name) {
                     guard other.madeAt > delivered.madeAt || other.worker == delivered.worker else { continue }

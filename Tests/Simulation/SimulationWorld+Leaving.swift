@@ -66,10 +66,7 @@ extension SimulationWorld {
             self.abandonBudget(activity, worker: worker.number)
         }
         worker.engine.forget(partition: partition)
-        var forgotten: [UInt64] = []
-        let isOfState = { (place: SimulatedKafka.Place) in place.topic == .state && place.partition == partition }
-        for retry in worker.retries where isOfState(retry.place) { forgotten.append(retry.acknowledgement) }
-        worker.retries.removeAll { isOfState($0.place) }
+        var forgotten = worker.retries.forgetState(partition: partition)
         worker.engine.batch.records.removeAll { record in
             guard record.topic == .state, record.partition == partition else { return false }
             forgotten.append(record.acknowledgement)

@@ -245,7 +245,11 @@ extension SimulationWorld {
                 }
                 repair.next += 1
             }
-            if repair.next < repair.end { kept.append(repair) }
+            if repair.next < repair.end {
+                kept.append(repair)
+            } else {
+                worker.engine.stateGapRepaired(partition: repair.partition, now: self.now(of: worker))
+            }
         }
         worker.repairs = kept
     }

@@ -45,38 +45,43 @@ extension SimulationWorld {
             if let offset = first.offset {
                 worker.engine.acknowledged(first.acknowledgement, offset: offset, now: self.now(of: worker))
                 if first.place.topic == .state {
-                    // A later record of the key lies in `state`: what waits of it is superseded.
-                    let isOlder = { (retry: SimulatedWorker.Retry) in
-                        retry.hasFailed && retry.place == first.place && retry.record.key == first.record.key
-                    }
-                    let superseded = worker.retries.filter(isOlder)
-                    worker.retries.removeAll(where: isOlder)
-                    for retry in superseded {
-                        worker.engine.acknowledged(retry.acknowledgement, offset: offset, now: self.now(of: worker))
+                    let superseded = worker.retries.takeSuperseded(
+                        partition: first.place.partition, key: first.record.key.span,
+                        acknowledgement: first.acknowledgement)
+                    for older in superseded {
+                        worker.engine.acknowledged(older, offset: offset, now: self.now(of: worker))
                     }
                 }
             } else {
                 self.tell("worker \(worker.number) hears that a record of \(first.place.topic) was not taken")
-                // Before what has waited for others that failed: it left before those came.
-                let behind = worker.retries.firstIndex { !$0.hasFailed && $0.place == first.place }
-                worker.retries.insert(
-                    SimulatedWorker.Retry(
-                        place: first.place, record: first.record, acknowledgement: first.acknowledgement,
-                        hasFailed: true), at: behind ?? worker.retries.count)
-                if worker.retryDueMillis == nil { worker.retryDueMillis = self.steadyMillis + 200 }
+                self.notTaken(first, worker: worker)
             }
             if self.burns(worker) { return true }
         }
         return false
     }
 
+    private func notTaken(_ delivery: SimulatedKafka.Delivery, worker: SimulatedWorker) {
+        guard let topic = delivery.place.topic.written else { return }
+        if topic == .state, !worker.engine.isAwaited(delivery.acknowledgement) {
+            return worker.engine.acknowledged(delivery.acknowledgement, offset: -1, now: self.now(of: worker))
+        }
+        worker.retries.failed(
+            RetryQueue.Entry(
+                topic: topic, partition: delivery.place.partition, key: delivery.record.key,
+                acknowledgement: delivery.acknowledgement, content: delivery.record), nowMillis: self.steadyMillis)
+    }
+
     private mutating func produceAgain(_ worker: SimulatedWorker) {
-        guard let due = worker.retryDueMillis, due <= self.steadyMillis else { return }
-        worker.retryDueMillis = nil
-        let retries = worker.retries
-        worker.retries = []
-        for retry in retries {
-            self.send(retry.record, to: retry.place, acknowledgement: retry.acknowledgement, worker: worker)
+        let due = worker.retries.takeDue(nowMillis: self.steadyMillis) { topic, partition in
+            let place = SimulatedKafka.Place(topic: .init(topic), partition: partition)
+            return worker.inbox.contains { $0.place == place }
+                || self.kafka.transits.contains { $0.place == place && $0.producer == worker.number && !$0.isOrphan }
+        }
+        for retry in due {
+            self.send(
+                retry.content, to: SimulatedKafka.Place(topic: .init(retry.topic), partition: retry.partition),
+                acknowledgement: retry.acknowledgement, worker: worker)
         }
     }
 
@@ -100,19 +105,12 @@ extension SimulationWorld {
                     String(decoding: batch.bytes[header.value], as: UTF8.self)
                 )
             }
-            let topic: SimulatedKafka.Topic =
-                switch record.topic {
-                case .state: .state
-                case .outcomes: .outcomes
-                case .deadLetters: .deadLetters
-                case .routed: .routed
-                }
-            let place = SimulatedKafka.Place(topic: topic, partition: max(0, record.partition))
-            if topic == .state || topic == .routed, worker.retries.contains(where: { $0.place == place }) {
-                // Behind those of its partition that wait.
-                worker.retries.append(
-                    SimulatedWorker.Retry(
-                        place: place, record: logged, acknowledgement: record.acknowledgement, hasFailed: false))
+            let place = SimulatedKafka.Place(topic: .init(record.topic), partition: max(0, record.partition))
+            if worker.retries.holds(record.topic, partition: record.partition) {
+                worker.retries.wait(
+                    RetryQueue.Entry(
+                        topic: record.topic, partition: record.partition, key: logged.key,
+                        acknowledgement: record.acknowledgement, content: logged))
             } else {
                 self.send(logged, to: place, acknowledgement: record.acknowledgement, worker: worker)
             }

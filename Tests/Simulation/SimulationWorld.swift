@@ -220,7 +220,7 @@ package struct SimulationWorld: ~Copyable {
             }
             if worker.holdsLease(nowMillis: self.steadyMillis) {
                 at(worker.engine.nextDeadlineMillis.map { $0 - worker.steadyOffsetMillis })
-                at(worker.retryDueMillis)
+                at(worker.retries.dueMillis)
                 for repair in worker.repairs { at(repair.dueMillis) }
                 if !worker.commits.isEmpty, !worker.hasCommitUnderWay { at(worker.commitDueMillis) }
             } else if worker.leaseFromMillis > self.steadyMillis, worker.leaseFromMillis != .max {

@@ -29,7 +29,8 @@ extension ShardEngine {
             details: OutcomeDetails(cause: detail))
         self.appendRecord(
             .outcomes, key: keyRange, value: value,
-            acknowledgement: self.expect(.outcome, place: context.place, entry: entry))
+            acknowledgement: self.expect(
+                .outcome, place: context.place, entry: entry, slot: outcome == .duplicate ? nil : slot))
     }
 
     /// A pending event gets its outcome and is pending no more. The caller takes the layer away.
@@ -48,14 +49,29 @@ extension ShardEngine {
                 outcome, app: self.slots[Int(slot)].app, key: id, source: layer.source,
                 eventID: layer.blob.span.extracting(layer.eventID.range),
                 traceparent: layer.blob.span.extracting(layer.traceparent.range), details: details)
-            // A push's outcome is in Kafka before the state record that says the event is done: a replay could only call it a duplicate.
-            let waits = layer.isWritten || outcome != .superseded
+            // An outcome is in Kafka before the state record that says the event is done: a replay could only call it a duplicate.
+            let waits = layer.isWritten || outcome != .superseded || self.mayExtendStateWait(slot)
             let acknowledgement = self.expectGuarded(.outcome, slot: slot, stateWaits: waits, place: place)
             self.appendRecord(
                 .outcomes, key: keyRange, value: value, acknowledgement: acknowledgement)
         }
         if outcome == .deadLettered { self.deadLetter(layer, of: slot, details: details, now: now) }
     }
+
+    /// Whether the slot's state record waits for one more event that gave way. One that is due does so for a number of them only: an
+    /// activity that is never quiet would never get it written, and nothing committed.
+    private mutating func mayExtendStateWait(_ slot: Int32) -> Bool {
+        guard self.slots[Int(slot)].isDirty else {
+            self.slots[Int(slot)].stateWaitExtensions = 0
+            return true
+        }
+        guard self.slots[Int(slot)].stateWaitExtensions < Self.stateWaitExtensionsMax else { return false }
+        self.slots[Int(slot)].stateWaitExtensions += 1
+        return true
+    }
+
+    /// Beyond these a worker that dies before both are acknowledged leaves `duplicate` as the only outcome.
+    static var stateWaitExtensionsMax: UInt8 { 64 }
 
     /// A pending event gave way to a newer one. `into`: `nil` when what replaced it was already accepted.
     mutating func supersede(

@@ -169,14 +169,18 @@ extension ShardEngine {
     }
 
     /// A record guarded by a ledger entry of its own.
-    mutating func expect(_ kind: PendingAcknowledgement.Kind, place: Int32, entry: OffsetLedger.EntryID) -> UInt64 {
+    /// - Parameter slot: its next state record is written after the acknowledgement, too.
+    mutating func expect(
+        _ kind: PendingAcknowledgement.Kind, place: Int32, entry: OffsetLedger.EntryID, slot: Int32? = nil
+    ) -> UInt64 {
         self.partitions[Int(place)].unacknowledged += 1
+        if let slot { self.slots[Int(slot)].unguardedRecords += 1 }
         return self.openAcknowledgement(
             PendingAcknowledgement(
                 kind: kind, sequence: 0, isOpen: true, partition: place,
                 partitionGeneration: self.partitions[Int(place)].generation,
-                slot: Slot.none, slotGeneration: 0, stateVersion: 0, isUnguarded: false, entry: entry,
-                routedEntry: OffsetLedger.none))
+                slot: slot ?? Slot.none, slotGeneration: slot.map { self.slots[Int($0)].generation } ?? 0,
+                stateVersion: 0, isUnguarded: slot != nil, entry: entry, routedEntry: OffsetLedger.none))
     }
 
     /// A record about an event of a slot. With `stateWaits` the slot's next state record is written after it is acknowledged; otherwise

@@ -1,6 +1,11 @@
 /// A record the engine wants written to Kafka. Bytes lie in `RecordBatch.bytes`.
 public struct EngineRecord: Sendable {
-    public enum Topic: UInt8, Sendable { case state, outcomes, deadLetters, routed }
+    public enum Topic: UInt8, Sendable {
+        case state, outcomes, deadLetters, routed
+
+        /// Whether the records of a partition must lie there in the order in which they were made.
+        public var isOrdered: Bool { self == .state || self == .routed }
+    }
     public var topic: Topic
     /// Explicit for `state` and `routed`; -1 leaves it to the partitioner.
     public var partition: Int32
@@ -15,6 +20,12 @@ public struct EngineRecord: Sendable {
     public var timestampMillis: Int64
     /// Given back with `ShardEngine.acknowledged`.
     public var acknowledgement: UInt64
+
+    /// Whether the record of the one acknowledgement was made before that of the other. Holds for records that wait at the same time.
+    public static func isMade(_ acknowledgement: UInt64, before other: UInt64) -> Bool {
+        // The upper half counts the records and may wrap around; no 2^31 of them wait.
+        Int32(bitPattern: UInt32(acknowledgement >> 32) &- UInt32(other >> 32)) < 0
+    }
 }
 
 /// What the engine wants written, in order, since the runner last took it. The runner hands each to the producer and calls `removeAll`.

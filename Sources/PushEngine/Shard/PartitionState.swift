@@ -29,10 +29,20 @@ struct PartitionState {
     var stampBaseMillis: Int64 = 0
     /// The newest owner that the restore has met at work; records of an older epoch behind that are ignored.
     var newestEpochRead: Int64 = -1
+    /// First markers that the restore has met: their offsets, and their owners' clocks when they took over. The last of many.
+    var takeovers: [(epoch: Int64, wallMillis: Int64)] = []
+    /// When the owners that the restore has met at work took over, by their clocks, oldest first. The last of many.
+    var ownersWallMillis: [Int64] = []
     /// The offset that the next record of this owner must get in `state`; -1: not known.
     var nextStateOffset: Int64 = -1
     /// Stretches of `state` that others wrote, to be read by the runner.
     var gaps: [Range<Int64>] = []
+    /// The runner reads one.
+    var isUnderRepair = false
+    /// The marker that says this owner runs lies in `state`: what former owners wrote behind it is not believed.
+    var isMarked = false
+    /// Pushes may leave. A worker that died over one before would leave `state` to what a former owner wrote late.
+    var mayPush = false
     /// When the marker is written again, steady.
     var markerDueMillis: Int64 = .max
     /// The state was written for another cluster, this one.
@@ -69,20 +79,23 @@ struct PendingAcknowledgement {
     var routedEntry: OffsetLedger.EntryID
 }
 
-/// Acknowledgements by number. The number handed out carries a sequence, so that one given back twice is noticed.
+/// Acknowledgements by number. The number handed out carries a sequence, so that one given back twice is noticed, and of two records it can
+/// be told which was made first.
 struct AcknowledgementStore {
     private var elements: [PendingAcknowledgement] = []
+    private var lastSequence: UInt32 = 0
     private var free: [Int32] = []
     private(set) var openCount = 0
 
     mutating func open(_ element: PendingAcknowledgement) -> UInt64 {
         var element = element
         element.isOpen = true
+        self.lastSequence &+= 1
+        element.sequence = self.lastSequence
         self.openCount += 1
         let id: Int
         if let reused = self.free.popLast() {
             id = Int(reused)
-            element.sequence = self.elements[id].sequence &+ 1
             self.elements[id] = element
         } else {
             id = self.elements.count
@@ -95,6 +108,14 @@ struct AcknowledgementStore {
     func fetched(_ rawValue: UInt64) -> Int32 {
         let id = Int(rawValue & 0xffff_ffff)
         return id < self.elements.count ? self.elements[id].slot : Slot.none
+    }
+
+    /// `nil` when it is not open.
+    func element(_ rawValue: UInt64) -> PendingAcknowledgement? {
+        let id = Int(rawValue & 0xffff_ffff)
+        guard id < self.elements.count, self.elements[id].isOpen, self.elements[id].sequence == UInt32(rawValue >> 32)
+        else { return nil }
+        return self.elements[id]
     }
 
     /// The element, closed; `nil` when it is not open.

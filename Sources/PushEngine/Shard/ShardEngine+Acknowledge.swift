@@ -1,4 +1,11 @@
 extension ShardEngine {
+    /// Whether anything depends on this acknowledgement: not when its partition has left since.
+    public func isAwaited(_ acknowledgement: UInt64) -> Bool {
+        guard let element = self.acknowledgements.element(acknowledgement) else { return false }
+        let partition = self.partitions[Int(element.partition)]
+        return partition.phase != .gone && partition.generation == element.partitionGeneration
+    }
+
     /// Kafka has the record. Once per record; an acknowledgement of a partition that has left since changes nothing.
     public mutating func acknowledged(_ acknowledgement: UInt64, offset: Int64, now: EngineTime) {
         guard let done = self.acknowledgements.close(acknowledgement) else { return }
@@ -10,8 +17,13 @@ extension ShardEngine {
         switch done.kind {
         case .marker:
             self.noteStateOffset(offset, place: place)
-            // A later marker of the same owner changes nothing.
-            if self.partitions[place].epoch < 0 { self.partitions[place].epoch = offset }
+            if self.partitions[place].epoch < 0 {
+                self.partitions[place].epoch = offset
+            } else if !self.partitions[place].isMarked {
+                // Later ones of the same owner change nothing.
+                self.partitions[place].isMarked = true
+                self.beginPushing(place: place, now: now)
+            }
             if self.partitions[place].phase == .awaitingMarker { self.partitions[place].phase = .restoring }
         case .state:
             self.noteStateOffset(offset, place: place)

@@ -282,11 +282,17 @@ extension ShardEngine {
 
     // MARK: Budget and backoff
 
-    /// The process before this one may have sent one push of the slot, and not more, that `state` does not know of (contract §5): its unit
-    /// is counted as spent now. At most once per slot and assignment.
+    /// A process before this one may have sent one push of the slot, and not more, that `state` does not know of (contract §5): its unit
+    /// is counted as spent now. So is one for each that has died over the same. At most once per slot and assignment.
     mutating func countUnrecordedPush(_ slot: Int32, now: EngineTime) {
         guard !self.slots[Int(slot)].countedUnrecordedPush, self.couldHaveUnrecordedPush(slot) else { return }
         self.slots[Int(slot)].countedUnrecordedPush = true
+        let owners = self.partitions[Int(self.slots[Int(slot)].partition)].ownersWallMillis
+        // Each before the next took over.
+        for begun in owners.suffix(Int(self.slots[Int(slot)].ownersSinceRecord)) {
+            let age = max(0, now.wallMillis &- begun)
+            self.budgets.restore(&self.slots[Int(slot)].budget, ageMillis: age, nowMillis: now.steadyMillis)
+        }
         self.budgets.restore(&self.slots[Int(slot)].budget, ageMillis: 0, nowMillis: now.steadyMillis)
     }
 

@@ -161,8 +161,9 @@ extension ShardEngine {
     mutating func readiness(_ number: Int32, now: EngineTime) -> Readiness {
         let slot = Int(number)
         let update = self.slots[slot].pending
+        let partition = Int(self.slots[slot].partition)
         guard update >= 0, self.slots[slot].inFlight < 0, !self.slots[slot].awaitsStateRecord,
-            self.partitions[Int(self.slots[slot].partition)].sends
+            self.partitions[partition].sends, self.partitions[partition].mayPush
         else {
             return .blocked
         }

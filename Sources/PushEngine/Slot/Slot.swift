@@ -101,13 +101,17 @@ struct Slot {
     var openRoutedEntry = OffsetLedger.none
 
     var attempt: UInt8 = 0
+    /// How many events that gave way the state record that is due waits for.
+    var stateWaitExtensions: UInt8 = 0
     var isLive = false
     var environment = PushEnvironment.production
     var frequentUpdates = false
     /// A `start` was accepted, or nobody knows, and the card's update token has not come yet.
     var awaitsTokenOfStart = false
-    /// The one push that may have left unrecorded before this process took over has been counted against the budget.
+    /// What may have left unrecorded before this process took over has been counted against the budget.
     var countedUnrecordedPush = false
+    /// Owners that have run after the one that wrote the record which was restored, and before this one.
+    var ownersSinceRecord: UInt8 = 0
     /// The owner before gave the partition back in order: `state` knows of all it has taken and sent.
     var isHandedOver = false
     var tokenStanding = TokenStanding.usable

@@ -93,14 +93,37 @@ extension ShardEngine {
         }
     }
 
-    /// The next stretch of `state` to be read and given to `repair`, record by record. None before the partition runs.
+    /// The next stretch of `state` to be read and given to `repair`, record by record; then `stateGapRepaired`. One of a partition at a
+    /// time, none before it runs.
     public mutating func takeStateGap() -> StateGap? {
         for place in self.partitions.indices
-        where self.partitions[place].phase == .running && !self.partitions[place].gaps.isEmpty {
+        where self.partitions[place].phase == .running && !self.partitions[place].gaps.isEmpty
+            && !self.partitions[place].isUnderRepair
+        {
+            self.partitions[place].isUnderRepair = true
             return StateGap(
                 partition: self.partitions[place].number, offsets: self.partitions[place].gaps.removeFirst())
         }
         return nil
+    }
+
+    /// The whole of the gap that was taken last has been given to `repair`.
+    public mutating func stateGapRepaired(partition: Int32, now: EngineTime) {
+        guard let place = self.place(of: partition) else { return }
+        self.partitions[place].isUnderRepair = false
+        self.beginPushing(place: place, now: now)
+    }
+
+    /// Pushes of the partition leave once its marker lies in `state` and what others wrote before that is repaired.
+    mutating func beginPushing(place: Int, now: EngineTime) {
+        let partition = self.partitions[place]
+        guard partition.phase == .running, partition.isMarked, partition.gaps.isEmpty, !partition.isUnderRepair,
+            !partition.mayPush
+        else { return }
+        self.partitions[place].mayPush = true
+        for slot in self.slots.indices where self.slots[slot].isLive && self.slots[slot].partition == Int32(place) {
+            if self.slots[slot].pending >= 0 { self.reschedule(Int32(slot), now: now) }
+        }
     }
 
     /// A record found in a gap. What this owner knows of its key is written again, so that a restore, or compaction, keeps that.
@@ -130,7 +153,11 @@ extension ShardEngine {
         guard let (app, idStart) = self.parseStateKey(key) else { return .ignored }
         self.counters.stateRecordsForeign += 1
         if let slot = self.findSlot(app: app, id: key.extracting(idStart..<key.count), partition: Int32(place)) {
-            self.markDirty(slot, now: now)
+            if self.partitions[place].mayPush {
+                self.markDirty(slot, now: now)
+            } else {
+                self.requireStateRecord(slot, now: now)
+            }
             return .overwritten
         }
         self.writeTombstone(place: place, key: key)
@@ -178,7 +205,19 @@ extension ShardEngine {
         guard epoch > self.partitions[place].newestEpochRead else { return }
         self.partitions[place].newestEpochRead = epoch
         self.doubtHandOvers(place: place)
+        // A first marker that compaction has taken is half an hour old at least: that owner is left out.
+        let begun = self.partitions[place].takeovers.last { $0.epoch == epoch }?.wallMillis ?? 0
+        if self.partitions[place].ownersWallMillis.count >= Self.ownersReadMax {
+            self.partitions[place].ownersWallMillis.removeFirst()
+        }
+        self.partitions[place].ownersWallMillis.append(begun)
+        for slot in self.slots.indices where self.slots[slot].isLive && self.slots[slot].partition == Int32(place) {
+            if self.slots[slot].ownersSinceRecord < Self.ownersReadMax { self.slots[slot].ownersSinceRecord += 1 }
+        }
     }
+
+    /// Of each of so many owners that died one after the other over the same slot the one push that may have gone unrecorded is counted.
+    static var ownersReadMax: UInt8 { 64 }
 
     /// Somebody has owned the partition since those who said that they left nothing behind: it may have sent what `state` does not know.
     private mutating func doubtHandOvers(place: Int) {
@@ -196,6 +235,10 @@ extension ShardEngine {
             self.partitions[place].takeoversRead = min(
                 self.partitions[place].takeoversRead + 1, Self.takeoversReadMax)
             if offset < self.partitions[place].epoch {
+                if self.partitions[place].takeovers.count >= Self.ownersReadMax {
+                    self.partitions[place].takeovers.removeFirst()
+                }
+                self.partitions[place].takeovers.append((offset, marker.takenOverWallMillis))
                 self.partitions[place].newestTakeoverRead = offset
                 self.doubtHandOvers(place: place)
             }

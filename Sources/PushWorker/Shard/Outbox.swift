@@ -4,6 +4,13 @@ import PushEngine
 /// The way of a shard's records to Kafka: takes the engine's batches in order, keeps what there is no room for,
 /// produces again what failed. Confined to the shard's loop.
 struct Outbox: ~Copyable {
+    /// What a record is beside its key.
+    struct RetryContent {
+        var value: [UInt8]?
+        var headers = KafkaHeaders()
+        var timestampMillis: Int64
+    }
+
     let producer: KafkaProducer
     /// By `EngineRecord.Topic.rawValue`.
     private let topics: [KafkaTopic]
@@ -13,7 +20,8 @@ struct Outbox: ~Copyable {
     private var next = 0
     private var pace = OutboxPace()
     private var headers = KafkaHeaders()
-    private(set) var retries = RetryQueue()
+    private(set) var retries = RetryQueue<RetryContent>()
+    private var underWay = UnderWayCount()
     /// The producer's queue is full: back-pressure.
     private(set) var isBlocked = false
     private(set) var counters = KafkaCounters()
@@ -62,11 +70,14 @@ struct Outbox: ~Copyable {
 
     /// Tries again what is due.
     mutating func advance(nowMillis: Int64) {
-        guard !self.isBlocked else { return }
-        let due = self.retries.takeDue(nowMillis: nowMillis)
+        guard !self.isBlocked, let dueMillis = self.retries.dueMillis, dueMillis <= nowMillis else { return }
+        let underWay = self.underWay
+        let due = self.retries.takeDue(nowMillis: nowMillis) { underWay.isAny($0, partition: $1) }
         for (index, entry) in due.enumerated() {
             switch self.produce(entry) {
-            case .queued: self.counters.recordsProduced += 1
+            case .queued:
+                self.counters.recordsProduced += 1
+                self.underWay.left(entry.topic, partition: entry.partition)
             case .queueFull:
                 self.block()
                 self.retries.putBack(Array(due[index...]), nowMillis: nowMillis)
@@ -79,30 +90,36 @@ struct Outbox: ~Copyable {
     /// Tells the engine what Kafka acknowledged. Returns how many deliveries there were.
     mutating func drain(into engine: inout ShardEngine, max: Int, now: EngineTime) -> Int {
         let topics = self.topics
-        var retries = RetryQueue()
+        var retries = RetryQueue<RetryContent>()
         swap(&retries, &self.retries)
+        var underWay = UnderWayCount()
+        swap(&underWay, &self.underWay)
         var failure = self.failure
         var failedCount: UInt64 = 0
         let count = self.producer.drainDeliveries(max: max, ahead: { engine.fetchAhead(acknowledgements: $0) }) {
             delivery in
+            let topic = Self.topic(of: delivery, topics)
+            underWay.returned(topic, partition: delivery.partition)
             if delivery.isSuccess {
                 failure = nil
                 engine.acknowledged(delivery.opaque, offset: delivery.offset, now: now)
                 guard !retries.isEmpty else { return retries.succeeded() }
-                if delivery.topic == topics[Int(EngineRecord.Topic.state.rawValue)].name {
-                    for superseded in retries.takeSuperseded(partition: delivery.partition, key: delivery.key) {
-                        engine.acknowledged(superseded, offset: delivery.offset, now: now)
-                    }
-                }
+                guard topic == .state else { return }
+                let superseded = retries.takeSuperseded(
+                    partition: delivery.partition, key: delivery.key, acknowledgement: delivery.opaque)
+                for older in superseded { engine.acknowledged(older, offset: delivery.offset, now: now) }
             } else {
                 failedCount += 1
                 failure = delivery.error
-                if let entry = Self.entry(of: delivery, topics: topics) {
-                    retries.failed(entry, hasLeft: true, nowMillis: now.steadyMillis)
+                if topic == .state, !engine.isAwaited(delivery.opaque) {
+                    // Of a partition that has left: somebody else writes there.
+                    return engine.acknowledged(delivery.opaque, offset: -1, now: now)
                 }
+                retries.failed(Self.entry(of: delivery, topic), nowMillis: now.steadyMillis)
             }
         }
         swap(&retries, &self.retries)
+        swap(&underWay, &self.underWay)
         self.failure = failure
         self.counters.deliveriesFailed += failedCount
         self.counters.retriesWaiting = self.retries.entries.count
@@ -179,8 +196,14 @@ struct Outbox: ~Copyable {
         }
         self.next += result.doneCount
         self.counters.recordsProduced += UInt64(result.doneCount - result.failures.count)
+        for index in first..<self.next {
+            let record = self.batch.records[Int(self.order.indexes[index])]
+            guard record.topic.isOrdered else { break }
+            self.underWay.left(record.topic, partition: record.partition)
+        }
         for failure in result.failures {
             let record = self.batch.records[Int(self.order.indexes[first + failure.index])]
+            self.underWay.returned(record.topic, partition: record.partition)
             self.headers.removeAll()
             self.noteFailure(self.entry(of: record), failure.error, nowMillis: nowMillis)
         }
@@ -196,7 +219,9 @@ struct Outbox: ~Copyable {
             return
         }
         switch self.produce(record) {
-        case .queued: self.counters.recordsProduced += 1
+        case .queued:
+            self.counters.recordsProduced += 1
+            self.underWay.left(record.topic, partition: record.partition)
         case .queueFull: return self.block()
         case .failed(let error): self.noteFailure(self.entry(of: record), error, nowMillis: nowMillis)
         }
@@ -208,10 +233,10 @@ struct Outbox: ~Copyable {
         self.counters.queueFull += 1
     }
 
-    private mutating func noteFailure(_ entry: RetryQueue.Entry, _ error: KafkaError, nowMillis: Int64) {
+    private mutating func noteFailure(_ entry: RetryQueue<RetryContent>.Entry, _ error: KafkaError, nowMillis: Int64) {
         self.failure = error
         self.counters.deliveriesFailed += 1
-        self.retries.failed(entry, hasLeft: false, nowMillis: nowMillis)
+        self.retries.failed(entry, nowMillis: nowMillis)
         self.counters.retriesWaiting = self.retries.entries.count
     }
 
@@ -234,14 +259,13 @@ struct Outbox: ~Copyable {
             timestampMillis: record.timestampMillis, opaque: record.acknowledgement)
     }
 
-    private func produce(_ entry: RetryQueue.Entry) -> ProduceResult {
-        let (key, value) = (entry.key ?? [], entry.value ?? [])
+    private func produce(_ entry: RetryQueue<RetryContent>.Entry) -> ProduceResult {
+        let (key, value) = (entry.key ?? [], entry.content.value ?? [])
         return Self.produce(
             self.producer, self.topics[Int(entry.topic.rawValue)], partition: entry.partition, key: key.span,
             hasKey: entry.key != nil,
-            value: value.span, hasValue: entry.value != nil, headers: entry.headers,
-            timestampMillis: entry.timestampMillis,
-            opaque: entry.acknowledgement)
+            value: value.span, hasValue: entry.content.value != nil, headers: entry.content.headers,
+            timestampMillis: entry.content.timestampMillis, opaque: entry.acknowledgement)
     }
 
     private static func produce(
@@ -257,29 +281,33 @@ struct Outbox: ~Copyable {
 
     // MARK: Records to be kept
 
-    private func entry(of record: EngineRecord) -> RetryQueue.Entry {
-        RetryQueue.Entry(
+    private func entry(of record: EngineRecord) -> RetryQueue<RetryContent>.Entry {
+        RetryQueue<RetryContent>.Entry(
             topic: record.topic, partition: record.partition,
-            key: record.hasKey ? Array(self.batch.bytes[record.key]) : nil,
-            value: record.isTombstone ? nil : Array(self.batch.bytes[record.value]), headers: self.headers,
-            timestampMillis: record.timestampMillis, acknowledgement: record.acknowledgement)
+            key: record.hasKey ? Array(self.batch.bytes[record.key]) : nil, acknowledgement: record.acknowledgement,
+            content: RetryContent(
+                value: record.isTombstone ? nil : Array(self.batch.bytes[record.value]), headers: self.headers,
+                timestampMillis: record.timestampMillis))
     }
 
-    private static func entry(of delivery: borrowing KafkaDelivery, topics: [KafkaTopic]) -> RetryQueue.Entry? {
-        let name = delivery.topic
-        guard let index = topics.firstIndex(where: { $0.name == name }),
-            let topic = EngineRecord.Topic(rawValue: UInt8(index))
-        else {
-            return nil
-        }
+    private static func topic(of delivery: borrowing KafkaDelivery, _ topics: [KafkaTopic]) -> EngineRecord.Topic {
+        if delivery.isOf(topics[Int(EngineRecord.Topic.outcomes.rawValue)]) { return .outcomes }
+        if delivery.isOf(topics[Int(EngineRecord.Topic.state.rawValue)]) { return .state }
+        return delivery.isOf(topics[Int(EngineRecord.Topic.routed.rawValue)]) ? .routed : .deadLetters
+    }
+
+    private static func entry(
+        of delivery: borrowing KafkaDelivery, _ topic: EngineRecord.Topic
+    ) -> RetryQueue<RetryContent>.Entry {
         var headers = KafkaHeaders()
         delivery.forEachHeader { name, value, _ in headers.append(name: name, value: value) }
         // The partition a partitioner chose stays: choosing again would choose it again.
-        return RetryQueue.Entry(
+        return RetryQueue<RetryContent>.Entry(
             topic: topic, partition: delivery.partition, key: delivery.hasKey ? Self.copy(delivery.key) : nil,
-            value: delivery.hasValue ? Self.copy(delivery.value) : nil, headers: headers,
-            timestampMillis: delivery.timestampMillis,
-            acknowledgement: delivery.opaque)
+            acknowledgement: delivery.opaque,
+            content: RetryContent(
+                value: delivery.hasValue ? Self.copy(delivery.value) : nil, headers: headers,
+                timestampMillis: delivery.timestampMillis))
     }
 
     private static func copy(_ bytes: Span<UInt8>) -> [UInt8] {

@@ -67,6 +67,8 @@ extension ShardRunner {
                     "records": "\(self.repairs[index].recordCount)",
                 ])
             self.repairs.remove(at: index)
+            self.engine.stateGapRepaired(partition: repair.partition, now: now)
+            self.hasMore = true
         } else if result.mayHaveMore {
             repair.isReadable.set()
             self.hasMore = true

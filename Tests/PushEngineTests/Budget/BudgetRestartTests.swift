@@ -57,6 +57,26 @@ import Testing
         #expect(again?.priority == 5, "two of two are out")
     }
 
+    /// Owners that die one after the other, each over a push that was never written down: each counts.
+    @Test func everyOwnerThatDiedOverThePushCounts() {
+        let h = BudgetHarness.alive(perHour: 3, reserve: 0)
+        #expect(BudgetHarness.spend(h, 1) == [10])
+        h.update(2, priority: 10)
+        h.acknowledgesAtOnce = false
+        #expect(h.deliver()?.priority == 10)
+        h.crash()
+        h.acknowledgesAtOnce = false
+        h.advance(2_000)
+        #expect(h.deliver()?.priority == 10)
+        h.crash()
+        h.advance(2_000)
+        let again = h.deliver()
+        #expect(again?.n == 2)
+        #expect(again?.priority == 5, "three of three are out")
+        h.advance(BudgetHarness.hour)
+        #expect(BudgetHarness.spend(h, 3) == [10, 10, 10])
+    }
+
     @Test func aReplayCountsOneExtraAtMost() {
         let h = BudgetHarness.alive(perHour: 3, reserve: 0)
         h.acknowledgesAtOnce = false

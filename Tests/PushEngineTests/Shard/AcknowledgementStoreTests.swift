@@ -36,8 +36,21 @@ import Testing
         var store = AcknowledgementStore()
         #expect(store.close(0) == nil)
         let number = store.open(Self.element(1))
-        for foreign in [number + 1, number | 1 << 32, .max] { #expect(store.close(foreign) == nil) }
+        for foreign in [number + 1, number | 2 << 32, .max] { #expect(store.close(foreign) == nil) }
         #expect(store.openCount == 1)
         #expect(store.close(number)?.slot == 1)
+    }
+
+    /// Whichever numbers are used again in between.
+    @Test func whatWasMadeFirstCanBeTold() {
+        var store = AcknowledgementStore()
+        let first = store.open(Self.element(1))
+        let second = store.open(Self.element(2))
+        #expect(store.close(first) != nil)
+        let third = store.open(Self.element(3))
+        #expect(EngineRecord.isMade(second, before: third))
+        #expect(!EngineRecord.isMade(third, before: second))
+        #expect(!EngineRecord.isMade(second, before: second))
+        #expect(EngineRecord.isMade(0xffff_ffff << 32 | 7, before: 1 << 32 | 3), "the count has wrapped around")
     }
 }

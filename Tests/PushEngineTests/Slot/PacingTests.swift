@@ -131,6 +131,7 @@ import Testing
         let push = h.take()!
         h.acknowledgesAtOnce = false
         h.register(token: "bb02")
+        h.acknowledgeAll { $0.topic == .outcomes }
         h.advance(100)
         #expect(h.outstanding.contains { $0.topic == .state })
         h.update(2, priority: 10)

@@ -26,6 +26,7 @@ import Testing
                     h.engine.repair(
                         partition: gap.partition, key: key.span, value: value.span, offset: offset, now: h.now))
             }
+            h.engine.stateGapRepaired(partition: gap.partition, now: h.now)
         }
         return done
     }
@@ -62,6 +63,53 @@ import Testing
         #expect(h.stateLog.last { $0.keyText == "a/com.example.pizza/nobody" }?.isNull == true)
         #expect(h.takeStateGap() == nil, "what was repaired is no gap")
         #expect(h.counters.stateRecordsForeign == 2)
+    }
+
+    /// A harness whose owner has just begun to run, with an update that waits, its second marker on the way to Kafka.
+    private static func begun() -> EngineHarness {
+        let h = Self.harness()
+        h.consume(key: "order-1", value: Self.update)
+        h.advance(2_000)
+        h.engine.forget(partition: 0)
+        h.acknowledgesAtOnce = false
+        h.assignAgain()
+        h.advance(2_000)
+        return h
+    }
+
+    /// Had the owner died over a push before, what a former owner wrote late would be believed, and nothing would tell of the push.
+    @Test func nothingLeavesBeforeTheOwnersMarkerLiesInState() {
+        let h = Self.begun()
+        #expect(h.take() == nil)
+        h.acknowledgeAll()
+        #expect(h.take() != nil)
+    }
+
+    @Test func nothingLeavesBeforeWhatLiesBeforeTheMarkerIsRepaired() throws {
+        let h = Self.begun()
+        h.writeState(Self.foreign("a/com.example.pizza/order-1"))
+        h.acknowledgeAll()
+        #expect(h.take() == nil)
+        let gap = try #require(h.takeStateGap())
+        h.consume(key: "order-2", value: Self.register)
+        h.writeState(Self.foreign("a/com.example.gone/x"))
+        h.acknowledgeAll()
+        h.advance(200)
+        h.acknowledgeAll()
+        #expect(h.counters.stateGaps == 2)
+        #expect(h.takeStateGap() == nil, "one of a partition at a time")
+        let record = h.stateLog[Int(gap.offsets.lowerBound)]
+        let (key, value) = (record.key, record.value)
+        let done = h.engine.repair(
+            partition: 0, key: key.span, value: value.span, offset: gap.offsets.lowerBound, now: h.now)
+        #expect(done == .overwritten)
+        h.engine.stateGapRepaired(partition: 0, now: h.now)
+        #expect(h.take() == nil)
+        #expect(Self.repairAll(h) == [.ignored])
+        #expect(h.take() == nil, "what is overwritten is not acknowledged")
+        h.advance(200)
+        h.acknowledgeAll()
+        #expect(h.take() != nil)
     }
 
     /// In a partition where nothing happens the marker, written again, reveals it.
@@ -227,7 +275,10 @@ import Testing
             h.advance(1_000)
         }
         var gaps: [StateGap] = []
-        while let gap = h.takeStateGap() { gaps.append(gap) }
+        while let gap = h.takeStateGap() {
+            gaps.append(gap)
+            h.engine.stateGapRepaired(partition: gap.partition, now: h.now)
+        }
         #expect(gaps.count == ShardEngine.gapsMax)
         // None of the foreign records lies outside of them.
         let foreign = h.stateLog.indices.filter { h.stateLog[$0].isNull }.map { Int64($0) }

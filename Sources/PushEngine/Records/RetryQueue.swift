@@ -1,0 +1,127 @@
+import PushModel
+
+/// Records that Kafka did not take, to be produced again after a pause, in the order in which they were made.
+///
+/// The order of `state` matters: the last record of a key counts, and what an acknowledged one says must not be undone by an older one
+/// that comes to lie behind it. So a record of a partition that failed is not produced again before librdkafka has answered for everything
+/// it has of that partition; until then, and until those before it are on their way, later ones wait here; and one that waits is dropped
+/// as superseded when a later one of its key, which was on its way already, is delivered. `routed` records keep their order per partition
+/// alike. Bounded by the engine: it stops at `unacknowledgedMax` records.
+///
+/// `Content`: whatever else the runner needs to produce the record.
+public struct RetryQueue<Content> {
+    /// A record of its own, out of the engine's batch or librdkafka's hands.
+    public struct Entry {
+        public var topic: EngineRecord.Topic
+        public var partition: Int32
+        public var key: [UInt8]?
+        /// Tells which of two was made first (`EngineRecord.isMade`).
+        public var acknowledgement: UInt64
+        public var content: Content
+
+        public init(
+            topic: EngineRecord.Topic, partition: Int32, key: [UInt8]?, acknowledgement: UInt64, content: Content
+        ) {
+            self.topic = topic
+            self.partition = partition
+            self.key = key
+            self.acknowledgement = acknowledgement
+            self.content = content
+        }
+    }
+
+    public private(set) var entries: [Entry] = []
+    /// When the first may be tried again, steady; `nil`: nothing waits.
+    public private(set) var dueMillis: Int64?
+    private var attempt = 0
+
+    static var backoffMinMillis: Int64 { 200 }
+    static var backoffMaxMillis: Int64 { 10_000 }
+
+    public init() {}
+
+    public var isEmpty: Bool { self.entries.isEmpty }
+
+    /// Whether a record of this topic and partition has to wait behind others.
+    public func holds(_ topic: EngineRecord.Topic, partition: Int32) -> Bool {
+        guard !self.entries.isEmpty, topic.isOrdered else { return false }
+        return self.entries.contains { $0.topic == topic && $0.partition == partition }
+    }
+
+    /// Kafka did not take it.
+    public mutating func failed(_ entry: Entry, nowMillis: Int64) {
+        self.wait(entry)
+        guard self.dueMillis == nil else { return }
+        self.dueMillis = nowMillis + min(Self.backoffMaxMillis, Self.backoffMinMillis << Int64(min(self.attempt, 10)))
+        self.attempt += 1
+    }
+
+    /// Waits behind those of its partition that were made before it: failures need not be told in the order of production.
+    public mutating func wait(_ entry: Entry) {
+        let place =
+            entry.topic.isOrdered
+            ? self.entries.firstIndex {
+                $0.topic == entry.topic && $0.partition == entry.partition
+                    && EngineRecord.isMade(entry.acknowledgement, before: $0.acknowledgement)
+            } : nil
+        self.entries.insert(entry, at: place ?? self.entries.count)
+    }
+
+    /// A delivery succeeded: the next failure begins with a short pause again.
+    public mutating func succeeded() { self.attempt = 0 }
+
+    /// A record of that key lies in `state`: what failed of it before is superseded. Returns the acknowledgements it
+    /// stood for. What was made after it stays.
+    public mutating func takeSuperseded(partition: Int32, key: Span<UInt8>, acknowledgement: UInt64) -> [UInt64] {
+        var taken: [UInt64] = []
+        self.entries.removeAll { entry in
+            guard entry.topic == .state, entry.partition == partition,
+                EngineRecord.isMade(entry.acknowledgement, before: acknowledgement), let old = entry.key,
+                key.holdsSameBytes(as: old.span)
+            else { return false }
+            taken.append(entry.acknowledgement)
+            return true
+        }
+        return taken
+    }
+
+    /// What may leave, to be tried in order; what is refused is given back by `putBack`. The rest is looked at again after a short pause.
+    /// - Parameter isUnderWay: whether librdkafka still has records of an ordered topic's partition to answer for.
+    public mutating func takeDue(
+        nowMillis: Int64, isUnderWay: (EngineRecord.Topic, _ partition: Int32) -> Bool
+    ) -> [Entry] {
+        guard let due = self.dueMillis, due <= nowMillis else { return [] }
+        var taken: [Entry] = []
+        var left: [Entry] = []
+        for entry in self.entries {
+            if entry.topic.isOrdered, isUnderWay(entry.topic, entry.partition) {
+                left.append(entry)
+            } else {
+                taken.append(entry)
+            }
+        }
+        self.entries = left
+        self.dueMillis = left.isEmpty ? nil : nowMillis + Self.backoffMinMillis
+        return taken
+    }
+
+    /// There was no room for these; they go first when there is.
+    public mutating func putBack(_ entries: [Entry], nowMillis: Int64) {
+        guard !entries.isEmpty else { return }
+        self.entries.insert(contentsOf: entries, at: 0)
+        self.dueMillis = nowMillis
+    }
+
+    /// The partition belongs to somebody else: its `state` must not be written any more. Returns the acknowledgements
+    /// that will never come.
+    public mutating func forgetState(partition: Int32) -> [UInt64] {
+        var forgotten: [UInt64] = []
+        self.entries.removeAll { entry in
+            guard entry.topic == .state, entry.partition == partition else { return false }
+            forgotten.append(entry.acknowledgement)
+            return true
+        }
+        if self.entries.isEmpty { self.dueMillis = nil }
+        return forgotten
+    }
+}

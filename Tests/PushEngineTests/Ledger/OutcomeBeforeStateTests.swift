@@ -1,0 +1,92 @@
+import PushEngine
+import PushModel
+import Testing
+
+/// An outcome is in Kafka before the state record that says its event is done: of one that was lost in between, a replay could only say
+/// `duplicate`.
+@Suite struct OutcomeBeforeStateTests {
+    /// Of events that need no push.
+    @Test(arguments: ["register", "unregister", "late update", "older update"])
+    func theRecordWaitsForTheOutcomeOfAnEventThatEndsAtOnce(_ kind: String) {
+        let h = EngineHarness()
+        h.register()
+        h.update(1, at: 0, priority: 10)
+        h.deliver()
+        if kind == "late update" {
+            h.advance(2_000)
+            h.end()
+            h.deliver()
+        }
+        h.advance(2_000)
+        h.acknowledgesAtOnce = false
+        let (offset, outcome): (Int64, String) =
+            switch kind {
+            case "register": (h.register(token: "bb"), "applied")
+            case "unregister": (h.unregister(), "applied")
+            case "late update": (h.update(2), "late")
+            default: (h.update(2, at: -1), "superseded")
+            }
+        h.advance(2_000)
+        #expect(h.outstanding.map(\.topic) == [.outcomes])
+        h.acknowledgeAll()
+        h.advance(200)
+        #expect(h.outstanding.map(\.topic) == [.state])
+        #expect(h.committed[0] == offset)
+        h.acknowledgeAll()
+        #expect(h.isCommitted())
+        #expect(h.outcomes(of: offset) == [outcome])
+    }
+
+    @Test func theRecordWaitsForTheOutcomeOfAnEventThatGaveWay() {
+        let h = EngineHarness()
+        h.register()
+        h.advance(1_000)
+        h.acknowledgesAtOnce = false
+        let first = h.update(1, priority: 10)
+        h.update(2)
+        h.advance(2_000)
+        #expect(h.outstanding.map(\.topic) == [.outcomes])
+        // Killed here, the first is still taken anew.
+        h.acknowledgeAll()
+        h.advance(200)
+        #expect(h.outstanding.map(\.topic) == [.state])
+        #expect(h.committed[0] == first)
+        h.acknowledgeAll()
+        #expect(h.isCommitted())
+    }
+
+    @Test func killedBeforeTheOutcomeWasAcknowledgedTheEventGivesWayAgain() {
+        let h = EngineHarness()
+        h.register()
+        h.advance(1_000)
+        h.acknowledgesAtOnce = false
+        let first = h.update(1, priority: 10)
+        h.update(2)
+        h.advance(2_000)
+        h.acknowledgeAll { $0.topic == .state }
+        h.crash()
+        h.advance(2_000)
+        h.deliver()
+        #expect(h.outcomes(of: first) == ["superseded", "superseded"])
+    }
+
+    /// Events that give way without a pause, each acknowledged when the next has come.
+    @Test func anActivityThatIsNeverQuietIsWrittenAllTheSame() {
+        let h = EngineHarness()
+        h.register()
+        h.advance(1_000)
+        h.acknowledgesAtOnce = false
+        let first = h.update(0, priority: 10)
+        var states = 0
+        for n in 1...300 {
+            let before = h.outstanding.count
+            h.update(n)
+            let old = Set(h.outstanding.prefix(before).map(\.acknowledgement))
+            states += h.outstanding.filter { $0.topic == .state }.count
+            h.acknowledgeAll { old.contains($0.acknowledgement) }
+            h.advance(20)
+        }
+        #expect(states >= 1)
+        #expect(h.committed[0]! > first)
+    }
+}

@@ -1,0 +1,153 @@
+import PushModel
+import Testing
+
+@testable import PushEngine
+
+@Suite struct RetryQueueTests {
+    /// Acknowledgements as the engine gives them: made in the order of `n`.
+    private static func number(_ n: UInt64) -> UInt64 { n << 32 | n % 3 }
+
+    private static func entry(
+        _ n: UInt64, _ topic: EngineRecord.Topic = .state, partition: Int32 = 0, key: String = "k"
+    ) -> RetryQueue<Void>.Entry {
+        RetryQueue.Entry(
+            topic: topic, partition: partition, key: Array(key.utf8), acknowledgement: Self.number(n), content: ())
+    }
+
+    private static func take(
+        _ queue: inout RetryQueue<Void>, at nowMillis: Int64, underWay: Set<Int32> = []
+    ) -> [UInt64] {
+        queue.takeDue(nowMillis: nowMillis) { underWay.contains($1) }.map { $0.acknowledgement >> 32 }
+    }
+
+    @Test func pausesGrowUntilSomethingIsDelivered() {
+        var queue = RetryQueue<Void>()
+        var pauses: [Int64] = []
+        for _ in 0..<8 {
+            queue.failed(Self.entry(1), nowMillis: 0)
+            pauses.append(queue.dueMillis ?? -1)
+            #expect(Self.take(&queue, at: pauses.last ?? 0) == [1])
+        }
+        #expect(pauses == [200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000])
+        queue.succeeded()
+        queue.failed(Self.entry(1), nowMillis: 50)
+        #expect(queue.dueMillis == 250)
+    }
+
+    @Test func laterRecordsOfThePartitionWaitBehind() {
+        var queue = RetryQueue<Void>()
+        queue.failed(Self.entry(1, partition: 3), nowMillis: 0)
+        #expect(queue.holds(.state, partition: 3))
+        #expect(!queue.holds(.state, partition: 4))
+        #expect(!queue.holds(.routed, partition: 3))
+        #expect(!queue.holds(.outcomes, partition: 3))
+        queue.wait(Self.entry(2, partition: 3))
+        #expect(Self.take(&queue, at: 199) == [])
+        #expect(Self.take(&queue, at: 200) == [1, 2])
+        #expect(!queue.holds(.state, partition: 3))
+    }
+
+    /// One of its partition that was made later may still come to lie in the log: it must not lie before this one.
+    @Test func nothingLeavesWhileOthersOfItsPartitionAreUnderWay() {
+        var queue = RetryQueue<Void>()
+        queue.failed(Self.entry(1, partition: 3), nowMillis: 0)
+        queue.failed(Self.entry(2, .routed, partition: 3), nowMillis: 0)
+        queue.failed(Self.entry(3, .outcomes, partition: 3), nowMillis: 0)
+        queue.failed(Self.entry(4, partition: 5), nowMillis: 0)
+        #expect(Self.take(&queue, at: 200, underWay: [3]) == [3, 4])
+        #expect(queue.holds(.state, partition: 3))
+        #expect(queue.dueMillis == 400)
+        #expect(Self.take(&queue, at: 400, underWay: [3]) == [])
+        #expect(Self.take(&queue, at: 600) == [1, 2])
+        #expect(queue.dueMillis == nil)
+    }
+
+    @Test func whatALaterDeliveryReplacesIsDropped() {
+        var queue = RetryQueue<Void>()
+        queue.failed(Self.entry(1, key: "a"), nowMillis: 0)
+        queue.failed(Self.entry(2, key: "b"), nowMillis: 0)
+        queue.failed(Self.entry(3, .outcomes, key: "a"), nowMillis: 0)
+        queue.failed(Self.entry(4, partition: 9, key: "a"), nowMillis: 0)
+        queue.failed(Self.entry(6, key: "a"), nowMillis: 0)
+        let key = Array("a".utf8)
+        let superseded = queue.takeSuperseded(partition: 0, key: key.span, acknowledgement: Self.number(5))
+        #expect(superseded == [Self.number(1)])
+        #expect(Self.take(&queue, at: 1_000) == [2, 3, 4, 6])
+    }
+
+    /// Of a partition, what was made first is produced again first, whenever its failure is told.
+    @Test func theyLeaveInTheOrderInWhichTheyWereMade() {
+        var queue = RetryQueue<Void>()
+        queue.failed(Self.entry(4, partition: 1), nowMillis: 0)
+        queue.failed(Self.entry(2, key: "b"), nowMillis: 0)
+        queue.wait(Self.entry(5, key: "a"))
+        queue.failed(Self.entry(3, key: "a"), nowMillis: 0)
+        queue.failed(Self.entry(1, key: "a"), nowMillis: 0)
+        #expect(Self.take(&queue, at: 1_000) == [4, 1, 2, 3, 5])
+    }
+
+    @Test func whatFindsNoRoomGoesFirstNextTime() {
+        var queue = RetryQueue<Void>()
+        queue.failed(Self.entry(1), nowMillis: 0)
+        queue.wait(Self.entry(2))
+        let due = queue.takeDue(nowMillis: 500) { _, _ in false }
+        queue.wait(Self.entry(3))
+        queue.putBack(due, nowMillis: 500)
+        #expect(Self.take(&queue, at: 500) == [1, 2, 3])
+    }
+
+    @Test func aForgottenPartitionsStateIsNotWritten() {
+        var queue = RetryQueue<Void>()
+        queue.failed(Self.entry(1, partition: 1), nowMillis: 0)
+        queue.failed(Self.entry(2, .deadLetters, partition: 1), nowMillis: 0)
+        let forgotten = queue.forgetState(partition: 1)
+        #expect(forgotten == [Self.number(1)])
+        #expect(queue.entries.map(\.acknowledgement) == [Self.number(2)])
+        #expect(queue.dueMillis != nil)
+    }
+
+    /// A partition whose records fail, late and in any order: what an acknowledgement stands for is never undone by an older record.
+    @Test(arguments: 1...200 as ClosedRange<UInt64>)
+    func whatIsAcknowledgedIsTheNewestOfItsKey(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var queue = RetryQueue<Void>()
+        var underWay: [RetryQueue<Void>.Entry] = []
+        var made: UInt64 = 0
+        var nowMillis: Int64 = 0
+        // By key: the last record in the log, the newest that was acknowledged.
+        var log: [[UInt8]: UInt64] = [:]
+        var acknowledged: [[UInt8]: UInt64] = [:]
+        var open: Set<UInt64> = []
+        for step in 0..<2_000 {
+            nowMillis += Int64.random(in: 0...50, using: &random)
+            let isOver = step > 1_500
+            switch isOver ? 5 : Int.random(in: 0...5, using: &random) {
+            case 0, 1, 2:
+                made += 1
+                let entry = Self.entry(made, key: ["a", "b", "c"].randomElement(using: &random)!)
+                open.insert(entry.acknowledgement)
+                if queue.holds(.state, partition: 0) { queue.wait(entry) } else { underWay.append(entry) }
+            default:
+                guard !underWay.isEmpty else { break }
+                // A later one may be given up before an earlier one that is in a request is answered.
+                let isFailure = !isOver && Int.random(in: 0..<3, using: &random) == 0
+                let entry = underWay.remove(at: isFailure ? Int.random(in: 0..<underWay.count, using: &random) : 0)
+                if !isFailure || Bool.random(using: &random) { log[entry.key!] = entry.acknowledgement }
+                guard !isFailure else {
+                    queue.failed(entry, nowMillis: nowMillis)
+                    break
+                }
+                let superseded = queue.takeSuperseded(
+                    partition: 0, key: entry.key!.span, acknowledgement: entry.acknowledgement)
+                for number in superseded + [entry.acknowledgement] {
+                    #expect(open.remove(number) != nil, "acknowledged twice")
+                }
+                acknowledged[entry.key!] = max(acknowledged[entry.key!] ?? 0, entry.acknowledgement)
+            }
+            underWay += queue.takeDue(nowMillis: nowMillis) { _, _ in !underWay.isEmpty }
+            for (key, number) in acknowledged { #expect(log[key]! >= number, "step \(step)") }
+        }
+        #expect(open.isEmpty)
+        #expect(queue.isEmpty)
+    }
+}
