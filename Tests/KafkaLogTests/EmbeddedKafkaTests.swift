@@ -76,4 +76,26 @@ struct EmbeddedKafkaTests {
         #expect(writer.producer.flush(within: .seconds(10)) { offset = $0.offset } == 0)
         #expect(offset == 3)
     }
+
+    /// Of two requests on their way the first fails, the second is taken: the producer would believe both.
+    @Test func aProducerWithItsSettingsLosesNothing() async throws {
+        let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
+        let writer = try TestWriter(
+            kafka.settings.appending("batch.num.messages", "1").appending("linger.ms", "0")
+                .appending(EmbeddedKafka.producerSettings))
+        try writer.write(1, to: "t", partition: 0)
+        kafka.setRoundTrip(millis: 50)
+        for _ in 0..<5 {
+            // Produce: REQUEST_TIMED_OUT.
+            kafka.failRequests(apiKey: 0, code: .init(rawValue: 7), count: 1)
+            let offsets = try writer.write(4, to: "t", partition: 0)
+            #expect(offsets.count == 4 && offsets.allSatisfy { $0 >= 0 })
+        }
+        kafka.setRoundTrip(millis: 0)
+        let reader = try KafkaLogReader(kafka.settings)
+        let records = try await NamedThread.run("test") {
+            Result { try reader.readAll(.init(topic: "t", partition: 0), within: .seconds(10)) }
+        }.get()
+        #expect(records.count == 21)
+    }
 }

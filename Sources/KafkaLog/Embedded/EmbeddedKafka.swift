@@ -8,7 +8,8 @@ import Synchronization
 /// like a broker, but: a partition holds at most 5 MiB or 100,000 batches and drops its oldest records past that
 /// (watched, see `onNotice`); no compaction or retention; no administration requests; static membership is ignored; a
 /// group's first assignment takes 3 s and later ones `session.timeout.ms` - 1 s; fetches that wait are not woken by a
-/// produce, so clients want `fetch.wait.max.ms` 5–20. All methods may be called from any thread.
+/// produce, so clients want `fetch.wait.max.ms` 5–20; the sequence numbers of idempotent producers are not checked, see
+/// `producerSettings`. All methods may be called from any thread.
 public final class EmbeddedKafka: Sendable {
     public struct Topic: Sendable, Hashable {
         public var name: String
@@ -44,6 +45,11 @@ public final class EmbeddedKafka: Sendable {
     /// The default number of brokers is 1; the mock itself numbers them from 1.
     public static let brokerCountMax = 16
     public static let partitionCountMax = 10_000
+
+    /// For producers where requests fail. A broker refuses what does not follow on what it has; this one takes a batch
+    /// although the one before failed, and the producer believes that both are written: the first is lost, its delivery a
+    /// success without an offset (`rd_kafka_dr_implicit_ack`). With one request on its way at a time none overtakes.
+    public static let producerSettings = KafkaSettings([.init("max.in.flight.requests.per.connection", "1")])
 
     /// `host:port,…` for clients on this machine.
     public let bootstrap: String

@@ -49,9 +49,10 @@ final class ChaosRun {
         self.wish = wish
         self.say = say
         self.injector = ChaosInjector(stage: stage, seed: wish.seed)
+        let settings = stage.kafkaSettings.appending("compression.codec", "lz4")
         self.publisher = try StoryPublisher(
-            settings: stage.kafkaSettings.appending("compression.codec", "lz4"), topic: stage.topics.events[0],
-            partitionCount: ChaosStage.partitionCount, log: { _ in })
+            settings: stage.kafkaIsEmbedded ? settings.appending(EmbeddedKafka.producerSettings) : settings,
+            topic: stage.topics.events[0], partitionCount: ChaosStage.partitionCount, log: { _ in })
         self.traffic = ChaosTraffic(activityCount: wish.activityCount, seed: wish.seed)
         self.phones = try ChaosPhones(journalPath: stage.journalPath)
     }

@@ -140,6 +140,11 @@ final class ChaosStage {
         let fetch =
             self.kafkaIsEmbedded
             ? "\n  # The embedded Kafka does not wake a waiting fetch.\n  fetch.wait.max.ms: 10" : ""
+        let produce =
+            self.kafkaIsEmbedded
+            ? EmbeddedKafka.producerSettings.properties.map {
+                "\n  # The embedded Kafka would take a batch although the one before was lost.\n  \($0.name): \($0.value)"
+            }.joined() : ""
         let member = self.membershipIsStatic ? "\nkafka.group-instance-id: worker-\(number)" : ""
         return """
             kafka.bootstrap: "\(self.kafkaSettings["bootstrap.servers"] ?? "")"
@@ -150,7 +155,7 @@ final class ChaosStage {
             kafka.producer:
               compression.codec: lz4
               # Below the session timeout: what is not written by then must not appear behind a successor's records.
-              message.timeout.ms: \(self.sessionTimeoutMillis - 1_000)
+              message.timeout.ms: \(self.sessionTimeoutMillis - 1_000)\(produce)
             topics:
               events: \(self.topics.events[0])
               routed: \(self.topics.routed)

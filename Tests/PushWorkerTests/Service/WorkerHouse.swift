@@ -70,6 +70,7 @@ final class WorkerHouse: Sendable {
         configuration.kafka.consumer = KafkaSettings([
             .init("session.timeout.ms", "3500"), .init("heartbeat.interval.ms", "500"),
         ])
+        configuration.kafka.producer = EmbeddedKafka.producerSettings
         configuration.shardCount = 2
         configuration.outcomePublication = .all
         configuration.admin.port = 0

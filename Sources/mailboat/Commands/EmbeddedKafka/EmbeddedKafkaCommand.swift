@@ -17,7 +17,9 @@ struct EmbeddedKafkaCommand: AsyncParsableCommand {
             What it is not: a partition keeps its newest 5 MiB or 100,000 batches and drops the rest (it warns at 80 % and says so when it \
             happened); no compaction or retention, no transactions, no static membership, no administration: topics are created here, by \
             --topic. A group's first assignment takes 3 s, each later one the session timeout less 1 s (a session timeout of 3500 ms is \
-            the shortest that works). Set fetch.wait.max.ms to 5-20 in consumers: a waiting fetch is not woken by a new record.
+            the shortest that works). Set fetch.wait.max.ms to 5-20 in consumers: a waiting fetch is not woken by a new record. Where \
+            requests fail, set max.in.flight.requests.per.connection to 1 in idempotent producers: their sequence numbers are not checked, \
+            and a batch that was lost before one that was taken counts as written.
 
             Clients must run on this machine: the port given here is for finding the brokers, which listen on ports of their own on 127.0.0.1.
 
