@@ -24,7 +24,7 @@ extension SimulationWorld {
         }
         let underWay =
             self.kafka.transits.count { $0.producer == worker.number && !$0.isOrphan } + worker.inbox.count
-            + worker.retries.entries.count + worker.engine.batch.records.count
+            + worker.retries.count + worker.engine.batch.records.count
         if counters.unacknowledged != underWay {
             self.fail("\(underWay) records are under way, the counter says \(counters.unacknowledged)")
         }

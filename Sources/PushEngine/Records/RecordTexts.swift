@@ -2,6 +2,8 @@ import PushModel
 
 /// What records say over and over, made once: escaped, in UTF-8, ready to be copied.
 final class RecordTexts: Sendable {
+    /// By app.
+    let bundleIDs: [[UInt8]]
     /// By app: `,"app":"<bundle id>"`.
     let appMembers: [[UInt8]]
     /// By input topic: `"topic":"<name>","partition":`.
@@ -13,6 +15,7 @@ final class RecordTexts: Sendable {
     let clusterID: [UInt8]
 
     init(_ configuration: borrowing EngineConfiguration) {
+        self.bundleIDs = configuration.apps.map { Array($0.bundleID.utf8) }
         self.appMembers = configuration.apps.map { app in
             var text: [UInt8] = []
             text.append(utf8: ",\"app\":")

@@ -30,7 +30,21 @@ public struct RetryQueue<Content> {
         }
     }
 
-    public private(set) var entries: [Entry] = []
+    /// Whose order is kept, by topic and partition.
+    private struct Lane: Hashable, Comparable {
+        var topic: EngineRecord.Topic
+        var partition: Int32
+
+        static func < (left: Lane, right: Lane) -> Bool {
+            (left.topic.rawValue, left.partition) < (right.topic.rawValue, right.partition)
+        }
+    }
+
+    /// In the order in which they were made; none is empty.
+    private var lanes: [Lane: [Entry]] = [:]
+    /// Whose order does not matter.
+    private var others: [Entry] = []
+    public private(set) var count = 0
     /// When the first may be tried again, steady; `nil`: nothing waits.
     public private(set) var dueMillis: Int64?
     private var attempt = 0
@@ -40,12 +54,11 @@ public struct RetryQueue<Content> {
 
     public init() {}
 
-    public var isEmpty: Bool { self.entries.isEmpty }
+    public var isEmpty: Bool { self.count == 0 }
 
     /// Whether a record of this topic and partition has to wait behind others.
     public func holds(_ topic: EngineRecord.Topic, partition: Int32) -> Bool {
-        guard !self.entries.isEmpty, topic.isOrdered else { return false }
-        return self.entries.contains { $0.topic == topic && $0.partition == partition }
+        !self.lanes.isEmpty && topic.isOrdered && self.lanes[Lane(topic: topic, partition: partition)] != nil
     }
 
     /// Kafka did not take it.
@@ -58,13 +71,17 @@ public struct RetryQueue<Content> {
 
     /// Waits behind those of its partition that were made before it: failures need not be told in the order of production.
     public mutating func wait(_ entry: Entry) {
-        let place =
-            entry.topic.isOrdered
-            ? self.entries.firstIndex {
-                $0.topic == entry.topic && $0.partition == entry.partition
-                    && EngineRecord.isMade(entry.acknowledgement, before: $0.acknowledgement)
-            } : nil
-        self.entries.insert(entry, at: place ?? self.entries.count)
+        self.count += 1
+        guard entry.topic.isOrdered else { return self.others.append(entry) }
+        let lane = Lane(topic: entry.topic, partition: entry.partition)
+        var place = self.lanes[lane]?.count ?? 0
+        // Mostly it is the last.
+        while place > 0,
+            EngineRecord.isMade(entry.acknowledgement, before: self.lanes[lane]![place - 1].acknowledgement)
+        {
+            place -= 1
+        }
+        self.lanes[lane, default: []].insert(entry, at: place)
     }
 
     /// A delivery succeeded: the next failure begins with a short pause again.
@@ -73,15 +90,16 @@ public struct RetryQueue<Content> {
     /// A record of that key lies in `state`: what failed of it before is superseded. Returns the acknowledgements it
     /// stood for. What was made after it stays.
     public mutating func takeSuperseded(partition: Int32, key: Span<UInt8>, acknowledgement: UInt64) -> [UInt64] {
+        let lane = Lane(topic: .state, partition: partition)
+        guard let waiting = self.lanes[lane] else { return [] }
         var taken: [UInt64] = []
-        self.entries.removeAll { entry in
-            guard entry.topic == .state, entry.partition == partition,
-                EngineRecord.isMade(entry.acknowledgement, before: acknowledgement), let old = entry.key,
+        for entry in waiting {
+            guard EngineRecord.isMade(entry.acknowledgement, before: acknowledgement), let old = entry.key,
                 key.holdsSameBytes(as: old.span)
-            else { return false }
+            else { continue }
             taken.append(entry.acknowledgement)
-            return true
         }
+        if !taken.isEmpty { self.replace(lane, by: waiting.filter { !taken.contains($0.acknowledgement) }) }
         return taken
     }
 
@@ -91,37 +109,34 @@ public struct RetryQueue<Content> {
         nowMillis: Int64, isUnderWay: (EngineRecord.Topic, _ partition: Int32) -> Bool
     ) -> [Entry] {
         guard let due = self.dueMillis, due <= nowMillis else { return [] }
-        var taken: [Entry] = []
-        var left: [Entry] = []
-        for entry in self.entries {
-            if entry.topic.isOrdered, isUnderWay(entry.topic, entry.partition) {
-                left.append(entry)
-            } else {
-                taken.append(entry)
-            }
+        var taken = self.others
+        self.others = []
+        for lane in self.lanes.keys.sorted() where !isUnderWay(lane.topic, lane.partition) {
+            taken += self.lanes.removeValue(forKey: lane) ?? []
         }
-        self.entries = left
-        self.dueMillis = left.isEmpty ? nil : nowMillis + Self.backoffMinMillis
+        self.count -= taken.count
+        self.dueMillis = self.isEmpty ? nil : nowMillis + Self.backoffMinMillis
         return taken
     }
 
-    /// There was no room for these; they go first when there is.
-    public mutating func putBack(_ entries: [Entry], nowMillis: Int64) {
-        guard !entries.isEmpty else { return }
-        self.entries.insert(contentsOf: entries, at: 0)
-        self.dueMillis = nowMillis
+    /// There was no room for these; they are tried again when there is.
+    public mutating func putBack(_ entries: some Sequence<Entry>, nowMillis: Int64) {
+        for entry in entries { self.wait(entry) }
+        if !self.isEmpty { self.dueMillis = nowMillis }
     }
 
     /// The partition belongs to somebody else: its `state` must not be written any more. Returns the acknowledgements
     /// that will never come.
     public mutating func forgetState(partition: Int32) -> [UInt64] {
-        var forgotten: [UInt64] = []
-        self.entries.removeAll { entry in
-            guard entry.topic == .state, entry.partition == partition else { return false }
-            forgotten.append(entry.acknowledgement)
-            return true
-        }
-        if self.entries.isEmpty { self.dueMillis = nil }
+        let lane = Lane(topic: .state, partition: partition)
+        let forgotten = self.lanes[lane]?.map(\.acknowledgement) ?? []
+        self.replace(lane, by: [])
+        if self.isEmpty { self.dueMillis = nil }
         return forgotten
+    }
+
+    private mutating func replace(_ lane: Lane, by entries: [Entry]) {
+        self.count += entries.count - (self.lanes[lane]?.count ?? 0)
+        self.lanes[lane] = entries.isEmpty ? nil : entries
     }
 }

@@ -20,6 +20,8 @@ extension ShardEngine {
         let entry =
             guarding >= 0 ? guarding : self.ledger.open(log: context.log, offset: context.record.offset, settled: true)
         self.ledger.expectAcknowledgement(entry)
+        var waiting = outcome == .duplicate ? nil : slot
+        if let slot = waiting, !self.mayExtendStateWait(slot) { waiting = nil }
         let keyRange = self.appendBytes(key)
         let text = self.event.text
         let traceparent = self.traceparent
@@ -29,8 +31,7 @@ extension ShardEngine {
             details: OutcomeDetails(cause: detail))
         self.appendRecord(
             .outcomes, key: keyRange, value: value,
-            acknowledgement: self.expect(
-                .outcome, place: context.place, entry: entry, slot: outcome == .duplicate ? nil : slot))
+            acknowledgement: self.expect(.outcome, place: context.place, entry: entry, slot: waiting))
     }
 
     /// A pending event gets its outcome and is pending no more. The caller takes the layer away.
@@ -58,13 +59,10 @@ extension ShardEngine {
         if outcome == .deadLettered { self.deadLetter(layer, of: slot, details: details, now: now) }
     }
 
-    /// Whether the slot's state record waits for one more event that gave way. One that is due does so for a number of them only: an
+    /// Whether the slot's state record waits for one more event that needs no push. One that is due does so for a number of them only: an
     /// activity that is never quiet would never get it written, and nothing committed.
     private mutating func mayExtendStateWait(_ slot: Int32) -> Bool {
-        guard self.slots[Int(slot)].isDirty else {
-            self.slots[Int(slot)].stateWaitExtensions = 0
-            return true
-        }
+        guard self.slots[Int(slot)].isDirty else { return true }
         guard self.slots[Int(slot)].stateWaitExtensions < Self.stateWaitExtensionsMax else { return false }
         self.slots[Int(slot)].stateWaitExtensions += 1
         return true

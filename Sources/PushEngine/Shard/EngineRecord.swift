@@ -21,9 +21,10 @@ public struct EngineRecord: Sendable {
     /// Given back with `ShardEngine.acknowledged`.
     public var acknowledgement: UInt64
 
-    /// Whether the record of the one acknowledgement was made before that of the other. Holds for records that wait at the same time.
+    /// Whether the record of the one acknowledgement was made before that of the other. Holds while fewer than 2^31 are made between the two:
+    /// hours, at the pace of a whole processor.
     public static func isMade(_ acknowledgement: UInt64, before other: UInt64) -> Bool {
-        // The upper half counts the records and may wrap around; no 2^31 of them wait.
+        // The upper half counts the records and may wrap around.
         Int32(bitPattern: UInt32(acknowledgement >> 32) &- UInt32(other >> 32)) < 0
     }
 }

@@ -283,14 +283,16 @@ extension ShardEngine {
     // MARK: Budget and backoff
 
     /// A process before this one may have sent one push of the slot, and not more, that `state` does not know of (contract §5): its unit
-    /// is counted as spent now. So is one for each that has died over the same. At most once per slot and assignment.
-    mutating func countUnrecordedPush(_ slot: Int32, now: EngineTime) {
+    /// is counted as spent now. So is one for each that has died over the same: each before the next took over, and after the event was
+    /// written. At most once per slot and assignment.
+    /// - Parameter recordMillis: when the first event was written that may have been sent.
+    mutating func countUnrecordedPush(_ slot: Int32, recordMillis: Int64, now: EngineTime) {
         guard !self.slots[Int(slot)].countedUnrecordedPush, self.couldHaveUnrecordedPush(slot) else { return }
         self.slots[Int(slot)].countedUnrecordedPush = true
         let owners = self.partitions[Int(self.slots[Int(slot)].partition)].ownersWallMillis
-        // Each before the next took over.
-        for begun in owners.suffix(Int(self.slots[Int(slot)].ownersSinceRecord)) {
-            let age = max(0, now.wallMillis &- begun)
+        for begun in owners.suffix(Int(self.slots[Int(slot)].ownersSinceRecord))
+        where begun > recordMillis {
+            let age = max(0, now.wallMillis - begun)
             self.budgets.restore(&self.slots[Int(slot)].budget, ageMillis: age, nowMillis: now.steadyMillis)
         }
         self.budgets.restore(&self.slots[Int(slot)].budget, ageMillis: 0, nowMillis: now.steadyMillis)

@@ -12,7 +12,7 @@ extension ShardEngine {
             let valueEnd = valueStart + Int(batch[index].valueByteCount)
             self.consume(
                 batch[index].record, key: bytes.extracting(Int(batch[index].start)..<valueStart),
-                hash: batch[index].hash, value: bytes.extracting(valueStart..<valueEnd),
+                hash: batch[index].hash, hint: batch[index].slot, value: bytes.extracting(valueStart..<valueEnd),
                 traceparent: bytes.extracting(valueEnd..<valueEnd + Int(batch[index].traceparentByteCount)), now: now)
         }
         batch.removeAll()

@@ -17,10 +17,12 @@ extension ShardEngine {
         self.consume(record, key: key, hash: hash, value: value, traceparent: traceparent, now: now)
     }
 
-    /// - Parameter hash: of the key, as the index has it.
+    /// - Parameters:
+    ///   - hash: of the key, as the index has it.
+    ///   - hint: the slot where the activity probably lies; -1: not known.
     mutating func consume(
-        _ record: InputRecord, key: Span<UInt8>, hash: UInt32, value: Span<UInt8>, traceparent: Span<UInt8>,
-        now: EngineTime
+        _ record: InputRecord, key: Span<UInt8>, hash: UInt32, hint: Int32 = Slot.none, value: Span<UInt8>,
+        traceparent: Span<UInt8>, now: EngineTime
     ) {
         guard let place = self.place(of: record.partition), self.partitions[place].phase == .running else { return }
         let log = self.partitions[place].logs[Int(record.topic)]
@@ -30,7 +32,7 @@ extension ShardEngine {
         if !self.traceparent.isEmpty { self.traceparent.removeAll(keepingCapacity: true) }
         self.traceparent.append(copying: traceparent)
 
-        let known = record.hasKey ? self.findKnown(id: key, hash: hash, partition: Int32(place)) : nil
+        let known = record.hasKey ? self.findKnown(id: key, hash: hash, hint: hint, partition: Int32(place)) : nil
         // The key of an activity that is known here was looked at when its first event came.
         if known == nil {
             do throws(EventRejection) {
@@ -95,13 +97,14 @@ extension ShardEngine {
             }
             return 0
         }
-        for (index, app) in self.configuration.apps.enumerated()
-        where app.bundleID.utf8.elementsEqual(self.event.text[name.range]) {
-            return UInt16(index)
+        let given = self.event.text.span.extracting(name.range)
+        for index in self.texts.bundleIDs.indices {
+            let bundleID = self.texts.bundleIDs[index]
+            if given.holdsSameBytes(as: bundleID.span) { return UInt16(index) }
         }
-        let given = String(decoding: self.event.text[name.range].prefix(80), as: UTF8.self)
+        let shown = String(decoding: self.event.text[name.range].prefix(80), as: UTF8.self)
         throw EventRejection(
-            field: "app", reason: "\"\(given)\" is not configured in this worker: expected a configured bundle id")
+            field: "app", reason: "\"\(shown)\" is not configured in this worker: expected a configured bundle id")
     }
 
     private func checkEvent(
@@ -314,7 +317,9 @@ extension ShardEngine {
         self.fillLayer(context, timestamp: timestamp, value: value, traceparent: traceparent, now: now)
         self.scratchLayer.mayBeSent = mayBeSent
         let start = kind == .start ? self.makeStart(context, value: value, now: now) : nil
-        if isReplay, self.event.priority == .high { self.countUnrecordedPush(slot, now: now) }
+        if isReplay, self.event.priority == .high {
+            self.countUnrecordedPush(slot, recordMillis: context.record.timestampMillis, now: now)
+        }
         self.counters.pending += 1
         self.merge(into: slot, start: start, priority: self.event.priority, isReplay: isReplay, now: now)
     }

@@ -33,7 +33,13 @@ extension ShardEngine {
     }
 
     /// A slot with this id, of whatever app, in this partition.
-    func findKnown(id: Span<UInt8>, hash: UInt32, partition: Int32) -> Int32? {
+    /// - Parameter hint: where it probably lies; -1: not known.
+    func findKnown(id: Span<UInt8>, hash: UInt32, hint: Int32, partition: Int32) -> Int32? {
+        if hint >= 0, self.slots[Int(hint)].identity != ByteArena.none, self.slots[Int(hint)].partition == partition,
+            self.idEquals(id, slot: hint)
+        {
+            return hint
+        }
         guard let found = self.index.first(hash: hash) else { return nil }
         let slot = self.index.slot(at: found)
         return self.slots[Int(slot)].partition == partition && self.idEquals(id, slot: slot) ? slot : nil
@@ -55,6 +61,8 @@ extension ShardEngine {
         slot.app = app
         slot.partition = partition
         slot.hash = hash
+        // Without a record of its own, any owner may have sent of it.
+        slot.ownersSinceRecord = Self.ownersReadMax
         self.slots[Int(number)] = slot
         self.setID(id, slot: number)
         self.index.insert(number, hash: hash)

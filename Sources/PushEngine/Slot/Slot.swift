@@ -101,7 +101,7 @@ struct Slot {
     var openRoutedEntry = OffsetLedger.none
 
     var attempt: UInt8 = 0
-    /// How many events that gave way the state record that is due waits for.
+    /// How many further events that need no push the state record that is due waits for.
     var stateWaitExtensions: UInt8 = 0
     var isLive = false
     var environment = PushEnvironment.production
@@ -110,7 +110,7 @@ struct Slot {
     var awaitsTokenOfStart = false
     /// What may have left unrecorded before this process took over has been counted against the budget.
     var countedUnrecordedPush = false
-    /// Owners that have run after the one that wrote the record which was restored, and before this one.
+    /// Owners that have run after the one that wrote the record which was restored, and before this one; `ownersReadMax`: there was none.
     var ownersSinceRecord: UInt8 = 0
     /// The owner before gave the partition back in order: `state` knows of all it has taken and sent.
     var isHandedOver = false

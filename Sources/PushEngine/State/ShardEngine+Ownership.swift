@@ -205,7 +205,7 @@ extension ShardEngine {
         guard epoch > self.partitions[place].newestEpochRead else { return }
         self.partitions[place].newestEpochRead = epoch
         self.doubtHandOvers(place: place)
-        // A first marker that compaction has taken is half an hour old at least: that owner is left out.
+        // Compaction may have taken the first marker; a later one of the same owner tells the time as well.
         let begun = self.partitions[place].takeovers.last { $0.epoch == epoch }?.wallMillis ?? 0
         if self.partitions[place].ownersWallMillis.count >= Self.ownersReadMax {
             self.partitions[place].ownersWallMillis.removeFirst()
@@ -231,6 +231,12 @@ extension ShardEngine {
     mutating func noteMarker(_ marker: StateCodec.Marker, place: Int, offset: Int64) -> RestoreResult {
         if marker.epoch >= 0 {
             self.noteEpoch(marker.epoch, place: place)
+            let last = self.partitions[place].ownersWallMillis.count - 1
+            if last >= 0, self.partitions[place].ownersWallMillis[last] == 0,
+                marker.epoch == self.partitions[place].newestEpochRead
+            {
+                self.partitions[place].ownersWallMillis[last] = marker.takenOverWallMillis
+            }
         } else {
             self.partitions[place].takeoversRead = min(
                 self.partitions[place].takeoversRead + 1, Self.takeoversReadMax)

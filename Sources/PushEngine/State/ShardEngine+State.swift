@@ -64,6 +64,7 @@ extension ShardEngine {
             isTombstone ? self.batch.bytes.count..<self.batch.bytes.count : self.appendStateValue(of: number, now: now)
         self.slots[Int(number)].stateVersion &+= 1
         self.slots[Int(number)].isDirty = false
+        self.slots[Int(number)].stateWaitExtensions = 0
         self.slots[Int(number)].lastStateWriteMillis = now.steadyMillis
         self.counters.stateRecords += 1
         self.partitions[Int(place)].unacknowledged += 1
@@ -249,7 +250,9 @@ extension ShardEngine {
         let couldBeSent = self.couldBeSent(slot)
         for update in [self.slots[Int(slot)].inFlight, self.slots[Int(slot)].pending, self.slots[Int(slot)].behind]
         where update >= 0 {
-            if self.updates[update].priority == .high { self.countUnrecordedPush(slot, now: now) }
+            if self.updates[update].priority == .high {
+                self.countUnrecordedPush(slot, recordMillis: self.updates[update].top.recordMillis, now: now)
+            }
             guard couldBeSent else { continue }
             // What waited when it was written may have left since.
             self.updates[update].top.mayBeSent = true

@@ -74,13 +74,18 @@ struct Outbox: ~Copyable {
         let underWay = self.underWay
         let due = self.retries.takeDue(nowMillis: nowMillis) { underWay.isAny($0, partition: $1) }
         for (index, entry) in due.enumerated() {
+            // One before it has failed again.
+            guard !self.retries.holds(entry.topic, partition: entry.partition) else {
+                self.retries.wait(entry)
+                continue
+            }
             switch self.produce(entry) {
             case .queued:
                 self.counters.recordsProduced += 1
                 self.underWay.left(entry.topic, partition: entry.partition)
             case .queueFull:
                 self.block()
-                self.retries.putBack(Array(due[index...]), nowMillis: nowMillis)
+                self.retries.putBack(due[index...], nowMillis: nowMillis)
                 return
             case .failed(let error): self.noteFailure(entry, error, nowMillis: nowMillis)
             }
@@ -122,7 +127,7 @@ struct Outbox: ~Copyable {
         swap(&underWay, &self.underWay)
         self.failure = failure
         self.counters.deliveriesFailed += failedCount
-        self.counters.retriesWaiting = self.retries.entries.count
+        self.counters.retriesWaiting = self.retries.count
         if count > 0 { self.isBlocked = false }
         return count
     }
@@ -237,7 +242,7 @@ struct Outbox: ~Copyable {
         self.failure = error
         self.counters.deliveriesFailed += 1
         self.retries.failed(entry, nowMillis: nowMillis)
-        self.counters.retriesWaiting = self.retries.entries.count
+        self.counters.retriesWaiting = self.retries.count
     }
 
     private static func gather(_ record: EngineRecord, of batch: RecordBatch, into headers: inout KafkaHeaders) {

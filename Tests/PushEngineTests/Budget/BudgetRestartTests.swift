@@ -77,6 +77,34 @@ import Testing
         #expect(BudgetHarness.spend(h, 3) == [10, 10, 10])
     }
 
+    /// The same of an activity that no record tells of yet.
+    @Test func everyOwnerThatDiedOverANewActivityCounts() {
+        let h = BudgetHarness.alive(perHour: 2, reserve: 0)
+        h.acknowledgesAtOnce = false
+        h.register(token: "bb", of: "new")
+        h.update(1, of: "new", priority: 10)
+        #expect(h.deliver()?.priority == 10)
+        h.crash()
+        h.acknowledgesAtOnce = false
+        h.advance(2_000)
+        #expect(h.deliver()?.priority == 10)
+        h.crash()
+        h.advance(2_000)
+        #expect(h.deliver()?.priority == 5, "two of two are out")
+    }
+
+    /// Owners before the event was written have not sent it.
+    @Test func ownersBeforeTheEventDoNotCount() {
+        let h = BudgetHarness.alive(perHour: 2, reserve: 0)
+        for _ in 0..<3 { h.crash(afterMillis: 60_000) }
+        h.advance(60_000)
+        h.acknowledgesAtOnce = false
+        h.update(1, priority: 10)
+        h.crash()
+        h.advance(2_000)
+        #expect(h.deliver()?.priority == 10, "one may have left before")
+    }
+
     @Test func aReplayCountsOneExtraAtMost() {
         let h = BudgetHarness.alive(perHour: 3, reserve: 0)
         h.acknowledgesAtOnce = false

@@ -70,11 +70,17 @@ import Testing
         #expect(h.outcomes(of: first) == ["superseded", "superseded"])
     }
 
-    /// Events that give way without a pause, each acknowledged when the next has come.
-    @Test func anActivityThatIsNeverQuietIsWrittenAllTheSame() {
+    /// Events without a pause, each acknowledged when the next has come.
+    @Test(arguments: ["gives way", "late"])
+    func anActivityThatIsNeverQuietIsWrittenAllTheSame(_ kind: String) {
         let h = EngineHarness()
         h.register()
         h.advance(1_000)
+        if kind == "late" {
+            h.end()
+            h.deliver()
+            h.advance(1_000)
+        }
         h.acknowledgesAtOnce = false
         let first = h.update(0, priority: 10)
         var states = 0
