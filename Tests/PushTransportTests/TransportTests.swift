@@ -313,6 +313,8 @@ struct TransportTests {
         try await TransportBench.with(port: port, authorityPEM: authority.certificatePEM, pool: one) { bench in
             try await bench.expectAccepted(10)
             try await before.stop()
+            // On the old connection their fate would be unknown, and nothing left to connect for.
+            try await bench.connectionsClose()
             async let answers = bench.send(20)
             try await bench.connectFails(thenStop: false)
             let after = try await LoopbackServer.start(on: loop, port: port, authority: authority) { _ in .ok }

@@ -58,6 +58,9 @@ extension TransportBench {
         try await self.counters("a connect that fails") { $0.connectFailuresTotal > before }
     }
 
+    /// Waits until no connection is open.
+    func connectionsClose() async throws { try await self.counters("connections that close") { $0.connectionsOpen == 0 } }
+
     /// Asks the loop again and again until its counters satisfy `condition`.
     private func counters(_ awaited: String, _ condition: (RouteCounters) -> Bool) async throws {
         let deadline = NIODeadline.now() + WaitTimeout.limit

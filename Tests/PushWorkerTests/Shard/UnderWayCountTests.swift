@@ -1,0 +1,32 @@
+import PushEngine
+import Testing
+
+@testable import PushWorker
+
+@Suite struct UnderWayCountTests {
+    @Test func countsWhatIsOrderedByTopicAndPartition() {
+        var count = UnderWayCount()
+        #expect(!count.isAny(.state, partition: 7))
+        count.left(.state, partition: 7)
+        count.left(.state, partition: 7)
+        count.left(.routed, partition: 2)
+        #expect(count.isAny(.state, partition: 7))
+        #expect(!count.isAny(.state, partition: 2) && !count.isAny(.routed, partition: 7))
+        #expect(count.isAny(.routed, partition: 2))
+        count.returned(.state, partition: 7)
+        #expect(count.isAny(.state, partition: 7))
+        count.returned(.state, partition: 7)
+        count.returned(.routed, partition: 2)
+        #expect(!count.isAny(.state, partition: 7) && !count.isAny(.routed, partition: 2))
+    }
+
+    /// Their partition is the partitioner's choice, -1 until it is made.
+    @Test(arguments: [EngineRecord.Topic.outcomes, .deadLetters])
+    func theOrderOfTheOthersDoesNotMatter(_ topic: EngineRecord.Topic) {
+        var count = UnderWayCount()
+        count.left(topic, partition: -1)
+        #expect(!count.isAny(topic, partition: 0))
+        count.returned(topic, partition: 5)
+        #expect(!count.isAny(topic, partition: 5))
+    }
+}
