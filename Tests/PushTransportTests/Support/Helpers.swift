@@ -59,7 +59,9 @@ extension TransportBench {
     }
 
     /// Waits until no connection is open.
-    func connectionsClose() async throws { try await self.counters("connections that close") { $0.connectionsOpen == 0 } }
+    func connectionsClose() async throws {
+        try await self.counters("connections that close") { $0.connectionsOpen == 0 }
+    }
 
     /// Asks the loop again and again until its counters satisfy `condition`.
     private func counters(_ awaited: String, _ condition: (RouteCounters) -> Bool) async throws {
