@@ -118,14 +118,13 @@ struct AcknowledgementStore {
         return self.elements[id]
     }
 
-    /// The element, closed; `nil` when it is not open.
+    /// The element, closed from here on; `nil` when it is not open.
     mutating func close(_ rawValue: UInt64) -> PendingAcknowledgement? {
+        guard let element = self.element(rawValue) else { return nil }
         let id = Int(rawValue & 0xffff_ffff)
-        guard id < self.elements.count, self.elements[id].isOpen, self.elements[id].sequence == UInt32(rawValue >> 32)
-        else { return nil }
         self.elements[id].isOpen = false
         self.free.append(Int32(id))
         self.openCount -= 1
-        return self.elements[id]
+        return element
     }
 }

@@ -301,8 +301,8 @@ extension ShardEngine {
 
     func parseStateKey(_ key: Span<UInt8>) -> (app: UInt16, idStart: Int)? {
         guard key.count > 3, key[0] == UInt8(ascii: "a"), key[1] == UInt8(ascii: "/") else { return nil }
-        for (index, app) in self.configuration.apps.enumerated() {
-            let bundleID = Array(app.bundleID.utf8)
+        for index in self.texts.bundleIDs.indices {
+            let bundleID = self.texts.bundleIDs[index]
             let idStart = 2 + bundleID.count + 1
             guard key.count > idStart, key.count - idStart <= EventRules.keyByteCountMax,
                 key[idStart - 1] == UInt8(ascii: "/")

@@ -37,7 +37,8 @@ import Testing
         #expect(h.outcomes(of: offset) == [outcome])
     }
 
-    @Test func theRecordWaitsForTheOutcomeOfAnEventThatGaveWay() {
+    /// An update gave way to another; nothing of that is acknowledged.
+    private static func gaveWay() -> (EngineHarness, first: Int64) {
         let h = EngineHarness()
         h.register()
         h.advance(1_000)
@@ -45,6 +46,11 @@ import Testing
         let first = h.update(1, priority: 10)
         h.update(2)
         h.advance(2_000)
+        return (h, first)
+    }
+
+    @Test func theRecordWaitsForTheOutcomeOfAnEventThatGaveWay() {
+        let (h, first) = Self.gaveWay()
         #expect(h.outstanding.map(\.topic) == [.outcomes])
         // Killed here, the first is still taken anew.
         h.acknowledgeAll()
@@ -56,13 +62,7 @@ import Testing
     }
 
     @Test func killedBeforeTheOutcomeWasAcknowledgedTheEventGivesWayAgain() {
-        let h = EngineHarness()
-        h.register()
-        h.advance(1_000)
-        h.acknowledgesAtOnce = false
-        let first = h.update(1, priority: 10)
-        h.update(2)
-        h.advance(2_000)
+        let (h, first) = Self.gaveWay()
         h.acknowledgeAll { $0.topic == .state }
         h.crash()
         h.advance(2_000)
