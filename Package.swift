@@ -53,11 +53,13 @@ let package = Package(
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CRDKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
+        // What the processor can do and Swift has no word for. A header, nothing to link.
+        .systemLibrary(name: "CProcessor"),
 
         // Pure: no socket, clock, lock, logger or global randomness.
-        .target(name: "PushModel"),
+        .target(name: "PushModel", dependencies: ["CProcessor"]),
         .target(name: "APNSProtocol", dependencies: ["PushModel"]),
-        .target(name: "PushEngine", dependencies: ["PushModel", "APNSProtocol", deque, heap]),
+        .target(name: "PushEngine", dependencies: ["CProcessor", "PushModel", "APNSProtocol", deque, heap]),
         .target(name: "DeviceModel"),
 
         // Wrappers around the C libraries.

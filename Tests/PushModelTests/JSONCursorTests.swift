@@ -100,13 +100,14 @@ import Testing
         #expect(disagreements.isEmpty)
     }
 
-    /// The eight-byte steps must stop where the single ones would, wherever the byte lies.
-    @Test func everyByteIsJudgedAlikeAtEveryPlace() {
+    /// Steps of 64 bytes must stop where single ones would, wherever the byte lies.
+    @Test(arguments: [24, 64, 65, 128, 131])
+    func everyByteIsJudgedAlikeAtEveryPlace(byteCount: Int) {
         for byte in UInt8.min...UInt8.max {
-            for place in 0..<20 {
-                var bytes = [UInt8](repeating: 0x61, count: 24)
+            for place in 0..<(byteCount - 4) {
+                var bytes = [UInt8](repeating: 0x61, count: byteCount)
                 bytes[0] = 0x22
-                bytes[23] = 0x22
+                bytes[byteCount - 1] = 0x22
                 bytes[1 + place] = byte
                 let expected: JSONFault?
                 switch byte {

@@ -152,54 +152,10 @@ public struct JSONCursor: Sendable {
 
     /// Reads any value, whatever is nested in it, and answers where it lies.
     public mutating func skipValue(_ bytes: Span<UInt8>) throws(JSONFault) -> ByteRange {
-        // In locals, for they are in use with every byte.
-        var index = self.index
-        let openCountMax = Self.depthMax - self.depth
-        // One bit per container opened here, the innermost last: 1 for an object. `depthMax` bits suffice.
-        var (openCount, objects) = (0, UInt64(0))
-        _ = JSONGrammar.significant(bytes, &index)
-        let start = index
-        value: while true {
-            switch JSONGrammar.significant(bytes, &index) {
-            case UInt8(ascii: "\""): index = try JSONGrammar.stringEnd(bytes, index &+ 1)
-            case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-                index = try JSONGrammar.numberEnd(bytes, index).end
-            case UInt8(ascii: "{"):
-                guard openCount < openCountMax else { throw JSONFault(.tooDeep, at: index) }
-                (openCount, objects) = (openCount &+ 1, objects << 1 | 1)
-                index &+= 1
-                if JSONGrammar.significant(bytes, &index) != UInt8(ascii: "}") {
-                    try JSONGrammar.passName(bytes, &index, isFirst: true)
-                    continue value
-                }
-            case UInt8(ascii: "["):
-                guard openCount < openCountMax else { throw JSONFault(.tooDeep, at: index) }
-                (openCount, objects) = (openCount &+ 1, objects << 1)
-                index &+= 1
-                if JSONGrammar.significant(bytes, &index) != UInt8(ascii: "]") { continue value }
-            case UInt8(ascii: "t"): try JSONGrammar.passLiteral("true", bytes, &index)
-            case UInt8(ascii: "f"): try JSONGrammar.passLiteral("false", bytes, &index)
-            case UInt8(ascii: "n"): try JSONGrammar.passLiteral("null", bytes, &index)
-            default: throw JSONGrammar.fault(.expectedValue, bytes, index)
-            }
-            // After a value, or before the end of an empty container: close what ends here, or pass the comma to the next value.
-            while openCount > 0 {
-                let isObject = objects & 1 == 1
-                let byte = JSONGrammar.significant(bytes, &index)
-                if byte == UInt8(ascii: ",") {
-                    index &+= 1
-                    if isObject { try JSONGrammar.passName(bytes, &index, isFirst: false) }
-                    continue value
-                }
-                guard byte == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
-                    throw JSONGrammar.fault(.expectedCommaOrEnd, bytes, index)
-                }
-                index &+= 1
-                (openCount, objects) = (openCount &- 1, objects >> 1)
-            }
-            self.index = index
-            return ByteRange(start: start, count: index &- start)
-        }
+        _ = self.nextSignificant(bytes)
+        let start = self.index
+        self.index = try JSONWalk.valueEnd(bytes, start, openCountMax: Self.depthMax - self.depth)
+        return ByteRange(start: start, count: self.index &- start)
     }
 
     // MARK: Pieces

@@ -23,20 +23,6 @@ enum JSONGrammar {
         JSONFault(index < bytes.count ? kind : .unexpectedEnd, at: index)
     }
 
-    /// Over a member's name and its colon.
-    @inline(__always) static func passName(
-        _ bytes: Span<UInt8>, _ index: inout Int, isFirst: Bool
-    ) throws(JSONFault) {
-        guard Self.significant(bytes, &index) == UInt8(ascii: "\"") else {
-            throw Self.fault(isFirst ? .expectedNameOrEnd : .expectedName, bytes, index)
-        }
-        index = try Self.stringEnd(bytes, index &+ 1)
-        guard Self.significant(bytes, &index) == UInt8(ascii: ":") else {
-            throw Self.fault(.expectedColon, bytes, index)
-        }
-        index &+= 1
-    }
-
     @inline(__always) static func passLiteral(
         _ text: StaticString, _ bytes: Span<UInt8>, _ index: inout Int
     ) throws(JSONFault) {
@@ -82,13 +68,6 @@ enum JSONGrammar {
         let index = bytes.endOfDigits(from: start)
         guard index > start else { throw Self.fault(.malformedNumber, bytes, index) }
         return index
-    }
-
-    /// The index past the closing quote of the string whose inside begins at `start`.
-    @inline(__always) static func stringEnd(_ bytes: Span<UInt8>, _ start: Int) throws(JSONFault) -> Int {
-        let index = bytes.endOfPlainRun(from: start)
-        if bytes.byte(orZeroAt: index) == UInt8(ascii: "\"") { return index &+ 1 }
-        return try Self.richStringEnd(bytes, index).end
     }
 
     /// The rest of a string that holds more than plain ASCII, or has a fault, at `start`.
