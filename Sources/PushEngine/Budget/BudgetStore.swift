@@ -9,6 +9,11 @@ struct BudgetStore: ~Copyable {
     /// Budgets with units out, or not yet given back.
     var count: Int { self.budgets.count - self.free.count }
 
+    /// The budget will be looked at soon.
+    func prefetch(_ id: Int32) {
+        if id >= 0 { self.budgets.prefetch(Int(id)) }
+    }
+
     /// Units taken at `nowMillis`.
     mutating func spent(_ id: inout Int32, nowMillis: Int64) -> Int {
         guard id >= 0 else { return 0 }

@@ -63,10 +63,10 @@
             start: self.address(of: handle).assumingMemoryBound(to: UInt8.self), count: byteCount)
     }
 
-    /// The first byte of a run, for its own sake: the line is in the cache then. 0 for none.
-    func firstByte(of handle: Handle) -> UInt64 {
-        // A run has at least one byte.
-        handle == Self.none ? 0 : UInt64(unsafe self.address(of: handle).load(as: UInt8.self))
+    /// The run will be looked at soon.
+    @inline(__always) func prefetch(_ handle: Handle, byteCount: Int) {
+        guard handle != Self.none else { return }
+        unsafe Prefetch.lines(from: self.address(of: handle), byteCount: byteCount)
     }
 
     private func address(of handle: Handle) -> UnsafeMutableRawPointer {

@@ -53,6 +53,16 @@
         unsafeMutableAddress { unsafe self.address(of: index) }
     }
 
+    /// The element will be looked at soon: its first `byteCount` bytes, or all of it.
+    @inline(__always) func prefetch(_ index: Int, byteCount: Int = MemoryLayout<Element>.size) {
+        unsafe Prefetch.lines(from: self.address(of: index), byteCount: byteCount)
+    }
+
+    /// Lends the element's address.
+    @inline(__always) @unsafe func withAddress(of index: Int, _ body: (UnsafeRawPointer) -> Void) {
+        unsafe body(UnsafeRawPointer(self.address(of: index)))
+    }
+
     private func address(of index: Int) -> UnsafeMutablePointer<Element> {
         precondition(UInt(bitPattern: index) < UInt(bitPattern: self.count), "no such element")
         // Every place below `count` is initialised.

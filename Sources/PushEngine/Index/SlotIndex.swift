@@ -33,12 +33,19 @@ struct SlotIndex {
             hash = Self.fold(hash ^ word, 0xd6e8_feb8_6659_fd93)
             index += 8
         }
-        var rest: UInt64 = 0
-        while index < id.count {
-            rest = rest << 8 ^ UInt64(id[index])
-            index += 1
+        if index < id.count {
+            var rest: UInt64 = 0
+            if id.count >= 8 {
+                // The last eight bytes, some of them a second time.
+                rest = unsafe id.bytes.unsafeLoadUnaligned(fromByteOffset: id.count - 8, as: UInt64.self)
+            } else {
+                while index < id.count {
+                    rest = rest << 8 ^ UInt64(id[index])
+                    index += 1
+                }
+            }
+            hash = Self.fold(hash ^ rest, 0xa076_1d64_78bd_642f)
         }
-        hash = Self.fold(hash ^ rest, 0xa076_1d64_78bd_642f)
         return UInt32(truncatingIfNeeded: hash ^ hash >> 32)
     }
 
@@ -47,8 +54,15 @@ struct SlotIndex {
         return product.high ^ product.low
     }
 
-    /// What lies where the search for this hash begins, for its own sake: the line is in the cache then.
-    func home(of hash: UInt32) -> UInt32 { self.places[Int(truncatingIfNeeded: hash) & self.mask].hash }
+    /// A search for this hash will begin soon.
+    @inline(__always) func prefetchHome(of hash: UInt32) {
+        unsafe self.places.withUnsafeBufferPointer { places in
+            // There are always places, and the home is one of them.
+            unsafe Prefetch.lines(
+                from: places.baseAddress! + (Int(truncatingIfNeeded: hash) & self.mask),
+                byteCount: MemoryLayout<Place>.size)
+        }
+    }
 
     /// The first place that holds a slot with this hash; `nil`: there is none. Walk on with `next`.
     func first(hash: UInt32) -> Int? { self.search(from: Int(truncatingIfNeeded: hash) & self.mask, hash: hash) }

@@ -63,7 +63,7 @@ struct OffsetLedger {
 
     /// The record at `offset` was taken. Offsets only grow; gaps (compaction, control records) count as resolved.
     mutating func consumed(log: Int32, offset: Int64) {
-        self.logs[Int(log)].nextOffset = max(self.logs[Int(log)].nextOffset, offset + 1)
+        if offset >= self.logs[Int(log)].nextOffset { self.logs[Int(log)].nextOffset = offset + 1 }
     }
 
     /// Opens an entry at the offset just consumed.

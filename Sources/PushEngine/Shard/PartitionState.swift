@@ -104,8 +104,19 @@ struct AcknowledgementStore {
         return UInt64(id) | UInt64(element.sequence) << 32
     }
 
-    /// The slot the element is about, if there is such an element; decides nothing.
-    func fetched(_ rawValue: UInt64) -> Int32 {
+    /// The element will be looked at soon.
+    func prefetch(_ rawValue: UInt64) {
+        let id = Int(rawValue & 0xffff_ffff)
+        guard id < self.elements.count else { return }
+        unsafe self.elements.withUnsafeBufferPointer { elements in
+            // There is such an element.
+            unsafe Prefetch.lines(
+                from: elements.baseAddress! + id, byteCount: MemoryLayout<PendingAcknowledgement>.size)
+        }
+    }
+
+    /// The slot the element is about, if there is such an element: for looking ahead, it decides nothing.
+    func slot(of rawValue: UInt64) -> Int32 {
         let id = Int(rawValue & 0xffff_ffff)
         return id < self.elements.count ? self.elements[id].slot : Slot.none
     }

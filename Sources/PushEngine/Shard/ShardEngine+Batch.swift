@@ -1,13 +1,30 @@
 import PushModel
 
 extension ShardEngine {
+    /// How many records further on each step of looking ahead is than the next: time enough for the memory to answer.
+    private static var lead: Int { 6 }
+
     /// Takes the records of the batch one after the other, as `consume(_:key:value:traceparent:now:)` would, and empties it.
+    ///
+    /// Of those that follow, memory is asked for meanwhile what they will need: where the index names the slot, then the slot, then what the
+    /// slot names, then the bytes that wait there, each of a record nearer than the one before. What is found decides nothing.
     public mutating func consume(_ batch: inout InputBatch, now: EngineTime) {
         guard !batch.isEmpty else { return }
-        self.fetchAhead(&batch)
         // The batch stays as it is until all are taken.
         let bytes = unsafe batch.bytes.span
-        for index in 0..<batch.count {
+        let count = batch.count
+        var step = 0
+        while step < count + 4 * Self.lead {
+            if step < count { self.prefetchIndex(&batch, step, bytes) }
+            let second = step &- Self.lead
+            if second >= 0, second < count { self.prefetchSlot(&batch, second) }
+            let third = second &- Self.lead
+            if third >= 0, third < count { self.prefetchPending(of: batch[third].slot) }
+            let fourth = third &- Self.lead
+            if fourth >= 0, fourth < count { self.prefetchBytes(of: batch[fourth].slot) }
+            let index = fourth &- Self.lead
+            step &+= 1
+            guard index >= 0 else { continue }
             let valueStart = Int(batch[index].start) + Int(batch[index].keyByteCount)
             let valueEnd = valueStart + Int(batch[index].valueByteCount)
             self.consume(
@@ -18,34 +35,31 @@ extension ShardEngine {
         batch.removeAll()
     }
 
-    /// Reads a little of everything the records will need, step by step for all of them: reads that do not depend on each other overlap.
-    /// What is read decides nothing; the sum only keeps the reads from being optimised away.
-    private mutating func fetchAhead(_ batch: inout InputBatch) {
-        var sum: UInt64 = 0
-        let bytes = unsafe batch.bytes.span
-        for index in 0..<batch.count {
-            let start = Int(batch[index].start)
-            let hash = self.index.hash(
-                kind: SlotKind.activity.rawValue,
-                id: bytes.extracting(start..<start + Int(batch[index].keyByteCount)))
-            batch[index].hash = hash
-            sum &+= UInt64(self.index.home(of: hash))
-        }
-        for index in 0..<batch.count {
-            let slot = self.index.first(hash: batch[index].hash).map { self.index.slot(at: $0) } ?? Slot.none
-            batch[index].slot = slot
-            if slot >= 0 { sum &+= self.slots[Int(slot)].fetched }
-        }
-        for index in 0..<batch.count where batch[index].slot >= 0 {
-            let slot = Int(batch[index].slot)
-            sum &+= self.identities.firstByte(of: self.slots[slot].identity)
-            let pending = self.slots[slot].pending
-            if pending >= 0 { sum &+= self.updates[pending].fetched }
-        }
-        for index in 0..<batch.count where batch[index].slot >= 0 {
-            let pending = self.slots[Int(batch[index].slot)].pending
-            if pending >= 0 { sum &+= self.updates[pending].top.fetchedBlob }
-        }
-        self.fetchedSum &+= sum
+    @inline(__always) private func prefetchIndex(_ batch: inout InputBatch, _ index: Int, _ bytes: Span<UInt8>) {
+        let start = Int(batch[index].start)
+        let hash = self.index.hash(
+            kind: SlotKind.activity.rawValue, id: bytes.extracting(start..<start + Int(batch[index].keyByteCount)))
+        batch[index].hash = hash
+        self.index.prefetchHome(of: hash)
+    }
+
+    @inline(__always) private func prefetchSlot(_ batch: inout InputBatch, _ index: Int) {
+        let slot = self.index.first(hash: batch[index].hash).map { self.index.slot(at: $0) } ?? Slot.none
+        batch[index].slot = slot
+        if slot >= 0 { self.slots.prefetch(Int(slot), byteCount: Slot.ofEachEventByteCount) }
+    }
+
+    @inline(__always) private func prefetchPending(of slot: Int32) {
+        guard slot >= 0 else { return }
+        self.identities.prefetch(
+            self.slots[Int(slot)].identity, byteCount: Int(self.slots[Int(slot)].idByteCount))
+        let pending = self.slots[Int(slot)].pending
+        if pending >= 0 { self.updates.prefetch(pending) }
+    }
+
+    @inline(__always) private func prefetchBytes(of slot: Int32) {
+        guard slot >= 0 else { return }
+        let pending = self.slots[Int(slot)].pending
+        if pending >= 0 { self.updates.prefetchBlob(pending) }
     }
 }

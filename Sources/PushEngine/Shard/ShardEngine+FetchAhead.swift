@@ -1,50 +1,42 @@
 import PushModel
 
-/// Reading ahead, as `consume(_:now:)` of a batch does: what comes together is about activities all over the memory, and reads that do not
-/// depend on each other overlap. What is read here decides nothing.
+/// Asking ahead for memory, as `consume(_:now:)` of a batch does: what comes together is about activities all over the memory. What is
+/// found here decides nothing.
 extension ShardEngine {
-    /// Not more are looked ahead at.
-    public static var fetchAheadMax: Int { 32 }
+    /// How many answers further on each step of looking ahead is than the next: time enough for the memory to answer.
+    private static var answerLead: Int { 4 }
 
     /// Takes the answers one after the other, as `answered(_:now:)` would.
     public mutating func answered(_ answers: [PushAnswer], now: EngineTime) {
-        var first = 0
-        while first < answers.count {
-            let end = min(first + Self.fetchAheadMax, answers.count)
-            self.fetchAhead(answers[first..<end])
-            for index in first..<end { self.answered(answers[index], now: now) }
-            first = end
+        let lead = Self.answerLead
+        var step = 0
+        while step < answers.count + 3 * lead {
+            if step < answers.count { self.updates.prefetch(of: answers[step].id) }
+            if answers.indices.contains(step - lead) { self.prefetchSlot(of: answers[step - lead].id) }
+            if answers.indices.contains(step - 2 * lead) { self.prefetchRest(of: answers[step - 2 * lead].id) }
+            if step >= 3 * lead { self.answered(answers[step - 3 * lead], now: now) }
+            step += 1
         }
     }
 
-    private mutating func fetchAhead(_ answers: ArraySlice<PushAnswer>) {
-        var sum: UInt64 = 0
-        for index in answers.indices {
-            if let update = self.updates.id(of: answers[index].id) { sum &+= self.updates[update].fetched }
-        }
-        for index in answers.indices {
-            guard let update = self.updates.id(of: answers[index].id) else { continue }
-            sum &+= self.slots[Int(self.updates[update].slot)].fetchedWhole
-        }
-        for index in answers.indices {
-            guard let update = self.updates.id(of: answers[index].id) else { continue }
-            let slot = Int(self.updates[update].slot)
-            sum &+= UInt64(bitPattern: self.budgets.allReturnedMillis(self.slots[slot].budget))
-            sum &+= self.identities.firstByte(of: self.slots[slot].identity)
-        }
-        self.fetchedSum &+= sum
+    private func prefetchSlot(of push: PushID) {
+        guard let update = self.updates.id(of: push) else { return }
+        self.slots.prefetch(Int(self.updates[update].slot))
+    }
+
+    private func prefetchRest(of push: PushID) {
+        guard let update = self.updates.id(of: push) else { return }
+        let slot = Int(self.updates[update].slot)
+        self.budgets.prefetch(self.slots[slot].budget)
+        self.identities.prefetch(self.slots[slot].identity, byteCount: self.slots[slot].identityByteCount)
     }
 
     /// `acknowledged(_:offset:now:)` of these will follow.
-    public mutating func fetchAhead(acknowledgements: Span<UInt64>) {
-        var sum: UInt64 = 0
+    public func fetchAhead(acknowledgements: Span<UInt64>) {
+        for index in acknowledgements.indices { self.acknowledgements.prefetch(acknowledgements[index]) }
         for index in acknowledgements.indices {
-            sum &+= UInt64(truncatingIfNeeded: self.acknowledgements.fetched(acknowledgements[index]))
+            let slot = self.acknowledgements.slot(of: acknowledgements[index])
+            if slot >= 0 { self.slots.prefetch(Int(slot)) }
         }
-        for index in acknowledgements.indices {
-            let slot = self.acknowledgements.fetched(acknowledgements[index])
-            if slot >= 0 { sum &+= self.slots[Int(slot)].fetchedWhole }
-        }
-        self.fetchedSum &+= sum
     }
 }

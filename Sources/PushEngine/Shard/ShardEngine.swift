@@ -54,8 +54,6 @@ public struct ShardEngine: ~Copyable {
     var scratchBytes: [UInt8] = []
     /// The header of the record being taken.
     var traceparent: [UInt8] = []
-    /// See `fetchAhead`.
-    var fetchedSum: UInt64 = 0
 
     /// How many latency samples are kept until the runner takes them; the rest is not sampled.
     static let samplesMax = 4_096

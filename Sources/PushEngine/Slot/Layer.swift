@@ -120,17 +120,8 @@ struct Layer {
         }
     }
 
-    /// A value from each cache line of the first bytes. Means nothing.
-    var fetchedBlob: UInt64 {
-        var sum: UInt64 = 0
-        var index = 0
-        let end = min(self.blob.count, 256)
-        while index < end {
-            sum &+= UInt64(self.blob[index])
-            index &+= 64
-        }
-        return sum
-    }
+    /// So much of a blob is asked for ahead, the array's header included; of a longer one the processor sees by itself how it goes on.
+    static var prefetchedBlobByteCount: Int { 320 }
 
     /// Puts the layer back to nothing; the blob keeps its storage unless it is large.
     mutating func reset() {
@@ -183,8 +174,12 @@ struct Layer {
     }
 
     /// Copies `bytes` to where `end` stands: over what the blob holds there, which is long enough, or behind its last byte.
-    private mutating func put(_ bytes: Span<UInt8>, at end: inout Int) -> ByteRange {
-        guard !bytes.isEmpty else { return ByteRange() }
+    @inline(__always) private mutating func put(_ bytes: Span<UInt8>, at end: inout Int) -> ByteRange {
+        // Most events lack most parts.
+        bytes.isEmpty ? ByteRange() : self.putBytes(bytes, at: &end)
+    }
+
+    private mutating func putBytes(_ bytes: Span<UInt8>, at end: inout Int) -> ByteRange {
         let start = end
         end += bytes.count
         if start == self.blob.count {

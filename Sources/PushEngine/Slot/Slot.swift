@@ -122,13 +122,8 @@ struct Slot {
     /// `ShardEngine.routedPositions` knows it.
     var hasRoutedPositions = false
 
-    /// A value from each cache line that an event looks at. Means nothing.
-    var fetched: UInt64 { UInt64(bitPattern: self.lastAcceptedSeconds) &+ UInt64(self.idByteCount) }
-    /// A value from each cache line of all. Means nothing.
-    var fetchedWhole: UInt64 {
-        self.fetched &+ UInt64(bitPattern: self.tokenMissingSinceMillis) &+ UInt64(self.stateVersion)
-            &+ UInt64(self.tokenStanding.rawValue)
-    }
+    /// What each event looks at lies in the first so many bytes.
+    static var ofEachEventByteCount: Int { 64 }
     var identityByteCount: Int { Int(self.idByteCount) + Int(self.tokenByteCount) }
     var hasToken: Bool { self.tokenByteCount > 0 }
     var hasUsableToken: Bool { self.hasToken && self.tokenStanding == .usable }

@@ -52,13 +52,6 @@ struct Update {
     /// Events whose outcome is still open.
     var eventCount: Int { 1 + self.under.count }
 
-    /// A value from each of its cache lines that a newer event will touch. Means nothing.
-    var fetched: UInt64 {
-        UInt64(self.sequence) &+ UInt64(bitPattern: self.top.expiresSeconds)
-            &+ UInt64(self.top.content.relevanceScore.start) &+ UInt64(self.top.traceparent.start)
-            &+ UInt64(self.mergedCount)
-    }
-
     /// Back to nothing; storage is kept for the next use.
     mutating func reset() {
         self.slot = -1
@@ -80,6 +73,8 @@ struct Update {
 struct UpdateStore: ~Copyable {
     private var updates = ChunkedStore<Update>()
     private var free: [Int32] = []
+    /// Where in an update the bytes of its newest event hang. Stored properties have an offset.
+    private let blobOffset = MemoryLayout<Update>.offset(of: \.top)! + MemoryLayout<Layer>.offset(of: \.blob)!
 
     var liveCount: Int { self.updates.count - self.free.count }
 
@@ -112,6 +107,24 @@ struct UpdateStore: ~Copyable {
             self.updates[id].slot >= 0
         else { return nil }
         return Int32(id)
+    }
+
+    /// A newer event will be merged into it soon.
+    @inline(__always) func prefetch(_ id: Int32) { self.updates.prefetch(Int(id)) }
+
+    /// The update of a push attempt, if there is one, will be looked at soon.
+    func prefetch(of push: PushID) {
+        let id = Int(truncatingIfNeeded: push.rawValue & 0xffff_ffff)
+        if id < self.updates.count { self.updates.prefetch(id) }
+    }
+
+    /// The bytes of its newest event will be written over soon.
+    @inline(__always) func prefetchBlob(_ id: Int32) {
+        // An array is one word, the address of its storage. By way of the array itself it would be retained, which is to wait for it.
+        unsafe self.updates.withAddress(of: Int(id)) { update in
+            guard let storage = unsafe (update + self.blobOffset).load(as: UnsafeRawPointer?.self) else { return }
+            unsafe Prefetch.lines(from: storage, byteCount: Layer.prefetchedBlobByteCount)
+        }
     }
 
     func pushID(of id: Int32) -> PushID {
