@@ -49,12 +49,13 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
     ],
     targets: [
+        // What the processor can do and Swift has no word for. A header, nothing to link.
+        .systemLibrary(name: "CProcessor"),
+
         // The C libraries, by pkg-config. Only the wrapper named after each imports it.
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CRDKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
-        // What the processor can do and Swift has no word for. A header, nothing to link.
-        .systemLibrary(name: "CProcessor"),
 
         // Pure: no socket, clock, lock, logger or global randomness.
         .target(name: "PushModel", dependencies: ["CProcessor"]),

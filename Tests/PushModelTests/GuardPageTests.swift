@@ -82,6 +82,25 @@ import Testing
         }
     }
 
+    /// Strings are looked at 64 bytes together, also where fewer are left, or none.
+    @Test func passingAValueReadsNothingElse() throws {
+        let page = try GuardedPage()
+        for count in 0...200 {
+            let inside = [UInt8](repeating: UInt8(ascii: "a"), count: count)
+            for (lead, isClosed) in [("", true), ("", false), (" \n", true), (" \n", false)] {
+                let text = Array(lead.utf8) + [0x22] + inside + (isClosed ? [0x22] : [])
+                page.withBytes(text) { span in
+                    var cursor = JSONCursor()
+                    var fault: JSONFault?
+                    do throws(JSONFault) { _ = try cursor.skipValue(span) } catch { fault = error }
+                    let end = cursor.index
+                    #expect(fault == (isClosed ? nil : JSONFault(.unexpectedEnd, at: text.count)))
+                    #expect(!isClosed || end == text.count)
+                }
+            }
+        }
+    }
+
     @Test func hexadecimalReadsNothingElse() throws {
         let page = try GuardedPage()
         for count in 0...70 {

@@ -57,6 +57,13 @@ struct TidyTests {
         }
     }
 
+    /// What Swift has no word for is said in two places.
+    @Test func fewImportTheProcessor() {
+        let importers = ProjectFiles.swiftFiles(in: ["Sources"])
+            .filter { $0.lines.contains { $0.hasSuffix("import CProcessor") } }.map(\.path).sorted()
+        #expect(importers == ["Sources/PushEngine/Index/Prefetch.swift", "Sources/PushModel/JSON/JSONStops.swift"])
+    }
+
     /// What decides knows no socket, clock, lock, logger or file.
     @Test(arguments: ["PushModel", "APNSProtocol", "PushEngine", "DeviceModel"])
     func pureRoomsStayPure(room: String) {

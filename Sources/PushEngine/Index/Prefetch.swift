@@ -5,7 +5,7 @@ import CProcessor
 enum Prefetch {
     static var lineByteCount: Int { 64 }
 
-    /// Every line of `byteCount` bytes, from `address` on. Nothing is read: it need not be memory of ours.
+    /// Every line of `byteCount` bytes, at least one, from `address` on. Nothing is read: it need not be memory of ours.
     @inline(__always) @unsafe static func lines(from address: UnsafeRawPointer, byteCount: Int) {
         var offset = 0
         while offset < byteCount {

@@ -33,19 +33,17 @@ struct SlotIndex {
             hash = Self.fold(hash ^ word, 0xd6e8_feb8_6659_fd93)
             index += 8
         }
-        if index < id.count {
-            var rest: UInt64 = 0
-            if id.count >= 8 {
-                // The last eight bytes, some of them a second time.
-                rest = unsafe id.bytes.unsafeLoadUnaligned(fromByteOffset: id.count - 8, as: UInt64.self)
-            } else {
-                while index < id.count {
-                    rest = rest << 8 ^ UInt64(id[index])
-                    index += 1
-                }
+        var rest: UInt64 = 0
+        if id.count >= 8 {
+            // The last eight bytes, some of them, or all, a second time.
+            rest = unsafe id.bytes.unsafeLoadUnaligned(fromByteOffset: id.count - 8, as: UInt64.self)
+        } else {
+            while index < id.count {
+                rest = rest << 8 ^ UInt64(id[index])
+                index += 1
             }
-            hash = Self.fold(hash ^ rest, 0xa076_1d64_78bd_642f)
         }
+        hash = Self.fold(hash ^ rest, 0xa076_1d64_78bd_642f)
         return UInt32(truncatingIfNeeded: hash ^ hash >> 32)
     }
 

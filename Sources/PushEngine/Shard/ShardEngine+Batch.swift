@@ -2,7 +2,7 @@ import PushModel
 
 extension ShardEngine {
     /// How many records further on each step of looking ahead is than the next: time enough for the memory to answer.
-    private static var lead: Int { 6 }
+    private static var lead: Int { 4 }
 
     /// Takes the records of the batch one after the other, as `consume(_:key:value:traceparent:now:)` would, and empties it.
     ///

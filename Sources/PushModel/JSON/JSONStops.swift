@@ -6,9 +6,10 @@ import CProcessor
 struct JSONStops {
     private static var blockByteCount: Int { 64 }
 
-    /// Where the bytes begin that were looked at last, a multiple of `blockByteCount`; before that, at the text's first byte: nowhere.
-    private var base = -Self.blockByteCount
-    /// Stops among them that were not answered yet. The end of the text counts as one, and all that would come after it.
+    /// The index of the first of the bytes that were looked at last; a bit of `rest` stands for each.
+    private var base = 0
+    /// Stops among them that were not answered yet; 0 before the first look. The end of the text counts as one, and all that would come
+    /// after it.
     private var rest: UInt64 = 0
 
     /// The end of the plain run behind the quote at `quote`: the next stop, or the text's count. Strings are asked for in order; of the white
@@ -29,27 +30,26 @@ struct JSONStops {
         return self
     }
 
-    /// Stops at `index` and behind it, as far as the same block goes. `index` is not negative, and not past the text's count.
+    /// Those of the 64 bytes from `index` on, which is not negative and not past the text's count.
     @inline(never) static func from(_ index: Int, in bytes: Span<UInt8>) -> JSONStops {
         var stops = JSONStops()
-        stops.base = index & -Self.blockByteCount
-        let here = bytes.count &- stops.base
+        stops.base = index
+        let here = bytes.count &- index
         if here >= Self.blockByteCount {
-            stops.rest = Self.stops(in: bytes, at: stops.base)
-        } else {
-            if bytes.count >= Self.blockByteCount {
-                // The last 64 bytes, of which the first are not of this block.
-                stops.rest =
-                    Self.stops(in: bytes, at: bytes.count &- Self.blockByteCount)
-                    &>> UInt64(truncatingIfNeeded: Self.blockByteCount &- here)
-            } else {
-                var copy = SIMD64<UInt8>(repeating: 0)
-                for place in bytes.indices { copy[place] = bytes[place] }
-                stops.rest = unsafe withUnsafeBytes(of: copy) { unsafe Self.stops(in: Span(_unsafeBytes: $0), at: 0) }
-            }
-            stops.rest |= here > 0 ? UInt64.max &<< UInt64(truncatingIfNeeded: here) : .max
+            stops.rest = Self.stops(in: bytes, at: index)
+            return stops
         }
-        stops.rest &= UInt64.max &<< UInt64(truncatingIfNeeded: index)
+        if bytes.count >= Self.blockByteCount {
+            // The last 64 bytes, of which the first lie before `index`. At the very end all do, and what is shifted does not matter.
+            stops.rest =
+                Self.stops(in: bytes, at: bytes.count &- Self.blockByteCount)
+                &>> UInt64(truncatingIfNeeded: Self.blockByteCount &- here)
+        } else {
+            var copy = SIMD64<UInt8>(repeating: 0)
+            for place in index..<bytes.count { copy[place &- index] = bytes[place] }
+            stops.rest = unsafe withUnsafeBytes(of: copy) { unsafe Self.stops(in: Span(_unsafeBytes: $0), at: 0) }
+        }
+        stops.rest |= UInt64.max &<< UInt64(truncatingIfNeeded: here)
         return stops
     }
 

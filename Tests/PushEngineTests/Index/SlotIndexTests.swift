@@ -64,11 +64,14 @@ import Testing
     }
 
     /// Places follow from the low bits: consecutive ids must not crowd.
-    @Test func numberedIdentitiesSpreadOverTheTable() {
+    /// Of any length: shorter than the eight bytes that are taken together, a multiple of them, and neither.
+    @Test(arguments: [4, 7, 8, 13, 16, 23, 32, 36])
+    func numberedIdentitiesSpreadOverTheTable(byteCount: Int) {
         let index = SlotIndex(seed: 3)
         var used: Set<UInt32> = []
         for number in 0..<4_096 {
-            let id = Array("activity-\(number)".utf8)
+            let digits = Array("\(10_000 + number)".utf8.dropFirst())
+            let id = [UInt8](repeating: UInt8(ascii: "a"), count: byteCount - 4) + digits
             used.insert(index.hash(kind: 1, id: id.span) & 4_095)
         }
         // Thrown at random, 4,096 balls leave 1 - 1/e of 4,096 bins used: 2,589.
