@@ -1,7 +1,7 @@
 /// Records of input topics, copied out of Kafka's buffers, to be taken together by `ShardEngine.consume(_:now:)`.
 ///
 /// A backlog touches activities all over the memory. Of a record alone the processor learns where to look only step by step, and waits at
-/// each; of a few together it is told ahead. The copy costs a tenth of what that saves. Confined to its engine's loop.
+/// each; of a few together it is told ahead. Confined to its engine's loop.
 @safe public struct InputBatch: ~Copyable {
     /// More are not taken together.
     public static let recordCountMax = 32

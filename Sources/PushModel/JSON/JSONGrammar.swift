@@ -1,5 +1,5 @@
-/// The smallest pieces of RFC 8259: white space, numbers, literals and what is rich in a string. Each begins at an index, which is never negative, and
-/// answers where it ends, or throws what is wrong with it. Whoever walks keeps the index in a local.
+/// The smallest pieces of RFC 8259: white space, numbers, literals and what is rich in a string. Each begins at an index, which is never
+/// negative, and answers where it ends, or throws what is wrong with it. Whoever walks keeps the index in a local.
 enum JSONGrammar {
     /// Passes white space. The byte there, not consumed; 0, which JSON has nowhere outside strings, at the end.
     @inline(__always) static func significant(_ bytes: Span<UInt8>, _ index: inout Int) -> UInt8 {

@@ -81,29 +81,15 @@ import Testing
             }
             for answer in answers { single.answered(answer, now: now) }
             together.answered(answers, now: now)
-            Self.acknowledge(&single, &together, &stateOffsets, now: now)
+            // Some that are not open, or never were, among them.
+            let numbers = together.batch.records.map { $0.acknowledgement }
+            let ahead = numbers + numbers.reversed() + [0, .max, 0xffff_ffff]
+            together.fetchAhead(acknowledgements: ahead.span)
+            stateOffsets.acknowledge(&single, &together, now: now)
         }
         let (left, right) = (single.counters, together.counters)
         #expect(left == right)
         #expect(left.isConserved)
         #expect(activityCount == 0 || left.pushesAccepted > 0)
-    }
-
-    private static func acknowledge(
-        _ single: inout ShardEngine, _ together: inout ShardEngine, _ stateOffsets: inout StateOffsets, now: EngineTime
-    ) {
-        let isSame = single.batch.bytes == together.batch.bytes
-        #expect(isSame)
-        let numbers = single.batch.records.map { $0.acknowledgement }
-        // Some that are not open, or never were.
-        let ahead = numbers + numbers.reversed() + [0, .max, 0xffff_ffff]
-        together.fetchAhead(acknowledgements: ahead.span)
-        for record in single.batch.records {
-            let offset = stateOffsets.offset(of: record)
-            single.acknowledged(record.acknowledgement, offset: offset, now: now)
-            together.acknowledged(record.acknowledgement, offset: offset, now: now)
-        }
-        single.batch.removeAll()
-        together.batch.removeAll()
     }
 }

@@ -89,15 +89,7 @@ import Testing
                 single.answered(PushAnswer(id: push.id, result: .accepted, apnsMicros: 1), now: now)
                 together.answered(PushAnswer(id: pushToo.id, result: .accepted, apnsMicros: 1), now: now)
             }
-            let isSame = single.batch.bytes == together.batch.bytes
-            #expect(isSame)
-            for record in single.batch.records {
-                let stateOffset = stateOffsets.offset(of: record)
-                single.acknowledged(record.acknowledgement, offset: stateOffset, now: now)
-                together.acknowledged(record.acknowledgement, offset: stateOffset, now: now)
-            }
-            single.batch.removeAll()
-            together.batch.removeAll()
+            stateOffsets.acknowledge(&single, &together, now: now)
         }
         let (left, right) = (single.counters, together.counters)
         #expect(left == right)
