@@ -1,8 +1,11 @@
-/// At most one deadline per slot, earliest first: a binary heap that knows where each slot lies.
+/// At most one deadline per slot, earliest first: a heap that knows where each slot lies.
 ///
 /// A heap with stale entries would grow with every rescheduling; here the entry itself moves, so memory is bounded by slots. It moves at
 /// once when its deadline comes nearer. One that moves away (with each push it does, mostly by an hour) waits in its place until it is the
 /// first: then it is seen, and moves once for all the times.
+///
+/// An entry has eight children rather than two. Each level that an entry moves by is another slot's place to be written down, somewhere in
+/// the memory; the eight lie side by side.
 struct DeadlineQueue {
     private struct Entry {
         /// What the heap goes by: never later than the slot's deadline, and equal to it in the first entry.
@@ -14,6 +17,7 @@ struct DeadlineQueue {
         var position: Int32 = -1
         var deadlineMillis: Int64 = 0
     }
+    private static let childCount = 8
     private var entries: [Entry] = []
     /// By slot number.
     private var places: [Place] = []
@@ -75,7 +79,7 @@ struct DeadlineQueue {
         var position = start
         let entry = self.entries[position]
         while position > 0 {
-            let parent = (position - 1) / 2
+            let parent = (position - 1) / Self.childCount
             guard entry.orderMillis < self.entries[parent].orderMillis else { break }
             self.entries[position] = self.entries[parent]
             self.places[Int(self.entries[position].slot)].position = Int32(position)
@@ -89,12 +93,12 @@ struct DeadlineQueue {
         var position = start
         let entry = self.entries[position]
         while true {
-            var child = position * 2 + 1
-            guard child < self.entries.count else { break }
-            if child + 1 < self.entries.count,
-                self.entries[child + 1].orderMillis < self.entries[child].orderMillis
-            {
-                child += 1
+            let firstChild = position * Self.childCount + 1
+            guard firstChild < self.entries.count else { break }
+            var child = firstChild
+            for other in firstChild + 1..<min(firstChild + Self.childCount, self.entries.count)
+            where self.entries[other].orderMillis < self.entries[child].orderMillis {
+                child = other
             }
             guard self.entries[child].orderMillis < entry.orderMillis else { break }
             self.entries[position] = self.entries[child]
