@@ -186,36 +186,39 @@ final class ShardRunner {
 
     private func readRecords(_ now: EngineTime) {
         guard !self.isDraining, !self.partitions.isEmpty, !self.outbox.isBlocked else { return }
-        var room = Self.recordsPerTurnMax
+        // A record takes one place of the engine's at most.
+        var room = min(Self.recordsPerTurnMax, self.engine.recordRoom)
+        guard room > 0 else { return }
         // Each turn begins with another partition, so that a full turn starves none.
         self.firstPartition = (self.firstPartition + 1) % self.partitions.count
-        for step in self.partitions.indices {
+        reading: for step in self.partitions.indices {
             let index = (self.firstPartition + step) % self.partitions.count
             guard self.partitions[index].phase == .running else { continue }
             for topic in self.partitions[index].inputs.indices {
-                let engineRoom = self.engine.recordRoom
-                guard engineRoom > 0 else { return }
                 guard room > 0 else {
                     self.hasMore = true
-                    return
+                    break reading
                 }
                 guard self.partitions[index].inputs[topic].takeReadable() else { continue }
-                room -= self.readQueue(index, topic, max: min(room, engineRoom, Self.recordsPerQueueMax), now)
+                room -= self.readQueue(index, topic, max: min(room, Self.recordsPerQueueMax), now)
             }
         }
+        self.engine.consume(&self.inputBatch, now: now)
     }
 
+    /// What is read last may stay in the batch: many queues with little each are taken together.
     private func readQueue(_ index: Int, _ topic: Int, max: Int, _ now: EngineTime) -> Int {
         let reader = self.partitions[index].inputs[topic].reader
         let isRouted = topic == self.inputTopics.count - 1
         let result = reader.read(max: max) { record in
             self.take(record, topic: UInt16(topic), isRouted: isRouted, now)
         }
-        self.engine.consume(&self.inputBatch, now: now)
         self.partitions[index].inputs[topic].mayHaveMore = result.mayHaveMore
         if result.mayHaveMore { self.hasMore = true }
         if result.recordCount > 0 { self.hasChanged = true }
         if let reason = result.failure?.haltReason {
+            // What was read before the failure was read while the partition ran.
+            self.engine.consume(&self.inputBatch, now: now)
             self.halt(index, reason)
         } else if let failure = result.failure {
             self.logger.warning("a partition cannot be read for now", metadata: ["cause": "\(failure)"])
