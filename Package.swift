@@ -123,7 +123,7 @@ let package = Package(
             dependencies: [
                 "PushWorker", "PushEngine", "PushModel", "PushTransport", "KafkaLog", "APNSSimulator", "DeviceModel",
                 "TLSSession", logging, coreMetrics,
-            ]),
+            ] + nio),
         .testTarget(
             name: "APNSSimulatorTests",
             dependencies: ["APNSSimulator", "DeviceModel", "HTTP2Session", "TLSSession"] + nio),

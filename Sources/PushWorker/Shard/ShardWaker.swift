@@ -4,45 +4,43 @@ import Synchronization
 
 /// Wakes a shard from any thread, with at most one wake-up on its way.
 ///
-/// librdkafka calls it under a lock of a queue, so it only schedules.
+/// librdkafka calls it under a lock of a queue, so it only schedules. The loop takes no lock to be woken again: the thread that wakes it may
+/// be of lower priority and on the same core, and would be interrupted by the very loop that then waits for it.
 final class ShardWaker: Sendable {
     private let eventLoop: any EventLoop
-    private enum State { case idle, pending, ended }
+    /// A turn is on its way: nobody else needs to wake.
+    private let isAwake = Atomic<Bool>(false)
     /// Scheduling happens under the lock, so that nothing is scheduled once `end` has returned: the loop may be gone by then.
-    private let state = Mutex(State.idle)
-    private let runner: NIOLoopBoundBox<ShardRunner?>
+    private let hasEnded = Mutex(false)
+    private let turn: NIOLoopBoundBox<(() -> Void)?>
 
     /// Wakes nobody until `attach`.
     init(eventLoop: any EventLoop) {
         self.eventLoop = eventLoop
-        self.runner = NIOLoopBoundBox.makeEmptyBox(eventLoop: eventLoop)
+        self.turn = NIOLoopBoundBox.makeEmptyBox(eventLoop: eventLoop)
     }
 
-    /// On the loop.
-    func attach(_ runner: ShardRunner) { self.runner.value = runner }
+    /// On the loop. From here on a wake-up calls `turn` there, which calls `reset`.
+    func attach(_ turn: @escaping () -> Void) { self.turn.value = turn }
 
     func wake() {
-        self.state.withLock { state in
-            switch state {
-            case .pending, .ended: return
-            case .idle: state = .pending
-            }
+        guard !self.isAwake.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        self.hasEnded.withLock { hasEnded in
+            guard !hasEnded else { return }
             self.eventLoop.execute {
                 // A turn resets by itself; without one nobody would.
-                if let runner = self.runner.value { runner.turn() } else { self.reset() }
+                if let turn = self.turn.value { turn() } else { self.reset() }
             }
         }
     }
 
-    /// What comes from here on wakes again. A turn calls it before it looks for work.
-    func reset() {
-        self.state.withLock { state in if state == .pending { state = .idle } }
-    }
+    /// What comes from here on wakes again. A turn calls it before it looks for work: it sees what those did who woke before.
+    func reset() { _ = self.isAwake.exchange(false, ordering: .acquiringAndReleasing) }
 
     /// On the loop, for good: what librdkafka still reports wakes nobody.
     func end() {
-        self.state.withLock { $0 = .ended }
-        self.runner.value = nil
+        self.hasEnded.withLock { $0 = true }
+        self.turn.value = nil
     }
 }
 

@@ -1,0 +1,114 @@
+import NIOCore
+import NIOPosix
+@testable import PushWorker
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct ShardWakerTests {
+    /// What others have done, and what the loop's turns have seen of it.
+    private final class Work: Sendable {
+        let done = Atomic<Int>(0)
+        let seen = Atomic<Int>(0)
+        let turnCount = Atomic<Int>(0)
+    }
+
+    private static func shutDown(_ group: MultiThreadedEventLoopGroup) async throws {
+        try await group.shutdownGracefully()
+    }
+
+    @Test func wakeUpsBeforeATurnBringOne() async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let loop = group.next()
+        let work = Work()
+        let waker = ShardWaker(eventLoop: loop)
+        try await loop.submit {
+            waker.attach {
+                waker.reset()
+                work.turnCount.add(1, ordering: .relaxed)
+            }
+            // The loop is busy here: nothing scheduled runs before this is over.
+            for _ in 0..<100 { waker.wake() }
+        }.get()
+        try await loop.submit {}.get()
+        #expect(work.turnCount.load(ordering: .relaxed) == 1)
+        waker.wake()
+        try await loop.submit {}.get()
+        #expect(work.turnCount.load(ordering: .relaxed) == 2, "after a turn a wake-up brings another")
+        try await loop.submit { waker.end() }.get()
+        try await Self.shutDown(group)
+    }
+
+    /// Several threads leave work and wake, as librdkafka's do; the loop looks only when it is woken.
+    @Test(arguments: 1...20) func noWakeUpIsLost(round: Int) async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let others = MultiThreadedEventLoopGroup(numberOfThreads: 3)
+        let loop = group.next()
+        let (threads, items) = (3, 2_000)
+        let work = Work()
+        let finished = loop.makePromise(of: Void.self)
+        let waker = ShardWaker(eventLoop: loop)
+        try await loop.submit {
+            var hasFinished = false
+            waker.attach {
+                waker.reset()
+                let done = work.done.load(ordering: .relaxed)
+                work.seen.store(done, ordering: .relaxed)
+                guard done == threads * items, !hasFinished else { return }
+                hasFinished = true
+                finished.succeed()
+            }
+        }.get()
+        for other in others.makeIterator() {
+            other.execute {
+                for _ in 0..<items {
+                    // Relaxed: that the loop sees it is the waker's promise.
+                    work.done.add(1, ordering: .relaxed)
+                    waker.wake()
+                }
+            }
+        }
+        // Lost, the last one would leave this waiting.
+        try await finished.futureResult.get()
+        #expect(work.seen.load(ordering: .relaxed) == threads * items)
+        try await loop.submit { waker.end() }.get()
+        try await Self.shutDown(others)
+        try await Self.shutDown(group)
+    }
+
+    @Test func afterTheEndNothingIsScheduled() async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let loop = group.next()
+        let work = Work()
+        let waker = ShardWaker(eventLoop: loop)
+        try await loop.submit {
+            waker.attach { work.turnCount.add(1, ordering: .relaxed) }
+            waker.end()
+        }.get()
+        waker.wake()
+        try await loop.submit {}.get()
+        #expect(work.turnCount.load(ordering: .relaxed) == 0)
+        try await Self.shutDown(group)
+        // The loop is gone: scheduling would say so on standard error, or trap.
+        waker.reset()
+        waker.wake()
+    }
+
+    @Test func withoutATurnItCanBeWokenAgain() async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let loop = group.next()
+        let work = Work()
+        let waker = ShardWaker(eventLoop: loop)
+        waker.wake()
+        try await loop.submit {
+            waker.attach {
+                waker.reset()
+                work.turnCount.add(1, ordering: .relaxed)
+            }
+        }.get()
+        waker.wake()
+        try await loop.submit {}.get()
+        #expect(work.turnCount.load(ordering: .relaxed) == 1)
+        try await loop.submit { waker.end() }.get()
+        try await Self.shutDown(group)
+    }
+}
