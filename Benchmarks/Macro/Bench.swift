@@ -8,7 +8,8 @@ final class Bench {
     let cores = CorePlan()
     let isQuick: Bool
     let scratch: String
-    let allocationCounterSource: String
+    /// Folder of the C sources of libraries that processes are started with.
+    let preloadedSources: String
     private(set) var rows: [ResultRow] = []
     /// What other rows go by, once measured: pushes per second of the whole worker.
     var saturationPerSecond: Double?
@@ -17,11 +18,11 @@ final class Bench {
     private let startMicros = Clock.nowMicros
     private var logCount = 0
 
-    init(mailboat: String, isQuick: Bool, allocationCounterSource: String) throws {
+    init(mailboat: String, isQuick: Bool, preloadedSources: String) throws {
         self.mailboat = mailboat
         self.own = CommandLine.arguments[0]
         self.isQuick = isQuick
-        self.allocationCounterSource = allocationCounterSource
+        self.preloadedSources = preloadedSources
         self.scratch = NSTemporaryDirectory() + "mailboat-bench-\(ProcessInfo.processInfo.processIdentifier)"
         try FileManager.default.createDirectory(atPath: self.scratch, withIntermediateDirectories: true)
         guard FileManager.default.isExecutableFile(atPath: mailboat) else {

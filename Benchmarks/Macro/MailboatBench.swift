@@ -51,15 +51,15 @@ struct RunRowsCommand: ParsableCommand {
     @Option(help: "The commit that is measured, for the results.")
     var commit = ""
 
-    @Option(help: "Source of the library that counts allocations.")
-    var allocationCounter = "Benchmarks/Allocations/allocation-counter.c"
+    @Option(help: "Folder with the sources of the libraries that processes are started with.")
+    var preloaded = "Benchmarks/Preloaded"
 
     func run() throws {
         let endings = LivingChildren.endOnSignals()
         defer { withExtendedLifetime(endings) {} }
         do {
             let bench = try Bench(
-                mailboat: self.mailboat, isQuick: self.quick, allocationCounterSource: self.allocationCounter)
+                mailboat: self.mailboat, isQuick: self.quick, preloadedSources: self.preloaded)
             defer { bench.cleanUp() }
             bench.latencyPerSecond = self.latencyPerSecond
             try self.measure(bench)

@@ -73,4 +73,17 @@ struct ReadingTests {
         #expect(histogram.valueAtPercentile(50) == 1_000)
         #expect(abs(Int(histogram.valueAtPercentile(99)) - 50_000) < 100)
     }
+
+    @Test(
+        arguments: [
+            ("cpu  10 2 30 400 5 0 7 25 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n", 250_000),
+            ("cpu  10 2 30 400 5 0 7 0 0 0\n", 0),
+            // A kernel that does not say, and something else.
+            ("cpu  10 2 30 400\n", 0), ("intr 1 2 3 4 5 6 7 8 9\n", 0), ("", 0), ("cpu  1 2 3 4 5 6 7 x 9\n", 0),
+        ] as [(String, Int64)])
+    func timeThatTheHostTookIsReadFromTheFirstLine(stat: String, micros: Int64) {
+        #expect(StolenTime.micros(stat: stat, ticksPerSecond: 100) == micros)
+    }
+
+    @Test func thisMachineSaysHowMuchWasTaken() { #expect(StolenTime.micros >= 0) }
 }

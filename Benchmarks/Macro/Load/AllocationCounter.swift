@@ -1,6 +1,6 @@
 import Foundation
 
-/// Counts a process's heap allocations: compiled when first needed, preloaded into the process, read from outside.
+/// Counts a process's heap allocations: preloaded into the process, read from outside.
 struct AllocationCounter {
     /// The environment of the process to be counted.
     let environment: [String: String]
@@ -8,13 +8,7 @@ struct AllocationCounter {
 
     /// - Throws: when there is no C compiler, or it refuses the source.
     init(_ bench: Bench) throws {
-        let library = bench.scratch + "/allocation-counter.so"
-        if !FileManager.default.fileExists(atPath: library) {
-            let compiler = try ChildProcess(
-                "cc", ["cc", "-O2", "-shared", "-fPIC", bench.allocationCounterSource, "-o", library], core: nil,
-                logPath: bench.logPath("cc"))
-            try compiler.waitForEnd(limitSeconds: 60)
-        }
+        let library = try PreloadedLibrary.path("allocation-counter", bench)
         self.countsPath = bench.scratch + "/allocations-\(UInt32.random(in: 0...UInt32.max))"
         self.environment = ["LD_PRELOAD": library, AllocationCounts.variable: self.countsPath]
     }

@@ -21,12 +21,14 @@ struct PacedPublisherCommand: ParsableCommand {
         let producer = try KafkaProducer(
             ProducerConfiguration(settings: settings, log: { _ in }), onDeliveries: {}, onError: { _ in })
         let topic = try producer.topic(Workload.topic)
+        // Options are looked up each time they are named: not for each record.
+        let (count, perSecond, activities, partitions) = (self.count, self.perSecond, self.activities, self.partitions)
         var (key, value): ([UInt8], [UInt8]) = ([], [])
         let (beginSteady, beginWall) = (Clock.nowMicros, Clock.wallMicros)
         var failedCount = 0
         var latestMicros: Int64 = 0
-        for number in 0..<self.count {
-            let dueMicros = Int64(Double(number) / self.perSecond * 1e6)
+        for number in 0..<count {
+            let dueMicros = Int64(Double(number) / perSecond * 1e6)
             while Clock.nowMicros - beginSteady < dueMicros {
                 producer.drainDeliveries { if !$0.isSuccess { failedCount += 1 } }
                 usleep(500)
@@ -34,17 +36,17 @@ struct PacedPublisherCommand: ParsableCommand {
             latestMicros = max(latestMicros, Clock.nowMicros - beginSteady - dueMicros)
             key.removeAll(keepingCapacity: true)
             value.removeAll(keepingCapacity: true)
-            Workload.appendKey(number % self.activities, to: &key)
+            Workload.appendKey(number % activities, to: &key)
             Workload.appendUpdate(number, to: &value)
             let result = producer.produce(
-                topic, partition: Murmur2.partition(key: key.span, count: self.partitions), key: key.span,
+                topic, partition: Murmur2.partition(key: key.span, count: partitions), key: key.span,
                 value: value.span, timestampMillis: (beginWall + dueMicros) / 1_000, opaque: 0)
             guard result == .queued else { throw BenchmarkFailure("the publisher cannot keep pace: \(result)") }
         }
         let left = producer.flush(within: .seconds(10)) { if !$0.isSuccess { failedCount += 1 } }
         guard left + failedCount == 0 else {
-            throw BenchmarkFailure("\(left + failedCount) of \(self.count) records did not reach Kafka")
+            throw BenchmarkFailure("\(left + failedCount) of \(count) records did not reach Kafka")
         }
-        print("published \(self.count), at most \(latestMicros) us late")
+        print("published \(count), at most \(latestMicros) us late")
     }
 }

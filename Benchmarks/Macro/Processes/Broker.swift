@@ -8,8 +8,10 @@ final class Broker {
 
     var bootstrap: String { "127.0.0.1:\(self.port)" }
 
-    /// - Parameter topics: name and partitions of each; empty: the worker's five with `partitionCount` each.
-    init(_ bench: Bench, partitionCount: Int, topics: [String] = []) throws {
+    /// - Parameters:
+    ///   - topics: name and partitions of each; empty: the worker's five with `partitionCount` each.
+    ///   - touchedMebibytes: so much of its memory has been touched before; it keeps everything that is written.
+    init(_ bench: Bench, partitionCount: Int, topics: [String] = [], touchedMebibytes: Int = 0) throws {
         self.port = try LocalHTTP.freePort()
         self.controlPort = try LocalHTTP.freePort()
         var words = [
@@ -17,7 +19,10 @@ final class Broker {
             "--partitions", "\(partitionCount)",
         ]
         for topic in topics { words += ["--topic", "\(topic):\(partitionCount)"] }
-        self.process = try ChildProcess("Kafka", words, core: bench.cores.kafka, logPath: bench.logPath("kafka"))
+        self.process = try ChildProcess(
+            "Kafka", words, core: bench.cores.kafka, logPath: bench.logPath("kafka"),
+            environment: touchedMebibytes == 0
+                ? [:] : try PreloadedLibrary.touchedHeap(mebibytes: touchedMebibytes, bench))
         let (process, controlPort) = (self.process, self.controlPort)
         try Waiting.until("the embedded Kafka", limitSeconds: 30, process: process) {
             LocalHTTP.get(port: controlPort, "/healthz") != nil

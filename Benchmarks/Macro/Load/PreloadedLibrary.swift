@@ -1,0 +1,22 @@
+import Foundation
+
+/// A library of `Benchmarks/Preloaded`, compiled when first needed.
+enum PreloadedLibrary {
+    /// Where the compiled library lies.
+    /// - Throws: when there is no C compiler, or it refuses the source.
+    static func path(_ name: String, _ bench: Bench) throws -> String {
+        let library = "\(bench.scratch)/\(name).so"
+        if !FileManager.default.fileExists(atPath: library) {
+            let compiler = try ChildProcess(
+                "cc", ["cc", "-O2", "-shared", "-fPIC", "\(bench.preloadedSources)/\(name).c", "-o", library],
+                core: nil, logPath: bench.logPath("cc"))
+            try compiler.waitForEnd(limitSeconds: 60)
+        }
+        return library
+    }
+
+    /// The environment of a process whose heap has been touched before, as far as `mebibytes`.
+    static func touchedHeap(mebibytes: Int, _ bench: Bench) throws -> [String: String] {
+        ["LD_PRELOAD": try self.path("touched-heap", bench), "MAILBOAT_BENCH_HEAP_MIB": "\(mebibytes)"]
+    }
+}
