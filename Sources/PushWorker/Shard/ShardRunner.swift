@@ -33,12 +33,14 @@ final class ShardRunner {
     private let inputTopics: [String]
     private let routeCount: UInt16
     private var firstPartition = 0
-    /// Empty between two reads.
+    /// Empty between two turns.
     private var inputBatch = InputBatch()
     private var firstRoute: UInt16 = 0
     /// There is more to do than this turn did.
     var hasMore = false
     private var isInTurn = false
+    /// The loop has a turn among its tasks that goes on where the last one stopped: never two.
+    private var isContinuing = false
     private var holdsLease = true
     private var timer: Scheduled<Void>?
     private var timerMillis = Int64.max
@@ -143,9 +145,20 @@ final class ShardRunner {
         self.takeSamples(now)
         self.publishIfDue(now)
         if self.hasMore {
-            self.waker?.wake()
+            self.continueSoon()
         } else {
             self.armTimer(now)
+        }
+    }
+
+    /// What this turn had no room for is the next one's; sockets come in between. Not by the waker: its lock may be in the hand of a thread
+    /// that this loop has interrupted.
+    private func continueSoon() {
+        guard !self.isContinuing else { return }
+        self.isContinuing = true
+        self.eventLoop.assumeIsolated().execute {
+            self.isContinuing = false
+            self.turn()
         }
     }
 
