@@ -143,7 +143,7 @@ extension SimulationWorld {
                 {
                     let count = min(
                         worker.engine.recordRoom, Int.random(in: 1...InputBatch.recordCountMax, using: &self.random))
-                    self.consume(max(1, count), of: place, topic: UInt16(topic), worker: worker)
+                    self.consume(count, of: place, topic: UInt16(topic), worker: worker)
                     if self.burns(worker) { return true }
                 }
             }

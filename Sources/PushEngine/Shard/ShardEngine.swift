@@ -102,30 +102,25 @@ public struct ShardEngine: ~Copyable {
     // MARK: Reading on
 
     /// False: a limit is reached; leave the partitions' queues alone until it is true again (contract §6, overload).
-    public var wantsRecords: Bool {
-        if self.acknowledgements.openCount >= self.configuration.unacknowledgedMax { return false }
-        if self.counters.activities >= self.configuration.activitiesMax { return false }
-        if self.counters.activitiesPending >= self.configuration.pendingMax { return false }
+    public var wantsRecords: Bool { self.recordRoom > 0 }
+
+    /// How many records may be taken before this has to be asked again: as many as no limit can be passed by, each by its own place.
+    /// 0: a limit is reached, `wantsRecords` is false.
+    public var recordRoom: Int {
+        var room = min(
+            self.configuration.unacknowledgedMax - self.acknowledgements.openCount,
+            self.configuration.activitiesMax - self.counters.activities,
+            self.configuration.pendingMax - self.counters.activitiesPending)
         for app in self.configuration.apps.indices where self.configuration.apps[app].pendingShare < 1 {
+            let share = self.configuration.apps[app].pendingShare * Double(self.configuration.pendingMax)
             var pending = 0
             for environment in PushEnvironment.allCases {
                 pending += self.lanes[self.lane(app: UInt16(app), environment: environment)].pendingSlots
             }
-            if Double(pending) >= self.configuration.apps[app].pendingShare * Double(self.configuration.pendingMax) {
-                return false
-            }
+            // Rounded up: below the share, by however little, one more may come.
+            room = min(room, Int(share.rounded(.up)) - pending)
         }
-        return true
-    }
-
-    /// How many records may be read before `wantsRecords` has to be asked again: none of them can go past a limit by more than its own
-    /// place. 0 while `wantsRecords` is false.
-    public var recordRoom: Int {
-        guard self.wantsRecords else { return 0 }
-        return min(
-            self.configuration.unacknowledgedMax - self.acknowledgements.openCount,
-            self.configuration.activitiesMax - self.counters.activities,
-            self.configuration.pendingMax - self.counters.activitiesPending)
+        return max(0, room)
     }
 
     /// When `advance` should be called next, steady; `nil`: nothing is waiting for a time.

@@ -199,7 +199,7 @@ final class ShardRunner {
 
     private func readRecords(_ now: EngineTime) {
         guard !self.isDraining, !self.partitions.isEmpty, !self.outbox.isBlocked else { return }
-        // A record takes one place of the engine's at most.
+        // Asked once a turn: a record takes one place at most of each limit.
         var room = min(Self.recordsPerTurnMax, self.engine.recordRoom)
         guard room > 0 else { return }
         // Each turn begins with another partition, so that a full turn starves none.
@@ -351,7 +351,7 @@ final class ShardRunner {
         self.report.kafka.restoredRecords = restored
         self.report.watermarks = self.watermarks()
         self.report.isHeldUp =
-            self.isDraining || self.outbox.isBlocked || self.outbox.failure != nil || self.engine.recordRoom == 0
+            self.isDraining || self.outbox.isBlocked || self.outbox.failure != nil || !self.engine.wantsRecords
         self.report.errors = self.currentErrors()
         self.shared.hub.publish(self.report, shard: self.number)
     }

@@ -184,6 +184,7 @@ final class EngineHarness {
     func takeStateGap() -> StateGap? { self.engine.takeStateGap() }
     var isReleased: Bool { self.engine.isReleased(partition: self.partition) }
     var wantsRecords: Bool { self.engine.wantsRecords }
+    var recordRoom: Int { self.engine.recordRoom }
 
     // MARK: Time
 
