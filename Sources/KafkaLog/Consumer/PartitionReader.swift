@@ -102,8 +102,8 @@ public final class PartitionReader: Sendable {
     }
 
     /// One `read` under way, as librdkafka's callback sees it.
-    private struct Run {
-        let body: (borrowing KafkaRecord) -> Void
+    private struct Run: ~Copyable {
+        private let body: (borrowing KafkaRecord) -> Void
         let topic: KafkaTopic
         let max: Int
         /// `Int64.min`: nothing was handed over yet.
@@ -113,6 +113,16 @@ public final class PartitionReader: Sendable {
         var isOver = false
         var failure: PartitionFailure?
 
+        init(body: @escaping (borrowing KafkaRecord) -> Void, topic: KafkaTopic, max: Int, nextOffset: Int64) {
+            self.body = body
+            self.topic = topic
+            self.max = max
+            self.nextOffset = nextOffset
+        }
+
+        /// Borrows what it calls: taken out of the run it would be retained for every record.
+        private borrowing func hand(_ record: borrowing KafkaRecord) { self.body(record) }
+
         /// librdkafka destroys the message afterwards.
         static func take(_ message: UnsafeMutablePointer<rd_kafka_message_t>, _ run: UnsafeMutablePointer<Run>) {
             if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
@@ -120,7 +130,7 @@ public final class PartitionReader: Sendable {
                 guard offset >= run.pointee.nextOffset else { return }
                 run.pointee.nextOffset = offset + 1
                 run.pointee.recordCount += 1
-                run.pointee.body(KafkaRecord(message))
+                run.pointee.hand(KafkaRecord(message))
                 guard run.pointee.recordCount >= run.pointee.max else { return }
             } else {
                 let partition = TopicPartition(topic: run.pointee.topic.name, partition: message.pointee.partition)
