@@ -56,10 +56,13 @@ struct BudgetStore: ~Copyable {
         return last + RollingBudget.windowMillis
     }
 
-    /// Answer times of the units out, oldest first, and whether one is in flight.
-    func units(_ id: Int32) -> (answers: [Int64], isInFlight: Bool) {
-        guard id >= 0 else { return ([], false) }
-        return (self.budgets[Int(id)].answers, self.budgets[Int(id)].inFlight)
+    /// A unit is in flight.
+    func isInFlight(_ id: Int32) -> Bool { id >= 0 && self.budgets[Int(id)].inFlight }
+
+    /// Answer times of the units out, oldest first. Valid until the budget changes: the array that holds them is the budget's own.
+    @unsafe func answers(_ id: Int32) -> UnsafeBufferPointer<Int64> {
+        guard id >= 0 else { return unsafe UnsafeBufferPointer(start: nil, count: 0) }
+        return unsafe self.budgets[Int(id)].answers.withUnsafeBufferPointer { unsafe $0 }
     }
 
     mutating func release(_ id: inout Int32) {

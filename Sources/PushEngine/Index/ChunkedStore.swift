@@ -59,7 +59,7 @@
     }
 
     /// Lends the element's address.
-    @inline(__always) @unsafe func withAddress(of index: Int, _ body: (UnsafeRawPointer) -> Void) {
+    @inline(__always) @unsafe func withAddress<Result>(of index: Int, _ body: (UnsafeRawPointer) -> Result) -> Result {
         unsafe body(UnsafeRawPointer(self.address(of: index)))
     }
 

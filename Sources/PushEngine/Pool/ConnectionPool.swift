@@ -71,6 +71,8 @@ public struct ConnectionPool: Sendable {
     /// Pushes that got no answer in time, filled by `advance`; what became of them is not known.
     public internal(set) var timedOut: [TimedOutPush] = []
 
+    /// Never used: it keeps the pool at one address, as in `ShardEngine`. It was copied whole for each look at its deadline and its credit.
+    private let place: any Sendable = ()
     var members: [Member]
     var streams: StreamTable
     var creditSum = 0

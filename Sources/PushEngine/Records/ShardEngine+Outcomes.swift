@@ -38,25 +38,45 @@ extension ShardEngine {
     mutating func finishLayer(
         _ layer: Layer, of slot: Int32, outcome: Outcome, details: OutcomeDetails, now: EngineTime
     ) {
+        self.finish(
+            slot, outcome: outcome, source: layer.source, isWritten: layer.isWritten,
+            eventID: layer.blob.span.extracting(layer.eventID.range),
+            traceparent: layer.blob.span.extracting(layer.traceparent.range), details: details)
+        if outcome == .deadLettered { self.deadLetter(layer, of: slot, details: details, now: now) }
+    }
+
+    /// The newest event of an update was accepted. As `finishLayer`; read where it lies: lent by `updates` to a method that changes the engine,
+    /// the layer would be copied for every push.
+    mutating func finishAcceptedTop(of update: Int32, slot: Int32, details: OutcomeDetails) {
+        // Nothing before the return changes the update, which holds the array of its bytes.
+        let top = unsafe self.updates.top(of: update)
+        let bytes = unsafe top.pointee.blob.withUnsafeBufferPointer { unsafe $0 }
+        let blob = unsafe Span(_unsafeElements: bytes)
+        unsafe self.finish(
+            slot, outcome: .delivered, source: top.pointee.source, isWritten: top.pointee.isWritten,
+            eventID: blob.extracting(top.pointee.eventID.range),
+            traceparent: blob.extracting(top.pointee.traceparent.range), details: details)
+    }
+
+    private mutating func finish(
+        _ slot: Int32, outcome: Outcome, source: SourcePosition, isWritten: Bool, eventID: Span<UInt8>,
+        traceparent: Span<UInt8>, details: borrowing OutcomeDetails
+    ) {
         self.counters.pending -= 1
         self.counters.outcomes[Int(outcome.rawValue)] += 1
-        let place = self.slots[Int(slot)].partition
-        if self.configuration.outcomePublication.includes(outcome) {
-            // The slot lives, so its bytes do.
-            let idBytes = unsafe self.idBytes(slot)
-            let id = unsafe Span(_unsafeElements: idBytes)
-            let keyRange = self.appendBytes(id)
-            let value = self.appendOutcome(
-                outcome, app: self.slots[Int(slot)].app, key: id, source: layer.source,
-                eventID: layer.blob.span.extracting(layer.eventID.range),
-                traceparent: layer.blob.span.extracting(layer.traceparent.range), details: details)
-            // An outcome is in Kafka before the state record that says the event is done: a replay could only call it a duplicate.
-            let waits = layer.isWritten || outcome != .superseded || self.mayExtendStateWait(slot)
-            let acknowledgement = self.expectGuarded(.outcome, slot: slot, stateWaits: waits, place: place)
-            self.appendRecord(
-                .outcomes, key: keyRange, value: value, acknowledgement: acknowledgement)
-        }
-        if outcome == .deadLettered { self.deadLetter(layer, of: slot, details: details, now: now) }
+        guard self.configuration.outcomePublication.includes(outcome) else { return }
+        // The slot lives, so its bytes do.
+        let idBytes = unsafe self.idBytes(slot)
+        let id = unsafe Span(_unsafeElements: idBytes)
+        let keyRange = self.appendBytes(id)
+        let value = self.appendOutcome(
+            outcome, app: self.slots[Int(slot)].app, key: id, source: source, eventID: eventID,
+            traceparent: traceparent, details: details)
+        // An outcome is in Kafka before the state record that says the event is done: a replay could only call it a duplicate.
+        let waits = isWritten || outcome != .superseded || self.mayExtendStateWait(slot)
+        let acknowledgement = self.expectGuarded(
+            .outcome, slot: slot, stateWaits: waits, place: self.slots[Int(slot)].partition)
+        self.appendRecord(.outcomes, key: keyRange, value: value, acknowledgement: acknowledgement)
     }
 
     /// Whether the slot's state record waits for one more event that needs no push. One that is due does so for a number of them only: an

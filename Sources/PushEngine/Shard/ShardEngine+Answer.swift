@@ -64,7 +64,7 @@ extension ShardEngine {
         }
         var details = OutcomeDetails(answer: answer, status: 200, reason: "")
         details.fill(from: self.updates[update])
-        self.finishLayer(self.updates[update].top, of: slot, outcome: .delivered, details: details, now: now)
+        self.finishAcceptedTop(of: update, slot: slot, details: details)
         if self.updates[update].isStart {
             self.slots[Int(slot)].awaitsTokenOfStart = !self.slots[Int(slot)].hasToken
             if self.slots[Int(slot)].life == .starting {

@@ -8,9 +8,9 @@ extension ShardEngine {
             found = self.findSlot(app: app, id: id, partition: Int32(place))
         }
         guard let slot = found else { return nil }
-        let units = self.budgets.units(self.slots[Int(slot)].budget)
-        let held = units.answers.count { $0 + RollingBudget.windowMillis > now.steadyMillis }
-        return held + (units.isInFlight ? 1 : 0)
+        let budget = self.slots[Int(slot)].budget
+        let held = unsafe self.budgets.answers(budget).count { $0 + RollingBudget.windowMillis > now.steadyMillis }
+        return held + (self.budgets.isInFlight(budget) ? 1 : 0)
     }
 
     /// Updates in memory, waiting or in flight: at most three a slot.

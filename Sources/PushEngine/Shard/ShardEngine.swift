@@ -104,7 +104,8 @@ public struct ShardEngine: ~Copyable {
     /// False: a limit is reached; leave the partitions' queues alone until it is true again (contract §6, overload).
     public var wantsRecords: Bool { self.recordRoom > 0 }
 
-    /// How many records may be taken before this has to be asked again: as many as no limit can be passed by, each by its own place.
+    /// How many records may be taken before this has to be asked again. So many pass no limit of activities, pending or in memory, of each of
+    /// which a record takes one place at most; that of unacknowledged records they may pass a little, where one event has several outcomes.
     /// 0: a limit is reached, `wantsRecords` is false.
     public var recordRoom: Int {
         var room = min(

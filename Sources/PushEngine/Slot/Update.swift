@@ -42,8 +42,9 @@ struct Update {
     var isStart: Bool { !self.start.isEmpty }
     var isEnd: Bool { self.top.isEnd }
     var hasAlert: Bool { !self.top.alert.isEmpty }
-    /// The earliest time, seconds since 1970, at which something of it expires; `Int64.max`: never.
-    var firstExpirySeconds: Int64 {
+    /// The earliest time, seconds since 1970, at which something of it expires; `Int64.max`: never. Inlined: called, it would be given a copy
+    /// of the whole update.
+    @inline(__always) var firstExpirySeconds: Int64 {
         var first = self.top.expiresSeconds
         for layer in self.under { first = min(first, layer.expiresSeconds) }
         if let start = self.start.first { first = min(first, start.expiresSeconds) }
@@ -75,6 +76,7 @@ struct UpdateStore: ~Copyable {
     private var free: [Int32] = []
     /// Where in an update the bytes of its newest event hang. Stored properties have an offset.
     private let blobOffset = MemoryLayout<Update>.offset(of: \.top)! + MemoryLayout<Layer>.offset(of: \.blob)!
+    private let topOffset = MemoryLayout<Update>.offset(of: \.top)!
 
     var liveCount: Int { self.updates.count - self.free.count }
 
@@ -107,6 +109,13 @@ struct UpdateStore: ~Copyable {
             self.updates[id].slot >= 0
         else { return nil }
         return Int32(id)
+    }
+
+    /// Where its newest event lies: what is here never moves. Valid until the update changes or is released.
+    @unsafe func top(of id: Int32) -> UnsafePointer<Layer> {
+        unsafe self.updates.withAddress(of: Int(id)) {
+            unsafe ($0 + self.topOffset).assumingMemoryBound(to: Layer.self)
+        }
     }
 
     /// A newer event will be merged into it soon.

@@ -91,8 +91,11 @@ extension ShardEngine {
 
     private mutating func appendStateKey(of slot: Int32) -> Range<Int> {
         let start = self.batch.bytes.count
-        let prefix = self.texts.stateKeyPrefixes[Int(self.slots[Int(slot)].app)]
-        self.batch.bytes.append(copying: prefix.span)
+        // The texts never change, and hold the array as long as the engine lives.
+        let prefix = unsafe self.texts.stateKeyPrefixes[Int(self.slots[Int(slot)].app)].withUnsafeBufferPointer {
+            unsafe $0
+        }
+        unsafe self.batch.bytes.append(contentsOf: prefix)
         // The slot lives, so its bytes do.
         let id = unsafe self.idBytes(slot)
         unsafe self.batch.bytes.append(contentsOf: id)
@@ -104,8 +107,11 @@ extension ShardEngine {
         let held = (
             self.slots[Int(slot)].inFlight, self.slots[Int(slot)].pending, self.slots[Int(slot)].behind
         )
-        let budget = self.budgets.units(self.slots[Int(slot)].budget)
-        var byteCountMax = StateCodec.byteCountMax(self.slots[Int(slot)], budgetUnits: budget.answers.count)
+        let budget = self.slots[Int(slot)].budget
+        // Nothing here changes the slot's budget.
+        let answerTimes = unsafe self.budgets.answers(budget)
+        let answers = unsafe Span(_unsafeElements: answerTimes)
+        var byteCountMax = StateCodec.byteCountMax(self.slots[Int(slot)], budgetUnits: answers.count)
         let count =
             self.noteWritten(held.0, &byteCountMax) + self.noteWritten(held.1, &byteCountMax)
             + self.noteWritten(held.2, &byteCountMax)
@@ -114,8 +120,8 @@ extension ShardEngine {
         let token = unsafe Span(_unsafeElements: tokenBytes)
         Self.compose(
             into: &self.batch.bytes, scratch: &self.scratchBytes, byteCountMax: byteCountMax,
-            slot: self.slots[Int(slot)], token: token, routed: self.routedPositions(of: slot), budget: budget,
-            held: held, heldCount: count,
+            slot: self.slots[Int(slot)], token: token, routed: self.routedPositions(of: slot), answers: answers,
+            isInFlight: self.budgets.isInFlight(budget), held: held, heldCount: count,
             updates: self.updates, epoch: self.partitions[Int(self.slots[Int(slot)].partition)].epoch,
             isReleased: self.partitions[Int(self.slots[Int(slot)].partition)].phase == .released,
             topicHashes: self.topicHashes, now: now)
@@ -133,14 +139,14 @@ extension ShardEngine {
 
     private static func compose(
         into bytes: inout [UInt8], scratch: inout [UInt8], byteCountMax: Int, slot: Slot,
-        token: Span<UInt8>, routed: RoutedPositions, budget: (answers: [Int64], isInFlight: Bool),
+        token: Span<UInt8>, routed: RoutedPositions, answers: Span<Int64>, isInFlight: Bool,
         held: (Int32, Int32, Int32), heldCount: UInt64,
         updates: borrowing UpdateStore, epoch: Int64, isReleased: Bool, topicHashes: [UInt32], now: EngineTime
     ) {
         bytes.append(atMost: byteCountMax, using: &scratch) { cursor in
             StateCodec.write(
-                slot, token: token, routed: routed, budget: budget, epoch: epoch, isReleased: isReleased,
-                topicHashes: topicHashes, now: now, to: &cursor)
+                slot, token: token, routed: routed, answers: answers, isInFlight: isInFlight, epoch: epoch,
+                isReleased: isReleased, topicHashes: topicHashes, now: now, to: &cursor)
             cursor.unsigned(heldCount)
             if held.0 >= 0 { StateCodec.write(updates[held.0], topicHashes: topicHashes, now: now, to: &cursor) }
             if held.1 >= 0 { StateCodec.write(updates[held.1], topicHashes: topicHashes, now: now, to: &cursor) }

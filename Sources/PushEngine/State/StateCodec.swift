@@ -77,10 +77,12 @@ enum StateCodec {
     }
 
     /// Everything of a slot but its updates, which follow.
+    /// - Parameters:
+    ///   - answers: of its budget's units, oldest first, steady milliseconds.
+    ///   - isInFlight: another unit of it is.
     static func write(
-        _ slot: borrowing Slot, token: Span<UInt8>, routed: RoutedPositions,
-        budget: (answers: [Int64], isInFlight: Bool), epoch: Int64, isReleased: Bool, topicHashes: [UInt32],
-        now: EngineTime, to writer: inout ByteCursor
+        _ slot: borrowing Slot, token: Span<UInt8>, routed: RoutedPositions, answers: Span<Int64>, isInFlight: Bool,
+        epoch: Int64, isReleased: Bool, topicHashes: [UInt32], now: EngineTime, to writer: inout ByteCursor
     ) {
         writer.byte(Self.version)
         writer.byte(Kind.slot.rawValue)
@@ -102,15 +104,11 @@ enum StateCodec {
         writer.signed(Int64(routed.appliedOrigin.partition))
         writer.signed(routed.appliedOrigin.offset)
         var first = 0
-        while first < budget.answers.count, budget.answers[first] + RollingBudget.windowMillis <= now.steadyMillis {
-            first += 1
-        }
-        writer.unsigned(UInt64(budget.answers.count - first + (budget.isInFlight ? 1 : 0)))
-        for index in first..<budget.answers.count {
-            writer.signed(now.wallMillis - (now.steadyMillis - budget.answers[index]))
-        }
+        while first < answers.count, answers[first] + RollingBudget.windowMillis <= now.steadyMillis { first += 1 }
+        writer.unsigned(UInt64(answers.count - first + (isInFlight ? 1 : 0)))
+        for index in first..<answers.count { writer.signed(now.wallMillis - (now.steadyMillis - answers[index])) }
         // A unit in flight counts as spent now: who restores this cannot know the answer.
-        if budget.isInFlight { writer.signed(now.wallMillis) }
+        if isInFlight { writer.signed(now.wallMillis) }
     }
 
     static func write(_ update: borrowing Update, topicHashes: [UInt32], now: EngineTime, to writer: inout ByteCursor) {

@@ -1,14 +1,16 @@
 import APNSProtocol
 import HTTP2Session
+import PushEngine
 import PushModel
 
-/// The header templates of one route: one per app and priority, made when first needed and anew with each provider
-/// token.
-struct RouteHeaders {
+/// The header fields of one route's requests: a template per app and priority, made when first needed and anew with each
+/// provider token, and the values that each request has of its own.
+struct RouteHeaders: ~Copyable {
     private let authority: String
     private let topics: [[UInt8]]
     private var authorization: [UInt8] = []
     private var templates: [HTTP2HeaderTemplate?]
+    private var values = HTTP2HeaderValues()
 
     init(authority: String, bundleIDs: [String]) {
         self.authority = authority
@@ -22,8 +24,24 @@ struct RouteHeaders {
         for index in self.templates.indices { self.templates[index] = nil }
     }
 
+    /// Hands the request to a session. All of it here, and not piece by piece in the class that holds this: each look at a
+    /// class's variable is announced to the runtime.
+    mutating func submit(_ request: borrowing PushRequest, to session: HTTP2ClientSession, tag: UInt32)
+        -> HTTP2SubmitResult
+    {
+        self.values.removeAll()
+        self.values.appendPart(DeviceRequest.pathPrefix)
+        self.values.appendPart(request.tokenHex.span)
+        self.values.endValue()
+        self.values.append(decimal: request.expirationSeconds)
+        self.values.append(uuid: request.apnsID)
+        return session.submit(
+            self.template(app: request.app, priority: request.priority), values: self.values, body: request.body.span,
+            tag: tag)
+    }
+
     /// The template whose variable fields are `:path`, `apns-expiration` and `apns-id`, in this order.
-    mutating func template(app: UInt16, priority: PushPriority) -> HTTP2HeaderTemplate {
+    private mutating func template(app: UInt16, priority: PushPriority) -> HTTP2HeaderTemplate {
         precondition(
             Int(app) < self.topics.count, "app \(app) of a push is not among the transport's \(self.topics.count)")
         let index = 2 * Int(app) + (priority == .high ? 1 : 0)

@@ -17,7 +17,6 @@ final class RouteRunner {
 
     private var headers: RouteHeaders
     var token: ProviderToken
-    private var values = HTTP2HeaderValues()
     var connections: [APNSConnection?]
     var actions: [PoolAction] = []
     var timedOut: [TimedOutPush] = []
@@ -55,22 +54,16 @@ final class RouteRunner {
     // MARK: Pushes
 
     /// Queues the request of a lease. `false`: the connection would not take it, and nothing was sent.
-    func send(_ request: borrowing PushRequest, _ lease: StreamLease) -> Bool {
+    func send(_ lent: borrowing LentRequest, _ lease: StreamLease) -> Bool {
         guard let connection = self.connections[lease.connection] else {
             self.pool.takeBack(lease)
             return false
         }
-        let template = self.headers.template(app: request.app, priority: request.priority)
-        self.values.removeAll()
-        self.values.appendPart(DeviceRequest.pathPrefix)
-        self.values.appendPart(request.tokenHex.span)
-        self.values.endValue()
-        self.values.append(decimal: request.expirationSeconds)
-        self.values.append(uuid: request.apnsID)
-        switch connection.session.submit(template, values: self.values, body: request.body.span, tag: lease.tag) {
+        switch self.headers.submit(lent.request, to: connection.session, tag: lease.tag) {
         case .submitted(let streamID):
             self.pool.began(
-                lease, push: request.id, app: request.app, streamID: streamID, tokenGeneration: self.token.generation,
+                lease, push: lent.request.id, app: lent.request.app, streamID: streamID,
+                tokenGeneration: self.token.generation,
                 now: self.shard.now,
                 micros: self.shard.nowMicros)
             self.counters.requestsTotal += 1
@@ -88,9 +81,10 @@ final class RouteRunner {
             return false
         case .bodyTooLong(let byteCountMax):
             preconditionFailure(
-                "a payload of \(request.body.count) bytes reached the transport; \(byteCountMax) is the most it takes")
+                "a payload of \(lent.request.body.count) bytes reached the transport; \(byteCountMax) is the most it takes"
+            )
         case .valueCountMismatch(let expected):
-            preconditionFailure("the request template has \(expected) variable fields, \(self.values.count) were given")
+            preconditionFailure("the request template has \(expected) variable fields, not as many were given")
         }
     }
 

@@ -29,7 +29,7 @@ public final class ShardTransport {
     var answers: [PushAnswer] = []
 
     private(set) var routes: [RouteRunner] = []
-    private var request = PushRequest()
+    private var lent = LentRequest()
     private var dirty: [APNSConnection] = []
     private var delivering: [PushAnswer] = []
     /// The clock was read since the last flush.
@@ -122,13 +122,13 @@ public final class ShardTransport {
             runner.sawNoCredit = true
             return false
         }
-        guard fill(&self.request) else {
+        guard fill(&self.lent.request) else {
             runner.pool.takeBack(lease)
             return false
         }
-        if !runner.send(self.request, lease) {
+        if !runner.send(self.lent, lease) {
             // The engine has let go of the push, so it gets an answer like any other.
-            self.answers.append(PushAnswer(id: self.request.id, result: .notProcessed, apnsMicros: 0))
+            self.answers.append(PushAnswer(id: self.lent.request.id, result: .notProcessed, apnsMicros: 0))
             self.scheduleTurn()
         }
         return true
@@ -284,4 +284,10 @@ public final class ShardTransport {
         for route in self.routes { route.tokenChanged() }
         self.finishTurn()
     }
+}
+
+/// The request that is filled over and over. Not copyable: read from its class it would be copied for every push, its
+/// buffers counted up and down.
+struct LentRequest: ~Copyable {
+    var request = PushRequest()
 }

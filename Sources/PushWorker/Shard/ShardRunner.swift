@@ -199,7 +199,7 @@ final class ShardRunner {
 
     private func readRecords(_ now: EngineTime) {
         guard !self.isDraining, !self.partitions.isEmpty, !self.outbox.isBlocked else { return }
-        // Asked once a turn: a record takes one place at most of each limit.
+        // Asked once a turn.
         var room = min(Self.recordsPerTurnMax, self.engine.recordRoom)
         guard room > 0 else { return }
         // Each turn begins with another partition, so that a full turn starves none.

@@ -35,8 +35,8 @@ import Testing
         var second = BudgetStore.none
         store.restore(&second, ageMillis: 50, nowMillis: 1_000)
         #expect(second == place)
-        let units = store.units(second)
-        #expect(units.answers == [950] && !units.isInFlight)
+        let (answers, isInFlight) = unsafe (Array(store.answers(second)), store.isInFlight(second))
+        #expect(answers == [950] && !isInFlight)
         store.take(&second)
         store.refunded(&second)
         #expect(store.spent(&second, nowMillis: 1_000) == 1)

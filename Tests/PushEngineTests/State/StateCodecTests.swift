@@ -16,8 +16,8 @@ import Testing
             + updates.reduce(0) { $0 + StateCodec.byteCountMax($1) }
         return StateRandom.written(byteCountMax: byteCountMax) { writer in
             StateCodec.write(
-                slot.slot, token: slot.token.span, routed: slot.routed,
-                budget: (slot.budget.answers, slot.budget.inFlight), epoch: epoch, isReleased: slot.isReleased,
+                slot.slot, token: slot.token.span, routed: slot.routed, answers: slot.budget.answers.span,
+                isInFlight: slot.budget.inFlight, epoch: epoch, isReleased: slot.isReleased,
                 topicHashes: Self.hashes, now: Self.now, to: &writer)
             writer.unsigned(UInt64(updates.count))
             for update in updates { StateCodec.write(update, topicHashes: Self.hashes, now: Self.now, to: &writer) }
