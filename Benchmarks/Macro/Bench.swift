@@ -11,7 +11,7 @@ final class Bench {
     /// Folder of the C sources of libraries that processes are started with.
     let preloadedSources: String
     private(set) var rows: [ResultRow] = []
-    /// What other rows go by, once measured: pushes per second of the whole worker.
+    /// What other rows go by, once measured: pushes per second that the whole worker keeps up, on one core.
     var saturationPerSecond: Double?
     /// Asked for: updates per second of the latency rows, instead of half the rate above.
     var latencyPerSecond: Double?

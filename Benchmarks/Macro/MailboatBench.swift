@@ -45,7 +45,7 @@ struct RunRowsCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Write the plots as SVG.", valueName: "directory"))
     var plots: String?
 
-    @Option(help: "Updates per second of the latency rows; otherwise half of what the worker can do.")
+    @Option(help: "Updates per second of the latency rows; otherwise half of what the worker keeps up on one core.")
     var latencyPerSecond: Double?
 
     @Option(help: "The commit that is measured, for the results.")

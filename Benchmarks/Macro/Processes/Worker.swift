@@ -24,6 +24,12 @@ final class Worker {
         var workerMicros: Double
         var serverMicros: Double
         var kafkaMicros: Double
+
+        /// What a worker with a core to itself keeps up. Its pace while it pushes does not say that: it leaves outcomes and state for later,
+        /// which takes its core as well.
+        func saturationPerSecond(pushCount: Int) -> Double {
+            Double(pushCount) / max(self.pushingMicros, self.workerMicros) * 1e6
+        }
     }
 
     let process: ChildProcess

@@ -8,13 +8,17 @@ struct LatencyRows {
 
     private static let share = 0.5
     /// Taken for the saturation rate, to plan by, when the row of the whole worker was not run.
-    private static let saturationPerSecondDefault = 200_000.0
-    /// Updates of a backlog: the first warms up, the time of the second gives the saturation rate.
-    private static let burstCounts = [80_000, 80_000]
+    private static let saturationPerSecondDefault = 150_000.0
+    /// Updates of a backlog, an activity each: the first warms up, the second gives the saturation rate.
+    private static let backlogUpdateCount = 100_000
+    /// After a backlog: an activity pushed to in its last moments may be pushed to again.
+    private static let restMillis = 1_000
+    /// As many activities as come up in this time at the planned rate.
+    private static let activitySeconds = 1.8
     private static let warmUpSeconds = 1.0
     private static let measuredSeconds = 3.0
     /// An activity that comes again sooner would be held back by the least distance between pushes.
-    private static let repeatSecondsMin = 1.25
+    private static let repeatSecondsMin = 1.1
     /// More than the broker comes to hold: updates, outcomes, state.
     private static let brokerMebibytes = 768
     private static let percentiles = [50.0, 99.0, 99.9]
@@ -53,12 +57,14 @@ struct LatencyRows {
 
     /// Begins with an empty broker: what the embedded one needs for a batch grows with those it holds.
     private func round(plannedPerSecond planned: Double, _ values: inout Values) throws {
-        // At half the rate an activity comes again after two seconds.
-        let activities = Int(planned * Self.share * 2)
-        let bursts = self.bench.latencyPerSecond == nil ? Self.burstCounts.map { min($0, activities) } : []
+        let activities = Int(planned * Self.share * Self.activitySeconds)
+        let backlogCount = self.bench.latencyPerSecond == nil ? 2 : 0
+        // The last ones. The paced warm-up begins with the first.
+        let backlogged = max(0, activities - Self.backlogUpdateCount)..<activities
         let partitionCount = Workload.partitionCount(
             activities: activities,
-            updates: bursts.reduce(0, +) + Int(planned * Self.share * (Self.warmUpSeconds + Self.measuredSeconds)))
+            updates: backlogCount * backlogged.count
+                + Int(planned * Self.share * (Self.warmUpSeconds + Self.measuredSeconds)))
         let sink = try Sink(self.bench)
         defer { sink.stop() }
         let broker = try Broker(
@@ -74,16 +80,17 @@ struct LatencyRows {
 
         // The saturation rate of these seconds: a minute earlier the machine may have been another.
         var rate = planned * Self.share
-        for (number, count) in bursts.enumerated() {
-            consumed += count
-            let work = try worker.work(consumed: consumed) { try prefiller.update(0..<count, round: number) }
-            rate = Double(count) / work.pushingMicros * 1e6 * Self.share
+        for number in 0..<backlogCount {
+            consumed += backlogged.count
+            let work = try worker.work(consumed: consumed) { try prefiller.update(backlogged, round: number) }
+            rate = work.saturationPerSecond(pushCount: backlogged.count) * Self.share
+            Clock.sleep(millis: Self.restMillis)
         }
         guard Double(activities) / rate >= Self.repeatSecondsMin else {
             throw BenchmarkFailure(
                 "\(activities) activities are too few for \(Int(rate)) updates a second; run the row 'worker' before")
         }
-        if !bursts.isEmpty { values.saturation.add(rate / Self.share) }
+        if backlogCount > 0 { values.saturation.add(rate / Self.share) }
         self.bench.say("        \(Int(rate)) updates a second, \(partitionCount) partitions")
 
         let warmUp = Int(rate * Self.warmUpSeconds)

@@ -22,7 +22,7 @@ struct WorkerRows {
         try prefiller.register(0..<activities)
         try worker.settle(consumed: activities)
 
-        var (cpu, rate, yardstick) = (Sample(), Sample(), Sample())
+        var (cpu, rate, saturation, yardstick) = (Sample(), Sample(), Sample(), Sample())
         var (workerBusy, serverBusy, kafkaBusy, kafkaCPU) = (Sample(), Sample(), Sample(), Sample())
         // Round 0 warms up.
         for round in 0...roundCount {
@@ -38,6 +38,7 @@ struct WorkerRows {
             let pushes = Double(activities)
             cpu.add(work.workerMicros / pushes)
             rate.add(pushes / work.pushingMicros * 1e6)
+            saturation.add(work.saturationPerSecond(pushCount: activities))
             workerBusy.add(work.workerMicros / work.wallMicros)
             serverBusy.add(work.serverMicros / work.wallMicros)
             kafkaBusy.add(work.kafkaMicros / work.wallMicros)
@@ -48,13 +49,14 @@ struct WorkerRows {
         // Server and Kafka may share a core, which is then as busy as both.
         let coreBusy = self.bench.cores.isServerShared ? serverBusy.median + kafkaBusy.median : serverBusy.median
         let isServerBound = coreBusy > TransportRows.serverBusyMax
-        self.bench.saturationPerSecond = rate.median
+        self.bench.saturationPerSecond = saturation.median
         self.bench.add(
             ResultRow(
                 "\(name): CPU per push", cpu.median, "us", baseline: yardstick.median, target: .workerCPU,
                 isServerBound: isServerBound))
         self.bench.add(
             ResultRow("\(name): pushes per second\(isServerBound ? " (server-bound)" : "")", rate.median, "1/s"))
+        self.bench.add(ResultRow("\(name): pushes per second of one core", saturation.median, "1/s"))
         self.bench.add(ResultRow("\(name): worker busy", workerBusy.median * 100, "% of a core"))
         self.bench.add(ResultRow("\(name): server busy", serverBusy.median * 100, "% of a core"))
         self.bench.add(ResultRow("\(name): Kafka busy", kafkaBusy.median * 100, "% of a core"))
