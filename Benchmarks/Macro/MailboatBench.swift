@@ -58,6 +58,8 @@ struct RunRowsCommand: ParsableCommand {
         let endings = LivingChildren.endOnSignals()
         defer { withExtendedLifetime(endings) {} }
         do {
+            // Before anything is measured: what cannot be written says so at once.
+            if let plots { try FileManager.default.createDirectory(atPath: plots, withIntermediateDirectories: true) }
             let bench = try Bench(
                 mailboat: self.mailboat, isQuick: self.quick, preloadedSources: self.preloaded)
             defer { bench.cleanUp() }

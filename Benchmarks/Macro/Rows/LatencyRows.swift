@@ -35,7 +35,7 @@ struct LatencyRows {
         let planned =
             self.bench.latencyPerSecond.map { $0 / Self.share }
             ?? self.bench.saturationPerSecond ?? Self.saturationPerSecondDefault
-        let roundCount = self.bench.isQuick ? 1 : 3
+        let roundCount = self.bench.isQuick ? 1 : 5
         var values = Values()
         for round in 1...roundCount {
             self.bench.say("latency: round \(round) of \(roundCount)")
