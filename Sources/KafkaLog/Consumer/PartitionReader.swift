@@ -103,7 +103,7 @@ public final class PartitionReader: Sendable {
 
     /// One `read` under way, as librdkafka's callback sees it.
     private struct Run: ~Copyable {
-        private let body: (borrowing KafkaRecord) -> Void
+        let body: (borrowing KafkaRecord) -> Void
         let topic: KafkaTopic
         let max: Int
         /// `Int64.min`: nothing was handed over yet.
@@ -112,13 +112,6 @@ public final class PartitionReader: Sendable {
         /// Nothing more is wanted of this run.
         var isOver = false
         var failure: PartitionFailure?
-
-        init(body: @escaping (borrowing KafkaRecord) -> Void, topic: KafkaTopic, max: Int, nextOffset: Int64) {
-            self.body = body
-            self.topic = topic
-            self.max = max
-            self.nextOffset = nextOffset
-        }
 
         /// Borrows what it calls: taken out of the run it would be retained for every record.
         private borrowing func hand(_ record: borrowing KafkaRecord) { self.body(record) }

@@ -74,9 +74,9 @@ struct Update {
 struct UpdateStore: ~Copyable {
     private var updates = ChunkedStore<Update>()
     private var free: [Int32] = []
-    /// Where in an update the bytes of its newest event hang. Stored properties have an offset.
-    private let blobOffset = MemoryLayout<Update>.offset(of: \.top)! + MemoryLayout<Layer>.offset(of: \.blob)!
+    /// Where in an update its newest event lies, and in that its bytes hang. Stored properties have an offset.
     private let topOffset = MemoryLayout<Update>.offset(of: \.top)!
+    private let blobOffset = MemoryLayout<Layer>.offset(of: \.blob)!
 
     var liveCount: Int { self.updates.count - self.free.count }
 
@@ -112,7 +112,7 @@ struct UpdateStore: ~Copyable {
     }
 
     /// Where its newest event lies: what is here never moves. Valid until the update changes or is released.
-    @unsafe func top(of id: Int32) -> UnsafePointer<Layer> {
+    @inline(__always) @unsafe func top(of id: Int32) -> UnsafePointer<Layer> {
         unsafe self.updates.withAddress(of: Int(id)) {
             unsafe ($0 + self.topOffset).assumingMemoryBound(to: Layer.self)
         }
@@ -130,10 +130,9 @@ struct UpdateStore: ~Copyable {
     /// The bytes of its newest event will be written over soon.
     @inline(__always) func prefetchBlob(_ id: Int32) {
         // An array is one word, the address of its storage. By way of the array itself it would be retained, which is to wait for it.
-        unsafe self.updates.withAddress(of: Int(id)) { update in
-            guard let storage = unsafe (update + self.blobOffset).load(as: UnsafeRawPointer?.self) else { return }
-            unsafe Prefetch.lines(from: storage, byteCount: Layer.prefetchedBlobByteCount)
-        }
+        let top = unsafe UnsafeRawPointer(self.top(of: id))
+        guard let storage = unsafe (top + self.blobOffset).load(as: UnsafeRawPointer?.self) else { return }
+        unsafe Prefetch.lines(from: storage, byteCount: Layer.prefetchedBlobByteCount)
     }
 
     func pushID(of id: Int32) -> PushID {

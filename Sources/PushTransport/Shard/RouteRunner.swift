@@ -80,10 +80,12 @@ final class RouteRunner {
             self.pool.requestsRefused(lease.connection, now: self.shard.now)
             return false
         case .bodyTooLong(let byteCountMax):
+            // The engine refuses an event, and keeps apart what merged would be, past 4 KiB; a session takes 16.
             preconditionFailure(
                 "a payload of \(lent.request.body.count) bytes reached the transport; \(byteCountMax) is the most it takes"
             )
         case .valueCountMismatch(let expected):
+            // `RouteHeaders` makes both the template and the values, the same three for every push; no event adds or takes one.
             preconditionFailure("the request template has \(expected) variable fields, not as many were given")
         }
     }
