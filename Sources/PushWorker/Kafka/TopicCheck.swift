@@ -38,19 +38,26 @@ enum TopicCheck {
             .map { "\($0.setting) of the topic \($0.topic) is \($0.value), expected \($0.expected): \($0.reason)" }
     }
 
-    /// Asks the cluster, again and again while it cannot be reached.
+    /// How long a topic that is not there is waited for. Whoever creates topics and starts workers in one go gets its topics acknowledged a
+    /// moment before a worker can see them.
+    static let absenceMillisMax: Int64 = 10_000
+
+    /// Asks the cluster, again and again while it cannot be reached or does not show all topics yet.
     /// - Parameters:
     ///   - whenUnreachable: told of each time that it could not.
+    ///   - whenMissing: told of each time that topics were not there, and which.
     ///   - whenSettingsUnknown: the cluster does not tell the topics' settings, or not to this client; they go unchecked.
     /// - Throws: `CancellationError`, or `KafkaError` when asking can never succeed.
     static func ask(
         _ configuration: WorkerConfiguration, log: KafkaLogHandler?, whenUnreachable: (KafkaError) -> Void,
-        whenSettingsUnknown: (KafkaError) -> Void
+        whenMissing: ([String]) -> Void, whenSettingsUnknown: (KafkaError) -> Void
     ) async throws -> Verdict {
         let admin = try KafkaAdmin(configuration.kafka.producerSettings, log: log)
+        let names = configuration.topics.all
+        var wait = TopicWait(for: names, limitMillis: Self.absenceMillisMax)
+        var firstLookAt: ContinuousClock.Instant?
         while true {
             try Task.checkCancellation()
-            let names = configuration.topics.all
             let answer = await NamedThread.run("kafka-topics") { () -> Result<[TopicDescription], KafkaError> in
                 do throws(KafkaError) {
                     return .success(try admin.describeTopics(names, within: .seconds(5)))
@@ -60,6 +67,14 @@ enum TopicCheck {
             }
             switch answer {
             case .success(let found):
+                let lookAt = firstLookAt ?? .now
+                firstLookAt = lookAt
+                let elapsedMillis = Int64((ContinuousClock.now - lookAt) / .milliseconds(1))
+                if case .lookAgain(let afterMillis, let missing) = wait.looked(found, elapsedMillis: elapsedMillis) {
+                    whenMissing(missing)
+                    try await Task.sleep(for: .milliseconds(afterMillis))
+                    continue
+                }
                 let verdict = Self.judge(found, topics: configuration.topics)
                 guard case .agreed = verdict else { return verdict }
                 let settings = await NamedThread.run("kafka-topics") {
@@ -74,6 +89,10 @@ enum TopicCheck {
                 case .success(let configurations):
                     let faults = Self.settingFaults(found, configurations: configurations, topics: configuration.topics)
                     return faults.isEmpty ? verdict : .faults(faults)
+                case .failure(let error)
+                where error.code == .unknownTopicOrPartition && elapsedMillis < Self.absenceMillisMax:
+                    // Another broker answered, which has not heard of the topic yet.
+                    try await Task.sleep(for: .milliseconds(200))
                 case .failure(let error):
                     whenSettingsUnknown(error)
                     return verdict

@@ -188,6 +188,7 @@ final class WorkerParts: Sendable {
         -> Int32
     {
         let verdict: TopicCheck.Verdict
+        var isMissingTold = false
         do {
             verdict = try await TopicCheck.ask(
                 configuration, log: KafkaLines(logger).handler,
@@ -195,6 +196,15 @@ final class WorkerParts: Sendable {
                     logger.warning(
                         "Kafka cannot be asked for its topics; trying again", metadata: ["cause": "\(error)"])
                     hub.updateGroup { $0.errors["topics"] = "Kafka cannot be reached: \(error)" }
+                },
+                whenMissing: { names in
+                    let list = names.joined(separator: ", ")
+                    hub.updateGroup { $0.errors["topics"] = "Kafka does not show these topics yet: \(list)" }
+                    guard !isMissingTold else { return }
+                    isMissingTold = true
+                    logger.notice(
+                        "topics are missing; waiting for them",
+                        metadata: ["topics": "\(list)", "limit": "\(TopicCheck.absenceMillisMax / 1_000)s"])
                 },
                 whenSettingsUnknown: { error in
                     logger.info("the topics' settings are not checked", metadata: ["cause": "\(error)"])

@@ -26,6 +26,9 @@ final class StatusLine: Sendable {
         }
     }
 
+    /// Takes the line of progress away.
+    func end() { self.state.withLock { Self.clear(&$0) } }
+
     /// A line that stays.
     func report(_ text: String) {
         self.state.withLock { state in

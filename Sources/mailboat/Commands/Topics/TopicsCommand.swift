@@ -13,7 +13,8 @@ struct TopicsCommand: ParsableCommand {
             abstract: "Create the topics that are missing, then check them all.",
             discussion: """
                 Topics that exist are not touched; their partition count is never changed. When events, routed or state \
-                exist, the missing topics get their count, whatever --partitions says.
+                exist, the missing topics get their count, whatever --partitions says. A cluster may take a moment to show what it has \
+                created: that is waited for, at most --timeout.
 
                 Exit status: 0 when all is well, 1 when a setting breaks a promise or the cluster cannot be asked, 64 \
                 when the command line is wrong.
@@ -88,7 +89,9 @@ struct TopicsOptions: ParsableArguments {
     @Option(help: "Copies that must have a record before it counts as written. Default: one less than --replication.")
     var minInsync: Int?
 
-    @Option(help: ArgumentHelp("How long each request may take.", valueName: "seconds"))
+    @Option(
+        help: ArgumentHelp(
+            "How long each request may take, and the cluster to show what was created.", valueName: "seconds"))
     var timeout = 30
 
     @Flag(help: "Print every setting, also those that are right or could not be checked.")

@@ -63,8 +63,41 @@ struct TopicsSession: Sendable {
             }
         }
         if failureCount > 0 { throw ExitCode(1) }
+        try self.waitUntilShown(missing)
         try self.check()
     }
+
+    /// A cluster may say that a topic is created before its metadata shows it.
+    private func waitUntilShown(_ created: [NewTopic]) throws {
+        let clock = ContinuousClock()
+        let beganAt = clock.now
+        var wait = TopicWait(for: created, limitMillis: Int64(self.limit / .milliseconds(1)))
+        let status = StatusLine()
+        var toldAt: ContinuousClock.Instant?
+        while true {
+            let elapsed = clock.now - beganAt
+            switch wait.looked(try self.existing(), elapsedMillis: Int64(elapsed / .milliseconds(1))) {
+            case .shown: return status.end()
+            case .overdue(let missing):
+                throw CommandFailure(
+                    "created, but \(self.brokers) does not show \(missing.joined(separator: ", ")) after "
+                        + "\(self.limit.components.seconds) s: run 'mailboat topics check' in a moment, or give a longer --timeout"
+                )
+            case .lookAgain(let afterMillis, let missing):
+                status.show("waiting for the cluster to show \(missing.joined(separator: ", "))")
+                if toldAt.map({ clock.now - $0 >= Self.tellDistance }) ?? (elapsed >= .seconds(1)) {
+                    status.report(
+                        "waiting for the cluster to show \(missing.joined(separator: ", ")) (\(elapsed.components.seconds) s)"
+                    )
+                    toldAt = clock.now
+                }
+                Sleeping.sleep(.milliseconds(afterMillis))
+            }
+        }
+    }
+
+    /// How often a wait that takes long says so to whoever does not watch.
+    private static let tellDistance = Duration.seconds(5)
 
     private func createTopics(_ missing: [NewTopic]) throws -> [TopicAnswer] {
         do throws(KafkaError) {
@@ -83,7 +116,7 @@ struct TopicsSession: Sendable {
         var configurations: [String: [String: String]]?
         var reasonUnknown: String?
         do throws(KafkaError) {
-            configurations = try self.admin.topicConfigurations(names, within: self.limit)
+            configurations = try self.configurations(names)
         } catch  where error.code == .unsupportedFeature {
             reasonUnknown = error.text
         } catch { throw CommandFailure("\(self.brokers) cannot be asked for topic settings: \(error)") }
@@ -95,6 +128,19 @@ struct TopicsSession: Sendable {
             print("Checked: that the topics exist, and their partition counts.")
         }
         if findings.contains(where: { $0.verdict == .wrong }) { throw ExitCode(1) }
+    }
+
+    /// Asked again while the broker that answers has not heard of a topic that another one has shown.
+    private func configurations(_ names: [String]) throws(KafkaError) -> [String: [String: String]] {
+        let deadline = ContinuousClock.now + self.limit
+        while true {
+            do throws(KafkaError) {
+                return try self.admin.topicConfigurations(names, within: self.limit)
+            } catch {
+                guard error.code == .unknownTopicOrPartition, ContinuousClock.now < deadline else { throw error }
+            }
+            Sleeping.sleep(.milliseconds(200))
+        }
     }
 
     private func existing() throws -> [TopicDescription] {
