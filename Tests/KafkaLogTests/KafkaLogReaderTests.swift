@@ -70,6 +70,33 @@ struct KafkaLogReaderTests {
         #expect(!text.isEmpty)
     }
 
+    /// They are fetched together, more of them than at a time; what comes out is in the order asked for all the same.
+    @Test func manyPartitionsAreHandedOverInOrder() async throws {
+        let count = Int32(KafkaLogReader.partitionsFetchedMax + 8)
+        let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: Int(count))])
+        let writer = try TestWriter(kafka.settings)
+        var expected: [String] = []
+        for partition in 0..<count {
+            let recordCount = Int(partition) % 4
+            try writer.write(recordCount, to: "t", partition: partition)
+            expected += (0..<recordCount).map { "[\(partition)]@\($0)" } + ["[\(partition)] read"]
+        }
+        let reader = try KafkaLogReader(kafka.settings.appending("fetch.wait.max.ms", "10"))
+        let seen = try await NamedThread.run("test") {
+            Result {
+                var seen: [String] = []
+                try reader.forEach(
+                    of: (0..<count).map { TopicPartition(topic: "t", partition: $0) }, within: .seconds(30),
+                    whenRead: { seen.append("[\($0.partition)] read") }
+                ) { record in seen.append("[\(record.partition)]@\(record.offset)") }
+                return seen
+            }
+        }.get()
+        #expect(seen == expected)
+        // Every section was closed: the partitions can be opened again.
+        try reader.open(TopicPartition(topic: "t", partition: 1), from: .beginning).close()
+    }
+
     /// Records with and without headers side by side, of every length, null and empty values among them: none is taken
     /// for the other (see `mailboat_rd_kafka_may_have_headers`).
     @Test(arguments: ["none", "lz4"]) func headersAreFoundWhereTheyAre(compression: String) async throws {

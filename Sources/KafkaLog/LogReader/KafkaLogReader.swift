@@ -57,49 +57,6 @@ public final class KafkaLogReader: Sendable {
             PartitionPositions(topicPartition: partitions[$0], committed: nil, lowOffset: low[$0], endOffset: end[$0])
         }
     }
-
-    /// Reads a section whole, for tools and tests: memory for all of it. Blocks, at most about `limit`.
-    /// - Parameter endOffset: `nil`: the end of the log now.
-    /// - Throws: `timedOut` when the end was not reached in time, or what stopped the partition.
-    public func readAll(
-        _ partition: TopicPartition, from start: LogStart = .beginning, upTo endOffset: Int64? = nil,
-        within limit: Duration
-    ) throws(KafkaError) -> [OwnedRecord] {
-        var records: [OwnedRecord] = []
-        try self.forEach(partition, from: start, upTo: endOffset, within: limit) { records.append($0) }
-        return records
-    }
-
-    /// As `readAll`, but hands over one record after the other and keeps none.
-    public func forEach(
-        _ partition: TopicPartition, from start: LogStart = .beginning, upTo endOffset: Int64? = nil,
-        within limit: Duration, _ body: (OwnedRecord) -> Void
-    ) throws(KafkaError) {
-        let deadline = ContinuousClock.now + limit
-        let end: Int64
-        if let endOffset {
-            end = endOffset
-        } else {
-            end = try self.positions(of: [partition], within: limit)[0].endOffset
-        }
-        let section = try self.open(partition, from: start, upTo: end)
-        defer { section.close() }
-        while true {
-            let result = section.read(max: 1_000, waiting: .milliseconds(10)) { body(OwnedRecord($0)) }
-            switch result.failure {
-            case .offsetOutOfRange(let position, let text):
-                throw KafkaError(code: .autoOffsetReset, text: text, subject: .position(position))
-            case .noCommittedOffset(let partition):
-                throw KafkaError(code: .autoOffsetReset, subject: .partition(partition))
-            case .failed(_, let error) where !error.isRetriable: throw error
-            case .failed, nil: break
-            }
-            if result.isFinished { return }
-            guard ContinuousClock.now < deadline else {
-                throw KafkaError(code: .timedOut, subject: .partition(partition))
-            }
-        }
-    }
 }
 
 /// Which partitions a log reader has open. librdkafka knows one position per partition and client.

@@ -55,14 +55,18 @@ struct KafkaOptions: ParsableArguments {
         return Int32(count)
     }
 
-    /// Hands every record of the partitions to `body`, partition by partition. Blocks; nothing is kept.
-    func forEachRecord(of topic: String, partitions: [Int32], _ body: (OwnedRecord) -> Void) throws {
-        let settings = try self.settings(for: .consumer)
+    /// Hands every record of the partitions to `body`, partition by partition in the order given. They are fetched together; a bounded part of
+    /// them is kept. Blocks.
+    /// - Parameter whenRead: told after each partition's last record.
+    func forEachRecord(
+        of topic: String, partitions: [Int32], whenRead: (Int32) -> Void = { _ in }, _ body: (OwnedRecord) -> Void
+    ) throws {
+        // Somebody waits for the end of a log, not for what is written to it: a fetch that finds nothing is answered at once.
+        let settings = KafkaSettings([.init("fetch.wait.max.ms", "10")]).appending(try self.settings(for: .consumer))
         do throws(KafkaError) {
-            let reader = try KafkaLogReader(settings, log: { _ in })
-            for partition in partitions {
-                try reader.forEach(TopicPartition(topic: topic, partition: partition), within: self.limit, body)
-            }
+            try KafkaLogReader(settings, log: { _ in }).forEach(
+                of: partitions.map { TopicPartition(topic: topic, partition: $0) }, within: self.limit,
+                whenRead: { whenRead($0.partition) }, body)
         } catch { throw CommandFailure("\(topic) cannot be read: \(error)") }
     }
 }

@@ -75,10 +75,15 @@ struct StateCommand: ParsableCommand {
                     inputTopics: self.inputTopics.isEmpty ? defaults.events + [defaults.routed] : self.inputTopics),
                 key: self.key, showsAll: self.all, showsContent: self.content, isJSON: self.format == .json,
                 nowMillis: Int64(Date().timeIntervalSince1970 * 1_000))
-            for partition in self.partition.map({ [$0] }) ?? Array(0..<count) {
-                try self.kafka.forEachRecord(of: self.topic, partitions: [partition]) { listing.add($0) }
-                for line in listing.takeLines() { print(line) }
+            let status = StatusLine()
+            let partitions = self.partition.map { [$0] } ?? Array(0..<count)
+            try self.kafka.forEachRecord(of: self.topic, partitions: partitions) { partition in
+                for line in listing.takeLines() { status.print(line) }
+                status.show("reading \(self.topic): partition \(partition) of \(count), \(listing.recordCount) records")
+            } _: { record in
+                listing.add(record)
             }
+            status.end()
             FileHandle.standardError.write(Data((listing.summary + "\n").utf8))
             return listing.unreadableCount
         }

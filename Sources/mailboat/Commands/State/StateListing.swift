@@ -14,7 +14,7 @@ struct StateListing {
     private var entries: [Entry] = []
     private var places: [[UInt8]: Int] = [:]
     private(set) var unreadableCount = 0
-    private var recordCount = 0
+    private(set) var recordCount = 0
     private var slotCount = 0
     private var pendingCount = 0
 

@@ -1,0 +1,85 @@
+/// Reading partitions whole, for tools and tests. Everything here blocks.
+extension KafkaLogReader {
+    /// Partitions fetched at the same time by one call. Each may hold `queued.max.messages.kbytes` (1 MiB unless set otherwise) until its turn
+    /// comes, so this bounds memory at 64 MiB.
+    public static let partitionsFetchedMax = 64
+
+    /// Reads a section whole: memory for all of it. Blocks, at most about `limit`.
+    /// - Parameter endOffset: `nil`: the end of the log now.
+    /// - Throws: `timedOut` when the end was not reached in time, or what stopped the partition.
+    public func readAll(
+        _ partition: TopicPartition, from start: LogStart = .beginning, upTo endOffset: Int64? = nil,
+        within limit: Duration
+    ) throws(KafkaError) -> [OwnedRecord] {
+        var records: [OwnedRecord] = []
+        try self.forEach(partition, from: start, upTo: endOffset, within: limit) { records.append($0) }
+        return records
+    }
+
+    /// As `readAll`, but hands over one record after the other and keeps none.
+    public func forEach(
+        _ partition: TopicPartition, from start: LogStart = .beginning, upTo endOffset: Int64? = nil,
+        within limit: Duration, _ body: (OwnedRecord) -> Void
+    ) throws(KafkaError) {
+        let deadline = ContinuousClock.now + limit
+        let end: Int64
+        if let endOffset {
+            end = endOffset
+        } else {
+            end = try self.positions(of: [partition], within: limit)[0].endOffset
+        }
+        let section = try self.open(partition, from: start, upTo: end)
+        defer { section.close() }
+        try Self.drain(section, until: deadline, body)
+    }
+
+    /// Reads partitions from their beginning to where their logs end now. They are fetched together and handed over one after the other, in
+    /// the order given and each in the order of its offsets; no record is kept.
+    /// - Parameters:
+    ///   - limit: for asking where the logs end, and then for each partition from its turn on.
+    ///   - whenRead: called after a partition's last record, for empty ones too.
+    /// - Throws: `timedOut` when an end was not reached in time, or what stopped a partition.
+    public func forEach(
+        of partitions: [TopicPartition], within limit: Duration, whenRead: (TopicPartition) -> Void = { _ in },
+        _ body: (OwnedRecord) -> Void
+    ) throws(KafkaError) {
+        let positions = try self.positions(of: partitions, within: limit)
+        // An empty log is not opened: there is nothing to wait for.
+        let filled = positions.indices.filter { positions[$0].lowOffset < positions[$0].endOffset }
+        var sections: [Int: LogSection] = [:]
+        var toOpen = filled[...]
+        defer { for section in sections.values { section.close() } }
+        for index in positions.indices {
+            while sections.count < Self.partitionsFetchedMax, let next = toOpen.popFirst() {
+                sections[next] = try self.open(
+                    partitions[next], from: .beginning, upTo: positions[next].endOffset)
+            }
+            if let section = sections[index] {
+                try Self.drain(section, until: .now + limit, body)
+                section.close()
+                sections[index] = nil
+            }
+            whenRead(partitions[index])
+        }
+    }
+
+    private static func drain(
+        _ section: LogSection, until deadline: ContinuousClock.Instant, _ body: (OwnedRecord) -> Void
+    ) throws(KafkaError) {
+        while true {
+            let result = section.read(max: 1_000, waiting: .milliseconds(10)) { body(OwnedRecord($0)) }
+            switch result.failure {
+            case .offsetOutOfRange(let position, let text):
+                throw KafkaError(code: .autoOffsetReset, text: text, subject: .position(position))
+            case .noCommittedOffset(let partition):
+                throw KafkaError(code: .autoOffsetReset, subject: .partition(partition))
+            case .failed(_, let error) where !error.isRetriable: throw error
+            case .failed, nil: break
+            }
+            if result.isFinished { return }
+            guard ContinuousClock.now < deadline else {
+                throw KafkaError(code: .timedOut, subject: .partition(section.topicPartition))
+            }
+        }
+    }
+}
