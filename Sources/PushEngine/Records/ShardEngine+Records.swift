@@ -96,6 +96,10 @@ extension ShardEngine {
     ) {
         self.counters.forwarded += 1
         self.counters.misplaced += 1
+        self.placement.saw(
+            Misplacement(
+                topic: context.record.topic, partition: context.record.partition, offset: context.record.offset,
+                properPartition: partition))
         let entry = self.ledger.open(log: context.log, offset: context.record.offset, settled: true)
         self.ledger.expectAcknowledgement(entry)
         let keyRange = self.appendBytes(key)

@@ -41,6 +41,7 @@ public struct ShardEngine: ~Copyable {
     /// When a lane's gate has something to do.
     var laneDeadlineMillis: Int64?
     var samples: [AcceptedSample] = []
+    var placement = PlacementWatch()
     var nextTicket: UInt32 = 1
     /// Hashes of the input topics' names, by topic index: how a position is written down.
     let topicHashes: [UInt32]
@@ -137,6 +138,12 @@ public struct ShardEngine: ~Copyable {
         for sample in self.samples { body(sample) }
         self.samples.removeAll(keepingCapacity: true)
     }
+
+    /// Whether `takeMisplacements` has something to hand over.
+    public var hasMisplacements: Bool { !self.placement.waiting.isEmpty }
+
+    /// The first misplaced record of each input topic, each once in the life of the engine.
+    public mutating func takeMisplacements() -> [Misplacement] { self.placement.take() }
 
     /// Commits that became possible since the last call.
     public mutating func takeCommits() -> [CommitPosition] {

@@ -217,6 +217,10 @@ final class ShardRunner {
             }
         }
         self.engine.consume(&self.inputBatch, now: now)
+        guard self.engine.hasMisplacements else { return }
+        for misplacement in self.engine.takeMisplacements() {
+            self.shared.placementWarnings.tell(misplacement, inputTopics: self.inputTopics, logger: self.shared.logger)
+        }
     }
 
     /// What is read last may stay in the batch: many queues with little each are taken together.

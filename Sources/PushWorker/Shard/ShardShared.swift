@@ -11,6 +11,7 @@ struct ShardShared: Sendable {
     let lease: OwnershipLease
     let hub: SnapshotHub
     let logger: Logger
+    let placementWarnings = PlacementWarnings()
     /// The worker cannot go on; said once or many times.
     let fail: @Sendable (String) -> Void
 }

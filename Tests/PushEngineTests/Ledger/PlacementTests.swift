@@ -1,6 +1,7 @@
-import PushEngine
 import PushModel
 import Testing
+
+@testable import PushEngine
 
 /// Records that a producer's client placed elsewhere (contract §1): forwarded once, with their original position, never lost.
 @Suite struct PlacementTests {
@@ -83,5 +84,31 @@ import Testing
         h.consume(key: String(repeating: "k", count: 300), value: "{}")
         #expect(h.counters.forwarded == 0)
         #expect(h.counters.deadLetters == 1)
+    }
+
+    /// Contract §1: warned about once per topic; the engine keeps the first of each.
+    @Test func theFirstMisplacedRecordOfATopicIsTold() {
+        let h = Self.checked()
+        h.register(of: Self.key(onPartition: 0))
+        let none = h.engine.takeMisplacements()
+        #expect(none == [])
+        let first = h.consume(key: Self.key(onPartition: 3), value: "{}")
+        h.consume(key: Self.key(onPartition: 5), value: "{}")
+        let told = h.engine.takeMisplacements()
+        #expect(told == [Misplacement(topic: 0, partition: 0, offset: first, properPartition: 3)])
+        h.consume(key: Self.key(onPartition: 5), value: "{}")
+        let hasMore = h.engine.hasMisplacements
+        #expect(!hasMore)
+        #expect(h.counters.misplaced == 3)
+    }
+
+    @Test func eachInputTopicIsWatched() {
+        var watch = PlacementWatch()
+        for (topic, offset) in [(2, 7), (0, 8), (2, 9), (0, 10)] as [(UInt16, Int64)] {
+            watch.saw(Misplacement(topic: topic, partition: 1, offset: offset, properPartition: 0))
+        }
+        #expect(watch.take().map(\.offset) == [7, 8])
+        watch.saw(Misplacement(topic: 2, partition: 1, offset: 11, properPartition: 0))
+        #expect(watch.take() == [])
     }
 }

@@ -86,15 +86,18 @@ final class WorkerHouse: Sendable {
         return configuration
     }
 
-    func worker(_ configuration: WorkerConfiguration? = nil) throws -> WorkerService {
-        var logger = Logger(label: "worker") { _ in SwiftLogNoOpLogHandler() }
-        logger.logLevel = .critical
+    /// - Parameter lines: gets warnings and worse; `nil`: nobody does.
+    func worker(_ configuration: WorkerConfiguration? = nil, lines: LogLines? = nil) throws -> WorkerService {
+        var logger = Logger(label: "worker") { _ in lines.map { $0.handler } ?? SwiftLogNoOpLogHandler() }
+        logger.logLevel = lines == nil ? .critical : .warning
         return try WorkerService(configuration ?? self.configuration(), logger: logger)
     }
 
     /// A worker that owns and has restored every partition.
-    func readyWorker(_ configuration: WorkerConfiguration? = nil) async throws -> WorkerService {
-        let worker = try self.worker(configuration)
+    func readyWorker(
+        _ configuration: WorkerConfiguration? = nil, lines: LogLines? = nil
+    ) async throws -> WorkerService {
+        let worker = try self.worker(configuration, lines: lines)
         try await worker.start()
         let count = self.partitionCount
         try await Self.wait(for: worker) { $0.isReady && $0.runningPartitionCount == count }

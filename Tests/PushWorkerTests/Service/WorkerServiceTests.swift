@@ -130,6 +130,25 @@ struct WorkerServiceTests {
         }
     }
 
+    /// Contract §1: once per topic, however many shards see it.
+    @Test func misplacedRecordsAreWarnedAboutOnce() async throws {
+        try await WorkerHouse.with { house in
+            let lines = LogLines()
+            let worker = try await house.readyWorker(lines: lines)
+            for number in 0..<20 {
+                let key = "elsewhere-\(number)"
+                try house.publish(key, "{}", partition: Murmur2Partition.other(than: key))
+            }
+            try await house.flush()
+            try await WorkerHouse.wait(for: worker) { $0.engine.forwarded == 20 && $0.isSettled }
+            await worker.stop()
+            let warnings = lines.all.filter { $0.contains("wrong partition") }
+            #expect(warnings.count == 1)
+            #expect(warnings.first?.contains("first=liveactivity.events[") == true)
+            #expect(warnings.first?.contains("partitioner=murmur2_random") == true)
+        }
+    }
+
     @Test func aKeyThatIsNoneIsRefusedAtStart() async throws {
         try await WorkerHouse.with { house in
             var configuration = house.configuration()

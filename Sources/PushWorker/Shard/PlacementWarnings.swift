@@ -1,0 +1,21 @@
+import Logging
+import PushEngine
+import Synchronization
+
+/// Says once for each input topic that its records are misplaced, whichever shard sees it first (contract §1). Any thread.
+final class PlacementWarnings: Sendable {
+    private let topicsTold = Mutex<Set<UInt16>>([])
+
+    func tell(_ misplacement: Misplacement, inputTopics: [String], logger: Logger) {
+        guard self.topicsTold.withLock({ $0.insert(misplacement.topic).inserted }) else { return }
+        let topic = inputTopics[Int(misplacement.topic)]
+        logger.warning(
+            "records of \(topic) lie on the wrong partition; each takes a second way through Kafka",
+            metadata: [
+                "first": "\(topic)[\(misplacement.partition)]@\(misplacement.offset)",
+                "belongs-to": "\(misplacement.properPartition)",
+                "remedy":
+                    "place records by murmur2 of the key, as Java does; with librdkafka: partitioner=murmur2_random",
+            ])
+    }
+}
