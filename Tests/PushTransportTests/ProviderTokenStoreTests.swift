@@ -28,7 +28,7 @@ import Testing
         try Data(key.pem()).write(to: URL(fileURLWithPath: path))
     }
 
-    private func store(_ path: String, keyID: String = "ABCDE12345", teamID: String = "TEAM123456", minutes: Int64 = 0)
+    private func store(_ path: String, keyID: String? = "ABCDE12345", teamID: String = "TEAM123456", minutes: Int64 = 0)
         throws
         -> ProviderTokenStore
     {
@@ -107,6 +107,167 @@ import Testing
             store.tick(now: self.time(minutes: 45))
             #expect(store.current(key: 0).generation == 2, "the key in memory still signs")
             #expect(try self.verifies(store.current(key: 0), key))
+        }
+    }
+
+    // MARK: Changing the key
+
+    /// A directory with two keys, their names and keys as given by `names`; newer ones are written later.
+    private func withKeys(_ names: [String], _ body: (String, [ES256PrivateKey]) throws -> Void) throws {
+        let directory = NSTemporaryDirectory() + "store-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        var keys: [ES256PrivateKey] = []
+        for (age, name) in names.reversed().enumerated() {
+            keys.insert(try ES256PrivateKey.generate(), at: 0)
+            try self.put(keys[0], name, in: directory, age: names.count - age)
+        }
+        try body(directory, keys)
+    }
+
+    /// As an operator puts it: whole, and changed so many hours ago.
+    private func put(_ key: ES256PrivateKey, _ name: String, in directory: String, age: Int = 0) throws {
+        let path = "\(directory)/AuthKey_\(name).p8"
+        try self.write(key, to: path + ".new")
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSinceNow: -3_600 * Double(age))], ofItemAtPath: path + ".new")
+        #expect(rename(path + ".new", path) == 0)
+    }
+
+    private func refuse(_ store: ProviderTokenStore, minutes: Int64) {
+        store.reportInvalid(
+            key: 0, generation: store.current(key: 0).generation, reason: "InvalidProviderToken",
+            now: self.time(minutes: minutes))
+    }
+
+    @Test func aNewKeyInAnOldFileThatAPNsRefusesLeavesTheOldOneInUse() throws {
+        try self.withKeyFile { path, key in
+            let store = try self.store(path)
+            let other = try ES256PrivateKey.generate()
+            try self.write(other, to: path + ".new")
+            #expect(rename(path + ".new", path) == 0)
+            store.tick(now: self.time(minutes: 1))
+            let tried = store.current(key: 0)
+            #expect(try self.verifies(tried, other))
+            #expect(tried.isUnproven && tried.isOnTrial && tried.keyGeneration == tried.generation)
+            self.refuse(store, minutes: 1)
+            let token = store.current(key: 0)
+            #expect(try self.verifies(token, key), "the key that worked signs again")
+            #expect(token.connectionEpoch == 3, "connections of the refused key are left")
+            #expect(token.issuedAtSeconds == Self.gridMillis / 1_000, "with the token it had")
+            #expect(
+                store.complaints == [
+                    "APNs refuses provider key ABCDE12345 of \(path) in production (InvalidProviderToken); key ABCDE12345 stays in use"
+                ])
+            // It is not tried again while it does not change.
+            for minute in 2...60 as ClosedRange<Int64> { store.tick(now: self.time(minutes: minute)) }
+            #expect(try self.verifies(store.current(key: 0), key))
+            // The right one in its place.
+            let right = try ES256PrivateKey.generate()
+            try self.write(right, to: path + ".new")
+            #expect(rename(path + ".new", path) == 0)
+            store.tick(now: self.time(minutes: 61))
+            #expect(try self.verifies(store.current(key: 0), right))
+            #expect(store.complaints == [])
+        }
+    }
+
+    @Test func theNewestKeyOfADirectoryIsUsedAndItsNameIsItsID() throws {
+        try self.withKeys(["NEWKEY1234", "OLDKEY1234"]) { directory, keys in
+            let store = try self.store(directory, keyID: nil)
+            #expect(store.currentKeyID(key: 0) == "NEWKEY1234")
+            #expect(try self.verifies(store.current(key: 0), keys[0]))
+            let preferred = try self.store(directory, keyID: "OLDKEY1234")
+            #expect(preferred.currentKeyID(key: 0) == "OLDKEY1234")
+        }
+    }
+
+    @Test func aKeyThatAppearsIsTriedAndTheOneBeforeIsKept() throws {
+        try self.withKeys(["OLDKEY1234"]) { directory, keys in
+            let store = try self.store(directory, keyID: nil)
+            let told = Atomic<Int>(0)
+            _ = store.subscribe { told.add(1, ordering: .relaxed) }
+            let new = try ES256PrivateKey.generate()
+            try self.put(new, "NEWKEY1234", in: directory)
+            store.tick(now: self.time(minutes: 1))
+            #expect(store.currentKeyID(key: 0) == "NEWKEY1234" && told.load(ordering: .relaxed) == 1)
+            #expect(try self.verifies(store.current(key: 0), new))
+            #expect(store.complaints == [])
+            // The old one is revoked and taken away later: nothing happens.
+            try FileManager.default.removeItem(atPath: directory + "/AuthKey_OLDKEY1234.p8")
+            store.tick(now: self.time(minutes: 2))
+            #expect(store.currentKeyID(key: 0) == "NEWKEY1234" && told.load(ordering: .relaxed) == 1)
+            #expect(store.complaints == [])
+        }
+    }
+
+    @Test func aRevokedKeyGivesWayToTheOther() throws {
+        try self.withKeys(["NEWKEY1234", "OLDKEY1234"]) { directory, keys in
+            let store = try self.store(directory, keyID: nil)
+            self.refuse(store, minutes: 1)
+            #expect(store.currentKeyID(key: 0) == "OLDKEY1234")
+            #expect(store.complaints.count == 1 && store.complaints[0].contains("NEWKEY1234"))
+            // When both are refused nothing jumps back and forth.
+            self.refuse(store, minutes: 2)
+            #expect(store.currentKeyID(key: 0) == "OLDKEY1234")
+            self.refuse(store, minutes: 12)
+            #expect(store.currentKeyID(key: 0) == "NEWKEY1234", "each has another chance after a while")
+        }
+    }
+
+    @Test func theKeyInUseOutlivesItsFile() throws {
+        try self.withKeys(["OLDKEY1234"]) { directory, keys in
+            let store = try self.store(directory, keyID: nil)
+            try FileManager.default.removeItem(atPath: directory + "/AuthKey_OLDKEY1234.p8")
+            store.tick(now: self.time(minutes: 45))
+            #expect(try self.verifies(store.current(key: 0), keys[0]))
+            #expect(store.current(key: 0).generation == 2)
+            #expect(store.complaints.count == 1 && store.complaints[0].contains("is gone"))
+            try self.put(keys[0], "OLDKEY1234", in: directory)
+            store.tick(now: self.time(minutes: 46))
+            #expect(store.complaints == [] && store.current(key: 0).generation == 2)
+        }
+    }
+
+    @Test func complaintsAreToldWhenTheyChange() throws {
+        try self.withKeyFile { path, key in
+            let store = try self.store(path)
+            let told = Mutex<[[String]]>([])
+            store.watchComplaints { complaints in told.withLock { $0.append(complaints) } }
+            try Data("not a key".utf8).write(to: URL(fileURLWithPath: path + ".new"))
+            #expect(rename(path + ".new", path) == 0)
+            for minute in 1...3 as ClosedRange<Int64> { store.tick(now: self.time(minutes: minute)) }
+            let broken = try #require(store.complaints.first)
+            #expect(broken.hasPrefix("provider key file \(path) holds no usable private key"))
+            #expect(broken.hasSuffix("key ABCDE12345 stays in use"))
+            try self.write(key, to: path)
+            store.tick(now: self.time(minutes: 4))
+            #expect(told.withLock { $0 } == [[], [broken], []])
+            #expect(store.current(key: 0).generation == 1, "the same key is no new one")
+        }
+    }
+
+    @Test func aKeyIDThatDisagreesWithTheNameIsNamed() throws {
+        try self.withKeys(["NAMEDKEY12"]) { directory, _ in
+            let path = directory + "/AuthKey_NAMEDKEY12.p8"
+            let store = try self.store(path, keyID: "ABCDE12345")
+            #expect(
+                store.complaints == [
+                    "apns.key-id is ABCDE12345, but \(path) is named for key NAMEDKEY12: one of them is wrong"
+                ])
+            #expect(try self.store(path, keyID: "NAMEDKEY12").complaints == [])
+            #expect(try self.store(path, keyID: nil).currentKeyID(key: 0) == "NAMEDKEY12")
+        }
+    }
+
+    @Test func aDirectoryWithoutAKeyIsNamed() throws {
+        try self.withKeys([]) { directory, _ in
+            let empty = #expect(throws: TransportError.self) { try self.store(directory, keyID: nil) }
+            #expect(empty?.detail.contains("AuthKey_ABC123DEFG.p8") == true)
+        }
+        try self.withKeyFile { path, _ in
+            let nameless = #expect(throws: TransportError.self) { try self.store(path, keyID: nil) }
+            #expect(nameless?.detail.contains("give apns.key-id") == true)
         }
     }
 

@@ -18,7 +18,7 @@ extension ConnectionPool {
         guard let stream = self.streams.stream(tag, connection: connection) else { return nil }
         self.members[connection].refusedInRow = 0
         self.busySucceeded()
-        self.credentialsSucceeded()
+        self.credentialsSucceeded(stream)
         self.tokenSucceeded()
         if stream.state == .inFlight { self.window.answered(afterMicros: max(0, micros - stream.beganMicros)) }
         return self.end(stream, tag, accepted: true, answeredMicros: micros)
@@ -36,13 +36,17 @@ extension ConnectionPool {
         case .tokenDead, .tokenThrottled:
             // APNs looked the device token up, so it took our credentials.
             self.busySucceeded()
-            self.credentialsSucceeded()
+            self.credentialsSucceeded(stream)
             self.tokenSucceeded()
-        case .messageRefused, .topicRefused:
+        case .messageRefused:
             self.busySucceeded()
+        case .topicRefused:
+            self.busySucceeded()
+            // A key for certain topics may not be for this one; the one that worked was.
+            if stream.tokenGeneration >= self.keyGeneration { self.trialFailed(stream) }
         case .credentialRefused:
             self.busySucceeded()
-            self.credentialsRefused(generation: stream.tokenGeneration, now: now)
+            self.credentialsRefused(stream, now: now)
         case .providerTokenExpired:
             self.busySucceeded()
             // Pushy saw connections stay stuck once APNs had called their token expired.
@@ -138,6 +142,14 @@ extension ConnectionPool {
         if wasRefused { self.actions.append(.alarmCleared(.providerTokenRefused)) }
     }
 
+    /// The token in use belongs to the key whose first token had this generation. `isUnproven`: nobody has seen APNs take
+    /// the key yet. `isOnTrial`: if it does not, there is another to go back to.
+    public mutating func keyReplaced(firstGeneration: UInt32, isUnproven: Bool, isOnTrial: Bool) {
+        self.keyGeneration = firstGeneration
+        self.isKeyUnproven = isUnproven
+        self.isKeyOnTrial = isOnTrial
+    }
+
     /// The new token must not be seen by connections that began before: the key is another one (Apple: close them all),
     /// or the token came sooner than a connection may change it.
     public mutating func connectionsOutdated(now: EngineTime) {
@@ -192,7 +204,13 @@ extension ConnectionPool {
         }
     }
 
-    private mutating func credentialsSucceeded() {
+    /// The token in `stream` is of a key that APNs takes.
+    private mutating func credentialsSucceeded(_ stream: StreamTable.Stream) {
+        if self.isKeyUnproven, stream.tokenGeneration >= self.keyGeneration {
+            self.isKeyUnproven = false
+            self.isKeyOnTrial = false
+            self.actions.append(.keyAccepted(generation: stream.tokenGeneration))
+        }
         switch self.credentialGate.succeeded() {
         case .none: break
         case .resume: self.actions.append(.alarmCleared(.credentialsRefused))
@@ -206,7 +224,19 @@ extension ConnectionPool {
         }
     }
 
-    private mutating func credentialsRefused(generation: UInt32, now: EngineTime) {
+    /// `true`: the key in use was on trial, and is no longer.
+    @discardableResult private mutating func trialFailed(_ stream: StreamTable.Stream) -> Bool {
+        guard self.isKeyOnTrial else { return false }
+        self.isKeyOnTrial = false
+        self.actions.append(.doubtToken(generation: stream.tokenGeneration))
+        return true
+    }
+
+    private mutating func credentialsRefused(_ stream: StreamTable.Stream, now: EngineTime) {
+        // An answer about the key before says nothing of this one.
+        guard stream.tokenGeneration >= self.keyGeneration else { return }
+        // With one at hand that worked, one answer is enough to go back to it.
+        guard !self.trialFailed(stream) else { return }
         switch self.credentialGate.failed(now: now, using: &self.random) {
         case .none:
             return
@@ -216,7 +246,9 @@ extension ConnectionPool {
             break
         }
         // A token signed while the clock was wrong is refused as invalid.
-        if generation == self.tokenGeneration { self.actions.append(.doubtToken(generation: generation)) }
+        if stream.tokenGeneration == self.tokenGeneration {
+            self.actions.append(.doubtToken(generation: stream.tokenGeneration))
+        }
         // The first push ties a connection to its key: a probe needs a fresh one.
         self.retireUsed(now: now)
     }

@@ -93,6 +93,10 @@ public struct ConnectionPool: Sendable {
     var tokenNumber: UInt32 = 0
     var tokenNumberBefore: UInt32 = 0
     var tokenCount: UInt32 = 0
+    /// The first generation of the key in use. Nobody has seen APNs take it yet; and if it does not, there is another.
+    var keyGeneration: UInt32 = 0
+    var isKeyUnproven = false
+    var isKeyOnTrial = false
 
     // Demand: pushes wait although nothing more may begin.
     var hasDemand = false

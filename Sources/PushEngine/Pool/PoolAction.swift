@@ -14,8 +14,11 @@ public enum PoolAction: Equatable, Sendable {
     case renewToken(generation: UInt32)
     /// APNs calls the token of this generation one too many: go back to the one before.
     case revertToken(generation: UInt32)
-    /// APNs refuses our credentials: the token of this generation may be signed with a wrong time.
+    /// APNs refuses our credentials: the token of this generation may be signed with a wrong time, or with a key that is
+    /// no good.
     case doubtToken(generation: UInt32)
+    /// APNs took a push that carried the token of this generation, the first with its key.
+    case keyAccepted(generation: UInt32)
     /// For the operator; `alarmCleared` follows when it is over.
     case alarmRaised(RouteAlarm)
     case alarmCleared(RouteAlarm)
@@ -24,7 +27,7 @@ public enum PoolAction: Equatable, Sendable {
     var connectionToTouch: Int? {
         switch self {
         case .ping(let connection), .reset(let connection, _), .close(let connection, _): connection
-        case .connect, .renewToken, .revertToken, .doubtToken, .alarmRaised, .alarmCleared: nil
+        case .connect, .renewToken, .revertToken, .doubtToken, .keyAccepted, .alarmRaised, .alarmCleared: nil
         }
     }
 }

@@ -1,4 +1,5 @@
-/// When the provider token of one key is signed anew, and which issue time it gets. One per key and process.
+/// When the provider token of one key is signed anew, and which issue time it gets. One per private key and process:
+/// another key's tokens go to new connections only, so its 20 minutes begin anew.
 ///
 /// Apple's rules: a token is good for 60 minutes from its issue time and may change at most once in 20 minutes. The
 /// choices on top: tokens are renewed at 45 minutes; issue times lie on a grid of 45 minutes that all workers share, so
@@ -156,18 +157,6 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
         guard self.isReverted, let older = self.current else { return }
         self.current?.renewAtMillis = min(
             now.steadyMillis + Self.renewalDistanceSeconds * 1_000, older.bornMillis + Self.ageSecondsMax * 1_000)
-    }
-
-    /// The private key is another one: sign at once. Its token goes to new connections only, so the 20 minutes begin
-    /// anew.
-    public mutating func keyReplaced() {
-        self.current = nil
-        self.previous = nil
-        self.notBeforeMillis = .min
-        self.noExceptionBeforeMillis = .min
-        self.wantsNewToken = false
-        self.isReverted = false
-        self.isClockDoubted = false
     }
 
     /// How old the current token is for APNs, if the wall clock was right at signing.

@@ -1,28 +1,44 @@
-/// One APNs signing key: what the operator configures.
+/// The signing keys of one team for one APNs environment: what the operator configures. Several keys at a time make it
+/// possible to change them without a stop.
 public struct ProviderKey: Sendable, Equatable {
-    /// The 10 characters Apple named the key with.
-    public var keyID: String
+    /// The 10 characters Apple named the key with. `nil`: the file's name says it. With a directory: the key to begin
+    /// with; `nil`: the newest.
+    public var keyID: String?
     /// The 10 characters of the developer team.
     public var teamID: String
-    /// The `.p8` file. Read at start and again whenever it changes.
+    /// A `.p8` file, or a directory of files named as Apple names them (`AuthKey_ABC123DEFG.p8`). Read at start and
+    /// again whenever something changes.
     public var path: String
+    /// Where the keys are used. Apple's newer keys are good for one environment, so each has its own choice of key.
+    public var environment: String
 
-    public init(keyID: String, teamID: String, path: String) {
+    public init(keyID: String?, teamID: String, path: String, environment: String = "production") {
         self.keyID = keyID
         self.teamID = teamID
         self.path = path
+        self.environment = environment
     }
+
+    /// What stands for the key where its id is not known or may change: the id configured, the one in the file's name,
+    /// or else the team.
+    public var name: String { self.keyID ?? KeyFileName.keyID(path: self.path) ?? self.teamID }
 }
 
 /// A signed provider token. Immutable; shared by all shards.
 public struct ProviderToken: Sendable {
-    /// Grows by one with each new token of the key.
+    /// Grows by one with each new token handed out.
     public var generation: UInt32
-    /// Grows by one with each new private key and each token signed out of turn: connections begun under an older one
-    /// must not see this token.
+    /// Grows by one with each change of key and each token signed out of turn: connections begun under an older one must
+    /// not see this token.
     public var connectionEpoch: UInt32
     /// It was the current token before, and is again.
     public var isReturn = false
+    /// The generation that was the first of its key.
+    public var keyGeneration: UInt32
+    /// APNs has not been seen to take its key yet.
+    public var isUnproven = true
+    /// The same, and there is another key to go back to.
+    public var isOnTrial = false
     /// `iat`, seconds since 1970.
     public var issuedAtSeconds: Int64
     /// The value of the `authorization` header. A secret: never logged.

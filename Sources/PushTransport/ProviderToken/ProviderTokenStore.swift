@@ -6,8 +6,8 @@ import PushEngine
 import Synchronization
 import TLSSession
 
-/// The provider tokens of all keys, one current token each, signed off the hot path and shared by every shard of the
-/// process.
+/// The provider tokens of all credentials, one current token each, signed off the hot path and shared by every shard of
+/// the process; and which of a credential's keys signs them.
 ///
 /// May be used from any thread. Shards take a new token when the store tells them, between two pushes.
 public final class ProviderTokenStore: Sendable {
@@ -19,23 +19,12 @@ public final class ProviderTokenStore: Sendable {
         fileprivate var number: UInt64
     }
 
-    private struct Key: Sendable {
-        var configuration: ProviderKey
-        var mark: KeyFile.Mark
-        /// The mark of a changed file that was no key: complained about once.
-        var badMark: KeyFile.Mark?
-        /// Of the file's bytes: a file that was only touched is no new key.
-        var contentHash: Int
-        var privateKey: ES256PrivateKey
-        var schedule = ProviderTokenSchedule()
-        var generation: UInt32 = 0
-        var connectionEpoch: UInt32 = 0
-        var current: ProviderToken
-        var previous: ProviderToken?
-    }
     private struct State: Sendable {
-        var keys: [Key]
+        var credentials: [ProviderCredential]
         var subscribers: [Subscription: @Sendable () -> Void] = [:]
+        var onComplaints: (@Sendable ([String]) -> Void)?
+        /// As last told.
+        var complaints: [String] = []
         var subscriptionCount: UInt64 = 0
         var tick: RepeatedTask?
         var isTicking = false
@@ -52,47 +41,89 @@ public final class ProviderTokenStore: Sendable {
     }
 
     init(keys: [ProviderKey], now: EngineTime, logger: Logger) throws(TransportError) {
-        var loaded: [Key] = []
-        for configuration in keys { loaded.append(try Self.load(configuration, now: now)) }
-        self.keyCount = loaded.count
-        self.state = Mutex(State(keys: loaded))
+        var credentials: [ProviderCredential] = []
+        for configuration in keys { credentials.append(try Self.load(configuration, now: now)) }
+        self.keyCount = credentials.count
         self.logger = logger
+        var said: [String] = []
+        for complaint in credentials.flatMap(\.complaints) where !said.contains(complaint) {
+            logger.warning("\(complaint)")
+            said.append(complaint)
+        }
+        self.state = Mutex(State(credentials: credentials))
     }
 
-    private static func load(_ configuration: ProviderKey, now: EngineTime) throws(TransportError) -> Key {
-        for (name, value) in [("key id", configuration.keyID), ("team id", configuration.teamID)]
-        where value.utf8.count != ProviderTokenClaims.identifierByteCount {
+    private static func load(_ configuration: ProviderKey, now: EngineTime) throws(TransportError) -> ProviderCredential
+    {
+        let name = "provider key \(configuration.name)"
+        for (part, value) in [("key id", configuration.keyID), ("team id", configuration.teamID)] {
+            guard let value, value.utf8.count != ProviderTokenClaims.identifierByteCount else { continue }
             throw TransportError(
-                setting: "provider key \(configuration.keyID): \(name)",
+                setting: "\(name): \(part)",
                 detail:
                     "\"\(value)\" has \(value.utf8.count) characters; Apple's have \(ProviderTokenClaims.identifierByteCount)"
             )
         }
-        let setting = "provider key \(configuration.keyID): file \(configuration.path)"
+        let list = KeyFileName.list(directory: configuration.path)
+        guard list != nil || configuration.keyID != nil || KeyFileName.keyID(path: configuration.path) != nil else {
+            throw TransportError(
+                setting: "\(name): file \(configuration.path)",
+                detail:
+                    "is no directory, and its name does not say the key's id as AuthKey_ABC123DEFG.p8 would: give apns.key-id"
+            )
+        }
         do {
-            let file = try KeyFile.read(path: configuration.path)
-            let privateKey = try ES256PrivateKey(pem: file.bytes)
-            var schedule = ProviderTokenSchedule()
-            guard case .sign(let issuedAtSeconds, _) = schedule.due(now: now) else {
-                preconditionFailure("a schedule begins with signing")
-            }
-            let token = try Self.sign(
-                configuration, privateKey, issuedAtSeconds: issuedAtSeconds, generation: 1, connectionEpoch: 1)
-            schedule.signed(issuedAtSeconds: issuedAtSeconds, now: now)
-            return Key(
-                configuration: configuration, mark: file.mark, contentHash: file.bytes.hashValue,
-                privateKey: privateKey, schedule: schedule,
-                generation: 1, connectionEpoch: 1,
-                current: token)
-        } catch let error as KeyFileError {
-            throw TransportError(setting: setting, detail: error.detail)
+            return try ProviderCredential(
+                configuration, isDirectory: list != nil,
+                found: (list ?? [configuration.path]).map { ($0, Self.examine($0, known: nil)) }, now: now)
         } catch {
-            throw TransportError(setting: setting, detail: "holds no usable private key: \(error)")
+            throw TransportError(setting: "\(name): file \(configuration.path)", detail: error.detail)
+        }
+    }
+
+    /// Looks at one key file. Blocks on the disk.
+    private static func examine(_ path: String, known: KeyFile.Mark?) -> ProviderCredential.Finding {
+        let mark = KeyFile.mark(path: path)
+        if let mark, mark == known { return .same }
+        do {
+            return .read(try KeyFile.read(path: path))
+        } catch {
+            return .unusable(mark: mark, detail: error.detail)
         }
     }
 
     /// The token of a key. Take it when told of a change, not per push.
-    public func current(key: Int) -> ProviderToken { self.state.withLock { $0.keys[key].current } }
+    public func current(key: Int) -> ProviderToken { self.state.withLock { $0.credentials[key].token } }
+
+    /// The id of the key in use.
+    public func currentKeyID(key: Int) -> String { self.state.withLock { $0.credentials[key].currentKeyID } }
+
+    /// What an operator should repair although pushes go on, in plain words, each once.
+    public var complaints: [String] { self.state.withLock { Self.complaints($0) } }
+
+    private static func complaints(_ state: State) -> [String] {
+        var complaints: [String] = []
+        for complaint in state.credentials.flatMap(\.complaints) where !complaints.contains(complaint) {
+            complaints.append(complaint)
+        }
+        return complaints
+    }
+
+    /// `onChange` is told the complaints now and, on any thread, whenever they have changed.
+    public func watchComplaints(_ onChange: @escaping @Sendable ([String]) -> Void) {
+        self.state.withLock { $0.onComplaints = onChange }
+        onChange(self.complaints)
+    }
+
+    private func tellComplaints() {
+        let (complaints, onChange) = self.state.withLock { state -> ([String], (@Sendable ([String]) -> Void)?) in
+            let complaints = Self.complaints(state)
+            guard complaints != state.complaints else { return ([], nil) }
+            state.complaints = complaints
+            return (complaints, state.onComplaints)
+        }
+        onChange?(complaints)
+    }
 
     // MARK: Renewing
 
@@ -132,39 +163,20 @@ public final class ProviderTokenStore: Sendable {
         guard isFirst else { return }
         defer { self.state.withLock { $0.isTicking = false } }
         for key in 0..<self.keyCount {
-            self.reloadIfChanged(key)
+            self.lookAtFiles(key, now: now)
             self.carryOut(key, now: now) { schedule in schedule.due(now: now) }
         }
+        self.tellComplaints()
     }
 
-    private func reloadIfChanged(_ key: Int) {
-        let (configuration, mark, badMark) = self.state.withLock { state in
-            (state.keys[key].configuration, state.keys[key].mark, state.keys[key].badMark)
+    private func lookAtFiles(_ key: Int, now: EngineTime) {
+        let (configuration, isDirectory, files) = self.state.withLock { state in
+            let credential = state.credentials[key]
+            return (credential.configuration, credential.isDirectory, credential.files)
         }
-        // Gone is not changed: an operator may be replacing it just now.
-        guard let seen = KeyFile.mark(path: configuration.path), seen != mark, seen != badMark else { return }
-        do {
-            let file = try KeyFile.read(path: configuration.path)
-            let privateKey = try ES256PrivateKey(pem: file.bytes)
-            let isAnother = self.state.withLock { state in
-                state.keys[key].mark = file.mark
-                state.keys[key].badMark = nil
-                guard state.keys[key].contentHash != file.bytes.hashValue else { return false }
-                state.keys[key].contentHash = file.bytes.hashValue
-                state.keys[key].privateKey = privateKey
-                state.keys[key].connectionEpoch += 1
-                state.keys[key].previous = nil
-                state.keys[key].schedule.keyReplaced()
-                return true
-            }
-            guard isAnother else { return }
-            self.logger.notice("provider key file reloaded", metadata: ["key": "\(configuration.keyID)"])
-        } catch {
-            self.state.withLock { $0.keys[key].badMark = seen }
-            self.logger.error(
-                "the provider key file changed but holds no usable key; the one before stays",
-                metadata: ["key": "\(configuration.keyID)", "file": "\(configuration.path)", "cause": "\(error)"])
-        }
+        let paths = isDirectory ? KeyFileName.list(directory: configuration.path) ?? [] : [configuration.path]
+        let found = paths.map { ($0, Self.examine($0, known: files[$0]?.mark)) }
+        self.change(key) { credential throws(TLSError) in try credential.look(found, now: now) }
     }
 
     // MARK: What APNs said
@@ -186,81 +198,90 @@ public final class ProviderTokenStore: Sendable {
         }
     }
 
-    /// APNs refused our credentials while this token was in use.
-    func reportInvalid(key: Int, generation: UInt32) {
+    /// APNs took a push that carried the token of this generation.
+    func reportAccepted(key: Int, generation: UInt32) {
         NIOThreadPool.singleton.submit { _ in
-            let now = SteadyClock.read().now
-            self.carryOut(key, now: now, generation: generation) { schedule in schedule.invalidReported(now: now) }
+            self.change(key) { credential in
+                guard generation >= credential.token.keyGeneration else { return [] }
+                return credential.accepted().map { [$0] } ?? []
+            }
+            self.tellComplaints()
         }
     }
 
-    /// Asks the schedule and does as it says. `generation`: only if that token is still the current one.
+    /// APNs refused our credentials while this token was in use, for this reason. A wrong time of issue is mended by
+    /// another token, a key that is refused by another key.
+    func reportInvalid(key: Int, generation: UInt32, reason: String) {
+        NIOThreadPool.singleton.submit { _ in
+            let now = SteadyClock.read().now
+            self.reportInvalid(key: key, generation: generation, reason: reason, now: now)
+        }
+    }
+
+    func reportInvalid(key: Int, generation: UInt32, reason: String, now: EngineTime) {
+        self.carryOut(key, now: now, generation: generation) { schedule in schedule.invalidReported(now: now) }
+        self.change(key) { credential throws(TLSError) in
+            guard generation == credential.token.generation else { return [] }
+            return try credential.refused(reason: reason, now: now).map { [$0] } ?? []
+        }
+        self.tellComplaints()
+    }
+
+    /// Asks the schedule of the key in use and does as it says. `generation`: only if that token is still the current
+    /// one.
     private func carryOut(
         _ index: Int, now: EngineTime, generation: UInt32? = nil,
         _ decide: (inout ProviderTokenSchedule) -> ProviderTokenSchedule.Decision
     ) {
-        let (result, keyID) = self.state.withLock { state -> (Result<Bool, TLSError>, String) in
-            let keyID = state.keys[index].configuration.keyID
-            if let generation, generation != state.keys[index].generation { return (.success(false), keyID) }
-            return (Self.carryOut(&state.keys[index], decision: decide(&state.keys[index].schedule), now: now), keyID)
+        self.change(index) { credential throws(TLSError) in
+            if let generation, generation != credential.token.generation { return [] }
+            _ = try credential.carryOut(now: now, decide)
+            return []
+        }
+    }
+
+    /// Changes a credential; says what is new to the log and, when the token is another, to the subscribers.
+    private func change(
+        _ index: Int, _ body: (inout ProviderCredential) throws(TLSError) -> [ProviderCredential.News]
+    ) {
+        let (result, keyID, subscribers) = self.state.withLock { state in
+            let before = state.credentials[index].token.generation
+            let result: Result<[ProviderCredential.News], TLSError>
+            do throws(TLSError) {
+                result = .success(try body(&state.credentials[index]))
+            } catch {
+                result = .failure(error)
+            }
+            let hasChanged = state.credentials[index].token.generation != before
+            return (result, state.credentials[index].currentKeyID, hasChanged ? Array(state.subscribers.values) : nil)
         }
         switch result {
-        case .success(false):
-            break
-        case .success(true):
-            self.logger.info("provider token replaced", metadata: ["key": "\(keyID)"])
-            let subscribers = self.state.withLock { $0.subscribers }
-            for subscriber in subscribers.values { subscriber() }
+        case .success(let news):
+            for line in news { self.log(line) }
         case .failure(let error):
             self.logger.error("cannot sign a provider token", metadata: ["key": "\(keyID)", "cause": "\(error)"])
         }
+        guard let subscribers else { return }
+        self.logger.info("provider token replaced", metadata: ["key": "\(keyID)"])
+        for subscriber in subscribers { subscriber() }
     }
 
-    /// `true`: the key has another current token.
-    private static func carryOut(
-        _ key: inout Key, decision: ProviderTokenSchedule.Decision, now: EngineTime
-    ) -> Result<Bool, TLSError> {
-        switch decision {
-        case .keep:
-            return .success(false)
-        case .sign(let issuedAtSeconds, let isOutOfTurn):
-            let epoch = key.connectionEpoch + (isOutOfTurn ? 1 : 0)
-            do {
-                let token = try Self.sign(
-                    key.configuration, key.privateKey, issuedAtSeconds: issuedAtSeconds, generation: key.generation + 1,
-                    connectionEpoch: epoch)
-                key.schedule.signed(issuedAtSeconds: issuedAtSeconds, now: now)
-                key.generation += 1
-                key.connectionEpoch = epoch
-                key.previous = key.current
-                key.current = token
-                return .success(true)
-            } catch {
-                return .failure(error)
-            }
-        case .usePrevious:
-            guard var token = key.previous else { return .success(false) }
-            key.schedule.exchanged(now: now)
-            key.generation += 1
-            token.generation = key.generation
-            token.isReturn = true
-            token.connectionEpoch = key.connectionEpoch
-            key.previous = key.current
-            key.current = token
-            return .success(true)
+    private func log(_ news: ProviderCredential.News) {
+        switch news {
+        case .tried(let keyID, let path):
+            self.logger.notice(
+                "a new provider key is tried", metadata: ["key": "\(keyID)", "file": "\(path)"])
+        case .unusable(let path, let detail):
+            self.logger.error(
+                "a provider key file cannot be used; the key before stays in use",
+                metadata: ["file": "\(path)", "cause": "\(detail)"])
+        case .exchanged(let from, let to, let reason):
+            self.logger.error(
+                "APNs refuses a provider key; another is used",
+                metadata: ["refused": "\(from)", "used": "\(to)", "reason": "\(reason)"])
+        case .accepted(let keyID):
+            self.logger.notice("APNs takes the provider key", metadata: ["key": "\(keyID)"])
         }
-    }
-
-    private static func sign(
-        _ configuration: ProviderKey, _ privateKey: ES256PrivateKey, issuedAtSeconds: Int64, generation: UInt32,
-        connectionEpoch: UInt32
-    ) throws(TLSError) -> ProviderToken {
-        let input = ProviderTokenClaims.signingInput(
-            keyID: configuration.keyID, teamID: configuration.teamID, issuedAtSeconds: issuedAtSeconds)
-        let signature = try privateKey.sign(input)
-        return ProviderToken(
-            generation: generation, connectionEpoch: connectionEpoch, issuedAtSeconds: issuedAtSeconds,
-            authorization: ProviderTokenClaims.authorizationValue(signingInput: input, signature: signature))
     }
 
     // MARK: Subscribers

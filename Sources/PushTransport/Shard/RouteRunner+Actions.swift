@@ -67,7 +67,10 @@ extension RouteRunner {
                 "APNs calls the provider token renewed too often", metadata: ["generation": "\(generation)"])
             self.shard.providerTokens.reportTooManyUpdates(key: self.configuration.providerKey, generation: generation)
         case .doubtToken(let generation):
-            self.shard.providerTokens.reportInvalid(key: self.configuration.providerKey, generation: generation)
+            self.shard.providerTokens.reportInvalid(
+                key: self.configuration.providerKey, generation: generation, reason: self.lastReason)
+        case .keyAccepted(let generation):
+            self.shard.providerTokens.reportAccepted(key: self.configuration.providerKey, generation: generation)
         case .alarmRaised(let alarm):
             self.logger.error("\(Self.describe(alarm))", metadata: ["reason": "\(self.lastReason)"])
         case .alarmCleared(let alarm):

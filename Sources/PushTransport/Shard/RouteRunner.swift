@@ -111,6 +111,8 @@ final class RouteRunner {
     private func use(_ token: ProviderToken, isReturn: Bool) {
         self.headers.use(authorization: token.authorization)
         self.pool.tokenReplaced(generation: token.generation, isReturn: isReturn, now: self.shard.now)
+        self.pool.keyReplaced(
+            firstGeneration: token.keyGeneration, isUnproven: token.isUnproven, isOnTrial: token.isOnTrial)
     }
 
     // MARK: Standing

@@ -10,14 +10,15 @@ extension AppSettings {
             \.teamID,
             "The team the key belongs to."
         ) { SettingChecks.isAppleIdentifier($0) },
-        .text(
-            "apns.key-id", scope: .app, isRequired: true,
-            expected: "the 10 letters and digits Apple named the key with", \.keyID,
-            "The APNs authentication key."
+        .optionalText(
+            "apns.key-id", scope: .app, expected: "the 10 letters and digits Apple named the key with", \.keyID,
+            "The APNs authentication key. Not needed where the file is named `AuthKey_ABC123DEFG.p8`, as Apple names it. With a directory: the key to begin with; without it, the newest."
         ) { SettingChecks.isAppleIdentifier($0) },
         .text(
-            "apns.key-file", scope: .app, isRequired: true, expected: "the path of the key's .p8 file", \.keyFile,
-            "Read at start and again whenever it changes."
+            "apns.key-file", scope: .app, isRequired: true,
+            expected: "the path of the key's .p8 file, or of a directory of such files",
+            \.keyFile,
+            "Read at start and again whenever it changes. A directory may hold several keys of the team, each named `AuthKey_ABC123DEFG.p8`: see [Changing the key](#changing-the-key)."
         ) { SettingChecks.isPath($0) },
         .choices(
             "apns.environments", scope: .app, default: [.production], \.environments,

@@ -17,8 +17,9 @@ public struct AppSettings: Sendable {
     /// Bundle id, pacing, budget and policies. Routes are filled in by the worker.
     public var engine: AppConfiguration
     public var teamID = ""
-    public var keyID = ""
-    /// The `.p8` file.
+    /// `nil`: the file's name says it. With a directory: the key to begin with; `nil`: the newest.
+    public var keyID: String?
+    /// The `.p8` file, or a directory of such.
     public var keyFile = ""
     public var environments: [Environment] = [.production]
     public var production = Endpoint()

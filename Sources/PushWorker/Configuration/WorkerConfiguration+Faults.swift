@@ -1,5 +1,6 @@
 import KafkaLog
 import PushEngine
+import PushTransport
 
 extension WorkerConfiguration {
     /// What is wrong with the configuration as a whole: missing values, and values that do not go together. Single
@@ -116,7 +117,7 @@ extension WorkerConfiguration {
         }
         // A key file, team or key id that differs between apps of one key would make one of them wrong.
         for (index, app) in self.apps.enumerated() {
-            guard let other = self.apps[..<index].first(where: { $0.keyID == app.keyID && !app.keyID.isEmpty }) else {
+            guard let keyID = app.keyID, let other = self.apps[..<index].first(where: { $0.keyID == keyID }) else {
                 continue
             }
             if other.teamID != app.teamID || other.keyFile != app.keyFile {
@@ -124,7 +125,7 @@ extension WorkerConfiguration {
                     ConfigurationFault(
                         setting: "apps.\(app.bundleID).apns.key-id",
                         text:
-                            "is \"\(app.keyID)\", which \(other.bundleID) uses with another team or file: expected one team and one file per key"
+                            "is \"\(keyID)\", which \(other.bundleID) uses with another team or file: expected one team and one file per key"
                     ))
             }
         }
@@ -136,13 +137,22 @@ extension AppSettings {
     var faults: [ConfigurationFault] {
         var faults: [ConfigurationFault] = []
         for (name, value) in [
-            ("apns.team-id", self.teamID), ("apns.key-id", self.keyID), ("apns.key-file", self.keyFile),
+            ("apns.team-id", self.teamID), ("apns.key-file", self.keyFile),
         ] where value.isEmpty {
             let expected = Self.settings.first { $0.description.name == name }?.description.expected ?? ""
             faults.append(
                 ConfigurationFault(
                     setting: "apps.\(self.bundleID).\(name)",
                     text: "is missing, and so is \(name) for all apps: expected \(expected)"))
+        }
+        // A path that is no file's may be a directory's, whose files say their keys' ids.
+        if self.keyID == nil, self.keyFile.hasSuffix(".p8"), KeyFileName.keyID(path: self.keyFile) == nil {
+            faults.append(
+                ConfigurationFault(
+                    setting: "apps.\(self.bundleID).apns.key-id",
+                    text:
+                        "is missing, and the name of apns.key-file does not say it: expected the id, or a file named AuthKey_ABC123DEFG.p8"
+                ))
         }
         let smallest = min(self.engine.budgetPerHour, self.engine.budgetFrequentPerHour)
         if self.engine.budgetReserve >= smallest {

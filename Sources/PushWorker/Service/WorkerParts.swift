@@ -71,7 +71,6 @@ final class WorkerParts: Sendable {
         do {
             admin = try await Self.startAdmin(
                 configuration, hub: hub, tokens: tokens, pulses: beats.map(\.pulse), inputTopics: plan.inputTopics,
-                keys: plan.keys,
                 metrics: metrics, logger: logger)
             return try await Self.join(
                 configuration, plan: plan, hub: hub, admin: admin, tokens: tokens, group: group, loops: loops,
@@ -89,7 +88,7 @@ final class WorkerParts: Sendable {
     private static func startAdmin(
         _ configuration: WorkerConfiguration, hub: SnapshotHub, tokens: ProviderTokenStore, pulses: [LoopPulse],
         inputTopics: [String],
-        keys: [ProviderKey], metrics: PrometheusMetricsFactory?, logger: Logger
+        metrics: PrometheusMetricsFactory?, logger: Logger
     ) async throws -> AdminServer? {
         guard configuration.admin.isEnabled else { return nil }
         let limits = (loop: configuration.stallLimitMillis, partition: configuration.partitionStallLimitMillis)
@@ -105,9 +104,7 @@ final class WorkerParts: Sendable {
                 let snapshot = hub.snapshot
                 let nowSeconds = ShardClock.now().wallSeconds
                 let surroundings = WorkerMetrics.Surroundings(
-                    tokenAges: keys.enumerated().map {
-                        ($0.element.keyID, nowSeconds - tokens.current(key: $0.offset).issuedAtSeconds)
-                    },
+                    tokenAges: Self.tokenAges(tokens, nowSeconds: nowSeconds),
                     lags: hub.lags(inputTopics: inputTopics), isReady: snapshot.isReady)
                 return WorkerMetrics.text(snapshot, surroundings) + (metrics?.text() ?? "")
             })
@@ -121,6 +118,23 @@ final class WorkerParts: Sendable {
                 "admin.host and admin.port: \(configuration.admin.host):\(configuration.admin.port) cannot be listened on: \(error)"
             )
         }
+    }
+
+    /// By the ids of the keys in use; the older where two environments use the same.
+    private static func tokenAges(
+        _ tokens: ProviderTokenStore, nowSeconds: Int64
+    ) -> [(keyID: String, seconds: Int64)] {
+        var ages: [(keyID: String, seconds: Int64)] = []
+        for key in 0..<tokens.keyCount {
+            let keyID = tokens.currentKeyID(key: key)
+            let seconds = nowSeconds - tokens.current(key: key).issuedAtSeconds
+            if let known = ages.firstIndex(where: { $0.keyID == keyID }) {
+                ages[known].seconds = max(ages[known].seconds, seconds)
+            } else {
+                ages.append((keyID, seconds))
+            }
+        }
+        return ages
     }
 
     private static func join(

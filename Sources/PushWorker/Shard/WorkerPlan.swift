@@ -16,10 +16,9 @@ struct WorkerPlan {
         self.configuration = configuration
         self.inputTopics = configuration.topics.events + [configuration.topics.routed]
         for settings in configuration.apps {
-            let key = self.key(of: settings)
             var app = settings.engine
             for environment in settings.environments {
-                let route = self.route(settings, environment, key: key)
+                let route = self.route(settings, environment, key: self.key(of: settings, environment))
                 switch environment {
                 case .production: app.productionRoute = route
                 case .development: app.developmentRoute = route
@@ -48,8 +47,9 @@ struct WorkerPlan {
         return engine
     }
 
-    private mutating func key(of app: AppSettings) -> Int {
-        let key = ProviderKey(keyID: app.keyID, teamID: app.teamID, path: app.keyFile)
+    private mutating func key(of app: AppSettings, _ environment: AppSettings.Environment) -> Int {
+        let key = ProviderKey(
+            keyID: app.keyID, teamID: app.teamID, path: app.keyFile, environment: environment.rawValue)
         if let index = self.keys.firstIndex(of: key) { return index }
         self.keys.append(key)
         return self.keys.count - 1
@@ -59,7 +59,8 @@ struct WorkerPlan {
     private mutating func route(_ app: AppSettings, _ environment: AppSettings.Environment, key: Int) -> UInt16 {
         let endpoint = app.endpoint(environment)
         var route = RouteConfiguration(
-            name: "\(environment.rawValue)/\(app.keyID)", host: endpoint.host, port: endpoint.port, providerKey: key)
+            name: "\(environment.rawValue)/\(self.keys[key].name)", host: endpoint.host, port: endpoint.port,
+            providerKey: key)
         route.pool = self.configuration.pool
         if let path = endpoint.caFile { route.trustRoots = .file(path: path) }
         let same = self.routes.firstIndex {

@@ -90,6 +90,7 @@ import Testing
             case .renewToken: "N"
             case .revertToken: "V"
             case .doubtToken: "D"
+            case .keyAccepted: "K"
             case .alarmRaised: "A"
             case .alarmCleared: "a"
             }
@@ -114,7 +115,7 @@ import Testing
         case goAwayReceived, goAwayReceivedWithError, requestsRefused, connectionEnded
         case shutDown
         case advance, advanceAfterAwhile, advanceLate
-        case tokenReplaced, tokenReplacedByReturn, connectionsOutdated
+        case tokenReplaced, tokenReplacedByReturn, keyReplaced, connectionsOutdated
     }
 
     private static let table = MachineTable(
@@ -142,6 +143,7 @@ import Testing
         advanceLate              0     0:x   1     0:rp  0:rrrrrrrrrrp 0:rxx 0:rp  0:rp  0:rp  0:rx  0:rx  0:rx
         tokenReplaced            0     0     1     9     0     0     0     0     1     0     0:a   0
         tokenReplacedByReturn    0     0     1     9     0     0     0     0     1     0     0:a   0
+        keyReplaced              0     0     1     9     0     0     0     0     1     0     0     0
         connectionsOutdated      0     0     0:xc  0     0     0     0     0     0     0:a   0     0
         """)
 
@@ -202,6 +204,7 @@ import Testing
             return timedOut.map(\.push.rawValue)
         case .tokenReplaced: pool.tokenReplaced(generation: 2, now: now)
         case .tokenReplacedByReturn: pool.tokenReplaced(generation: 2, isReturn: true, now: now)
+        case .keyReplaced: pool.keyReplaced(firstGeneration: 2, isUnproven: true, isOnTrial: true)
         case .connectionsOutdated: pool.connectionsOutdated(now: now)
         }
         return []

@@ -183,6 +183,65 @@ import Testing
         expectEqual(pool.drainActions(), [.alarmCleared(.credentialsRefused)])
     }
 
+    // MARK: A new key
+
+    /// A pool whose connection carries pushes with a key that nobody has seen APNs take.
+    private static func poolWithNewKey(isOnTrial: Bool) -> ConnectionPool {
+        var pool = ConnectionPoolTests.open()
+        pool.tokenReplaced(generation: 2, now: at(5))
+        pool.keyReplaced(firstGeneration: 2, isUnproven: true, isOnTrial: isOnTrial)
+        return pool
+    }
+
+    private func answer(_ pool: inout ConnectionPool, _ verdict: Verdict, tokenGeneration: UInt32 = 2) {
+        guard let lease = pool.lease(now: at(10)) else { return }
+        pool.began(
+            lease, push: PushID(rawValue: 1), app: 0, streamID: 1, tokenGeneration: tokenGeneration, now: at(10),
+            micros: 10_000)
+        _ = pool.answered(
+            lease.tag, connection: lease.connection, verdict: verdict, retryAfterSeconds: nil, now: at(11),
+            micros: 11_000)
+    }
+
+    @Test(arguments: [.accepted, .tokenThrottled, .tokenDead(invalidSinceMillis: nil, suspicious: true)] as [Verdict])
+    func thatAPNsTakesANewKeyIsToldOnce(verdict: Verdict) {
+        var pool = Self.poolWithNewKey(isOnTrial: true)
+        self.answer(&pool, verdict)
+        expectEqual(pool.drainActions(), [.keyAccepted(generation: 2)])
+        self.answer(&pool, verdict)
+        expectEqual(pool.drainActions(), [])
+        // From then on a refusal is one of many: the route does not jump from key to key.
+        self.answer(&pool, .credentialRefused)
+        expectEqual(pool.drainActions(), [])
+    }
+
+    @Test(arguments: [.credentialRefused, .topicRefused] as [Verdict])
+    func oneRefusalOfAKeyOnTrialIsEnough(verdict: Verdict) {
+        var pool = Self.poolWithNewKey(isOnTrial: true)
+        self.answer(&pool, verdict)
+        expectEqual(pool.drainActions(), [.doubtToken(generation: 2)])
+        #expect(!pool.isPausedByCredentials && pool.credit == 10)
+    }
+
+    @Test func withoutAnotherKeyTheRoutePausesAsEver() {
+        var pool = Self.poolWithNewKey(isOnTrial: false)
+        for _ in 0..<2 { self.answer(&pool, .credentialRefused) }
+        expectEqual(pool.drainActions(), [])
+        self.answer(&pool, .credentialRefused)
+        #expect(pool.drainActions().contains(.doubtToken(generation: 2)))
+        #expect(pool.isPausedByCredentials)
+    }
+
+    /// Of the key before, which was given up: they must not stop the one that works.
+    @Test func lateRefusalsOfTheKeyBeforeCountForNothing() {
+        var pool = Self.poolWithNewKey(isOnTrial: true)
+        for _ in 0..<20 { self.answer(&pool, .credentialRefused, tokenGeneration: 1) }
+        self.answer(&pool, .topicRefused, tokenGeneration: 1)
+        self.answer(&pool, .accepted, tokenGeneration: 1)
+        expectEqual(pool.drainActions(), [])
+        #expect(!pool.isPausedByCredentials)
+    }
+
     @Test func refusalsBetweenAcceptedPushesPauseNothing() {
         var pool = ConnectionPoolTests.open()
         for push in 1...50 {

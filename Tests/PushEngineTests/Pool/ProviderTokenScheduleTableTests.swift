@@ -25,7 +25,7 @@ import Testing
         case revertedLong
     }
     enum Event: CaseIterable {
-        case due, signed, expiredReported, invalidReported, tooManyUpdatesReported, exchanged, keyReplaced
+        case due, signed, expiredReported, invalidReported, tooManyUpdatesReported, exchanged
     }
 
     private static let minute: Int64 = 60_000
@@ -78,7 +78,6 @@ import Testing
         invalidReported         keep/-sign0 keep/5    sign65!/0 keep/25   keep/5    keep/45sign45 keep/5    keep/26   keep/41previous
         tooManyUpdatesReported  keep/-sign0 keep/5    keep/5    keep/25   previous/44 keep/45   keep/5    keep/26   keep/41previous
         exchanged               /-sign0   /-sign0   /-sign45  /70previous /44       /-sign45  /-sign10  /11       /26
-        keyReplaced             /-sign0   /-sign0   /-sign45  /-sign45  /-sign40  /-sign45  /-sign0   /-sign45  /-sign70
         """)
 
     @Test func eachEventInEachState() throws {
@@ -91,12 +90,11 @@ import Testing
                 case .expiredReported: schedule.expiredReported(now: now)
                 case .invalidReported: schedule.invalidReported(now: now)
                 case .tooManyUpdatesReported: schedule.tooManyUpdatesReported(now: now)
-                case .signed, .exchanged, .keyReplaced: nil
+                case .signed, .exchanged: nil
                 }
             switch event {
             case .signed: schedule.signed(issuedAtSeconds: now.wallSeconds, now: now)
             case .exchanged: schedule.exchanged(now: now)
-            case .keyReplaced: schedule.keyReplaced()
             case .due, .expiredReported, .invalidReported, .tooManyUpdatesReported: break
             }
             switch decision {

@@ -173,15 +173,6 @@ import Testing
         )
     }
 
-    @Test func aNewKeyIsSignedForAtOnce() {
-        var schedule = ProviderTokenSchedule()
-        schedule.signed(issuedAtSeconds: Self.gridMillis / 1_000, now: self.time(0, Self.gridMillis))
-        schedule.keyReplaced()
-        #expect(
-            schedule.due(now: self.time(1_000, Self.gridMillis + 1_000))
-                == .sign(issuedAtSeconds: Self.gridMillis / 1_000, isOutOfTurn: false))
-    }
-
     /// Clock steps and APNs' complaints at random: connections of one epoch see new tokens 20 minutes apart, and no three
     /// are signed within 20 minutes.
     @Test(arguments: 1...200 as ClosedRange<UInt64>) func newTokensKeepTheirDistance(seed: UInt64) {

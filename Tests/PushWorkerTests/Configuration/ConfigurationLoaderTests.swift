@@ -131,7 +131,10 @@ struct ConfigurationLoaderTests {
         ("kafka.bootstrap", ["apns: {team-id: TEAM123456, key-id: KEY1234567, key-file: /k}", "apps: [a.b]"]),
         ("apps", ["kafka.bootstrap: h:1"]),
         ("apps.a.b.apns.team-id", ["kafka.bootstrap: h:1", "apns: {key-id: KEY1234567, key-file: /k}", "apps: [a.b]"]),
-        ("apps.a.b.apns.key-id", ["kafka.bootstrap: h:1", "apns: {team-id: TEAM123456, key-file: /k}", "apps: [a.b]"]),
+        (
+            "apps.a.b.apns.key-id",
+            ["kafka.bootstrap: h:1", "apns: {team-id: TEAM123456, key-file: /k.p8}", "apps: [a.b]"]
+        ),
         (
             "apps.a.b.apns.key-file",
             ["kafka.bootstrap: h:1", "apns: {team-id: TEAM123456, key-id: KEY1234567}", "apps: [a.b]"]

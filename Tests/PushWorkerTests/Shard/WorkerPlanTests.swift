@@ -39,10 +39,11 @@ struct WorkerPlanTests {
         let plan = Self.plan(
             Self.app("a.b") { $0.environments = [.production, .development] },
             Self.app("c.d", key: "OTHERKEY12") { $0.environments = [.development] })
-        #expect(plan.keys.map(\.keyID) == ["KEY1234567", "OTHERKEY12"])
+        #expect(plan.keys.map(\.keyID) == ["KEY1234567", "KEY1234567", "OTHERKEY12"])
+        #expect(plan.keys.map(\.environment) == ["production", "development", "development"])
         #expect(
             plan.routes.map(\.name) == ["production/KEY1234567", "development/KEY1234567", "development/OTHERKEY12"])
-        #expect(plan.routes.map(\.providerKey) == [0, 0, 1])
+        #expect(plan.routes.map(\.providerKey) == [0, 1, 2])
         #expect(plan.apps[1].productionRoute == nil)
         #expect(plan.apps[1].developmentRoute == 2)
     }

@@ -97,7 +97,7 @@ extension PoolWorld {
                     self.report(generation) { $0.tooManyUpdatesReported(now: $1) }
                 case .doubtToken(let generation):
                     self.report(generation) { $0.invalidReported(now: $1) }
-                case .alarmRaised, .alarmCleared: break
+                case .alarmRaised, .alarmCleared, .keyAccepted: break
                 }
             }
         }

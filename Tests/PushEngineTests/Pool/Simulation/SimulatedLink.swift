@@ -102,7 +102,7 @@ struct SimulatedTokenStore {
         self.key += 1
         self.epoch += 1
         self.previous = nil
-        self.schedule.keyReplaced()
+        self.schedule = ProviderTokenSchedule()
     }
 }
 

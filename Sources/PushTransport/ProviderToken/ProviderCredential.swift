@@ -1,0 +1,231 @@
+import PushEngine
+import TLSSession
+
+/// The keys of one configured credential, which of them is in use, and the token handed out. Told of files and of what
+/// APNs said; reads nothing itself.
+struct ProviderCredential: Sendable {
+    /// What a look at one key file found.
+    enum Finding: Sendable {
+        /// As it was.
+        case same
+        case read(KeyFile)
+        /// It changed and cannot be used: why. `mark`: not looked at again until that changes; `nil`: it is not there.
+        case unusable(mark: KeyFile.Mark?, detail: String)
+    }
+    /// What is worth a line in the log.
+    enum News: Equatable {
+        /// A new key is used from here on.
+        case tried(keyID: String, path: String)
+        case unusable(path: String, detail: String)
+        /// Another key is used, because the one before was refused.
+        case exchanged(from: String, to: String, reason: String)
+        case accepted(keyID: String)
+    }
+
+    /// A key file as last looked at.
+    struct Watched: Sendable {
+        var mark: KeyFile.Mark?
+        /// Of the signer made of it.
+        var contentHash: Int?
+        /// Why it cannot be used now; empty: it can.
+        var fault = ""
+    }
+
+    let configuration: ProviderKey
+    let isDirectory: Bool
+    private(set) var files: [String: Watched] = [:]
+    private(set) var token: ProviderToken
+    private var signers: [ProviderSigner] = []
+    private var choice: ProviderKeyChoice
+    private var signerCount = 0
+
+    /// - Parameter found: the key files, newest first, with what was found in them.
+    /// - Throws: what is wrong when none of them can be used, in words.
+    init(
+        _ configuration: ProviderKey, isDirectory: Bool, found: [(path: String, finding: Finding)], now: EngineTime
+    ) throws(KeyFileError) {
+        self.configuration = configuration
+        self.isDirectory = isDirectory
+        // Replaced below: a value is needed before `self` may be used.
+        self.choice = ProviderKeyChoice([0])
+        self.token = ProviderToken(
+            generation: 0, connectionEpoch: 0, keyGeneration: 0, issuedAtSeconds: 0, authorization: [])
+        for (path, finding) in found { _ = self.note(finding, path: path) }
+        guard !self.signers.isEmpty else {
+            throw KeyFileError(
+                detail: self.files.values.map(\.fault).first { !$0.isEmpty }
+                    ?? "holds no key file named as Apple names them, such as AuthKey_ABC123DEFG.p8")
+        }
+        let preferred = self.signers.firstIndex { isDirectory && $0.keyID == configuration.keyID } ?? 0
+        self.signers.insert(self.signers.remove(at: preferred), at: 0)
+        self.choice = ProviderKeyChoice(self.signers.map(\.number))
+        do {
+            try self.handOut(now: now)
+        } catch {
+            throw KeyFileError(detail: "cannot sign: \(error)")
+        }
+    }
+
+    var currentKeyID: String { self.current.keyID }
+    private var current: ProviderSigner {
+        self.signers.first { $0.number == self.choice.current } ?? self.signers[0]
+    }
+
+    /// What an operator should repair although pushes go on, in plain words.
+    var complaints: [String] {
+        var complaints: [String] = []
+        if !self.isDirectory, let keyID = self.configuration.keyID,
+            let named = KeyFileName.keyID(path: self.configuration.path), named != keyID
+        {
+            complaints.append(
+                "apns.key-id is \(keyID), but \(self.configuration.path) is named for key \(named): one of them is wrong"
+            )
+        }
+        for (path, file) in self.files.sorted(by: { $0.key < $1.key }) where !file.fault.isEmpty {
+            complaints.append("provider key file \(path) \(file.fault); key \(self.currentKeyID) stays in use")
+        }
+        for signer in self.signers where !signer.refusal.isEmpty && signer.number != self.choice.current {
+            complaints.append(
+                "APNs refuses provider key \(signer.keyID) of \(signer.path) in \(self.configuration.environment) (\(signer.refusal)); key \(self.currentKeyID) stays in use"
+            )
+        }
+        return complaints
+    }
+
+    // MARK: Files
+
+    /// Takes in what a look at the key files found, newest first. Files that were there and are not among them are gone.
+    mutating func look(_ found: [(path: String, finding: Finding)], now: EngineTime) throws(TLSError) -> [News] {
+        var news: [News] = []
+        let inUse = self.choice.current
+        for path in self.files.keys where !found.contains(where: { $0.path == path }) { self.gone(path) }
+        // The newest last, so that it is the one used.
+        for (path, finding) in found.reversed() {
+            guard let line = self.note(finding, path: path) else { continue }
+            news.append(line)
+            if case .tried = line { self.choice.appeared(self.signers[self.signers.count - 1].number) }
+        }
+        guard self.choice.current != inUse else { return news }
+        self.forgetReplaced(except: inUse)
+        try self.handOut(now: now)
+        return news
+    }
+
+    /// What a finding says to the log; `.tried`: the last of the signers is new.
+    private mutating func note(_ finding: Finding, path: String) -> News? {
+        switch finding {
+        case .same:
+            return nil
+        case .unusable(let mark, let detail):
+            let isNew = self.files[path]?.fault != detail
+            self.files[path, default: Watched()].mark = mark
+            self.files[path]?.fault = detail
+            return isNew ? .unusable(path: path, detail: detail) : nil
+        case .read(let file):
+            self.files[path, default: Watched()].mark = file.mark
+            guard self.files[path]?.contentHash != file.bytes.hashValue else {
+                self.files[path]?.fault = ""
+                return nil
+            }
+            let named = KeyFileName.keyID(path: path)
+            let keyID = self.isDirectory ? named : self.configuration.keyID ?? named
+            do {
+                let signer = try ProviderSigner(
+                    number: self.signerCount, keyID: keyID ?? "", teamID: self.configuration.teamID, path: path,
+                    file: file)
+                self.signerCount += 1
+                self.signers.append(signer)
+                self.files[path] = Watched(mark: file.mark, contentHash: signer.contentHash)
+                return .tried(keyID: signer.keyID, path: path)
+            } catch {
+                return self.note(.unusable(mark: file.mark, detail: error.detail), path: path)
+            }
+        }
+    }
+
+    /// A file is not in the directory any more. The key in use stays until APNs refuses it.
+    private mutating func gone(_ path: String) {
+        if self.current.path == path {
+            self.files[path]?.mark = nil
+            self.files[path]?.fault = "is gone"
+        } else {
+            self.files[path] = nil
+            for signer in self.signers where signer.path == path { self.forget(signer.number) }
+        }
+    }
+
+    /// Lets go of keys whose file holds another by now.
+    private mutating func forgetReplaced(except number: Int? = nil) {
+        for signer in self.signers
+        where signer.number != number && self.files[signer.path]?.contentHash != signer.contentHash {
+            self.forget(signer.number)
+        }
+    }
+
+    private mutating func forget(_ number: Int) {
+        guard number != self.choice.current else { return }
+        self.choice.forget(number)
+        self.signers.removeAll { $0.number == number }
+    }
+
+    // MARK: Tokens
+
+    /// Asks the current key's schedule. `true`: there is another token.
+    mutating func carryOut(
+        now: EngineTime, _ decide: (inout ProviderTokenSchedule) -> ProviderTokenSchedule.Decision
+    ) throws(TLSError) -> Bool {
+        guard let index = self.signers.firstIndex(where: { $0.number == self.choice.current }) else { return false }
+        switch try self.signers[index].carryOut(now: now, decide) {
+        case .none: return false
+        case .signed(let isOutOfTurn): self.hand(self.signers[index], isOutOfTurn ? .outOfTurn : .inTurn)
+        case .returned: self.hand(self.signers[index], .returned)
+        }
+        return true
+    }
+
+    /// Hands out a token of the current key, another than before.
+    private mutating func handOut(now: EngineTime) throws(TLSError) {
+        guard let index = self.signers.firstIndex(where: { $0.number == self.choice.current }) else { return }
+        _ = try self.signers[index].carryOut(now: now) { $0.due(now: now) }
+        self.hand(self.signers[index], .ofAnotherKey)
+    }
+
+    private enum TokenKind { case inTurn, outOfTurn, returned, ofAnotherKey }
+
+    private mutating func hand(_ signer: ProviderSigner, _ kind: TokenKind) {
+        guard let signed = signer.current else { return }
+        let generation = self.token.generation + 1
+        let isForNewConnections = kind == .outOfTurn || kind == .ofAnotherKey
+        self.token = ProviderToken(
+            generation: generation, connectionEpoch: self.token.connectionEpoch + (isForNewConnections ? 1 : 0),
+            isReturn: kind == .returned,
+            keyGeneration: kind == .ofAnotherKey ? generation : self.token.keyGeneration,
+            isUnproven: self.choice.standing(signer.number) != .accepted, isOnTrial: self.choice.isOnTrial,
+            issuedAtSeconds: signed.issuedAtSeconds, authorization: signed.authorization)
+    }
+
+    // MARK: What APNs said
+
+    /// APNs took a push that carried the current token.
+    mutating func accepted() -> News? {
+        guard self.choice.accepted(self.choice.current) else { return nil }
+        for index in self.signers.indices where self.signers[index].number == self.choice.current {
+            self.signers[index].refusal = ""
+        }
+        self.token.isUnproven = false
+        self.token.isOnTrial = false
+        self.forgetReplaced()
+        return .accepted(keyID: self.currentKeyID)
+    }
+
+    /// APNs refused the key of the current token. Uses another, if there is one that may do.
+    mutating func refused(reason: String, now: EngineTime) throws(TLSError) -> News? {
+        let before = self.current
+        for index in self.signers.indices where self.signers[index].number == before.number {
+            self.signers[index].refusal = reason
+        }
+        guard self.choice.currentRefused(nowMillis: now.steadyMillis) else { return nil }
+        try self.handOut(now: now)
+        return .exchanged(from: before.keyID, to: self.currentKeyID, reason: reason)
+    }
+}

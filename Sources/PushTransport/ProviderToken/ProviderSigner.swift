@@ -1,0 +1,74 @@
+import APNSProtocol
+import PushEngine
+import TLSSession
+
+/// One private key, and the tokens signed with it when its schedule says so.
+struct ProviderSigner: Sendable {
+    /// What is kept of a signed token.
+    struct Signed: Sendable {
+        var issuedAtSeconds: Int64
+        /// The value of the `authorization` header. A secret: never logged.
+        var authorization: [UInt8]
+    }
+    /// What became of the current token.
+    enum Change: Equatable {
+        case none
+        case signed(isOutOfTurn: Bool)
+        /// The one before is used again.
+        case returned
+    }
+
+    /// Tells the signers of a credential apart.
+    let number: Int
+    let keyID: String
+    let teamID: String
+    let path: String
+    /// Of the file's bytes: a file that was only touched is no new key.
+    let contentHash: Int
+    private let privateKey: ES256PrivateKey
+    private var schedule = ProviderTokenSchedule()
+    private(set) var current: Signed?
+    private var previous: Signed?
+    /// Why APNs refused it; empty: it did not.
+    var refusal = ""
+
+    /// Throws what is wrong with the file, in words.
+    init(number: Int, keyID: String, teamID: String, path: String, file: KeyFile) throws(KeyFileError) {
+        self.number = number
+        self.keyID = keyID
+        self.teamID = teamID
+        self.path = path
+        self.contentHash = file.bytes.hashValue
+        do {
+            self.privateKey = try ES256PrivateKey(pem: file.bytes)
+        } catch {
+            throw KeyFileError(detail: "holds no usable private key: \(error)")
+        }
+    }
+
+    /// Asks the schedule and does as it says.
+    mutating func carryOut(
+        now: EngineTime, _ decide: (inout ProviderTokenSchedule) -> ProviderTokenSchedule.Decision
+    ) throws(TLSError) -> Change {
+        switch decide(&self.schedule) {
+        case .keep:
+            return .none
+        case .sign(let issuedAtSeconds, let isOutOfTurn):
+            let input = ProviderTokenClaims.signingInput(
+                keyID: self.keyID, teamID: self.teamID, issuedAtSeconds: issuedAtSeconds)
+            let signature = try self.privateKey.sign(input)
+            self.schedule.signed(issuedAtSeconds: issuedAtSeconds, now: now)
+            self.previous = self.current
+            self.current = Signed(
+                issuedAtSeconds: issuedAtSeconds,
+                authorization: ProviderTokenClaims.authorizationValue(signingInput: input, signature: signature))
+            return .signed(isOutOfTurn: isOutOfTurn)
+        case .usePrevious:
+            guard let previous = self.previous else { return .none }
+            self.schedule.exchanged(now: now)
+            self.previous = self.current
+            self.current = previous
+            return .returned
+        }
+    }
+}
