@@ -15,6 +15,7 @@ extension RouteRunner {
         self.lookAtWindow()
         self.pool.advance(now: self.shard.now, micros: self.shard.nowMicros)
         self.pool.takeTimedOut(into: &self.timedOut)
+        if !self.timedOut.isEmpty { self.shard.hasNews = true }
         for end in self.timedOut {
             self.counters.timeoutsTotal += 1
             // A peer that takes nothing in (no window, a full socket) cannot have processed what has not left.
@@ -45,6 +46,7 @@ extension RouteRunner {
     }
 
     private func carryOut(_ action: PoolAction) {
+        self.shard.hasNews = true
         switch action {
         case .connect(let slot):
             self.connect(slot)

@@ -30,6 +30,7 @@ extension RouteRunner {
     }
 
     func slotEnded(_ slot: Int, wasReady: Bool, cause: String) {
+        self.shard.hasNews = true
         let metadata: Logger.Metadata = ["slot": "\(slot)", "cause": "\(cause)"]
         if wasReady {
             self.counters.closesTotal += 1
@@ -144,6 +145,7 @@ extension RouteRunner {
     }
 
     private func settingsChanged(_ connection: APNSConnection, _ concurrentStreamsMax: UInt32) {
+        self.shard.hasNews = true
         let wasReady = connection.isReady
         connection.isReady = true
         self.pool.settingsReceived(connection.slot, streamsMax: Int(concurrentStreamsMax), now: self.shard.now)
@@ -160,6 +162,7 @@ extension RouteRunner {
     private func goAwayReceived(
         _ connection: APNSConnection, lastStreamID: Int32, _ errorCode: HTTP2ErrorCode, debugData: Span<UInt8>
     ) {
+        self.shard.hasNews = true
         let (reason, _) = ErrorBody.parse(debugData)
         let name = reason.isEmpty ? "\(errorCode)" : reason
         let isKnown =

@@ -20,6 +20,10 @@ public final class ShardTransport {
     /// submitted from within is flushed afterwards.
     public var onCredit: () -> Void = {}
 
+    /// Called on the loop after a turn in which something happened that no answer tells of: connections came, went or
+    /// failed, something timed out, APNs gave or took credit. The counters have changed then.
+    public var onNews: () -> Void = {}
+
     let providerTokens: ProviderTokenStore
     /// The time of this turn.
     private(set) var now: EngineTime
@@ -29,6 +33,8 @@ public final class ShardTransport {
     var answers: [PushAnswer] = []
 
     private(set) var routes: [RouteRunner] = []
+    /// Something happened that `onNews` tells of.
+    var hasNews = false
     private var lent = LentRequest()
     private var dirty: [APNSConnection] = []
     private var delivering: [PushAnswer] = []
@@ -183,6 +189,7 @@ public final class ShardTransport {
         self.timer = nil
         self.onAnswers = { _ in }
         self.onCredit = {}
+        self.onNews = {}
         let whenDrained = self.whenDrained
         self.whenDrained = nil
         whenDrained?()
@@ -228,6 +235,10 @@ public final class ShardTransport {
         for route in self.routes { route.carryOutActions() }
         self.isInTurn = false
         self.flushAll()
+        if self.hasNews {
+            self.hasNews = false
+            self.onNews()
+        }
     }
 
     private func scheduleTurn() {

@@ -97,6 +97,13 @@ enum WorkerMetrics {
         text.counter(
             "mailboat_state_restored_records_total", "Records read from the state topic.",
             snapshot.kafka.restoredRecords)
+        text.counter(
+            "mailboat_state_gaps_total",
+            "Stretches of the state topic that another worker wrote: a former owner, late.",
+            engine.stateGaps)
+        text.counter(
+            "mailboat_state_foreign_records_total", "Records of such stretches, which were overwritten.",
+            engine.stateRecordsForeign)
         text.begin("mailboat_partitions", .gauge, "Owned partitions by where they stand.")
         for phase in WorkerSnapshot.PartitionPhase.allCases {
             text.sample([("phase", phase.rawValue)], snapshot.partitions.count { $0.phase == phase })

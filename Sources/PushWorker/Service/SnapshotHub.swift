@@ -190,6 +190,8 @@ extension EngineCounters {
         self.topicsRefused += other.topicsRefused
         self.topicsClosed += other.topicsClosed
         self.stateRecords += other.stateRecords
+        self.stateGaps += other.stateGaps
+        self.stateRecordsForeign += other.stateRecordsForeign
         self.deadLetters += other.deadLetters
         self.misplaced += other.misplaced
         self.activities += other.activities

@@ -96,6 +96,7 @@ final class ShardRunner {
         self.waker = waker
         self.transport.onAnswers = { answers in self.answered(answers) }
         self.transport.onCredit = { self.turn() }
+        self.transport.onNews = { self.transportChanged() }
         self.transport.start()
         self.turn()
     }
@@ -317,6 +318,15 @@ final class ShardRunner {
     // MARK: Reports
 
     func noteChange() { self.hasChanged = true }
+
+    /// Connections come and go without a record or an answer: reports show it all the same.
+    private func transportChanged() {
+        self.hasChanged = true
+        guard !self.isInTurn, !self.isClosed else { return }
+        let now = ShardClock.now()
+        self.publishIfDue(now)
+        self.armTimer(now)
+    }
 
     private func publishIfDue(_ now: EngineTime) {
         if self.hasChanged, self.publishDueMillis == nil {
