@@ -53,10 +53,18 @@ public struct LatencyDistribution: Sendable, Equatable {
         return Double(self.maxMicros) / 1_000
     }
 
-    /// How many lasted at most `millis` (to 3.2 %); for the buckets of the Prometheus histogram.
-    func count(atMostMillis millis: UInt64) -> UInt64 {
-        let last = Self.bucket(of: millis * 1_000)
-        return self.counts[...last].reduce(0, +)
+    /// How many lasted at most each of `bounds`, ascending milliseconds (to 3.2 %); for the buckets of the Prometheus histogram.
+    func counts(atMostMillis bounds: [UInt64]) -> [UInt64] {
+        var (sum, next) = (UInt64(0), 0)
+        return bounds.map { bound in
+            // Each bucket is looked at once, however many bounds there are.
+            let end = Self.bucket(of: bound * 1_000) + 1
+            while next < end {
+                sum += self.counts[next]
+                next += 1
+            }
+            return sum
+        }
     }
 
     private static func bucket(of micros: UInt64) -> Int {

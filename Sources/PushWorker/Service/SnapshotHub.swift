@@ -36,14 +36,14 @@ final class SnapshotHub: Sendable {
 
     /// How far every partition is that could get on, the log ends being those.
     func standings(inputTopics: [String], logEnds: [CommitPosition]) -> [PartitionProgress.Standing] {
-        self.state.withLock { state in
+        let ends = LogEnds(logEnds)
+        return self.state.withLock { state in
             state.shards.flatMap { shard in
                 let reading = shard.watermarks.compactMap { watermark -> PartitionProgress.Standing? in
-                    let end = logEnds.first { $0.topic == watermark.topic && $0.partition == watermark.partition }
-                    guard let end else { return nil }
+                    guard let end = ends.nextOffset(of: watermark) else { return nil }
                     return PartitionProgress.Standing(
                         subject: .init(topic: inputTopics[Int(watermark.topic)], partition: watermark.partition),
-                        position: watermark.nextOffset, leftCount: max(0, end.nextOffset - watermark.nextOffset),
+                        position: watermark.nextOffset, leftCount: max(0, end - watermark.nextOffset),
                         isExcused: shard.isHeldUp)
                 }
                 let restoring = shard.partitions.filter { $0.phase == .claiming || $0.phase == .restoring }.map {
@@ -58,13 +58,13 @@ final class SnapshotHub: Sendable {
 
     /// From the watermark to the log's end as last asked for.
     func lags(inputTopics: [String]) -> [WorkerMetrics.Lag] {
-        let (watermarks, ends) = self.state.withLock { ($0.shards.flatMap(\.watermarks), $0.group.logEnds) }
+        let (watermarks, logEnds) = self.state.withLock { ($0.shards.flatMap(\.watermarks), $0.group.logEnds) }
+        let ends = LogEnds(logEnds)
         return watermarks.compactMap { watermark in
-            guard let end = ends.first(where: { $0.topic == watermark.topic && $0.partition == watermark.partition })
-            else { return nil }
+            guard let end = ends.nextOffset(of: watermark) else { return nil }
             return WorkerMetrics.Lag(
                 topic: inputTopics[Int(watermark.topic)], partition: watermark.partition,
-                records: max(0, end.nextOffset - watermark.nextOffset))
+                records: max(0, end - watermark.nextOffset))
         }
     }
 
@@ -133,6 +133,28 @@ final class SnapshotHub: Sendable {
         snapshot.kafka.commits = state.group.commits
         snapshot.kafka.commitsFailed = state.group.commitsFailed
         return snapshot
+    }
+}
+
+/// Where logs end, found without a search: looked up for each watermark, a list of them would make a scrape's cost grow with the square of the
+/// partitions.
+private struct LogEnds {
+    private struct Partition: Hashable {
+        var topic: UInt16
+        var number: Int32
+    }
+
+    private let offsets: [Partition: Int64]
+
+    init(_ positions: [CommitPosition]) {
+        self.offsets = Dictionary(
+            positions.map { (Partition(topic: $0.topic, number: $0.partition), $0.nextOffset) },
+            uniquingKeysWith: { first, _ in first })
+    }
+
+    /// The end of the log that a watermark is of; `nil`: not asked for yet.
+    func nextOffset(of watermark: CommitPosition) -> Int64? {
+        self.offsets[Partition(topic: watermark.topic, number: watermark.partition)]
     }
 }
 

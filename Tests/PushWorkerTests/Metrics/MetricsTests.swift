@@ -50,6 +50,100 @@ struct PrometheusTextTests {
     }
 }
 
+/// The page is written fast; it says what a plain writer would say, and a strict reader gets back what was put in.
+struct PrometheusReadingTests {
+    private static let pieces = ["a", "é", "🛵", "\\", "\"", "\n", "\r\n", "{", "}", ",", "=", " ", ""]
+
+    private static func text(_ random: inout SplitMix64) -> String {
+        (0..<Int.random(in: 0...6, using: &random)).map { _ in Self.pieces.randomElement(using: &random) ?? "" }
+            .joined()
+    }
+
+    @Test(arguments: 1...100 as ClosedRange<UInt64>)
+    func labelsAndHelpComeBackAsTheyWere(seed: UInt64) throws {
+        var random = SplitMix64(seed: seed)
+        let labels = (0..<Int.random(in: 0...3, using: &random)).map { (name: "l\($0)", value: Self.text(&random)) }
+        let help = Self.text(&random)
+        let value = UInt64.random(in: 0...UInt64.max, using: &random)
+        var text = PrometheusText()
+        text.begin("a_total", .counter, help)
+        text.sample(labels, suffix: "_x", value)
+
+        let escaped = labels.map { "\($0.name)=\"\(Self.escaped($0.value, "\\\n\""))\"" }.joined(separator: ",")
+        let expected =
+            "# HELP a_total \(Self.escaped(help, "\\\n"))\n# TYPE a_total counter\n"
+            + "a_total_x\(labels.isEmpty ? "" : "{\(escaped)}") \(value)\n"
+        #expect(
+            text.text.unicodeScalars.elementsEqual(expected.unicodeScalars),
+            "seed \(seed): \(text.text.debugDescription)")
+        let page = try ExpositionPage(text.text)
+        let sample = try #require(page.samples.first)
+        #expect(page.samples.count == 1)
+        #expect(sample.name == "a_total_x")
+        #expect(sample.labels.map(\.value) == labels.map(\.value), "seed \(seed)")
+        #expect(sample.value == "\(value)")
+        #expect(page.helps["a_total"] == help, "seed \(seed)")
+    }
+
+    private static func escaped(_ text: String, _ special: String) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            if special.unicodeScalars.contains(scalar) { result += "\\" }
+            result += scalar == "\n" ? "n" : String(scalar)
+        }
+        return result
+    }
+
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func bucketsCountWhatLastedNoLonger(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var distribution = LatencyDistribution()
+        for _ in 0..<300 {
+            distribution.record(
+                micros: Int64.random(in: 0...(1 << Int64.random(in: 0...45, using: &random)), using: &random))
+        }
+        let bounds = (0...22).map { UInt64(1) << UInt64($0) }
+        let counts = distribution.counts(atMostMillis: bounds)
+        for (bound, count) in zip(bounds, counts) {
+            var (atMost, within) = (UInt64(0), UInt64(0))
+            // A bucket is a thirty-second wide: the bound's own reaches a little past it.
+            distribution.forEachBucket { highestMicros, inBucket in
+                if highestMicros <= bound * 1_000 { atMost += inBucket }
+                if highestMicros <= bound * 1_000 * 33 / 32 { within += inBucket }
+            }
+            #expect(count >= atMost && count <= within, "seed \(seed): \(count) at most \(bound) ms")
+        }
+    }
+
+    /// A whole page, as a worker with two input topics and 256 partitions serves it.
+    @Test func aWholePageIsReadable() throws {
+        let lags = (0..<512 as Range<Int32>).map {
+            WorkerMetrics.Lag(topic: $0 < 256 ? "events" : "a\"b", partition: $0 % 256, records: Int64($0) * 3)
+        }
+        let text = WorkerMetrics.text(
+            WorkerMetricsTests.snapshot(), .init(tokenAges: [("K\\1", 60)], lags: lags, isReady: true))
+        let page = try ExpositionPage(text)
+        let read = page.samples.filter { $0.name == "mailboat_kafka_lag_records" }.map { sample in
+            WorkerMetrics.Lag(
+                topic: sample.labels[0].value, partition: Int32(sample.labels[1].value) ?? -1,
+                records: Int64(sample.value) ?? -1)
+        }
+        #expect(read == lags)
+        #expect(page.samples.contains { $0.labels.first?.value == "K\\1" })
+        // Nothing twice, and nothing without a head.
+        let series = page.samples.map { "\($0.name)\($0.labels)" }
+        #expect(Set(series).count == series.count)
+        for sample in page.samples {
+            let family = ["_bucket", "_sum", "_count"].first { sample.name.hasSuffix($0) }.map {
+                String(sample.name.dropLast($0.count))
+            }
+            #expect(
+                page.types[sample.name] != nil || family.map { page.types[$0] == "histogram" } == true, "\(sample.name)"
+            )
+        }
+    }
+}
+
 struct LatencyDistributionTests {
     @Test(arguments: 1...50 as ClosedRange<UInt64>)
     func quantilesAreRightToAThirtySecond(seed: UInt64) {
@@ -89,7 +183,7 @@ struct LatencyDistributionTests {
 }
 
 struct WorkerMetricsTests {
-    private static func snapshot() -> WorkerSnapshot {
+    static func snapshot() -> WorkerSnapshot {
         var snapshot = WorkerSnapshot()
         snapshot.engine.consumed = 10
         snapshot.engine.restored = 2

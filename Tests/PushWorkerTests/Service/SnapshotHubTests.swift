@@ -27,6 +27,37 @@ struct SnapshotHubTests {
         #expect(hub.snapshot.shardCount == 2)
     }
 
+    @Test(arguments: 1...30 as ClosedRange<UInt64>)
+    func lagIsMeasuredFromEachWatermarkToItsOwnEnd(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        let hub = SnapshotHub(shardCount: 2)
+        let all = (0..<3 as Range<UInt16>).flatMap { topic in
+            (0..<20 as Range<Int32>).map { CommitPosition(topic: topic, partition: $0, nextOffset: 0) }
+        }
+        func some() -> [CommitPosition] {
+            all.filter { _ in Bool.random(using: &random) }.shuffled(using: &random).map {
+                CommitPosition(
+                    topic: $0.topic, partition: $0.partition, nextOffset: Int64.random(in: 0...1_000, using: &random))
+            }
+        }
+        let (watermarks, ends) = (some(), some())
+        var report = ShardReport()
+        report.watermarks = watermarks
+        hub.publish(report, shard: 1)
+        hub.updateGroup { $0.logEnds = ends }
+        let topics = ["a", "b", "c"]
+        let expected = watermarks.compactMap { watermark in
+            ends.first { $0.topic == watermark.topic && $0.partition == watermark.partition }.map {
+                WorkerMetrics.Lag(
+                    topic: topics[Int(watermark.topic)], partition: watermark.partition,
+                    records: max(0, $0.nextOffset - watermark.nextOffset))
+            }
+        }
+        #expect(hub.lags(inputTopics: topics) == expected, "seed \(seed)")
+        let standings = hub.standings(inputTopics: topics, logEnds: ends)
+        #expect(standings.map(\.leftCount) == expected.map(\.records), "seed \(seed)")
+    }
+
     @Test func whoeverWaitsIsTold() async throws {
         let hub = SnapshotHub(shardCount: 1)
         let waiting = Task { try await hub.wait { $0.engine.consumed >= 2 } }
