@@ -49,6 +49,34 @@ struct KafkaLogReaderTests {
             positions == [PartitionPositions(topicPartition: partition, committed: nil, lowOffset: 0, endOffset: 1)])
     }
 
+    /// The only partition of a broker is full each time librdkafka looks, and nothing but the reader tells it that it was drained. Sleeping out
+    /// librdkafka's second each time, this takes over a minute; the limit is there for that, not for speed.
+    @Test func aDrainedSectionIsFetchedOnAtOnce() async throws {
+        let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
+        try TestWriter(kafka.settings.appending("batch.num.messages", "1000")).write(100_000, to: "t", partition: 0)
+        let reader = try KafkaLogReader(kafka.settings.appending("queued.min.messages", "1000"))
+        let count = try await NamedThread.run("test") {
+            Result { () throws(KafkaError) -> Int in
+                var count = 0
+                try reader.forEach(TopicPartition(topic: "t", partition: 0), within: .seconds(30)) { _ in count += 1 }
+                return count
+            }
+        }.get()
+        #expect(count == 100_000)
+    }
+
+    @Test func aPreparedTopicIsReadAsAnyOther() async throws {
+        let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
+        try TestWriter(kafka.settings).write(10, to: "t", partition: 0)
+        let reader = try KafkaLogReader(kafka.settings)
+        try reader.prepare("t")
+        try reader.prepare("t")
+        let records = try await NamedThread.run("test") {
+            Result { try reader.readAll(TopicPartition(topic: "t", partition: 0), within: .seconds(20)) }
+        }.get()
+        #expect(records.map(\.offset) == Array(0..<10))
+    }
+
     @Test func anOffsetOutsideTheLogIsReportedWithItsPlace() async throws {
         let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
         try TestWriter(kafka.settings).write(5, to: "t", partition: 0)

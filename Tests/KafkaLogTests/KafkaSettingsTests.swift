@@ -9,6 +9,23 @@ struct KafkaSettingsTests {
         try ProducerConfiguration.defaults.validate(for: .producer)
     }
 
+    /// What the numbers were chosen for; see `ConsumerConfiguration.defaults`. That they do it shows on a real broker only.
+    @Test(
+        arguments: [
+            ConsumerConfiguration.defaults, ConsumerConfiguration.defaults.appending(KafkaLogReader.defaults),
+        ])
+    func queuesOutlastAFetchThatIsHeldAndStayBounded(settings: KafkaSettings) throws {
+        func number(_ name: String) throws -> Int { try #require(settings[name].flatMap { Int($0) }, "\(name)") }
+        let recordByteCount = 300
+        let queueByteCount = try number("queued.max.messages.kbytes") * 1_024
+        let recordsAhead = queueByteCount / recordByteCount
+        #expect(try number("queued.min.messages") > 4 * recordsAhead, "the bytes are the bound, small records or not")
+        // A shard pushes 100,000 to 200,000 a second from a backlog.
+        #expect(recordsAhead * 1_000 / (try number("fetch.wait.max.ms")) >= 250_000)
+        #expect(64 * queueByteCount <= 256 << 20, "64 partitions that stand still")
+        #expect(try number("fetch.message.max.bytes") * 4 <= queueByteCount, "a Fetch overshoots by little")
+    }
+
     @Test(arguments: [
         ("linger.ms", "soon", "Invalid value"), ("no.such.property", "1", "No such configuration property"),
         ("compression.codec", "zip", "zip"),

@@ -13,9 +13,13 @@ struct ClientConfiguration: ~Copyable {
     deinit { rd_kafka_conf_destroy(self.pointer) }
 
     /// For a client that reads or asks but joins no group: `group.…` properties are left out.
-    static func withoutGroup(_ settings: KafkaSettings) throws(KafkaError) -> ClientConfiguration {
+    /// - Parameter defaults: where they differ from a consumer's.
+    static func withoutGroup(
+        _ settings: KafkaSettings, defaults: KafkaSettings = KafkaSettings([])
+    ) throws(KafkaError) -> ClientConfiguration {
         var client = ClientConfiguration(role: .consumer)
         try client.apply(ConsumerConfiguration.defaults)
+        try client.apply(defaults)
         try client.apply(KafkaSettings(settings.properties.filter { !$0.name.hasPrefix("group.") }))
         try client.set("enable.auto.commit", "false")
         try client.set("enable.auto.offset.store", "false")

@@ -42,18 +42,22 @@ public struct ConsumerConfiguration: Sendable {
     public var topics: [String] { [self.driverTopic] + self.ridingTopics }
 
     /// Used unless `settings` says otherwise. (`allow.auto.create.topics` is false for consumers already; naming it makes
-    /// librdkafka warn of old brokers.) The byte bound is *per partition* once queues are separate (measured: 64 MiB,
-    /// librdkafka's default, took four stalled partitions to 720 MB). Little is fetched ahead: a thousand records of a
-    /// partition keep a shard busy while the next fetch is under way, and memory that is soon written again stays in the
-    /// processor's caches (measured, 64 partitions of 6,000 records: 0.2 instead of 0.5 µs a record in librdkafka's
-    /// thread, and 0.15 less in the shard's).
+    /// librdkafka warn of old brokers.)
+    ///
+    /// **Fetching.** librdkafka has one Fetch under way per broker. It leaves out each partition whose queue holds `queued.min.messages` records
+    /// or `queued.max.messages.kbytes`, and when only empty partitions are left to ask for, the broker holds the Fetch for `fetch.wait.max.ms`:
+    /// meanwhile the full queue drains and nothing is fetched. So few partitions were slow by 5 to 17 times with 1,000 records and 500 ms,
+    /// librdkafka's own wait. Now the threshold in records is out of the way, and 4 MB last a shard longer than the 50 ms that a Fetch is held.
+    /// The bytes bound memory, *per partition* once queues are separate: with librdkafka's 64 MB four stalled partitions took 720 MB. A shorter
+    /// wait costs idle workers and brokers more than it gains. Table and method: Benchmarks/README.md, "Few partitions".
     public static let defaults = KafkaSettings([
         .init("client.id", "mailboat"),
         .init("partition.assignment.strategy", "cooperative-sticky"),
         .init("isolation.level", "read_committed"),
-        .init("queued.max.messages.kbytes", "1024"),
-        .init("queued.min.messages", "1000"),
+        .init("queued.max.messages.kbytes", "4096"),
+        .init("queued.min.messages", "100000"),
         .init("fetch.message.max.bytes", "262144"),
+        .init("fetch.wait.max.ms", "50"),
         .init("socket.nagle.disable", "true"),
         .init("reconnect.backoff.max.ms", "1000"),
     ])

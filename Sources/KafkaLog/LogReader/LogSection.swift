@@ -9,11 +9,14 @@ public final class LogSection: Sendable {
 
     private let client: ClientHandle
     private let openPartitions: OpenPartitions
+    private let waker: FetchWaker
     private let state: Mutex<State>
 
     /// Records taken from librdkafka at once. Its batch call is safe here: nothing pauses a reader without a group (see
     /// `PartitionReader`).
     private static let batchCountMax = 1_000
+    /// With fewer waiting than this, more are fetched.
+    private static let waitingCountMin = 1_000
 
     private struct State: ~Copyable {
         /// `nil` once closed.
@@ -21,6 +24,8 @@ public final class LogSection: Sendable {
         var wakeUp: WakeUp?
         var nextOffset: Int64?
         var isFinished: Bool
+        /// Records taken since librdkafka was last told to look whether it may fetch.
+        var takenCount = 0
     }
 
     /// What librdkafka has open for the section.
@@ -44,13 +49,13 @@ public final class LogSection: Sendable {
     /// Takes `topic` over.
     init(
         topicPartition: TopicPartition, start: LogStart, endOffset: Int64, client: ClientHandle,
-        openPartitions: OpenPartitions,
-        topic: OpaquePointer, queue: consuming KafkaQueue
+        openPartitions: OpenPartitions, waker: FetchWaker, topic: OpaquePointer, queue: consuming KafkaQueue
     ) {
         self.topicPartition = topicPartition
         self.endOffset = endOffset
         self.client = client
         self.openPartitions = openPartitions
+        self.waker = waker
         let batch = UnsafeMutableBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>.allocate(
             capacity: Self.batchCountMax)
         batch.initialize(repeating: nil)
@@ -91,8 +96,20 @@ public final class LogSection: Sendable {
             }
             result.nextOffset = state.nextOffset
             result.isFinished = state.isFinished
+            self.wakeFetching(&state, taken: result.recordCount)
             return result
         }
+    }
+
+    /// A queue that was full when librdkafka last looked is not looked at again when it has been drained (see `FetchWaker`); a reader often
+    /// has no other partition that would make it look.
+    private func wakeFetching(_ state: inout State, taken: Int) {
+        state.takenCount += taken
+        guard state.takenCount >= Self.waitingCountMin, !state.isFinished, let queue = state.source?.queue.pointer,
+            rd_kafka_queue_length(queue) < Self.waitingCountMin
+        else { return }
+        state.takenCount = 0
+        self.waker.wake(CollectionOfOne(self.topicPartition))
     }
 
     private func consume(

@@ -151,6 +151,7 @@ final class WorkerParts: Sendable {
                 sessionTimeoutMillis: OwnershipLease.sessionTimeoutMillis(configuration.kafka.consumerSettings))
             let committer = Committer(lease: lease, logger: logger)
             let logReader = try KafkaLogReader(configuration.kafka.consumerSettings, log: kafkaLog)
+            try logReader.prepare(configuration.topics.state)
             let clusterID = await NamedThread.run("kafka-cluster") { logReader.clusterID(within: .seconds(5)) }
             let shared = ShardShared(
                 configuration: configuration, logReader: logReader, clusterID: clusterID ?? "",

@@ -1,0 +1,58 @@
+import CRDKafka
+import Synchronization
+
+/// Has librdkafka look again at which partitions it may fetch. Any thread; never blocks the caller.
+///
+/// Before each Fetch the thread that speaks to a broker decides what to ask for, and leaves out partitions whose queue is full and those that
+/// are paused. When nothing is left it sleeps, up to a second, and neither a drained queue nor the end of a pause wakes it
+/// (`rd_kafka_broker_consumer_serve` and `rd_kafka_toppar_pause_resume` of 2.0.2). A request does, whatever it asks: so this asks the leaders of
+/// the partitions for an offset.
+final class FetchWaker: Sendable {
+    private struct State {
+        var wanted: Set<TopicPartition> = []
+        var isAsking = false
+        var askedCount = 0
+    }
+
+    private let client: ClientHandle
+    private let state = Mutex(State())
+
+    /// An answer that comes later than this is of no use: the thread has woken by itself.
+    private static let answerDurationMax: Duration = .seconds(1)
+
+    init(client: ClientHandle) { self.client = client }
+
+    /// Questions asked so far.
+    var askedCount: Int { self.state.withLock { $0.askedCount } }
+
+    /// Wakes the threads that fetch these partitions. Calls while a question is under way are asked together after it.
+    func wake(_ partitions: some Sequence<TopicPartition>) {
+        let mustStart = self.state.withLock { state in
+            state.wanted.formUnion(partitions)
+            guard !state.isAsking, !state.wanted.isEmpty else { return false }
+            state.isAsking = true
+            return true
+        }
+        guard mustStart else { return }
+        NamedThread.start("kafka-wake") { self.ask() }
+    }
+
+    private func ask() {
+        while true {
+            let partitions = self.state.withLock { state in
+                let wanted = state.wanted
+                state.wanted = []
+                state.isAsking = !wanted.isEmpty
+                state.askedCount += wanted.isEmpty ? 0 : 1
+                return wanted
+            }
+            guard !partitions.isEmpty else { return }
+            let list = PartitionList(
+                partitions.map {
+                    TopicPartitionOffset(topic: $0.topic, partition: $0.partition, offset: LogStart.end.rawOffset)
+                })
+            // Whatever the answer: asking was all.
+            _ = rd_kafka_offsets_for_times(self.client.pointer, list.pointer, Self.answerDurationMax.wholeMillis)
+        }
+    }
+}
