@@ -50,10 +50,16 @@ public struct ConsumerConfiguration: Sendable {
     /// librdkafka's own wait. Now the threshold in records is out of the way, and 4 MB last a shard longer than the 50 ms that a Fetch is held.
     /// The bytes bound memory, *per partition* once queues are separate: with librdkafka's 64 MB four stalled partitions took 720 MB. A shorter
     /// wait costs idle workers and brokers more than it gains. Table and method: Benchmarks/README.md, "Few partitions".
+    ///
+    /// **Membership.** A rebalance waits for every member's next heartbeat, once or twice; with librdkafka's 3 s that was most of a move. The session
+    /// timeout is what a killed worker's partitions wait. It is longer than the 9 s (`broker.session.timeout.ms`) and the election after which
+    /// a group that has lost its coordinating broker has another one: a lease that ended before would stop every worker.
     public static let defaults = KafkaSettings([
         .init("client.id", "mailboat"),
         .init("partition.assignment.strategy", "cooperative-sticky"),
         .init("isolation.level", "read_committed"),
+        .init("session.timeout.ms", "15000"),
+        .init("heartbeat.interval.ms", "500"),
         .init("queued.max.messages.kbytes", "4096"),
         .init("queued.min.messages", "100000"),
         .init("fetch.message.max.bytes", "262144"),

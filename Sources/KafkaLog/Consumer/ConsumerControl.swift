@@ -15,6 +15,8 @@ final class ConsumerControl {
     /// Readers of the partitions that are assigned, or offered and not completed.
     private var readers: [Int32: [PartitionReader]] = [:]
     private var steps = RebalanceSteps()
+    private let waker: FetchWaker
+    private var groupLookDue = ContinuousClock.now
     private var closing: Closing?
     /// Of those who asked for a close that was under way.
     private var lateCloseCompletions: [@Sendable (Bool) -> Void] = []
@@ -36,18 +38,20 @@ final class ConsumerControl {
         }
     }
 
-    /// How long the poll waits when nothing is due. A command interrupts it; only a time limit that is read here does
-    /// not.
-    private static let pollWaitMax: Duration = .milliseconds(500)
+    /// How long the poll waits when nothing is due: until it is time for another look at the group. A command interrupts it; only a time limit
+    /// that is read here does not.
+    private static let pollWaitMax = ConsumerControl.groupLookInterval
+    private static let groupLookInterval: Duration = .milliseconds(100)
     private static let closePollWaitMax: Duration = .milliseconds(20)
 
     init(
-        client: ClientHandle, inbox: ControlInbox, configuration: ConsumerConfiguration,
+        client: ClientHandle, inbox: ControlInbox, configuration: ConsumerConfiguration, waker: FetchWaker,
         handler: @escaping @Sendable (ConsumerEvent) -> Void
     ) {
         self.client = client
         self.inbox = inbox
         self.configuration = configuration
+        self.waker = waker
         self.handler = handler
     }
 
@@ -56,6 +60,7 @@ final class ConsumerControl {
             for command in self.inbox.takeCommands() { self.perform(command) }
             self.completeOverdueSteps()
             if self.isCloseOver() { return }
+            self.haveGroupLookedAt()
             let wait = self.pollWait
             let event =
                 if let closing = self.closing {
@@ -67,6 +72,17 @@ final class ConsumerControl {
             self.handle(event)
             rd_kafka_event_destroy(event)
         }
+    }
+
+    /// Has librdkafka's main thread see to its group: whether a heartbeat is due, or joining again. Otherwise it does so when an answer arrives and
+    /// when a timer of its own fires, the next of which may be half a second away (`rd_kafka_thread_main` of 2.0.2); a rebalance consists of two
+    /// or three such waits.
+    private func haveGroupLookedAt() {
+        let now = ContinuousClock.now
+        guard self.closing == nil, now >= self.groupLookDue else { return }
+        self.groupLookDue = now + Self.groupLookInterval
+        // Any question to that thread does, and this one it answers at once.
+        _ = rd_kafka_rebalance_protocol(self.client.pointer)
     }
 
     private var pollWait: Int32 {
@@ -155,6 +171,7 @@ final class ConsumerControl {
         } else {
             self.report(rd_kafka_assign(self.client.pointer, list.pointer))
         }
+        self.wakeFetching()
     }
 
     // MARK: Revocation
@@ -183,6 +200,13 @@ final class ConsumerControl {
                 step.partitions.map { TopicPartition(topic: topic, partition: $0) }
             })
         self.report(rd_kafka_incremental_unassign(self.client.pointer, list.pointer))
+        self.wakeFetching()
+    }
+
+    /// The pause of the partitions that stay is over, which nobody has told the threads that fetch them.
+    private func wakeFetching() {
+        guard self.closing == nil else { return }
+        self.waker.wake(self.readers.values.joined().map(\.topicPartition))
     }
 
     private func closeReaders(of partition: Int32) {

@@ -12,6 +12,7 @@ public final class KafkaConsumer: Sendable {
     let client: ClientHandle
     private let inbox: ControlInbox
     private let joinWatch = JoinWatch()
+    let fetchWaker: FetchWaker
 
     /// Checks the settings and makes the client. No group is joined before `start`.
     public init(_ configuration: ConsumerConfiguration) throws(KafkaError) {
@@ -29,6 +30,7 @@ public final class KafkaConsumer: Sendable {
             RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_OFFSET_COMMIT | RD_KAFKA_EVENT_STATS)
         self.client = try client.makeClient(
             log: configuration.log, joinWatch: self.joinWatch, brokerThreadNiceness: configuration.brokerThreadNiceness)
+        self.fetchWaker = FetchWaker(client: self.client)
         rd_kafka_poll_set_consumer(self.client.pointer)
         guard let queue = rd_kafka_queue_get_consumer(self.client.pointer) else {
             throw KafkaError(
@@ -55,9 +57,10 @@ public final class KafkaConsumer: Sendable {
         // ends the process by an assertion (librdkafka #4312). Leaving the group is safe at any time, so such a member
         // is closed, and its client is left behind: one in the life of a worker, which ends then.
         self.client.isIndestructible.store(true, ordering: .releasing)
-        let (client, inbox, configuration) = (self.client, self.inbox, self.configuration)
+        let (client, inbox, configuration, waker) = (self.client, self.inbox, self.configuration, self.fetchWaker)
         NamedThread.start("kafka-control") {
-            ConsumerControl(client: client, inbox: inbox, configuration: configuration, handler: handler).run()
+            ConsumerControl(client: client, inbox: inbox, configuration: configuration, waker: waker, handler: handler)
+                .run()
         }
     }
 

@@ -134,7 +134,7 @@ extension WorkerConfiguration {
 
     private static let operationSettings: [SettingRow<WorkerConfiguration>] = [
         .duration(
-            "quiet-wait", default: "500ms", in: 0...5_000, \.quietWaitMillis,
+            "quiet-wait", default: "250ms", in: 0...5_000, \.quietWaitMillis,
             "How long a partition that leaves waits for answers from APNs. Kafka hands out nothing meanwhile."),
         .duration(
             "drain-timeout", default: "15s", in: 1_000...600_000, \.drainTimeoutMillis,

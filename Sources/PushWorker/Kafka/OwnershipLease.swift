@@ -15,10 +15,13 @@ final class OwnershipLease: Sendable {
 
     /// The shorter of the two times after which the broker takes partitions away.
     static func sessionTimeoutMillis(_ settings: KafkaSettings) -> Int64 {
+        // Ours first, where we have one; then librdkafka's.
         func millis(_ name: String, default given: Int64) -> Int64 {
-            settings.properties.last { $0.name == name }.flatMap { Int64($0.value) } ?? given
+            for settings in [settings, ConsumerConfiguration.defaults] {
+                if let millis = settings[name].flatMap({ Int64($0) }) { return millis }
+            }
+            return given
         }
-        // librdkafka's defaults.
         return min(millis("session.timeout.ms", default: 45_000), millis("max.poll.interval.ms", default: 300_000))
     }
 

@@ -102,6 +102,8 @@ struct SettingsTests {
     @Test func theMessageTimeoutFollowsTheSession() throws {
         let configuration = try Loading.load("kafka.consumer: {session.timeout.ms: 6000}")
         #expect(configuration.kafka.producerSettings["message.timeout.ms"] == "4000")
-        #expect(try Loading.load("").kafka.producerSettings["message.timeout.ms"] == "30000")
+        #expect(try Loading.load("").kafka.producerSettings["message.timeout.ms"] == "10000")
+        let long = try Loading.load("kafka.consumer: {session.timeout.ms: 60000}")
+        #expect(long.kafka.producerSettings["message.timeout.ms"] == "30000")
     }
 }
