@@ -106,12 +106,25 @@ struct KafkaConsumerTests {
             )
         }
         #expect(sync.isSuccess && late.isSuccess)
-        let positions = try await NamedThread.run("test") {
-            Result {
-                try first.consumer.positions(of: [read, .init(topic: "routed", partition: 3)], within: .seconds(5))
+        func askPositions() async throws -> [PartitionPositions] {
+            try await NamedThread.run("test") {
+                Result {
+                    try first.consumer.positions(of: [read, .init(topic: "routed", partition: 3)], within: .seconds(5))
+                }
+            }.get()
+        }
+        // What accompanies a commit lasts until the next one of that position.
+        var expectedPosition = PartitionPositions(topicPartition: read, committed: 7, lowOffset: 0, endOffset: 10)
+        for metadata in ["a note", nil] {
+            let again = await NamedThread.run("test") {
+                first.consumer.commitSync(
+                    [.init(topic: "events", partition: 1, offset: 7)], metadata: metadata, within: .seconds(5))
             }
-        }.get()
-        #expect(positions[0] == PartitionPositions(topicPartition: read, committed: 7, lowOffset: 0, endOffset: 10))
+            #expect(again.isSuccess)
+            expectedPosition.committedMetadata = metadata
+            #expect(try await askPositions()[0] == expectedPosition)
+        }
+        let positions = try await askPositions()
         #expect(positions[1].committed == nil && positions[1].endOffset == 0)
         #expect(await first.leave())
         #expect(first.snapshot.held.isEmpty)

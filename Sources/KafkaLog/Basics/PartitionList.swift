@@ -1,4 +1,5 @@
 import CRDKafka
+import Glibc
 
 /// Owns one `rd_kafka_topic_partition_list_t`.
 struct PartitionList: ~Copyable {
@@ -11,16 +12,24 @@ struct PartitionList: ~Copyable {
         for partition in partitions { self.add(partition.topic, partition.partition) }
     }
 
-    init(_ positions: [TopicPartitionOffset]) {
+    /// - Parameter metadata: goes with the commit of each; brokers take less than 4,096 bytes.
+    init(_ positions: [TopicPartitionOffset], metadata: String? = nil) {
         self.init(capacity: positions.count)
-        for position in positions { self.add(position.topic, position.partition, offset: position.offset) }
+        for position in positions {
+            self.add(position.topic, position.partition, offset: position.offset, metadata: metadata)
+        }
     }
 
     deinit { rd_kafka_topic_partition_list_destroy(self.pointer) }
 
-    func add(_ topic: String, _ partition: Int32, offset: Int64? = nil) {
+    func add(_ topic: String, _ partition: Int32, offset: Int64? = nil, metadata: String? = nil) {
         let element = rd_kafka_topic_partition_list_add(self.pointer, topic, partition)
         if let offset { element?.pointee.offset = offset }
+        if let metadata, let bytes = strdup(metadata) {
+            // The list frees it.
+            element?.pointee.metadata = UnsafeMutableRawPointer(bytes)
+            element?.pointee.metadata_size = strlen(bytes)
+        }
     }
 
     var count: Int { Int(self.pointer.pointee.cnt) }
@@ -32,11 +41,18 @@ struct PartitionList: ~Copyable {
         let topicPartition: TopicPartition
         let offset: Int64
         let error: rd_kafka_resp_err_t
+        /// `nil`: none.
+        let metadata: String?
 
         init(_ raw: rd_kafka_topic_partition_t) {
             self.topicPartition = TopicPartition(topic: String(cString: raw.topic), partition: raw.partition)
             self.offset = raw.offset
             self.error = raw.err
+            self.metadata =
+                raw.metadata_size > 0
+                ? raw.metadata.map {
+                    String(decoding: UnsafeRawBufferPointer(start: $0, count: raw.metadata_size), as: UTF8.self)
+                } : nil
         }
     }
 

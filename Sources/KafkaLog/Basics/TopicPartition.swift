@@ -54,14 +54,20 @@ public struct PartitionPositions: Sendable, Hashable {
     /// The next offset the group would read; `nil`: the group never committed here (or the query was made without a
     /// group).
     public var committed: Int64?
+    /// What the commit was accompanied by; `nil`: nothing.
+    public var committedMetadata: String?
     /// The first offset still in the log.
     public var lowOffset: Int64
     /// The offset the next record will get (log end, "high watermark").
     public var endOffset: Int64
 
-    public init(topicPartition: TopicPartition, committed: Int64?, lowOffset: Int64, endOffset: Int64) {
+    public init(
+        topicPartition: TopicPartition, committed: Int64?, committedMetadata: String? = nil, lowOffset: Int64,
+        endOffset: Int64
+    ) {
         self.topicPartition = topicPartition
         self.committed = committed
+        self.committedMetadata = committedMetadata
         self.lowOffset = lowOffset
         self.endOffset = endOffset
     }

@@ -90,9 +90,12 @@ public final class KafkaConsumer: Sendable {
 
     /// Commits next offsets and waits. Blocks, at most `limit`; what is not answered by then counts as refused with
     /// `timedOut` (and may still happen).
-    public func commitSync(_ positions: [TopicPartitionOffset], within limit: Duration) -> CommitResult {
+    /// - Parameter metadata: kept with each position until the next commit of it; under 4,096 bytes.
+    public func commitSync(
+        _ positions: [TopicPartitionOffset], metadata: String? = nil, within limit: Duration
+    ) -> CommitResult {
         guard !positions.isEmpty else { return CommitResult(committed: [], refused: []) }
-        let list = PartitionList(positions)
+        let list = PartitionList(positions, metadata: metadata)
         // A queue of our own, because `rd_kafka_commit` has no time limit. It is disabled when destroyed: a late answer
         // is dropped.
         let answers = KafkaQueue(rd_kafka_queue_new(self.client.pointer))
@@ -128,7 +131,7 @@ public final class KafkaConsumer: Sendable {
             result.append(
                 PartitionPositions(
                     topicPartition: partition, committed: element.offset >= 0 ? element.offset : nil,
-                    lowOffset: low[index], endOffset: end[index]))
+                    committedMetadata: element.metadata, lowOffset: low[index], endOffset: end[index]))
         }
         return result
     }

@@ -19,6 +19,8 @@ struct PartitionState {
     var generation: UInt32
     /// Wall clock when the partition came, milliseconds since 1970.
     var assignedWallMillis: Int64 = 0
+    /// Since when whoever had the partition has sent nothing, as far as is known; steady.
+    var formerOwnerQuietSinceMillis: Int64 = 0
     /// Offset of this owner's marker in `state`: its epoch (contract §6).
     var epoch: Int64 = -1
     /// Owners whose first marker the restore has met, this one included.

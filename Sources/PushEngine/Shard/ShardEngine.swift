@@ -179,7 +179,11 @@ public struct ShardEngine: ~Copyable {
     }
 
     /// Takes the partition over: the ownership marker goes into `batch`. Its acknowledgement ends the first step.
-    public mutating func partitionAssigned(_ partition: Int32, now: EngineTime) {
+    /// - Parameter releasedWallMillis: when the former owner had stopped sending, by its wall clock; `nil`: not known, so until now. One that
+    ///   lies ahead of this worker's clock counts as now.
+    public mutating func partitionAssigned(
+        _ partition: Int32, releasedWallMillis: Int64? = nil, now: EngineTime
+    ) {
         precondition(self.place(of: partition) == nil, "partition \(partition) assigned twice")
         let state: PartitionState
         let place: Int
@@ -196,6 +200,8 @@ public struct ShardEngine: ~Copyable {
         while self.places.count <= Int(partition) { self.places.append(-1) }
         self.places[Int(partition)] = Int32(place)
         self.partitions[place].assignedWallMillis = now.wallMillis
+        let quietMillis = max(0, now.wallMillis - (releasedWallMillis ?? now.wallMillis))
+        self.partitions[place].formerOwnerQuietSinceMillis = now.steadyMillis - quietMillis
         self.writeMarker(place: place, now: now)
     }
 

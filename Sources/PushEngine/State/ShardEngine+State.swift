@@ -216,8 +216,10 @@ extension ShardEngine {
             slot.life == .ended
             ? self.configuration.apps[Int(app)].retentionAfterEndMillis : self.configuration.lifetimeMillis
         slot.lifeEndsMillis = now.steadyMillis + max(0, life - age)
-        // Its last push may have left just before this process took over.
-        slot.notBeforeMillis = now.steadyMillis + self.configuration.apps[Int(app)].minimumDistanceMillis
+        // Its last push may have left just before the former owner stopped; what the takeover has taken since counts towards the distance.
+        slot.notBeforeMillis =
+            self.partitions[place].formerOwnerQuietSinceMillis
+            + self.configuration.apps[Int(app)].minimumDistanceMillis
         // One with a stamp had left, or was about to; without, nothing was in flight: a second one was written as following the first.
         let isFirstInFlight = held.first.map { $0.stampSeconds != nil || $0.isAnnounced } ?? false
         guard isFirstInFlight || held.count < 3 else { throw .malformed("3 updates, none in flight") }

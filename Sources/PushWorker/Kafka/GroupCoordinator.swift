@@ -99,6 +99,7 @@ final class GroupCoordinator: Sendable {
             grants[self.shard(of: number), default: []].append(
                 PartitionGrant(
                     number: number, readers: readers, starts: start.starts, logEnds: start.logEnds,
+                    releasedWallMillis: start.releaseNote?.wallMillis,
                     haltReason: readers.count == assignment.topics.count
                         ? start.haltReason : "a queue of the partition is missing"))
         }
@@ -195,8 +196,9 @@ final class GroupCoordinator: Sendable {
             TopicPartitionOffset(topic: $0.key.topic, partition: $0.key.partition, offset: $0.value)
         }
         let consumer = self.consumer
+        let note = ReleaseNote(wallMillis: ShardClock.now().wallMillis)
         let result = await NamedThread.run("kafka-commit") {
-            consumer.commitSync(wanted, within: Self.commitDurationMax)
+            consumer.commitSync(wanted, metadata: note.metadata, within: Self.commitDurationMax)
         }
         if let refusal = result.refused.first {
             self.logger.warning(

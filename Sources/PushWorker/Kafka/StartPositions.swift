@@ -7,9 +7,11 @@ struct StartPositions: Equatable {
     /// By input topic index.
     var starts: [CommitPosition] = []
     var logEnds: [CommitPosition] = []
-    /// Where the group begins although it never committed: to be committed at once, so that a restart does not begin
-    /// elsewhere.
+    /// To be committed at once: where the group begins although it never committed, so that a restart does not begin elsewhere, and what
+    /// carries a note of the former owner's.
     var toCommit: [CommitPosition] = []
+    /// What the former owner left word of; `nil`: nothing.
+    var releaseNote: ReleaseNote?
     /// Why the partition cannot be consumed; `nil`: it can.
     var haltReason: String?
 
@@ -20,6 +22,11 @@ struct StartPositions: Equatable {
             let start: Int64
             if let committed = position.committed {
                 start = committed
+                if topic == 0, let note = ReleaseNote(metadata: position.committedMetadata) {
+                    self.releaseNote = note
+                    // It was said to this owner alone.
+                    self.toCommit.append(CommitPosition(topic: 0, partition: partition, nextOffset: start))
+                }
                 if !position.isCommittedInLog {
                     reasons.append(
                         "the group's committed offset \(committed) of \(position.topicPartition) is outside the log (\(position.lowOffset) to \(position.endOffset)): events were cut off by retention, or the topic is another one; reset the group's offset to go on"

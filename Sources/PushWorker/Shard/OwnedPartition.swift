@@ -9,6 +9,8 @@ struct PartitionGrant: Sendable {
     /// By topic index: where reading begins, and where the log ended at assignment.
     var starts: [CommitPosition]
     var logEnds: [CommitPosition]
+    /// When the former owner had stopped sending, by its wall clock; `nil`: not known.
+    var releasedWallMillis: Int64?
     /// Why it cannot be consumed; `nil`: it can.
     var haltReason: String?
 }

@@ -12,7 +12,8 @@ extension ShardRunner {
             partition.haltReason = reason
             self.logger.error("partition \(grant.number) is halted", metadata: ["cause": "\(reason)"])
         } else {
-            self.engine.partitionAssigned(grant.number, now: now)
+            self.engine.partitionAssigned(
+                grant.number, releasedWallMillis: grant.releasedWallMillis, now: now)
         }
         self.partitions.append(partition)
         self.noteChange()

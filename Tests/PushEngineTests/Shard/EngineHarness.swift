@@ -49,14 +49,22 @@ final class EngineHarness {
 
     // MARK: Life of a partition
 
+    /// How long claiming a partition and reading its `state` take.
+    var restoreMillis: Int64 = 0
+    /// What the former owner left word of.
+    var releasedWallMillis: Int64?
+
     private func assign() {
-        self.engine.partitionAssigned(self.partition, now: self.now)
+        self.engine.partitionAssigned(
+            self.partition, releasedWallMillis: self.releasedWallMillis, now: self.now)
         self.collect()
         self.acknowledgeAll()
         guard let marker = self.engine.markerOffset(partition: self.partition) else {
             Issue.record("the marker was acknowledged and has no offset")
             return
         }
+        self.now.steadyMillis += self.restoreMillis
+        self.now.wallMillis += self.restoreMillis
         for (offset, record) in self.stateLog.enumerated() where offset <= marker {
             let key = record.key
             let value = record.value

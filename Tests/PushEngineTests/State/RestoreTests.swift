@@ -37,6 +37,38 @@ import Testing
         #expect(said?.fields["event-id"] as? String == "e-2")
     }
 
+    /// The former owner sends nothing once the partition is this one's, so what the restore takes is not waited for again.
+    @Test(arguments: [(0, 1_000), (700, 300), (999, 1)] as [(Int64, Int64)])
+    func theDistanceToAPushOfTheFormerOwnerCountsFromTheAssignment(restoreMillis: Int64, left: Int64) {
+        let h = Self.alive()
+        h.update(1, priority: 10)
+        h.deliver()
+        h.advance(2_000)
+        h.restoreMillis = restoreMillis
+        h.crash()
+        h.update(2, priority: 10)
+        h.advance(left - 1)
+        #expect(h.take() == nil)
+        h.advance(1)
+        #expect(h.deliver()?.n == 2)
+    }
+
+    /// An owner that gave the partition up says when it had stopped. A clock that is ahead of this one frees nothing.
+    @Test(arguments: [(400, 600), (999, 1), (0, 1_000), (-5_000, 1_000)] as [(Int64, Int64)])
+    func theDistanceCountsFromWhenTheFormerOwnerStopped(agoMillis: Int64, left: Int64) {
+        let h = Self.alive()
+        h.update(1, priority: 10)
+        h.deliver()
+        h.advance(2_000)
+        h.releasedWallMillis = h.now.wallMillis + 5_000 - agoMillis
+        h.crash(afterMillis: 5_000)
+        h.update(2, priority: 10)
+        h.advance(left - 1)
+        #expect(h.take() == nil)
+        h.advance(1)
+        #expect(h.deliver()?.n == 2)
+    }
+
     @Test func contentCameThroughByteForByte() {
         let h = Self.alive()
         let content = #"{"b" : 1.50e+2,"a":"\u00e9\/",  "n":[ ]}"#

@@ -5,10 +5,12 @@ import Testing
 @testable import PushWorker
 
 struct StartPositionsTests {
-    private static func position(_ topic: String, committed: Int64?, low: Int64, end: Int64) -> PartitionPositions {
+    private static func position(
+        _ topic: String, committed: Int64?, metadata: String? = nil, low: Int64, end: Int64
+    ) -> PartitionPositions {
         PartitionPositions(
-            topicPartition: TopicPartition(topic: topic, partition: 3), committed: committed, lowOffset: low,
-            endOffset: end)
+            topicPartition: TopicPartition(topic: topic, partition: 3), committed: committed,
+            committedMetadata: metadata, lowOffset: low, endOffset: end)
     }
 
     private static func starts(
@@ -29,6 +31,31 @@ struct StartPositionsTests {
         #expect(start.logEnds.map(\.nextOffset) == [20, 7])
         #expect(start.toCommit.isEmpty)
         #expect(start.haltReason == nil)
+    }
+
+    /// The note is for the next owner alone: it replaces it at once.
+    @Test(
+        arguments: [
+            (
+                ReleaseNote(wallMillis: 1_700_000_000_123).metadata, nil, ReleaseNote(wallMillis: 1_700_000_000_123),
+                [12]
+            ),
+            (nil, ReleaseNote(wallMillis: 1).metadata, nil, []), ("", nil, nil, []), ("somebody else's", nil, nil, []),
+            ("mailboat-released=", nil, nil, []), ("mailboat-released=-5", nil, nil, []),
+            ("mailboat-released=99999999999999999999", nil, nil, []),
+        ] as [(String?, String?, ReleaseNote?, [Int64])])
+    func whatTheFormerOwnerSaidIsReadAndReplaced(
+        driver: String?, routed: String?, note: ReleaseNote?, committed: [Int64]
+    ) {
+        let start = StartPositions(
+            partition: 3,
+            positions: [
+                Self.position("events", committed: 12, metadata: driver, low: 5, end: 20),
+                Self.position("routed", committed: 7, metadata: routed, low: 7, end: 7),
+            ], startFrom: .beginning)
+        #expect(start.releaseNote == note)
+        #expect(start.toCommit.map(\.nextOffset) == committed)
+        #expect(start.starts.map(\.nextOffset) == [12, 7])
     }
 
     @Test func aGroupThatNeverCommittedBeginsAsTold() {
