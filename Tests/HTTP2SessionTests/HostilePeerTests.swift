@@ -66,6 +66,32 @@ struct HostilePeerTests {
         #expect(pipe.clientBodies[1] == [1, 2])
     }
 
+    /// What an interim answer asks for is not asked by the final one, and trailers change nothing of it.
+    @Test(
+        arguments: [
+            // Interim, final, trailers: status and seconds expected.
+            ([(":status", "103"), ("retry-after", "900")], [(":status", "503")], [], 503, -1),
+            ([(":status", "103"), ("retry-after", "900")], [(":status", "503"), ("retry-after", "7")], [], 503, 7),
+            ([], [(":status", "200")], [(":status", "500"), ("retry-after", "60")], 200, -1),
+            ([], [(":status", "429"), ("retry-after", "5")], [("retry-after", "900")], 429, 5),
+            ([(":status", "100"), ("retry-after", "1")], [(":status", "200")], [(":status", "100")], 200, -1),
+        ] as [([(String, String)], [(String, String)], [(String, String)], UInt16, Int64)])
+    func onlyTheFinalFieldsCount(
+        interim: [(String, String)], final: [(String, String)], trailers: [(String, String)], status: UInt16,
+        seconds: Int64
+    ) {
+        let pipe = self.client {
+            if !interim.isEmpty { $0.headers(1, endStream: false, interim) }
+            $0.headers(1, endStream: trailers.isEmpty, final)
+            if !trailers.isEmpty { $0.headers(1, endStream: true, trailers) }
+        }
+        let answers = pipe.clientEvents.compactMap { event -> (UInt16, Int64)? in
+            guard case .responseFinished(_, _, let status, _, _, let retryAfterSeconds) = event else { return nil }
+            return (status, retryAfterSeconds)
+        }
+        #expect(answers.count == 1 && answers[0] == (status, seconds), "\(answers)")
+    }
+
     @Test(arguments: [
         [], [("status", "200")], [(":status", "20")], [(":status", "2000")], [(":status", "abc")], [(":status", "103")],
         [(":status", "")],

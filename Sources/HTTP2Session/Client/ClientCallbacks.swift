@@ -61,7 +61,12 @@ enum ClientCallbacks {
         let header = frame.pointee.hd
         switch UInt32(header.type) {
         case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
-            guard header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 else { return }
+            guard header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 else {
+                if UInt32(header.type) == NGHTTP2_HEADERS.rawValue {
+                    state.pointee.fieldsReceived(session, header.stream_id)
+                }
+                return
+            }
             if state.pointee.endReceived(session, header.stream_id) {
                 nghttp2_submit_rst_stream(session, 0, header.stream_id, HTTP2ErrorCode.cancel.rawValue)
             }

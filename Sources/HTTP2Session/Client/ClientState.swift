@@ -13,6 +13,8 @@ struct ClientStream: StreamSlot {
     /// END_STREAM of the request was serialised when the session's output stood at this count; `nil`: it was not.
     var requestEnd: UInt64?
     var status: UInt16 = 0
+    /// The header fields of the final answer are complete: what follows are trailers.
+    var hasFinalFields = false
     var retryAfterSeconds: Int64 = -1
     /// The part of the response body that is kept.
     var response = GrowingBytes()
@@ -30,6 +32,7 @@ struct ClientStream: StreamSlot {
         self.tag = tag
         self.requestEnd = nil
         self.status = 0
+        self.hasFinalFields = false
         self.retryAfterSeconds = -1
         self.response.removeAll()
         self.responseByteCount = 0
@@ -84,11 +87,16 @@ struct ClientState {
     ) {
         // ":status" is the only response field that begins with a colon and has seven bytes.
         if name.count == 7, name[0] == UInt8(ascii: ":") {
+            guard let slot = self.slot(session, streamID), !slot.pointee.hasFinalFields else { return }
+            // Each block begins with it. What an interim answer (1xx, RFC 9110 §15.2) asked for is not this one's.
+            slot.pointee.retryAfterSeconds = -1
             guard let status = decimal(value), (200...999).contains(status) else { return }
-            self.slot(session, streamID)?.pointee.status = UInt16(truncatingIfNeeded: status)
+            slot.pointee.status = UInt16(truncatingIfNeeded: status)
         } else if name.count == 11, name.elementsEqual("retry-after".utf8) {
-            guard let seconds = decimal(value) else { return }
-            self.slot(session, streamID)?.pointee.retryAfterSeconds = seconds
+            guard let slot = self.slot(session, streamID), !slot.pointee.hasFinalFields,
+                let seconds = decimal(value)
+            else { return }
+            slot.pointee.retryAfterSeconds = seconds
         }
     }
 
@@ -98,6 +106,12 @@ struct ClientState {
         let room = self.settings.responseBodyByteCountMax - slot.pointee.response.count
         slot.pointee.response.append(bytes, max(0, min(room, byteCount)))
         slot.pointee.responseByteCount += byteCount
+    }
+
+    /// The end of a header block that does not end the stream: after the final answer's, only trailers may come.
+    mutating func fieldsReceived(_ session: OpaquePointer, _ streamID: Int32) {
+        guard let slot = self.slot(session, streamID), slot.pointee.status >= 200 else { return }
+        slot.pointee.hasFinalFields = true
     }
 
     /// `true`: the answer is complete although the request is not; the rest need not be sent (RFC 9113 §8.1).
