@@ -255,6 +255,8 @@ extension ConnectionPool {
 
     private mutating func tokenRefused(now: EngineTime, action: PoolAction) {
         switch self.tokenGate.failed(now: now, using: &self.random) {
+        // That it is taken again will be news.
+        self.isKeyUnproven = true
         case .none:
             break
         case .trip:

@@ -240,10 +240,10 @@ import Testing
     private static let answerTable = MachineTable(
         """
         event                       cold  connecting ready open  full  draining resting probing recovering paused refused shutDown
-        accepted                    0     0     1     10    1     0:x   0     2:a   3     0:x   0:x   0:x
-        answeredAccepted            0     0     1     10    1     0:x   0     2:a   3     0:x   0:x   0:x
-        answeredTokenDead           0     0     1     10    1     0:x   0     2:a   3     0:x   0:x   0:x
-        answeredTokenThrottled      0     0     1     10    1     0:x   0     2:a   3     0:x   0:x   0:x
+        accepted                    0     0     1     10    1     0:x   0     2:a   3     0:Kx  0:x   0:x
+        answeredAccepted            0     0     1     10    1     0:x   0     2:a   3     0:Kx  0:x   0:x
+        answeredTokenDead           0     0     1     10    1     0:x   0     2:a   3     0:Kx  0:x   0:x
+        answeredTokenThrottled      0     0     1     10    1     0:x   0     2:a   3     0:Kx  0:x   0:x
         answeredMessageRefused      0     0     1     10    1     0:x   0     2:a   3     0:x   0:x   0:x
         answeredTopicRefused        0     0     1     10    1     0:x   0     2:a   3     0:x   0:x   0:x
         answeredCredentialRefused   0     0     1     10    1     0:x   0     2:a   3     0:x   0:x   0:x

@@ -180,7 +180,7 @@ import Testing
         let probe = pool.begin(push: 4, now: at(until))!
         #expect(pool.credit == 0)
         _ = pool.accepted(probe.tag, connection: 0, micros: until * 1_000)
-        expectEqual(pool.drainActions(), [.alarmCleared(.credentialsRefused)])
+        expectEqual(pool.drainActions(), [.keyAccepted(generation: 1), .alarmCleared(.credentialsRefused)])
     }
 
     // MARK: A new key

@@ -13,6 +13,11 @@ struct PoolPlan {
         case limitZero, limitOne, limitHigh, limitAny
         // To everything.
         case outage, clockStep, keyWithdrawn, addressesChange
+        // A key is put beside the one in use; APNs knows it, or does not.
+        case goodKeyAppears, badKeyAppears
+
+        /// Drawn after all else, so that the histories of before stay what they were.
+        static let drawnLast: [Fault] = [.goodKeyAppears, .badKeyAppears]
     }
 
     let seed: UInt64
@@ -37,7 +42,8 @@ struct PoolPlan {
         self.faultsEndMillis = Int.random(in: 0..<10, using: &random) == 0 ? 7_200_000 : 60_000
         self.hasWrongTopic = Int.random(in: 0..<4, using: &random) == 0
         self.latencyMillis = 1...Int64.random(in: 1...40, using: &random)
-        for fault in Fault.allCases where Int.random(in: 0..<3, using: &random) == 0 {
+        for fault in Fault.allCases
+        where !Fault.drawnLast.contains(fault) && Int.random(in: 0..<3, using: &random) == 0 {
             self.weights[fault] = Int.random(in: 1...(Bool.random(using: &random) ? 30 : 300), using: &random)
         }
         self.configuration.connectionsMax = Int.random(in: 1...4, using: &random)
@@ -61,11 +67,16 @@ struct PoolPlan {
             self.configuration.inFlightMin = Int.random(in: 1...10, using: &random)
             self.configuration.inFlightAtFirst = Int.random(in: 1...30, using: &random)
         }
+        for fault in Fault.drawnLast where Int.random(in: 0..<3, using: &random) == 0 {
+            self.weights[fault] = Int.random(in: 1...30, using: &random)
+        }
     }
 
     /// Faults at work on the provider token: what they leave behind may last Apple's 20 minutes.
     private var touchesToken: Bool {
-        [.clockStep, .tokenCalledExpired, .tooManyTokenUpdates, .keyWithdrawn].contains { self.weights[$0] != nil }
+        [.clockStep, .tokenCalledExpired, .tooManyTokenUpdates, .keyWithdrawn, .badKeyAppears].contains {
+            self.weights[$0] != nil
+        }
     }
 
     /// By then, counted from the last fault, every push has its verdict: what was out times out and drains, the longest

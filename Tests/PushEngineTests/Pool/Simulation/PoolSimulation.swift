@@ -31,7 +31,10 @@ import Testing
         for fault in PoolPlan.Fault.allCases {
             #expect(seen["\(fault)", default: 0] > 0, "\(fault) never happened")
         }
-        for event in ["pings", "idle closes", "timeouts", "exhausted", "token renewed", "out of turn", "reverted"] {
+        for event in [
+            "pings", "idle closes", "timeouts", "exhausted", "token renewed", "out of turn", "reverted",
+            "key exchanged",
+        ] {
             #expect(seen[event, default: 0] > 0, "\(event): never")
         }
     }

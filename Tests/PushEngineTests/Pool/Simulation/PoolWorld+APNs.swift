@@ -97,6 +97,16 @@ extension PoolWorld {
         if self.strikes(.addressesChange) {
             self.deadAddresses = Set((0..<8).filter { _ in Bool.random(using: &self.random) })
         }
+        if self.appearances < 4, self.strikes(.goodKeyAppears) {
+            self.appearances += 1
+            _ = self.store.keyAppeared(now: self.time)
+            self.spreadToken()
+        }
+        if self.appearances < 4, self.strikes(.badKeyAppears) {
+            self.appearances += 1
+            self.revokedKeys.insert(self.store.keyAppeared(now: self.time))
+            self.spreadToken()
+        }
         if self.withdrawals < 2, self.strikes(.keyWithdrawn) {
             self.withdrawals += 1
             self.revokedKeys.insert(self.store.key)

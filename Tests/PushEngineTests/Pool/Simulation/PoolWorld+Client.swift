@@ -97,7 +97,10 @@ extension PoolWorld {
                     self.report(generation) { $0.tooManyUpdatesReported(now: $1) }
                 case .doubtToken(let generation):
                     self.report(generation) { $0.invalidReported(now: $1) }
-                case .alarmRaised, .alarmCleared, .keyAccepted: break
+                    self.doubtKey(generation)
+                case .keyAccepted(let generation):
+                    if generation >= self.store.keyGeneration { self.store.keyAccepted() }
+                case .alarmRaised, .alarmCleared: break
                 }
             }
         }
@@ -291,11 +294,18 @@ extension PoolWorld {
     private func report(
         _ generation: UInt32, _ decide: (inout ProviderTokenSchedule, EngineTime) -> ProviderTokenSchedule.Decision
     ) {
-        guard generation == self.store.generation else { return }
-        let decision = decide(&self.store.schedule, self.time)
+        guard generation == self.store.generation, let decision = self.store.carryOut(now: self.time, decide) else {
+            return
+        }
         if case .sign(_, isOutOfTurn: true) = decision { self.note("out of turn") }
         if decision == .usePrevious { self.note("reverted") }
-        if self.store.carryOut(decision, now: self.time) { self.spreadToken() }
+        self.spreadToken()
+    }
+
+    private func doubtKey(_ generation: UInt32) {
+        guard generation == self.store.generation, self.store.keyRefused(now: self.time) else { return }
+        self.note("key exchanged")
+        self.spreadToken()
     }
 
     func spreadToken() {
@@ -317,6 +327,9 @@ extension PoolWorld {
         self.shards[shard].pool.tokenReplaced(
             generation: self.store.generation, isReturn: isReturn, now: self.time)
     }
+        self.shards[shard].pool.keyReplaced(
+            firstGeneration: self.store.keyGeneration, isUnproven: self.store.isUnproven,
+            isOnTrial: self.store.choice.isOnTrial)
 
     // MARK: The network
 

@@ -72,16 +72,19 @@ final class PoolWorld {
     var withdrawals = 0
     var connectTimes: [Int64] = []
 
+    var appearances = 0
     init(plan: PoolPlan) {
         self.plan = plan
         self.random = PoolRandom(seed: ~plan.seed)
         self.unsettled = plan.pushCount
-        _ = self.store.carryOut(self.store.schedule.due(now: self.time), now: self.time)
+        _ = self.store.carryOut(now: self.time) { $0.due(now: $1) }
         for shard in 0..<plan.shardCount {
             var pool = ConnectionPool(configuration: plan.configuration, randomSeed: plan.seed &+ UInt64(shard))
             pool.tokenReplaced(generation: self.store.generation, now: self.time)
             let links = [SimulatedLink?](repeating: nil, count: pool.slotCount)
             self.shards.append(
+            pool.keyReplaced(
+                firstGeneration: self.store.keyGeneration, isUnproven: true, isOnTrial: false)
                 Shard(
                     pool: pool, links: links, token: self.store.current, generation: self.store.generation,
                     epoch: self.store.epoch))
@@ -199,15 +202,14 @@ final class PoolWorld {
             self.wait(push)
         case .again(let push): self.wait(push)
         case .storeTick:
-            if self.store.carryOut(self.store.schedule.due(now: self.time), now: self.time) {
+            if self.store.carryOut(now: self.time, { $0.due(now: $1) }) != nil {
                 self.note("token renewed")
                 self.spreadToken()
             }
             self.future.add(at: self.now + 10_000, .storeTick)
         case .tokenChanged(let shard): self.takeToken(shard)
         case .keyFileReplaced:
-            self.store.replaceKey()
-            _ = self.store.carryOut(self.store.schedule.due(now: self.time), now: self.time)
+            _ = self.store.keyAppeared(now: self.time)
             self.spreadToken()
         case .misfortune: self.misfortune()
         case .transportConnected, .settings, .answer, .reset, .goAway, .pong, .closed: self.deliver(event)

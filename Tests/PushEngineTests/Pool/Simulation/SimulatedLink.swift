@@ -63,46 +63,79 @@ struct SimulatedToken: Equatable {
     var number: Int
 }
 
-/// The process's token store, around the real schedule.
+/// The process's token store, around the real schedules and the real choice of key.
 struct SimulatedTokenStore {
-    var schedule = ProviderTokenSchedule()
-    var key = 0
-    var generation: UInt32 = 0
-    var epoch: UInt32 = 0
-    var current = SimulatedToken(key: 0, issuedAtSeconds: 0, number: 0)
-    var previous: SimulatedToken?
-    var isReturn = false
+    private struct Signer {
+        var schedule = ProviderTokenSchedule()
+        var current: SimulatedToken?
+        var previous: SimulatedToken?
+    }
+    private var signers = [0: Signer()]
+    private(set) var choice = ProviderKeyChoice([0])
+    private(set) var generation: UInt32 = 0
+    /// The first of the key in use.
+    private(set) var keyGeneration: UInt32 = 0
+    private(set) var epoch: UInt32 = 0
+    private(set) var isReturn = false
     private var count = 0
 
-    /// Does what the schedule decided. `true`: there is another current token.
-    mutating func carryOut(_ decision: ProviderTokenSchedule.Decision, now: EngineTime) -> Bool {
+    var key: Int { self.choice.current }
+    var current: SimulatedToken {
+        self.signers[self.key]?.current ?? SimulatedToken(key: self.key, issuedAtSeconds: 0, number: 0)
+    }
+    var isUnproven: Bool { self.choice.standing(self.key) != .accepted }
+
+    /// Asks the schedule of the key in use and does as it says. `nil`: there is no other token.
+    mutating func carryOut(
+        now: EngineTime, _ decide: (inout ProviderTokenSchedule, EngineTime) -> ProviderTokenSchedule.Decision
+    ) -> ProviderTokenSchedule.Decision? {
+        var signer = self.signers[self.key] ?? Signer()
+        let decision = decide(&signer.schedule, now)
+        defer { self.signers[self.key] = signer }
         switch decision {
         case .keep:
-            return false
+            return nil
         case .sign(let issuedAtSeconds, let isOutOfTurn):
-            self.schedule.signed(issuedAtSeconds: issuedAtSeconds, now: now)
+            signer.schedule.signed(issuedAtSeconds: issuedAtSeconds, now: now)
             self.count += 1
-            self.previous = self.current
-            self.current = SimulatedToken(key: self.key, issuedAtSeconds: issuedAtSeconds, number: self.count)
+            signer.previous = signer.current
+            signer.current = SimulatedToken(key: self.key, issuedAtSeconds: issuedAtSeconds, number: self.count)
             self.generation += 1
             if isOutOfTurn { self.epoch += 1 }
             self.isReturn = false
-            return true
         case .usePrevious:
-            guard let previous = self.previous else { return false }
-            self.schedule.exchanged(now: now)
-            (self.current, self.previous) = (previous, self.current)
+            guard let previous = signer.previous else { return nil }
+            signer.schedule.exchanged(now: now)
+            (signer.current, signer.previous) = (previous, signer.current)
             self.generation += 1
             self.isReturn = true
-            return true
         }
+        return decision
     }
 
-    mutating func replaceKey() {
-        self.key += 1
+    /// A new key, used from here on. Its number.
+    mutating func keyAppeared(now: EngineTime) -> Int {
+        let key = self.signers.count
+        self.signers[key] = Signer()
+        self.choice.appeared(key)
+        self.keyChanged(now: now)
+        return key
+    }
+
+    /// APNs refused the key in use. `true`: another is used.
+    mutating func keyRefused(now: EngineTime) -> Bool {
+        guard self.choice.currentRefused(nowMillis: now.steadyMillis) else { return false }
+        self.keyChanged(now: now)
+        return true
+    }
+
+    mutating func keyAccepted() { _ = self.choice.accepted(self.key) }
+
+    private mutating func keyChanged(now: EngineTime) {
+        if self.carryOut(now: now, { $0.due(now: $1) }) == nil { self.generation += 1 }
+        self.keyGeneration = self.generation
         self.epoch += 1
-        self.previous = nil
-        self.schedule = ProviderTokenSchedule()
+        self.isReturn = false
     }
 }
 
