@@ -50,14 +50,15 @@ public struct ConnectionLife: Sendable {
     private var drainDeadlineMillis: Int64 = .max
     private var lastReceivedMillis: Int64
     private var lastRequestMillis: Int64
-    private var lastAnswerMicros: Int64 = .min
+    /// When a request was last answered with a status.
+    private(set) var lastAnswerMicros: Int64 = .min
     private var timeoutsInRow = 0
     private var pingSentMillis: Int64?
     /// Streams the peer was seen to admit when it refused one although its SETTINGS allow more; grows by one with each
     /// accepted push.
     private var admittedMax = Int.max
     /// Since when the peer's SETTINGS allow no stream at all.
-    private var deniedSinceMillis: Int64?
+    private(set) var deniedSinceMillis: Int64?
     private let limits: Limits
 
     /// What of the pool's configuration a living connection needs: a connection is touched per push, so it is kept
@@ -99,6 +100,9 @@ public struct ConnectionLife: Sendable {
                     self.requestsLeft)
         }
     }
+
+    /// A request was answered on it, whatever the answer.
+    var hasAnswered: Bool { self.lastAnswerMicros > .min }
 
     /// It carries requests, or will.
     public var isUsable: Bool {

@@ -17,6 +17,7 @@ extension ConnectionPool {
     public mutating func accepted(_ tag: UInt32, connection: Int, micros: Int64) -> PushEnd? {
         guard let stream = self.streams.stream(tag, connection: connection) else { return nil }
         self.members[connection].refusedInRow = 0
+        if self.health.isSilent { self.health.answered() }
         self.busySucceeded()
         self.credentialsSucceeded(stream)
         self.tokenSucceeded()
@@ -30,6 +31,7 @@ extension ConnectionPool {
     ) -> PushEnd? {
         guard let stream = self.streams.stream(tag, connection: connection) else { return nil }
         self.members[connection].refusedInRow = 0
+        if self.health.isSilent { self.health.answered() }
         switch verdict {
         case .accepted:
             return self.accepted(tag, connection: connection, micros: micros)
@@ -52,14 +54,16 @@ extension ConnectionPool {
             // Pushy saw connections stay stuck once APNs had called their token expired.
             self.retire(connection, now: now)
             if stream.tokenGeneration == self.tokenGeneration {
-                self.tokenRefused(now: now, action: .renewToken(generation: stream.tokenGeneration))
+                self.tokenRefused(
+                    .providerTokenExpired, now: now, action: .renewToken(generation: stream.tokenGeneration))
             }
         case .providerTokenTooManyUpdates:
             self.busySucceeded()
             if stream.tokenGeneration == self.tokenGeneration {
                 // Refused again: going back did not help. The rule is one per connection; another one may do.
                 if self.tokenGate.state == .probing { self.retire(connection, now: now) }
-                self.tokenRefused(now: now, action: .revertToken(generation: stream.tokenGeneration))
+                self.tokenRefused(
+                    .providerTokenTooManyUpdates, now: now, action: .revertToken(generation: stream.tokenGeneration))
             }
         case .serverBusy:
             switch self.busyGate.failed(now: now, retryAfterSeconds: retryAfterSeconds, using: &self.random) {
@@ -137,9 +141,8 @@ extension ConnectionPool {
             self.retire(connection, now: now)
         }
         self.connectWhatIsDue(now: now)
-        let wasRefused = self.tokenGate.isHolding
         self.tokenGate.reset()
-        if wasRefused { self.actions.append(.alarmCleared(.providerTokenRefused)) }
+        self.clearTokenAlarm()
     }
 
     /// The token in use belongs to the key whose first token had this generation. `isUnproven`: nobody has seen APNs take
@@ -218,10 +221,17 @@ extension ConnectionPool {
     }
 
     private mutating func tokenSucceeded() {
+        if self.health.token != nil { self.health.token = nil }
         switch self.tokenGate.succeeded() {
         case .none: break
-        case .resume: self.actions.append(.alarmCleared(.providerTokenRefused))
+        case .resume: self.clearTokenAlarm()
         }
+    }
+
+    private mutating func clearTokenAlarm() {
+        guard let alarm = self.tokenAlarm else { return }
+        self.tokenAlarm = nil
+        self.actions.append(.alarmCleared(alarm))
     }
 
     /// `true`: the key in use was on trial, and is no longer.
@@ -245,6 +255,8 @@ extension ConnectionPool {
         case .restAgain:
             break
         }
+        // That it is taken again will be news.
+        self.isKeyUnproven = true
         // A token signed while the clock was wrong is refused as invalid.
         if stream.tokenGeneration == self.tokenGeneration {
             self.actions.append(.doubtToken(generation: stream.tokenGeneration))
@@ -253,14 +265,15 @@ extension ConnectionPool {
         self.retireUsed(now: now)
     }
 
-    private mutating func tokenRefused(now: EngineTime, action: PoolAction) {
+    private mutating func tokenRefused(_ alarm: RouteAlarm, now: EngineTime, action: PoolAction) {
+        self.health.token =
+            alarm == .providerTokenExpired ? .providerTokenExpired : .providerTokenTooManyUpdates
         switch self.tokenGate.failed(now: now, using: &self.random) {
-        // That it is taken again will be news.
-        self.isKeyUnproven = true
         case .none:
             break
         case .trip:
-            self.actions.append(.alarmRaised(.providerTokenRefused))
+            self.tokenAlarm = alarm
+            self.actions.append(.alarmRaised(alarm))
             self.actions.append(action)
         case .restAgain:
             self.actions.append(action)

@@ -35,6 +35,10 @@ extension ConnectionPool {
         case .becameReady: self.members[connection].isReady = true
         case .limitChanged, .ignore: break
         }
+        if self.members[connection].offersStreams {
+            self.members[connection].slowness = nil
+            self.health.reached()
+        }
         self.refreshCredit(connection)
     }
 
@@ -67,8 +71,10 @@ extension ConnectionPool {
     }
 
     /// The connection could not be made, was lost, or is closed as told. Its slot is free again. What was still in
-    /// flight comes back: nobody knows what became of it.
-    public mutating func connectionEnded(_ connection: Int, now: EngineTime, micros: Int64) -> [PushEnd] {
+    /// flight comes back: nobody knows what became of it. `fault`: what is known of why it could not be made.
+    public mutating func connectionEnded(
+        _ connection: Int, fault: ConnectFault = .network, now: EngineTime, micros: Int64
+    ) -> [PushEnd] {
         let member = self.members[connection]
         guard member.isInUse else { return [] }
         let left: [PushEnd] = self.streams.tags(connection: connection).compactMap { tag in
@@ -81,6 +87,7 @@ extension ConnectionPool {
         self.actions.removeAll { $0.connectionToTouch == connection }
         self.creditSum -= member.credit
         self.members[connection] = Member(configuration: self.configuration)
+        self.noteEnd(of: member, fault: fault, now: now)
         self.countEnd(of: member, now: now)
         self.connectWhatIsDue(now: now)
         return left
@@ -119,10 +126,12 @@ extension ConnectionPool {
                 self.countFailure(connection, now: now)
                 self.actions.append(.close(connection: connection, reason: reason))
             case .retireDenied:
+                if !self.members.contains(where: \.offersStreams) { self.health.connecting = .noStreams }
                 self.countFailure(connection, now: now)
                 self.retire(connection, now: now, reason: .denied)
             }
         }
+        self.noteSlowness(now: now)
         _ = self.busyGate.advance(now: now)
         _ = self.credentialGate.advance(now: now)
         _ = self.tokenGate.advance(now: now)
@@ -141,6 +150,7 @@ extension ConnectionPool {
         }
         next = min(next, self.busyGate.nextDeadlineMillis ?? .max, self.credentialGate.nextDeadlineMillis ?? .max)
         next = min(next, self.tokenGate.nextDeadlineMillis ?? .max, self.nextConnectMillis ?? .max)
+        next = min(next, self.nextTroubleMillis)
         if self.waitsForWindow { next = min(next, (self.window.roundEndsMicros + 999) / 1_000) }
         return next == .max ? nil : next
     }
@@ -168,6 +178,9 @@ extension ConnectionPool {
                 self.countFailure(connection, now: now)
                 self.retire(connection, now: now)
             }
+            // Nothing came on any connection since this one left.
+            let lastAnswerMicros = self.members.reduce(Int64.min) { max($0, $1.life.lastAnswerMicros) }
+            if lastAnswerMicros < stream.beganMicros { self.health.fellSilent(now: now) }
         }
     }
 
@@ -198,7 +211,7 @@ extension ConnectionPool {
         // A probe under way says soon how much there is; a route that lets single probes through needs no more
         // connections.
         guard !self.isHolding else { return nil }
-        let startsUntilMillis = self.members.reduce(Int64.min) { max($0, $1.life.startsUntilMillis) }
+        let startsUntilMillis = self.startsUntilMillis
         guard startsUntilMillis < .max else { return nil }
         return max(
             self.connectNotBeforeMillis, self.waitingSinceMillis + self.configuration.growthPauseMillis,

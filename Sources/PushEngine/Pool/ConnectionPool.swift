@@ -25,6 +25,8 @@ public struct ConnectionPool: Sendable {
         var credit = 0
         var requestsBegan = 0
         var isReady = false
+        /// It has been of no use for long, and how.
+        var slowness: RouteTrouble?
         /// It has been counted as a failed attempt, however long it lived, or it ends because we want it to: its end
         /// says nothing more about the endpoint.
         var endIsCounted = false
@@ -85,6 +87,11 @@ public struct ConnectionPool: Sendable {
     var random: PoolRandom
     var connectBackoff: JitteredBackoff
     var connectNotBeforeMillis: Int64 = 0
+    /// When a failure last made the wait longer. Attempts that began before are of the same round.
+    var backoffRaisedMillis: Int64 = .min
+    var health = RouteHealth()
+    /// What the alarm about the provider token said.
+    var tokenAlarm: RouteAlarm?
     var isStarted = false
     var isShutDown = false
     var tokenGeneration: UInt32 = 0

@@ -38,8 +38,10 @@ public enum RouteAlarm: Equatable, Sendable, CaseIterable {
     case credentialsRefused
     /// APNs answers with server errors: the breaker is open.
     case serverBusy
-    /// The provider token is refused as too old or too new: the clock may be wrong.
-    case providerTokenRefused
+    /// The provider token is refused as too old: the clock may be wrong.
+    case providerTokenExpired
+    /// The provider token is refused as renewed too often.
+    case providerTokenTooManyUpdates
 }
 
 /// One request about to begin: which connection carries it, and the tag that names it there.

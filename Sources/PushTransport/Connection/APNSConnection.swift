@@ -1,5 +1,6 @@
 import HTTP2Session
 import NIOCore
+import PushEngine
 import TLSSession
 
 /// One connection to APNs on its loop: a channel, TLS and an HTTP/2 session in one handler. Moves bytes and hands
@@ -77,7 +78,7 @@ final class APNSConnection: ChannelInboundHandler {
             // An alert that says why may lie ready.
             self.writeCiphertext(context)
             context.flush()
-            self.end("TLS: \(error)")
+            self.end("TLS: \(error)", fault: ConnectFault(error))
         }
         self.route.shard.finishTurn()
     }
@@ -85,7 +86,9 @@ final class APNSConnection: ChannelInboundHandler {
     private func handshakeFinished() {
         guard !self.isEstablished else { return }
         guard self.tls.applicationProtocol == "h2" else {
-            self.end("TLS: the peer does not speak HTTP/2 (ALPN \(self.tls.applicationProtocol ?? "missing"))")
+            self.end(
+                "TLS: the peer does not speak HTTP/2 (ALPN \(self.tls.applicationProtocol ?? "missing"))",
+                fault: .notAPNs)
             return
         }
         self.isEstablished = true
@@ -117,7 +120,7 @@ final class APNSConnection: ChannelInboundHandler {
             self.end("TLS: \(error)")
         } else if self.session.isFinished {
             // After a protocol error of the peer our GOAWAY was the last thing to leave.
-            self.close("the HTTP/2 session has ended")
+            self.close("the HTTP/2 session has ended", fault: .notAPNs)
         }
     }
 
@@ -163,12 +166,16 @@ final class APNSConnection: ChannelInboundHandler {
     static let lingerMillis: Int64 = 1_000
 
     /// Says goodbye as far as the protocol allows, then ends.
-    func close(_ reason: String) {
-        guard self.isEstablished, !self.isEnded, let context = self.context else { return self.end(reason) }
+    func close(_ reason: String, fault: ConnectFault = .network) {
+        guard self.isEstablished, !self.isEnded, let context = self.context else {
+            return self.end(reason, fault: fault)
+        }
         self.session.goAway()
         self.writeOut(context)
         self.tls.shutdown()
-        guard self.tls.ciphertextByteCount > 0 else { return self.end(reason) }
+        guard self.tls.ciphertextByteCount > 0 else { return self.end(reason, fault: fault) }
+        // First: the channel may end within the flush below, and that would look like the peer's doing.
+        self.finish(reason, fault: fault)
         // The channel is closed when GOAWAY and close_notify have left, so that the peer knows it was no accident.
         let channel = context.channel
         let hasLeft = context.eventLoop.makePromise(of: Void.self)
@@ -181,24 +188,24 @@ final class APNSConnection: ChannelInboundHandler {
         }
         self.writeCiphertext(context, promise: hasLeft)
         context.flush()
-        self.finish(reason)
     }
 
     /// The connection is gone or given up: each request left gets its final answer, the slot becomes free, the channel
     /// is closed.
-    func end(_ cause: String) {
+    /// `fault`: what it says of the peer, if it was not ready yet.
+    func end(_ cause: String, fault: ConnectFault = .network) {
         guard !self.isEnded else { return }
         let context = self.context
-        self.finish(cause)
+        self.finish(cause, fault: fault)
         context?.close(promise: nil)
     }
 
-    private func finish(_ cause: String) {
+    private func finish(_ cause: String, fault: ConnectFault = .network) {
         self.isEnded = true
         self.context = nil
         self.session.connectionLost()
         self.collectEvents()
-        self.route.ended(self, cause: cause)
+        self.route.ended(self, cause: cause, fault: fault)
     }
 
     func channelInactive(context: ChannelHandlerContext) {

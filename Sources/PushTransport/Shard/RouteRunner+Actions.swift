@@ -13,7 +13,9 @@ extension RouteRunner {
 
     func advance() {
         self.lookAtWindow()
+        let before = self.pool.trouble
         self.pool.advance(now: self.shard.now, micros: self.shard.nowMicros)
+        if self.pool.trouble != before { self.shard.hasNews = true }
         self.pool.takeTimedOut(into: &self.timedOut)
         if !self.timedOut.isEmpty { self.shard.hasNews = true }
         for end in self.timedOut {
@@ -104,7 +106,9 @@ extension RouteRunner {
         switch alarm {
         case .credentialsRefused: "APNs refuses our credentials; the route is paused but for probes"
         case .serverBusy: "APNs answers with server errors; the route rests"
-        case .providerTokenRefused: "APNs refuses the provider token; check this machine's clock"
+        case .providerTokenExpired: "APNs calls the provider token expired; check this machine's clock"
+        case .providerTokenTooManyUpdates:
+            "APNs calls the provider token renewed too often; the one before is used as long as it is young enough. Is the key used elsewhere, too?"
         }
     }
 
@@ -118,7 +122,7 @@ extension RouteRunner {
                 tls: try TLSSession(client: self.tlsContext, serverName: self.configuration.serverName),
                 session: HTTP2ClientSession(settings: settings))
         } catch {
-            self.slotEnded(slot, wasReady: false, cause: "\(error)")
+            self.slotEnded(slot, wasReady: false, cause: "\(error)", fault: .network)
             return
         }
         self.connections[slot] = connection
@@ -138,7 +142,7 @@ extension RouteRunner {
                     }
                 case .failure(let error):
                     self.shard.readClock()
-                    connection.end("\(error)")
+                    connection.end(ConnectError.text(error))
                     self.shard.finishTurn()
                 }
             }

@@ -23,13 +23,13 @@ extension RouteRunner {
         self.pool.outputBlocked(connection.slot, blocked)
     }
 
-    func ended(_ connection: APNSConnection, cause: String) {
+    func ended(_ connection: APNSConnection, cause: String, fault: ConnectFault) {
         guard self.connections[connection.slot] === connection else { return }
         self.connections[connection.slot] = nil
-        self.slotEnded(connection.slot, wasReady: connection.isReady, cause: cause)
+        self.slotEnded(connection.slot, wasReady: connection.isReady, cause: cause, fault: fault)
     }
 
-    func slotEnded(_ slot: Int, wasReady: Bool, cause: String) {
+    func slotEnded(_ slot: Int, wasReady: Bool, cause: String, fault: ConnectFault) {
         self.shard.hasNews = true
         let metadata: Logger.Metadata = ["slot": "\(slot)", "cause": "\(cause)"]
         if wasReady {
@@ -37,10 +37,13 @@ extension RouteRunner {
             self.logger.info("connection ended", metadata: metadata)
         } else {
             self.counters.connectFailuresTotal += 1
+            self.connectFailure = cause
             self.logger.warning(
                 "cannot connect to \(self.configuration.host):\(self.configuration.port)", metadata: metadata)
         }
-        for end in self.pool.connectionEnded(slot, now: self.shard.now, micros: self.shard.nowMicros) {
+        for end in self.pool.connectionEnded(
+            slot, fault: fault, now: self.shard.now, micros: self.shard.nowMicros)
+        {
             self.counters.unknownTotal += 1
             self.shard.answers.append(PushAnswer(id: end.push, result: .unknown(detail: cause), apnsMicros: end.micros))
         }
@@ -86,8 +89,8 @@ extension RouteRunner {
     ) {
         let (reason, timestampMillis) = ErrorBody.parse(body)
         let retryAfter = retryAfterSeconds < 0 ? nil : retryAfterSeconds
-        self.lastReason = reason.isEmpty ? "status \(status)" : reason
         let verdict = ReasonTable.verdict(status: status, reason: reason, timestampMillis: timestampMillis)
+        self.note(verdict, status: status, reason: reason)
         let elsewhere = ReasonTable.verdict(
             status: status, reason: reason, timestampMillis: timestampMillis, mayTryAnotherConnection: true)
         if verdict != elsewhere, self.pool.renewsForTopic(tag, connection: connection.slot, now: self.shard.now) {
@@ -110,6 +113,28 @@ extension RouteRunner {
                 result: .response(
                     status: status, reason: reason, timestampMillis: timestampMillis, retryAfterSeconds: retryAfter),
                 apnsMicros: end.micros))
+    }
+
+    /// A refusal's line, if it gets one, and what alarms say.
+    private func note(_ verdict: Verdict, status: UInt16, reason: String) {
+        switch verdict {
+        case .accepted: return
+        case .tokenDead, .tokenThrottled, .messageRefused: break
+        case .credentialRefused, .topicRefused, .providerTokenExpired, .providerTokenTooManyUpdates, .serverBusy,
+            .connectionUnusable:
+            self.lastReason = reason.isEmpty ? "status \(status)" : reason
+        }
+        let untold = self.refusals.admit(
+            RefusalLog.Kind(status: status, reason: reason), nowMillis: self.shard.now.steadyMillis)
+        guard let untold else { return }
+        var (level, text) = RefusalLog.line(verdict)
+        var metadata: Logger.Metadata = ["status": "\(status)", "reason": "\(reason)"]
+        if !ReasonTable.isKnown(reason) {
+            level = max(level, .warning)
+            text += "; the reason is not one that Apple documents, so the status decides"
+        }
+        if untold > 0 { metadata["more-since-last-line"] = "\(untold)" }
+        self.logger.log(level: level, "\(text)", metadata: metadata)
     }
 
     private func streamFailed(_ tag: UInt32, _ connection: APNSConnection, _ failure: HTTP2StreamFailure) {

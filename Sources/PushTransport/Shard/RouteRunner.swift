@@ -23,6 +23,9 @@ final class RouteRunner {
     var random: SeededRandom
     /// The last reason APNs gave for a refusal, for the alarm's text.
     var lastReason = ""
+    /// Why the last connection could not be made.
+    var connectFailure = ""
+    var refusals = RefusalLog()
     let tlsContext: TLSContext
     let logger: Logger
 
@@ -116,6 +119,17 @@ final class RouteRunner {
     }
 
     // MARK: Standing
+
+    var standing: RouteStanding {
+        var standing = RouteStanding()
+        standing.host = self.configuration.host
+        standing.port = self.configuration.port
+        standing.trouble = self.pool.trouble
+        standing.wasReached = self.pool.wasReached
+        standing.connectFailure = self.connectFailure
+        standing.reason = self.lastReason
+        return standing
+    }
 
     func currentCounters() -> RouteCounters {
         var counters = self.counters

@@ -154,6 +154,9 @@ public final class ShardTransport {
     /// Pushes without an answer yet, all routes.
     public var inFlightCount: Int { self.routes.reduce(0) { $0 + $1.pool.inFlight } }
 
+    /// Whether anything can be pushed on `route`, as far as known.
+    public func standing(route: UInt16) -> RouteStanding { self.routes[Int(route)].standing }
+
     /// How `route` stands and what it did.
     public func counters(route: UInt16) -> RouteCounters { self.routes[Int(route)].currentCounters() }
 

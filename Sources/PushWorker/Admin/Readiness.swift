@@ -20,8 +20,10 @@ struct Readiness: Codable, Equatable {
     var partitions: [String: Int]
     var restoring: [Restoring]
     var halted: [Halted]
-    /// In plain words.
+    /// In plain words: why it is not ready.
     var errors: [String]
+    /// What is wrong although it is ready, as another worker in its place would do no better.
+    var degraded: [String]
 
     init(_ snapshot: WorkerSnapshot) {
         self.ready = snapshot.isReady
@@ -36,6 +38,7 @@ struct Readiness: Codable, Equatable {
             Halted(partition: $0.number, reason: $0.reason)
         }
         self.errors = snapshot.errors
+        self.degraded = snapshot.degraded
         if !snapshot.hasJoinedGroup { self.errors.append("the consumer group has not answered yet") }
     }
 

@@ -104,7 +104,8 @@ extension WorkerConfiguration {
         .number(
             "apns.connections-warm", default: 0, in: 0...64, unit: "connections per shard and route",
             \.pool.connectionsWarm,
-            "Connections opened before there is something to send, and kept."),
+            "Connections opened before there is something to send, and kept. One shard of each route keeps one in any case, to know whether APNs can be reached."
+        ),
         .number(
             "apns.streams-max", default: 1_000, in: 1...1_000_000, unit: "streams per connection",
             \.pool.streamsPerConnectionMax,

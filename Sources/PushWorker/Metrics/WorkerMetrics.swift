@@ -199,6 +199,9 @@ enum WorkerMetrics {
         for token in surroundings.tokenAges { text.sample([("key", token.keyID)], Int(token.seconds)) }
         text.gauge("mailboat_ready", "1 when /readyz says so.", surroundings.isReady ? 1 : 0)
         text.gauge("mailboat_errors", "Things that /readyz complains about.", Double(snapshot.errors.count))
+        text.gauge(
+            "mailboat_degraded", "Things that /readyz calls degraded: wrong, but another worker would do no better.",
+            Double(snapshot.degraded.count))
     }
 }
 

@@ -111,6 +111,12 @@ final class SnapshotHub: Sendable {
         }
     }
 
+    /// Shards say the same of what they share.
+    private static func eachOnce(_ texts: [String]) -> [String] {
+        var seen: Set<String> = []
+        return texts.filter { seen.insert($0).inserted }
+    }
+
     private static func sum(_ state: State) -> WorkerSnapshot {
         var snapshot = WorkerSnapshot()
         snapshot.shardCount = state.shards.count
@@ -129,6 +135,15 @@ final class SnapshotHub: Sendable {
         snapshot.isDraining = state.group.isDraining
         snapshot.errors += state.group.errors.values.sorted()
         if let end = state.end { snapshot.errors.append(end.description) }
+        for complaint in RouteComplaint.about(snapshot.routes) {
+            if complaint.isError {
+                snapshot.errors.append(complaint.text)
+            } else {
+                snapshot.degraded.append(complaint.text)
+            }
+        }
+        snapshot.errors = Self.eachOnce(snapshot.errors)
+        snapshot.degraded = Self.eachOnce(snapshot.degraded + state.group.keyComplaints)
         snapshot.kafka.rebalances = state.group.rebalances
         snapshot.kafka.commits = state.group.commits
         snapshot.kafka.commitsFailed = state.group.commitsFailed
@@ -169,6 +184,8 @@ struct GroupReport: Sendable {
     var commitsFailed: UInt64 = 0
     /// By what they concern, so that a recovery can clear them.
     var errors: [String: String] = [:]
+    /// About provider keys that another stands in for.
+    var keyComplaints: [String] = []
     /// Partitions that do not get on, when they were last looked at.
     var stalls: [PartitionProgress.Stall] = []
     /// When somebody last looked, steady; `nil`: not yet.

@@ -173,6 +173,7 @@ final class WorkerParts: Sendable {
                         number, loop, plan: plan, partitionCount: partitionCount, shared: shared, tokens: tokens,
                         kafkaLines: kafkaLines, fail: fail))
             }
+            tokens.watchComplaints { complaints in hub.updateGroup { $0.keyComplaints = complaints } }
             tokens.start(on: loops[0])
             let coordinator = GroupCoordinator(
                 configuration: configuration, consumer: consumer, shards: shards, committer: committer, hub: hub,

@@ -32,6 +32,7 @@ public struct WorkerSnapshot: Sendable {
         public var name: String
         public var shard: Int
         public var counters: RouteCounters
+        public var standing = RouteStanding()
     }
 
     /// Sums over all shards.
@@ -47,8 +48,10 @@ public struct WorkerSnapshot: Sendable {
     /// Partitions the group has given and whose shards have not said yet where they stand.
     public var awaitedPartitionCount = 0
     public var isDraining = false
-    /// What is wrong now, in plain words; readiness shows it.
+    /// What is wrong now, in plain words; readiness shows it. Each once.
     public var errors: [String] = []
+    /// What is wrong and makes no worker unready, as another in its place would do no better; readiness shows it, too.
+    public var degraded: [String] = []
     public var kafka = KafkaCounters()
 
     public init() {}

@@ -83,7 +83,9 @@ final class ShardRunner {
             randomSeed: randomSeed)
         self.outbox = try Outbox(producer: producer, topics: shared.configuration.topics)
         self.transport = try ShardTransport(
-            eventLoop: eventLoop, routes: plan.routes, bundleIDs: plan.bundleIDs, providerTokens: providerTokens,
+            eventLoop: eventLoop,
+            routes: plan.routes(shard: number, of: shared.configuration.resolvedShardCount), bundleIDs: plan.bundleIDs,
+            providerTokens: providerTokens,
             randomSeed: ~randomSeed,
             logger: logger)
         self.report.routes = plan.routes.map {
@@ -354,6 +356,7 @@ final class ShardRunner {
         self.report.engine = self.engine.counters
         for route in self.report.routes.indices {
             self.report.routes[route].counters = self.transport.counters(route: UInt16(route))
+            self.report.routes[route].standing = self.transport.standing(route: UInt16(route))
         }
         self.report.partitions = self.partitions.map { partition in
             var report = partition.report
@@ -393,15 +396,9 @@ final class ShardRunner {
                 "the consumer group has not confirmed lately that this worker's partitions are its own: nothing is sent"
             )
         }
-        for route in self.report.routes where route.counters.credentialsRefused > 0 {
-            errors.append("APNs refuses the credentials of route \(route.name)")
-        }
         for held in self.engine.appsHeldBack {
             let bundleID = self.engine.configuration.apps[Int(held.app)].bundleID
             errors.append("APNs refuses the topic of app \(bundleID) in \(held.environment)")
-        }
-        for route in self.report.routes where route.counters.breakerOpen > 0 && route.counters.credentialsRefused == 0 {
-            errors.append("route \(route.name) is not usable for now")
         }
         return errors
     }

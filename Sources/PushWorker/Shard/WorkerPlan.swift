@@ -48,6 +48,16 @@ struct WorkerPlan {
     }
 
     private mutating func key(of app: AppSettings, _ environment: AppSettings.Environment) -> Int {
+    /// The routes as one shard has them. One shard of each route keeps a connection whether there is something to send or
+    /// not: so a worker knows, and says, when APNs cannot be reached.
+    func routes(shard: Int, of shardCount: Int) -> [RouteConfiguration] {
+        var routes = self.routes
+        for index in routes.indices where index % max(1, shardCount) == shard {
+            routes[index].pool.connectionsWarm = max(1, routes[index].pool.connectionsWarm)
+        }
+        return routes
+    }
+
         let key = ProviderKey(
             keyID: app.keyID, teamID: app.teamID, path: app.keyFile, environment: environment.rawValue)
         if let index = self.keys.firstIndex(of: key) { return index }

@@ -267,10 +267,10 @@ import Testing
         }
         let actions = pool.drainActions()
         #expect(actions.count { $0 == .renewToken(generation: 1) } == 1)
-        #expect(actions.contains(.alarmRaised(.providerTokenRefused)))
+        #expect(actions.contains(.alarmRaised(.providerTokenExpired)))
         #expect(actions.contains(.close(connection: 0, reason: .drained)))
         pool.tokenReplaced(generation: 2, now: at(20))
-        expectEqual(pool.drainActions(), [.alarmCleared(.providerTokenRefused)])
+        expectEqual(pool.drainActions(), [.alarmCleared(.providerTokenExpired)])
     }
 
     @Test func anOldTokensRefusalAsksForNothing() {

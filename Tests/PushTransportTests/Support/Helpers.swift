@@ -1,4 +1,5 @@
 import HTTP2Session
+import Logging
 import NIOCore
 import NIOPosix
 import PushEngine
@@ -18,12 +19,13 @@ var one: ConnectionPoolConfiguration {
 func withServer(
     _ script: @escaping LoopbackServer.Script, pool: ConnectionPoolConfiguration = .forTests,
     settings: HTTP2ServerSettings = .init(),
-    resends: Resends = .unprocessed, _ body: (LoopbackServer, TransportBench) async throws -> Void
+    resends: Resends = .unprocessed, logger: Logger? = nil,
+    _ body: (LoopbackServer, TransportBench) async throws -> Void
 ) async throws {
     let server = try await LoopbackServer.start(
         on: MultiThreadedEventLoopGroup.singleton.next(), settings: settings, script: script)
     try await TransportBench.with(
-        port: server.port, authorityPEM: server.authorityPEM, resends: resends, pool: pool
+        port: server.port, authorityPEM: server.authorityPEM, resends: resends, pool: pool, logger: logger
     ) { bench in
         try await body(server, bench)
         let duplicates = try await bench.duplicateAnswers()
@@ -56,6 +58,20 @@ extension TransportBench {
         if thenStop { try await self.onLoop { $0.wantOne() } }
         let before = try await self.counters().connectFailuresTotal
         try await self.counters("a connect that fails") { $0.connectFailuresTotal > before }
+    }
+
+    /// Waits until the route's trouble is this one; gives how it stands then.
+    @discardableResult
+    func trouble(_ trouble: RouteTrouble?) async throws -> RouteStanding {
+        let deadline = NIODeadline.now() + WaitTimeout.limit
+        while true {
+            let standing = try await self.onLoop { $0.transport.standing(route: 0) }
+            if standing.trouble == trouble { return standing }
+            guard NIODeadline.now() < deadline else {
+                throw WaitTimeout(description: "waited in vain for \(String(describing: trouble)): \(standing)")
+            }
+            await Task.yield()
+        }
     }
 
     /// Waits until no connection is open.

@@ -18,12 +18,12 @@ final class TransportBench: Sendable {
 
     static func with<Result: Sendable>(
         port: Int, authorityPEM: [UInt8], resends: Resends = .unprocessed, serverName: String = "localhost",
-        pool: ConnectionPoolConfiguration = .forTests, key: ES256PrivateKey? = nil,
+        pool: ConnectionPoolConfiguration = .forTests, key: ES256PrivateKey? = nil, logger: Logger? = nil,
         _ body: (TransportBench) async throws -> Result
     ) async throws -> Result {
         let bench = try await TransportBench(
             port: port, authorityPEM: authorityPEM, resends: resends, serverName: serverName, pool: pool,
-            key: key ?? .generate())
+            key: key ?? .generate(), logger: logger)
         let result: Result
         do {
             result = try await body(bench)
@@ -37,14 +37,16 @@ final class TransportBench: Sendable {
 
     private init(
         port: Int, authorityPEM: [UInt8], resends: Resends, serverName: String, pool: ConnectionPoolConfiguration,
-        key: ES256PrivateKey
+        key: ES256PrivateKey, logger given: Logger?
     ) async throws {
         self.group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let path = NSTemporaryDirectory() + "transport-test-\(UUID().uuidString).p8"
         try Data(key.pem()).write(to: URL(fileURLWithPath: path))
         self.keyPath = path
-        var logger = Logger(label: "transport-tests")
-        logger.logLevel = ProcessInfo.processInfo.environment["TRANSPORT_TEST_LOG"] == nil ? .critical : .debug
+        var logger = given ?? Logger(label: "transport-tests")
+        if given == nil {
+            logger.logLevel = ProcessInfo.processInfo.environment["TRANSPORT_TEST_LOG"] == nil ? .critical : .debug
+        }
         let store = try ProviderTokenStore(
             keys: [ProviderKey(keyID: "ABCDE12345", teamID: "TEAM123456", path: path)], logger: logger)
         self.store = store

@@ -187,6 +187,9 @@ struct WorkerMetricsTests {
         var snapshot = WorkerSnapshot()
         snapshot.engine.consumed = 10
         snapshot.engine.restored = 2
+        snapshot.engine.stateGaps = 3
+        snapshot.engine.stateRecordsForeign = 11
+        snapshot.degraded = ["one", "two"]
         snapshot.engine.outcomes[Int(Outcome.delivered.rawValue)] = 5
         snapshot.engine.outcomes[Int(Outcome.superseded.rawValue)] = 3
         snapshot.engine.pending = 2
@@ -246,6 +249,9 @@ struct WorkerMetricsTests {
         #expect(samples["mailboat_kafka_lag_records{topic=\"events\",partition=\"3\"}"] == 7)
         #expect(samples["mailboat_provider_token_age_seconds{key=\"KEY1234567\"}"] == 60)
         #expect(samples["mailboat_ready"] == 1)
+        #expect(samples["mailboat_state_gaps_total"] == 3)
+        #expect(samples["mailboat_state_foreign_records_total"] == 11)
+        #expect(samples["mailboat_degraded"] == 2)
     }
 
     /// `<area>_<thing>_<unit>`, and a head before each.

@@ -9,6 +9,8 @@ struct SnapshotHubTests {
         var report = ShardReport()
         report.engine.consumed = consumed
         report.engine.pending = consumed
+        report.engine.stateGaps = consumed
+        report.engine.stateRecordsForeign = 2 * consumed
         if let phase {
             report.partitions = [
                 .init(number: 1, shard: 0, phase: phase, restoredRecords: 0, restoreRecordsMax: 0, reason: "why")
@@ -23,6 +25,7 @@ struct SnapshotHubTests {
         hub.publish(Self.report(4), shard: 1)
         hub.publish(Self.report(5), shard: 0)
         #expect(hub.snapshot.engine.consumed == 9)
+        #expect(hub.snapshot.engine.stateGaps == 9 && hub.snapshot.engine.stateRecordsForeign == 18)
         #expect(hub.snapshot.engine.isConserved)
         #expect(hub.snapshot.shardCount == 2)
     }

@@ -12,13 +12,13 @@ import Testing
 /// An embedded Kafka and a simulated APNs on real sockets, for workers in this process.
 final class WorkerHouse: Sendable {
     static let app = "com.example.pizza"
-    private static let keyID = "TESTKEY123"
-    private static let teamID = "TESTTEAM12"
+    static let keyID = "TESTKEY123"
+    static let teamID = "TESTTEAM12"
 
     let kafka: EmbeddedKafka
     let simulator: APNSSimulator
-    private let directory: String
-    private let credentials: CredentialDirectory
+    let directory: String
+    let credentials: CredentialDirectory
     private let producer: KafkaProducer
     private let events: KafkaTopic
     private let partitionCount: Int

@@ -58,6 +58,18 @@ struct WorkerPlanTests {
         #expect(plan.routes[2].trustRoots == .file(path: "/ca"))
     }
 
+    /// Without traffic, too, a worker knows whether APNs can be reached; with one connection for each route, not for each
+    /// shard.
+    @Test(arguments: [1, 2, 3, 8]) func oneShardOfEachRouteKeepsAConnection(shardCount: Int) {
+        let plan = Self.plan(
+            Self.app("a.b") { $0.environments = [.production, .development] }, Self.app("c.d", key: "OTHERKEY12"))
+        let warm = (0..<shardCount).map { shard in
+            plan.routes(shard: shard, of: shardCount).map(\.pool.connectionsWarm)
+        }
+        for route in 0..<3 { #expect(warm.reduce(0) { $0 + $1[route] } == 1) }
+        #expect(warm.allSatisfy { $0.reduce(0, +) <= (3 + shardCount - 1) / shardCount }, "spread over the shards")
+    }
+
     @Test func theRoutedTopicIsTheLastInput() {
         let plan = Self.plan(Self.app("a.b"))
         #expect(plan.inputTopics == ["one", "two", "liveactivity.routed"])

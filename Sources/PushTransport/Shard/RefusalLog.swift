@@ -1,0 +1,51 @@
+import APNSProtocol
+import Logging
+
+/// Which refusals get a line in the log: the first of each kind at once, then one a minute, which says how many there were
+/// since. Told the time.
+struct RefusalLog {
+    struct Kind: Hashable {
+        var status: UInt16
+        var reason: String
+    }
+    /// The least time between two lines of a kind.
+    static let intervalMillis: Int64 = 60_000
+    /// Kinds remembered. A peer may make up reasons without end: further ones share a kind by status.
+    static let kindCountMax = 64
+
+    private var told: [Kind: (atMillis: Int64, untold: Int)] = [:]
+
+    /// How many of its kind were not told since the last line, when this one is to be told; `nil`: it is not.
+    mutating func admit(_ kind: Kind, nowMillis: Int64) -> Int? {
+        var kind = kind
+        if self.told[kind] == nil, self.told.count >= Self.kindCountMax { kind.reason = "" }
+        guard let last = self.told[kind] else {
+            // Statuses are few, so this ends.
+            self.told[kind] = (nowMillis, 0)
+            return 0
+        }
+        guard nowMillis - last.atMillis >= Self.intervalMillis else {
+            self.told[kind]?.untold += 1
+            return nil
+        }
+        self.told[kind] = (nowMillis, 0)
+        return last.untold
+    }
+
+    /// How loud, and what it means.
+    static func line(_ verdict: Verdict) -> (level: Logger.Level, text: String) {
+        switch verdict {
+        case .accepted: (.debug, "APNs took a push")
+        case .tokenDead(_, suspicious: true): (.warning, "APNs calls a device token wrong")
+        case .tokenDead(_, suspicious: false): (.info, "APNs calls a device token dead")
+        case .messageRefused: (.warning, "APNs refuses a push for good; its event is dead-lettered")
+        case .credentialRefused: (.warning, "APNs refuses our credentials")
+        case .topicRefused: (.warning, "APNs refuses an app's topic")
+        case .providerTokenExpired: (.warning, "APNs calls the provider token expired")
+        case .providerTokenTooManyUpdates: (.warning, "APNs calls the provider token renewed too often")
+        case .tokenThrottled: (.info, "APNs asks to slow down for a device token")
+        case .serverBusy: (.warning, "APNs cannot serve now")
+        case .connectionUnusable: (.info, "APNs wants another connection")
+        }
+    }
+}

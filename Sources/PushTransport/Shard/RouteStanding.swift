@@ -1,0 +1,52 @@
+import Glibc
+import NIOCore
+import NIOPosix
+public import PushEngine
+import TLSSession
+
+/// How one route of one shard stands, for whoever has to tell an operator.
+public struct RouteStanding: Sendable, Equatable {
+    public var host = ""
+    public var port = 0
+    /// Why nothing can be pushed; `nil`: nothing is known to be wrong.
+    public var trouble: RouteTrouble?
+    /// A connection has offered streams at least once.
+    public var wasReached = false
+    /// Why the last connection could not be made, in words; empty: it could.
+    public var connectFailure = ""
+    /// The last reason APNs gave for refusing more than a single push; empty: none.
+    public var reason = ""
+
+    public init() {}
+}
+
+extension ConnectFault {
+    /// What a failed TLS session says of who is there.
+    init(_ error: TLSError) {
+        switch error.kind {
+        case .certificateRejected, .noApplicationProtocol, .alertReceived, .handshakeFailed, .badRecord:
+            self = .notAPNs
+        case .badKeyMaterial, .badTrustRoots, .truncated, .library: self = .network
+        }
+    }
+}
+
+/// Errors of connecting, in an operator's words.
+enum ConnectError {
+    /// The kinds of failures of all addresses tried, each once.
+    static func text(_ error: any Error) -> String {
+        guard let error = error as? NIOConnectionError else { return Self.textOfOne(error) }
+        var texts: [String] = []
+        let all = error.connectionErrors.map(\.error) + [error.dnsAError, error.dnsAAAAError].compactMap { $0 }
+        for text in all.map(Self.textOfOne) where !texts.contains(text) { texts.append(text) }
+        return texts.isEmpty ? "\(error)" : texts.joined(separator: "; ")
+    }
+
+    private static func textOfOne(_ error: any Error) -> String {
+        if let error = error as? IOError { return String(cString: strerror(error.errnoCode)) }
+        if case .connectTimeout(let limit)? = error as? ChannelError {
+            return "no TCP connection within \(limit.nanoseconds / 1_000_000) ms"
+        }
+        return "\(error)"
+    }
+}

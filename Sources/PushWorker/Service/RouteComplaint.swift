@@ -1,0 +1,56 @@
+import PushEngine
+import PushTransport
+
+/// What readiness says of a route: once, however many shards have it. Pure.
+struct RouteComplaint: Equatable {
+    var text: String
+    /// Another worker in this one's place might do better, or this one may be set up wrong: it is not ready. Otherwise it
+    /// is as ready as any, and only says so.
+    var isError: Bool
+
+    /// One complaint for each route with a trouble, in the order of routes.
+    static func about(_ routes: [WorkerSnapshot.Route]) -> [RouteComplaint] {
+        var names: [String] = []
+        for route in routes where !names.contains(route.name) { names.append(route.name) }
+        return names.compactMap { name in
+            let standings = routes.filter { $0.name == name }.map(\.standing)
+            // Shards may meet different faces of one fault: the one listed last says most.
+            let worst = RouteTrouble.allCases.reversed().lazy.compactMap { trouble in
+                standings.first { $0.trouble == trouble }
+            }.first
+            guard let worst, let trouble = worst.trouble else { return nil }
+            return RouteComplaint(
+                text: "route \(name): \(Self.text(trouble, worst))",
+                isError: Self.isError(trouble, wasReached: standings.contains(where: \.wasReached)))
+        }
+    }
+
+    private static func isError(_ trouble: RouteTrouble, wasReached: Bool) -> Bool {
+        switch trouble {
+        // Its CA bundle, its proxy, its keys or its clock may be to blame.
+        case .notAPNs, .credentialsRefused, .providerTokenExpired: true
+        // A worker that never got through may have a wrong host or a closed network; one that did shares an outage.
+        case .unreachable, .silentNetwork, .silentServer, .noStreams: !wasReached
+        case .noAnswers, .serverBusy, .providerTokenTooManyUpdates: false
+        }
+    }
+
+    private static func text(_ trouble: RouteTrouble, _ standing: RouteStanding) -> String {
+        let peer = "\(standing.host):\(standing.port)"
+        let seconds = RouteHealth.slowMillis / 1_000
+        let reason = standing.reason.isEmpty ? "" : " (\(standing.reason))"
+        return switch trouble {
+        case .unreachable: "\(peer) cannot be reached: \(standing.connectFailure)"
+        case .notAPNs: "what answers at \(peer) is not accepted as APNs: \(standing.connectFailure)"
+        case .silentNetwork: "\(peer) does not answer: no TCP connection for \(seconds) s"
+        case .silentServer: "\(peer) takes connections and says nothing: no TLS handshake and SETTINGS for \(seconds) s"
+        case .noStreams: "APNs allows no requests: SETTINGS_MAX_CONCURRENT_STREAMS is 0"
+        case .noAnswers: "APNs takes requests and answers none"
+        case .serverBusy: "APNs answers with server errors\(reason); only probes are sent"
+        case .credentialsRefused: "APNs refuses the credentials\(reason); only probes are sent"
+        case .providerTokenExpired: "APNs calls the provider token expired\(reason): check this machine's clock"
+        case .providerTokenTooManyUpdates:
+            "APNs calls the provider token renewed too often\(reason): is the key used elsewhere, too?"
+        }
+    }
+}
