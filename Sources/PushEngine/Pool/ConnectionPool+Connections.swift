@@ -195,7 +195,7 @@ extension ConnectionPool {
         guard !self.isShutDown, !member.endIsCounted else { return }
         let isYoung = now.steadyMillis - member.life.beganMillis < self.configuration.lifeMillisMin
         let wasOfNoUse = !member.isReady || (!member.life.isProven && member.requestsBegan > 0)
-        if isYoung || wasOfNoUse { self.backOff(now: now) } else { self.connectBackoff.succeeded() }
+        if isYoung || wasOfNoUse { self.backOff(for: member, now: now) } else { self.connectBackoff.succeeded() }
     }
 
     /// When the next connection is due; `nil`: none is.
@@ -204,6 +204,13 @@ extension ConnectionPool {
         let usable = self.usableCount
         guard usable < max(1, self.configuration.connectionsMax) else { return nil }
         guard !self.isResting else { return nil }
+        if usable > 0, self.isScouting {
+            let isWanted =
+                self.replacementsDue > 0 || self.hasDemand
+                || self.isStarted && usable < self.configuration.connectionsWarm
+            let startsUntilMillis = self.startsUntilMillis
+            return isWanted && startsUntilMillis < .max ? max(self.connectNotBeforeMillis, startsUntilMillis) : nil
+        }
         if self.isStarted, usable < self.configuration.connectionsWarm { return self.connectNotBeforeMillis }
         if self.replacementsDue > 0 { return self.connectNotBeforeMillis }
         guard self.hasDemand else { return nil }
@@ -217,6 +224,18 @@ extension ConnectionPool {
             self.connectNotBeforeMillis, self.waitingSinceMillis + self.configuration.growthPauseMillis,
             startsUntilMillis)
     }
+
+    /// Connections cannot be made, or answer nothing: one attempt at a time finds out when that is over; one that hangs is
+    /// not waited for.
+    private var isScouting: Bool {
+        if self.health.mutesInRow > 0 {
+            return !self.members.contains { $0.isReady && $0.life.isUsable && $0.life.hasAnswered }
+        }
+        return self.health.connecting != nil && !self.members.contains(where: \.offersStreams)
+    }
+
+    /// Until when a connection that starts is waited for.
+    private var startsUntilMillis: Int64 { self.members.reduce(Int64.min) { max($0, $1.life.startsUntilMillis) } }
 
     /// A gate lets nothing through but a probe.
     private var isHolding: Bool {

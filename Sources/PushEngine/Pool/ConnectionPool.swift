@@ -132,7 +132,8 @@ public struct ConnectionPool: Sendable {
             streakMax: configuration.refusedStreakMax, restMillisMin: configuration.refusedProbeMinMillis,
             restMillisMax: configuration.refusedProbeMaxMillis)
         self.tokenGate = RouteGate(
-            streakMax: 1, restMillisMin: configuration.backoffMinMillis, restMillisMax: configuration.backoffMaxMillis)
+            streakMax: 1, restMillisMin: configuration.backoffMinMillis,
+            restMillisMax: max(configuration.backoffMaxMillis, configuration.tokenProbeMaxMillis))
         self.random = PoolRandom(seed: randomSeed)
         self.connectBackoff = JitteredBackoff(
             millisMin: configuration.backoffMinMillis, millisMax: configuration.backoffMaxMillis)
@@ -270,14 +271,18 @@ public struct ConnectionPool: Sendable {
         let member = self.members[connection]
         guard !member.endIsCounted else { return }
         self.members[connection].endIsCounted = true
-        // One that served for long is no link in a chain of failures.
-        if member.life.isProven, now.steadyMillis - member.life.beganMillis >= self.configuration.backoffMaxMillis {
-            self.connectBackoff.succeeded()
-        }
-        self.backOff(now: now)
+        self.backOff(for: member, now: now)
     }
 
-    mutating func backOff(now: EngineTime) {
+    /// The next attempt waits, and twice as long if this was not of the same round as the failure before: connections
+    /// that end together, or hang side by side, are one failure.
+    mutating func backOff(for member: Member, now: EngineTime) {
+        if member.life.isProven, now.steadyMillis - member.life.beganMillis >= self.configuration.servedMillisMin {
+            self.connectBackoff.succeeded()
+        } else if member.life.beganMillis <= self.backoffRaisedMillis {
+            return
+        }
+        self.backoffRaisedMillis = now.steadyMillis
         self.connectNotBeforeMillis = max(
             self.connectNotBeforeMillis, now.steadyMillis + self.connectBackoff.failed(using: &self.random))
     }

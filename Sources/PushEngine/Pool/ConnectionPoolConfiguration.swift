@@ -32,10 +32,16 @@ public struct ConnectionPoolConfiguration: Equatable, Sendable {
     /// A connection without a request for this long is closed (Apple: keep them for hours to days).
     public var idleCloseMillis: Int64 = 6 * 3_600_000
 
-    /// First and longest delay between attempts to connect, and between probes of a paused or broken route. Doubled
-    /// each time, jittered.
+    /// First and longest delay between attempts to connect, and between probes of a route whose breaker is open. Doubled
+    /// each time, jittered. The longest is about how long service takes to resume after APNs is back, and bounds the
+    /// attempts meanwhile: one at a time and route, a second one only beside one that hangs.
     public var backoffMinMillis: Int64 = 500
-    public var backoffMaxMillis: Int64 = 60_000
+    public var backoffMaxMillis: Int64 = 4_000
+    /// Longest delay between probes with a provider token that APNs called too old or too new: each takes a connection of
+    /// its own. Not below `backoffMaxMillis`.
+    public var tokenProbeMaxMillis: Int64 = 60_000
+    /// A connection that served for so long is no link in a chain of failures.
+    public var servedMillisMin: Int64 = 60_000
     /// A connection that ends sooner than this counts as a failed attempt.
     public var lifeMillisMin: Int64 = 1_000
     /// Answers "server busy" in a row, no other between, that open the breaker.

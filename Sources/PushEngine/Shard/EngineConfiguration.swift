@@ -60,6 +60,8 @@ public struct EngineConfiguration: Sendable {
     public var markerRefreshMillis: Int64 = 300_000
     public var retryBackoffMinMillis: Int64 = 1_000
     public var retryBackoffMaxMillis: Int64 = 60_000
+    /// The longest wait of a push that was refused for a fault of its route and not its own.
+    public var routeBackoffMaxMillis: Int64 = 4_000
     /// 16 KiB: the largest value of an event.
     public var eventByteCountMax = 16_384
 

@@ -152,8 +152,14 @@ extension ShardEngine {
             self.messageRefused(slot, details: details, now: now)
         case .connectionUnusable:
             self.requeueInFlight(slot, now: now)
-        case .providerTokenExpired, .providerTokenTooManyUpdates, .tokenThrottled, .serverBusy, .credentialRefused,
-            .topicRefused:
+        case .providerTokenExpired, .providerTokenTooManyUpdates, .serverBusy, .credentialRefused, .topicRefused:
+            // Nothing is wrong with this push: its route holds back what has to be held back, and lets it go on soon
+            // after the fault has gone.
+            self.requeueInFlight(slot, now: now)
+            self.backOff(
+                slot, retryAfterSeconds: retryAfterSeconds, millisMax: self.configuration.routeBackoffMaxMillis,
+                now: now)
+        case .tokenThrottled:
             self.requeueInFlight(slot, now: now)
             self.backOff(slot, retryAfterSeconds: retryAfterSeconds, now: now)
         }
@@ -314,11 +320,14 @@ extension ShardEngine {
     }
 
     /// Doubles from attempt to attempt, with half of it drawn at random so that a fleet does not come back at once.
-    private mutating func backOff(_ slot: Int32, retryAfterSeconds: Int64?, now: EngineTime) {
+    private mutating func backOff(
+        _ slot: Int32, retryAfterSeconds: Int64?, millisMax: Int64 = .max, now: EngineTime
+    ) {
         let attempt = self.slots[Int(slot)].attempt
         self.slots[Int(slot)].attempt = attempt < 20 ? attempt + 1 : attempt
         let full = min(
-            self.configuration.retryBackoffMaxMillis, self.configuration.retryBackoffMinMillis << Int64(attempt))
+            millisMax, self.configuration.retryBackoffMaxMillis,
+            self.configuration.retryBackoffMinMillis << Int64(attempt))
         let drawn = full / 2 + Int64.random(in: 0...max(1, full / 2), using: &self.random)
         // A server's wish is honoured up to an hour; more is taken as nonsense.
         let asked = min(max(retryAfterSeconds ?? 0, 0), 3_600) * 1_000

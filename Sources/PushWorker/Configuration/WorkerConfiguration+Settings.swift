@@ -130,7 +130,9 @@ extension WorkerConfiguration {
             "apns.backoff-min", default: "500ms", in: 10...60_000, \.pool.backoffMinMillis,
             "The first wait before connecting is tried again. Doubled each time, with jitter."),
         .duration(
-            "apns.backoff-max", default: "1m", in: 100...3_600_000, \.pool.backoffMaxMillis, "The longest such wait."),
+            "apns.backoff-max", default: "4s", in: 100...3_600_000, \.pool.backoffMaxMillis,
+            "The longest such wait, and the longest between two probes of an APNs that answers with server errors. About so long after an outage service resumes."
+        ),
     ]
 
     private static let operationSettings: [SettingRow<WorkerConfiguration>] = [

@@ -44,10 +44,10 @@ struct WorkerPlan {
         engine.stateFlushMillis = self.configuration.stateFlushMillis
         engine.retryBackoffMinMillis = self.configuration.retryBackoffMinMillis
         engine.retryBackoffMaxMillis = self.configuration.retryBackoffMaxMillis
+        engine.routeBackoffMaxMillis = self.configuration.pool.backoffMaxMillis
         return engine
     }
 
-    private mutating func key(of app: AppSettings, _ environment: AppSettings.Environment) -> Int {
     /// The routes as one shard has them. One shard of each route keeps a connection whether there is something to send or
     /// not: so a worker knows, and says, when APNs cannot be reached.
     func routes(shard: Int, of shardCount: Int) -> [RouteConfiguration] {
@@ -58,6 +58,7 @@ struct WorkerPlan {
         return routes
     }
 
+    private mutating func key(of app: AppSettings, _ environment: AppSettings.Environment) -> Int {
         let key = ProviderKey(
             keyID: app.keyID, teamID: app.teamID, path: app.keyFile, environment: environment.rawValue)
         if let index = self.keys.firstIndex(of: key) { return index }

@@ -39,6 +39,27 @@ import Testing
         }
     }
 
+    /// APNs away for 40 s, in every way a model has: refused connections, server errors. Default back-off.
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func serviceResumesWithinFiveSecondsOfHealth(seed: UInt64) {
+        var plan = PoolPlan(seed: seed)
+        plan.weights = [:]
+        plan.hasWrongTopic = false
+        plan.faultsEndMillis = 60_000
+        plan.pushCount = 400
+        plan.configuration.backoffMinMillis = ConnectionPoolConfiguration().backoffMinMillis
+        plan.configuration.backoffMaxMillis = ConnectionPoolConfiguration().backoffMaxMillis
+        plan.configuration.requestsPerConnectionMax = 1 << 30
+        let world = PoolWorld(plan: plan)
+        world.outageEndsMillis = 40_000
+        world.run()
+        #expect(world.complaints.isEmpty, "seed \(seed): \(world.complaints.prefix(3))")
+        let first = world.acceptedMillis.min() ?? .max
+        #expect((40_000..<45_000).contains(first), "seed \(seed): service from \(first) ms")
+        // 0.5, 1, 2 and then 2 to 4 s apart, for each shard.
+        let attempts = world.connectTimes.count { $0 < 40_000 }
+        #expect(attempts <= plan.shardCount * (plan.configuration.connectionsMax + 24), "seed \(seed): \(attempts)")
+    }
+
     /// An app whose topic APNs refuses holds up nobody else on its route (contract §6, overload).
     @Test(arguments: 1...5 as ClosedRange<UInt64>) func aRefusedTopicHoldsUpNoOtherApp(seed: UInt64) {
         var plan = PoolPlan(seed: seed)

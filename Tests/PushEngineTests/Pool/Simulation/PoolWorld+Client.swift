@@ -276,6 +276,7 @@ extension PoolWorld {
 
     private func conclude(_ number: Int, _ final: Push.Final) {
         if self.pushes[number].final != nil { self.complain("push \(number) has two verdicts") }
+        if final == .accepted { self.acceptedMillis.append(self.now) }
         self.pushes[number].final = final
         self.unsettled -= 1
     }
@@ -326,10 +327,10 @@ extension PoolWorld {
         self.shards[shard].epoch = self.store.epoch
         self.shards[shard].pool.tokenReplaced(
             generation: self.store.generation, isReturn: isReturn, now: self.time)
-    }
         self.shards[shard].pool.keyReplaced(
             firstGeneration: self.store.keyGeneration, isUnproven: self.store.isUnproven,
             isOnTrial: self.store.choice.isOnTrial)
+    }
 
     // MARK: The network
 

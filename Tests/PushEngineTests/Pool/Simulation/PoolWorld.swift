@@ -62,6 +62,8 @@ final class PoolWorld {
     private(set) var seen: [String: Int] = [:]
     var longestWaitMillis = [Int64](repeating: 0, count: 3)
     var connectCount = 0
+    /// When each push was accepted.
+    var acceptedMillis: [Int64] = []
     var unsettled: Int
     // APNs and the network at large.
     var revokedKeys: Set<Int> = []
@@ -70,9 +72,9 @@ final class PoolWorld {
     /// Our wall clock less the true one.
     var skewMillis: Int64 = 0
     var withdrawals = 0
+    var appearances = 0
     var connectTimes: [Int64] = []
 
-    var appearances = 0
     init(plan: PoolPlan) {
         self.plan = plan
         self.random = PoolRandom(seed: ~plan.seed)
@@ -81,10 +83,10 @@ final class PoolWorld {
         for shard in 0..<plan.shardCount {
             var pool = ConnectionPool(configuration: plan.configuration, randomSeed: plan.seed &+ UInt64(shard))
             pool.tokenReplaced(generation: self.store.generation, now: self.time)
-            let links = [SimulatedLink?](repeating: nil, count: pool.slotCount)
-            self.shards.append(
             pool.keyReplaced(
                 firstGeneration: self.store.keyGeneration, isUnproven: true, isOnTrial: false)
+            let links = [SimulatedLink?](repeating: nil, count: pool.slotCount)
+            self.shards.append(
                 Shard(
                     pool: pool, links: links, token: self.store.current, generation: self.store.generation,
                     epoch: self.store.epoch))
