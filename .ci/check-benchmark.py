@@ -11,6 +11,7 @@ ROWS = [
     "transport, 1 connection: CPU per push", "transport, 2 connections: CPU per push", "transport, 8 connections: CPU per push",
     "transport, 8 x 1,000 in flight: peak memory", "transport: allocations per push, Swift and wrappers",
     "worker, uncoalesced: CPU per push", "worker, uncoalesced: peak memory", "worker, uncoalesced: allocations per push, Swift and wrappers",
+    "paced, 1,000 a second: CPU per push", "paced, 10,000 a second: CPU per push", "paced, 50,000 a second: CPU per push",
     "worker, coalescing 10:1: events per second of one core", "worker, coalescing 100:1: events per second of one core",
     "ingest: events per second of one core", "latency at 50 % load, taken -> accepted, p99",
     "latency at 50 % load, intended send -> accepted, p99", "growth: CPU per push, most activities beside fewest",

@@ -15,6 +15,8 @@ final class Bench {
     var saturationPerSecond: Double?
     /// Asked for: updates per second of the latency rows, instead of half the rate above.
     var latencyPerSecond: Double?
+    /// Asked for: the rates of the paced rows.
+    var pacedPerSecond: [Int] = []
     private let startMicros = Clock.nowMicros
     private var logCount = 0
 

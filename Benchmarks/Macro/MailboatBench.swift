@@ -22,7 +22,7 @@ struct MailboatBench: AsyncParsableCommand {
 
 /// The groups of rows there are, in the order they run.
 enum RowGroup: String, CaseIterable, ExpressibleByArgument {
-    case transport, worker, coalescing, ingest, latency, growth, roundtrip, restore
+    case transport, worker, paced, coalescing, ingest, latency, growth, roundtrip, restore
 }
 
 struct RunRowsCommand: ParsableCommand {
@@ -48,6 +48,11 @@ struct RunRowsCommand: ParsableCommand {
     @Option(help: "Updates per second of the latency rows; otherwise half of what the worker keeps up on one core.")
     var latencyPerSecond: Double?
 
+    @Option(
+        parsing: .upToNextOption,
+        help: "Updates per second of the paced rows, each a row of its own; otherwise a few from 1,000 to 50,000.")
+    var pacedPerSecond: [Int] = []
+
     @Option(help: "The commit that is measured, for the results.")
     var commit = ""
 
@@ -64,6 +69,7 @@ struct RunRowsCommand: ParsableCommand {
                 mailboat: self.mailboat, isQuick: self.quick, preloadedSources: self.preloaded)
             defer { bench.cleanUp() }
             bench.latencyPerSecond = self.latencyPerSecond
+            bench.pacedPerSecond = self.pacedPerSecond
             try self.measure(bench)
         } catch {
             FileHandle.standardError.write(Data("mailboat-bench: \(error)\n".utf8))
@@ -79,6 +85,7 @@ struct RunRowsCommand: ParsableCommand {
             switch group {
             case .transport: try TransportRows(bench: bench).run()
             case .worker: try WorkerRows(bench: bench).run()
+            case .paced: try PacedRows(bench: bench).run()
             case .coalescing: try CoalescingRows(bench: bench).run()
             case .ingest: try IngestRows(bench: bench).run()
             case .latency: try LatencyRows(bench: bench).run()

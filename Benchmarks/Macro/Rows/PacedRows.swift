@@ -1,0 +1,104 @@
+/// Row 9: what a push costs while updates come at their own pace, each a push. A backlog hides what a record alone costs: a request to Kafka, a
+/// wake-up, a turn.
+struct PacedRows {
+    let bench: Bench
+
+    private static let ratesPerSecond = [1_000, 2_000, 10_000, 20_000, 50_000]
+    private static let quickRatesPerSecond = [1_000, 10_000, 50_000]
+    /// As many activities as come up in this time: none is pushed to sooner again.
+    private static let activitySeconds = 2.5
+    private static let warmUpSeconds = 1.0
+    private static let measuredSeconds = 3.0
+    /// The publisher goes on past the end of what is measured.
+    private static let overlapSeconds = 0.5
+
+    private struct Rate {
+        var perSecond: Int
+        var activityCount: Int
+        var workerCPU = Sample()
+        var kafkaCPU = Sample()
+        var workerBusy = Sample()
+        var pace = Sample()
+    }
+
+    func run() throws {
+        let asked = self.bench.pacedPerSecond
+        let perSecond =
+            asked.isEmpty ? (self.bench.isQuick ? Self.quickRatesPerSecond : Self.ratesPerSecond) : asked.sorted()
+        for rate in perSecond { try self.run(perSecond: rate) }
+    }
+
+    /// Begins with processes of its own, so that 64 partitions hold what is written.
+    private func run(perSecond: Int) throws {
+        let roundCount = self.bench.isQuick ? 1 : 3
+        let activityCount = Int(Double(perSecond) * Self.activitySeconds)
+        var rate = Rate(perSecond: perSecond, activityCount: activityCount)
+        let partitionCount = Workload.partitionCount(
+            activities: activityCount, updates: self.updateCount(rate) * roundCount)
+        self.bench.say("paced: \(perSecond) a second, \(activityCount) activities, \(partitionCount) partitions")
+        let sink = try Sink(self.bench)
+        defer { sink.stop() }
+        let broker = try Broker(self.bench, partitionCount: partitionCount)
+        defer { broker.stop() }
+        let worker = try Worker(self.bench, broker: broker, sink: sink)
+        defer { worker.stop() }
+        try Prefiller(bootstrap: broker.bootstrap, partitionCount: partitionCount).register(0..<activityCount)
+        var consumed = activityCount
+        try worker.settle(consumed: consumed)
+        for _ in 1...roundCount {
+            try self.round(&rate, partitionCount: partitionCount, worker: worker, sink: sink, broker: broker)
+            consumed += self.updateCount(rate)
+            try worker.settle(consumed: consumed)
+        }
+        self.report(rate)
+        try broker.checkNothingWasDropped()
+    }
+
+    private func updateCount(_ rate: Rate) -> Int {
+        Int(Double(rate.perSecond) * (Self.warmUpSeconds + Self.measuredSeconds + Self.overlapSeconds))
+    }
+
+    private func round(
+        _ rate: inout Rate, partitionCount: Int, worker: Worker, sink: Sink, broker: Broker
+    ) throws {
+        let publisher = try ChildProcess(
+            "the publisher",
+            [
+                self.bench.own, "paced-publisher", "--bootstrap", broker.bootstrap, "--partitions",
+                "\(partitionCount)", "--activities", "\(rate.activityCount)", "--per-second", "\(rate.perSecond)",
+                "--count",
+                "\(self.updateCount(rate))",
+            ], core: self.bench.cores.kafka, logPath: self.bench.logPath("publisher"))
+        Clock.sleep(millis: Int(Self.warmUpSeconds * 1_000))
+        let begin = self.look(worker, sink, broker)
+        Clock.sleep(millis: Int(Self.measuredSeconds * 1_000))
+        let end = self.look(worker, sink, broker)
+        try publisher.waitForEnd(limitSeconds: 60)
+        let pushes = Double(end.pushes - begin.pushes)
+        guard pushes > 0 else { throw BenchmarkFailure("no push was answered while \(rate.perSecond) a second came") }
+        let wallMicros = Double(end.wallMicros - begin.wallMicros)
+        let workerMicros = Double(end.workerMicros - begin.workerMicros)
+        rate.workerCPU.add(workerMicros / pushes)
+        rate.kafkaCPU.add(Double(end.kafkaMicros - begin.kafkaMicros) / pushes)
+        rate.workerBusy.add(workerMicros / wallMicros)
+        rate.pace.add(pushes / wallMicros * 1e6)
+        self.bench.say("        \((workerMicros / pushes).short) us per push")
+    }
+
+    private func look(_ worker: Worker, _ sink: Sink, _ broker: Broker) -> (
+        pushes: Int, workerMicros: Int64, kafkaMicros: Int64, wallMicros: Int64
+    ) {
+        (
+            sink.answeredCount, worker.process.meter.cpuMicros, broker.process.meter.cpuMicros, Clock.nowMicros
+        )
+    }
+
+    private func report(_ rate: Rate) {
+        let name = "paced, \(Double(rate.perSecond).short) a second"
+        self.bench.add(ResultRow("\(name): CPU per push", rate.workerCPU.median, "us"))
+        // Fewer than asked for: publisher, Kafka or worker did not keep pace.
+        self.bench.add(ResultRow("\(name): pushes per second", rate.pace.median, "1/s"))
+        self.bench.add(ResultRow("\(name): worker busy", rate.workerBusy.median * 100, "% of a core"))
+        self.bench.add(ResultRow("\(name): CPU of Kafka per push", rate.kafkaCPU.median, "us"))
+    }
+}
