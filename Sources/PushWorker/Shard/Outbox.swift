@@ -18,7 +18,12 @@ struct Outbox: ~Copyable {
     private var order = ProduceOrder()
     /// The next of `order` to be produced.
     private var next = 0
-    private var pace = OutboxPace()
+    private var pace: OutboxPace
+    /// The last record of a batch, and when the batch was handed over, steady: how long Kafka takes is seen by it.
+    private var probe: (acknowledgement: UInt64, handedOverMillis: Int64)?
+    private var handedOverMillis: Int64 = 0
+    /// The one librdkafka took last.
+    private var lastQueued: UInt64?
     private var headers = KafkaHeaders()
     private(set) var retries = RetryQueue<RetryContent>()
     private var underWay = UnderWayCount()
@@ -28,8 +33,9 @@ struct Outbox: ~Copyable {
     /// What the last failure was, until something is delivered.
     private(set) var failure: KafkaError?
 
-    init(producer: KafkaProducer, topics names: WorkerConfiguration.Topics) throws(KafkaError) {
+    init(producer: KafkaProducer, topics names: WorkerConfiguration.Topics, pace: OutboxPace) throws(KafkaError) {
         self.producer = producer
+        self.pace = pace
         self.topics = [
             try producer.topic(names.state), try producer.topic(names.outcomes), try producer.topic(names.deadLetters),
             // A replay is told by the highest position forwarded: one that came to lie behind a later one would be taken for it.
@@ -50,15 +56,16 @@ struct Outbox: ~Copyable {
     /// Nothing of the engine's is kept back here.
     var isEmpty: Bool { self.batch.isEmpty && self.retries.isEmpty }
 
-    /// Takes over what the engine wants written and hands as much to librdkafka as it has room for. When there is much
-    /// to write, records gather for a moment first, unless somebody waits for one of them.
+    /// Takes over what the engine wants written and hands as much to librdkafka as it has room for. Records gather for a
+    /// moment first, unless somebody waits for one of them.
     mutating func take(from engine: inout ShardEngine, nowMillis: Int64, isUrgent: Bool) {
         let isUrgent = isUrgent || engine.batch.isUrgent
         self.produce(max: isUrgent ? .max : Self.recordsPerTurnMax, nowMillis: nowMillis)
-        guard self.batch.isEmpty, !engine.batch.isEmpty else { return }
         let count = engine.batch.records.count
-        guard isUrgent || self.pace.isDue(count: count, nowMillis: nowMillis) else { return }
-        self.pace.handedOver(count: count, nowMillis: nowMillis)
+        guard self.batch.isEmpty, self.pace.handsOver(count: count, isUrgent: isUrgent, nowMillis: nowMillis) else {
+            return
+        }
+        self.handedOverMillis = nowMillis
         swap(&self.batch, &engine.batch)
         self.order.arrange(self.batch.records)
         self.next = 0
@@ -99,12 +106,17 @@ struct Outbox: ~Copyable {
         swap(&retries, &self.retries)
         var underWay = UnderWayCount()
         swap(&underWay, &self.underWay)
+        var (pace, probe) = (self.pace, self.probe)
         var failure = self.failure
         var failedCount: UInt64 = 0
         let count = self.producer.drainDeliveries(max: max, ahead: { engine.fetchAhead(acknowledgements: $0) }) {
             delivery in
             let topic = Self.topic(of: delivery, topics)
             underWay.returned(topic, partition: delivery.partition)
+            if let sent = probe, sent.acknowledgement == delivery.opaque {
+                pace.acknowledged(afterMillis: now.steadyMillis - sent.handedOverMillis)
+                probe = nil
+            }
             if delivery.isSuccess {
                 failure = nil
                 engine.acknowledged(delivery.opaque, offset: delivery.offset, now: now)
@@ -125,6 +137,7 @@ struct Outbox: ~Copyable {
         }
         swap(&retries, &self.retries)
         swap(&underWay, &self.underWay)
+        (self.pace, self.probe) = (pace, probe)
         self.failure = failure
         self.counters.deliveriesFailed += failedCount
         self.counters.retriesWaiting = self.retries.count
@@ -173,7 +186,10 @@ struct Outbox: ~Copyable {
             }
             guard !self.isBlocked else { return }
         }
-        if end == self.order.indexes.count { self.batch.removeAll() }
+        guard end == self.order.indexes.count else { return }
+        self.batch.removeAll()
+        if self.probe == nil { self.probe = self.lastQueued.map { ($0, self.handedOverMillis) } }
+        self.lastQueued = nil
     }
 
     /// How many of the next records, up to `limit`, go out together.
@@ -201,6 +217,9 @@ struct Outbox: ~Copyable {
         }
         self.next += result.doneCount
         self.counters.recordsProduced += UInt64(result.doneCount - result.failures.count)
+        self.lastQueued =
+            result.failures.isEmpty && result.doneCount > 0
+            ? self.batch.records[Int(self.order.indexes[self.next - 1])].acknowledgement : nil
         for index in first..<self.next {
             let record = self.batch.records[Int(self.order.indexes[index])]
             guard record.topic.isOrdered else { break }
@@ -225,6 +244,7 @@ struct Outbox: ~Copyable {
         }
         switch self.produce(record) {
         case .queued:
+            self.lastQueued = record.acknowledgement
             self.counters.recordsProduced += 1
             self.underWay.left(record.topic, partition: record.partition)
         case .queueFull: return self.block()

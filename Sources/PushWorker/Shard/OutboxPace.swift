@@ -1,41 +1,64 @@
-/// When records that wait are handed to librdkafka: at once while few are written, together when there are many.
+/// When records that wait are handed to librdkafka: together, a few times a second.
 ///
-/// librdkafka makes a request for each partition that has something. A request costs about as much as ten records in it,
-/// in this process and at the broker, and after each librdkafka looks at every partition it writes to; so, when pushes come by the ten thousand a second, a record may wait
-/// `holdMillis` for others of its partition. Nothing waits for it meanwhile but the next push of its slot (a second
-/// later at the earliest) and the commit. Pure.
+/// librdkafka makes a request of each partition's records. A request costs as much as some thirty records in it, in this process and at the
+/// broker, and after each librdkafka looks at every partition it writes to. So a record waits for others of its partition, at every rate:
+/// while few come, requests are most of what a push costs.
+///
+/// A slot's next push waits for the outcome of the one before and then for its state record, which gather one after the other. What both
+/// take stays below the least distance between two pushes, so that gathering holds no push back: when Kafka acknowledges slowly, records
+/// wait less. Told the time; pure.
 struct OutboxPace {
-    /// The longest a record waits.
-    static let holdMillis: Int64 = 100
-    /// Waiting pays from this many records in `holdMillis` on: some for each of dozens of partitions.
-    static let busyCountMin = 2_000
+    /// The least distance between two pushes of an activity that may be configured.
+    static let distanceMillis: Int64 = 1_000
+    /// Of that, kept for APNs' answer and for turns that come late.
+    static let answerMillis: Int64 = 200
+    /// Records wait so long however slow Kafka is: more requests would not make it faster.
+    static let holdMillisMin: Int64 = 50
     /// Handed over however short they waited.
     static let recordCountMax = 16_384
 
+    /// The longest a record waits when Kafka is fast.
+    let holdMillisMax: Int64
+    /// Handed over when so many wait.
+    let recordCountMax: Int
+    /// Since when the oldest waits, steady; `nil`: nothing does.
+    private var waitingSinceMillis: Int64?
+    /// How long Kafka takes to acknowledge what was handed over together, all of it: the longest of late.
+    private(set) var acknowledgementMillis: Int64 = 0
+
+    /// - Parameters:
+    ///   - holdMillis: the longest a record may wait.
+    ///   - unacknowledgedMax: with so many records unacknowledged the shard takes and sends nothing more: those that wait are few beside it.
+    init(holdMillis: Int64, unacknowledgedMax: Int) {
+        self.holdMillisMax = holdMillis
+        self.recordCountMax = max(1, min(Self.recordCountMax, unacknowledgedMax / 4))
+    }
+
+    /// How long records wait for others now.
+    var holdMillis: Int64 {
+        let each = (Self.distanceMillis - Self.answerMillis) / 2
+        return min(self.holdMillisMax, max(Self.holdMillisMin, each - self.acknowledgementMillis))
+    }
+
     /// When what waits has waited long enough, steady; `nil`: nothing is made to wait.
-    private(set) var dueMillis: Int64?
-    private var isBusy = false
-    private var windowBeganMillis: Int64 = 0
-    private var windowCount = 0
+    var dueMillis: Int64? { self.waitingSinceMillis.map { $0 + self.holdMillis } }
 
-    /// Whether `count` waiting records (at least one) should be handed over now.
-    mutating func isDue(count: Int, nowMillis: Int64) -> Bool {
-        guard self.isBusy, count < Self.recordCountMax else { return true }
-        guard let due = self.dueMillis else {
-            self.dueMillis = nowMillis + Self.holdMillis
-            return false
-        }
-        return due <= nowMillis
+    /// Whether the `count` records that wait are handed over now, all of them.
+    /// - Parameter isUrgent: somebody waits for one of them.
+    mutating func handsOver(count: Int, isUrgent: Bool, nowMillis: Int64) -> Bool {
+        guard count > 0 else { return false }
+        let since = self.waitingSinceMillis ?? nowMillis
+        let handsOver = isUrgent || count >= self.recordCountMax || since + self.holdMillis <= nowMillis
+        self.waitingSinceMillis = handsOver ? nil : since
+        return handsOver
     }
 
-    /// All that waited was handed over.
-    mutating func handedOver(count: Int, nowMillis: Int64) {
-        self.dueMillis = nil
-        self.windowCount += count
-        let passedMillis = nowMillis - self.windowBeganMillis
-        guard passedMillis >= Self.holdMillis else { return }
-        self.isBusy = Int64(self.windowCount) * Self.holdMillis >= Int64(Self.busyCountMin) * passedMillis
-        self.windowBeganMillis = nowMillis
-        self.windowCount = 0
+    /// Kafka has acknowledged what was handed over together.
+    mutating func acknowledged(afterMillis: Int64) {
+        self.acknowledgementMillis = max(
+            afterMillis, self.acknowledgementMillis - self.acknowledgementMillis / Self.forgettingShare)
     }
+
+    /// A slow moment is forgotten by an eighth each time.
+    private static let forgettingShare: Int64 = 8
 }

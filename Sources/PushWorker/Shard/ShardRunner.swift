@@ -81,7 +81,11 @@ final class ShardRunner {
         self.engine = ShardEngine(
             configuration: plan.engineConfiguration(partitionCount: partitionCount, clusterID: shared.clusterID),
             randomSeed: randomSeed)
-        self.outbox = try Outbox(producer: producer, topics: shared.configuration.topics)
+        self.outbox = try Outbox(
+            producer: producer, topics: shared.configuration.topics,
+            pace: OutboxPace(
+                holdMillis: shared.configuration.stateFlushMillis,
+                unacknowledgedMax: shared.configuration.limits.unacknowledged))
         self.transport = try ShardTransport(
             eventLoop: eventLoop,
             routes: plan.routes(shard: number, of: shared.configuration.resolvedShardCount), bundleIDs: plan.bundleIDs,

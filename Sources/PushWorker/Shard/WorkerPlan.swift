@@ -41,7 +41,8 @@ struct WorkerPlan {
         engine.pendingMax = self.configuration.limits.pending
         engine.activitiesMax = self.configuration.limits.activities
         engine.unacknowledgedMax = self.configuration.limits.unacknowledged
-        engine.stateFlushMillis = self.configuration.stateFlushMillis
+        // Records gather on their way to Kafka; here only what changes in one activity within a moment is put into one record.
+        engine.stateFlushMillis = min(engine.stateFlushMillis, self.configuration.stateFlushMillis)
         engine.retryBackoffMinMillis = self.configuration.retryBackoffMinMillis
         engine.retryBackoffMaxMillis = self.configuration.retryBackoffMaxMillis
         engine.routeBackoffMaxMillis = self.configuration.pool.backoffMaxMillis

@@ -3,58 +3,90 @@ import Testing
 @testable import PushWorker
 
 struct OutboxPaceTests {
-    private static func isDue(_ pace: inout OutboxPace, _ count: Int, at nowMillis: Int64) -> Bool {
-        pace.isDue(count: count, nowMillis: nowMillis)
+    private static let holdMillis: Int64 = 300
+
+    private static func pace(holdMillis: Int64 = Self.holdMillis, unacknowledgedMax: Int = 50_000) -> OutboxPace {
+        OutboxPace(holdMillis: holdMillis, unacknowledgedMax: unacknowledgedMax)
     }
 
-    @Test func fewRecordsNeverWait() {
-        var pace = OutboxPace()
-        for nowMillis in stride(from: 1_000, to: 3_000, by: 5) as StrideTo<Int64> {
-            #expect(Self.isDue(&pace, 10, at: nowMillis))
-            pace.handedOver(count: 10, nowMillis: nowMillis)
-            #expect(pace.dueMillis == nil)
-        }
-    }
+    private static func handsOver(
+        _ pace: inout OutboxPace, _ count: Int, isUrgent: Bool = false, at nowMillis: Int64
+    ) -> Bool { pace.handsOver(count: count, isUrgent: isUrgent, nowMillis: nowMillis) }
 
-    /// 100 records each millisecond: after the first window they go out together, each waiting `holdMillis` at most.
-    @Test func manyRecordsGather() {
-        var pace = OutboxPace()
+    /// A record each so many milliseconds, or so many each millisecond: they go out together, none waits longer than it may.
+    @Test(arguments: [(1, 40), (1, 1), (20, 1)] as [(Int, Int64)])
+    func recordsGatherAtEveryRate(count: Int, everyMillis: Int64) {
+        var pace = Self.pace()
         var waiting = 0
         var oldestMillis: Int64?
         var batches: [Int] = []
-        for nowMillis in Int64(1_000)..<2_000 {
-            waiting += 100
-            if oldestMillis == nil { oldestMillis = nowMillis }
-            guard pace.isDue(count: waiting, nowMillis: nowMillis) else {
-                #expect(pace.dueMillis == oldestMillis.map { $0 + OutboxPace.holdMillis })
+        for nowMillis in Int64(1_000)..<5_000 {
+            if nowMillis % everyMillis == 0 {
+                waiting += count
+                oldestMillis = oldestMillis ?? nowMillis
+            }
+            guard Self.handsOver(&pace, waiting, at: nowMillis) else {
+                #expect(pace.dueMillis == oldestMillis.map { $0 + Self.holdMillis })
                 continue
             }
-            #expect(nowMillis - (oldestMillis ?? 0) <= OutboxPace.holdMillis)
+            #expect(nowMillis - (oldestMillis ?? 0) == Self.holdMillis)
             batches.append(waiting)
-            pace.handedOver(count: waiting, nowMillis: nowMillis)
             waiting = 0
             oldestMillis = nil
         }
-        #expect(batches.suffix(5).allSatisfy { $0 >= 100 * Int(OutboxPace.holdMillis) }, "\(batches)")
+        #expect(batches.count >= 11)
+        #expect(batches.allSatisfy { $0 > Int(Self.holdMillis / everyMillis) * count }, "\(batches)")
+    }
+
+    @Test func whatSomebodyWaitsForDoesNotGather() {
+        var pace = Self.pace()
+        #expect(!Self.handsOver(&pace, 3, at: 1_000))
+        #expect(Self.handsOver(&pace, 4, isUrgent: true, at: 1_010))
+        #expect(pace.dueMillis == nil)
+        // Those that come afterwards wait their own time.
+        #expect(!Self.handsOver(&pace, 1, at: 1_020))
+        #expect(pace.dueMillis == 1_020 + Self.holdMillis)
+    }
+
+    @Test func nothingIsHandedOverWhereNothingWaits() {
+        var pace = Self.pace()
+        #expect(!Self.handsOver(&pace, 0, isUrgent: true, at: 1_000))
+        #expect(pace.dueMillis == nil)
     }
 
     @Test func aGreatHeapWaitsNoLonger() {
-        var pace = OutboxPace()
-        pace.handedOver(count: 10_000, nowMillis: 1_000)
-        pace.handedOver(count: 10_000, nowMillis: 1_000 + OutboxPace.holdMillis)
-        #expect(!Self.isDue(&pace, OutboxPace.recordCountMax - 1, at: 1_200))
-        #expect(Self.isDue(&pace, OutboxPace.recordCountMax, at: 1_200))
+        var pace = Self.pace()
+        #expect(!Self.handsOver(&pace, OutboxPace.recordCountMax - 1, at: 1_000))
+        #expect(Self.handsOver(&pace, OutboxPace.recordCountMax, at: 1_000))
     }
 
-    /// One record after a busy time waits once; then the pace has noticed.
-    @Test func waitingEndsWithTheRush() {
-        var pace = OutboxPace()
-        pace.handedOver(count: 10_000, nowMillis: 1_000)
-        pace.handedOver(count: 10_000, nowMillis: 1_000 + OutboxPace.holdMillis)
-        #expect(!Self.isDue(&pace, 1, at: 60_000))
-        #expect(pace.dueMillis == 60_000 + OutboxPace.holdMillis)
-        #expect(Self.isDue(&pace, 1, at: 60_000 + OutboxPace.holdMillis))
-        pace.handedOver(count: 1, nowMillis: 60_000 + OutboxPace.holdMillis)
-        #expect(Self.isDue(&pace, 1, at: 60_200))
+    /// A shard that stops at 400 unacknowledged records does not stop for 300 of them that wait here.
+    @Test func aLowLimitOfUnacknowledgedRecordsIsNotUsedUpByGathering() {
+        var pace = Self.pace(unacknowledgedMax: 400)
+        #expect(!Self.handsOver(&pace, 99, at: 1_000))
+        #expect(Self.handsOver(&pace, 100, at: 1_000))
+    }
+
+    /// Outcome and state record, each gathered and acknowledged, and the answer before: within a second, whatever is configured.
+    @Test(arguments: [1, 50, 300, 1_000] as [Int64], [0, 20, 100, 200, 350] as [Int64])
+    func bothRecordsOfAPushAreDoneBeforeTheNext(holdMillis: Int64, acknowledgementMillis: Int64) {
+        var pace = Self.pace(holdMillis: holdMillis)
+        pace.acknowledged(afterMillis: acknowledgementMillis)
+        #expect(pace.holdMillis <= holdMillis)
+        let both = 2 * (pace.holdMillis + acknowledgementMillis)
+        #expect(both + OutboxPace.answerMillis <= OutboxPace.distanceMillis)
+    }
+
+    /// After an outage records wait as short as they ever do; a while later Kafka's pace counts again.
+    @Test func aSlowMomentIsForgotten() {
+        var pace = Self.pace()
+        pace.acknowledged(afterMillis: 30_000)
+        #expect(pace.holdMillis == OutboxPace.holdMillisMin)
+        var count = 0
+        while pace.holdMillis < Self.holdMillis, count < 100 {
+            pace.acknowledged(afterMillis: 10)
+            count += 1
+        }
+        #expect(10...60 ~= count)
     }
 }
