@@ -257,7 +257,7 @@ final class WorkerParts: Sendable {
                 number: number, eventLoop: loop, plan: plan, partitionCount: partitionCount, shared: shared,
                 producer: producer,
                 providerTokens: tokens, randomSeed: UInt64.random(in: .min ... .max))
-            waker.attach { runner.turn() }
+            waker.attach { runner.wokenUp() }
             runner.start(waker: waker)
             return ShardHandle(runner)
         }.get()

@@ -39,6 +39,9 @@ final class ShardRunner {
     /// There is more to do than this turn did.
     var hasMore = false
     private var isInTurn = false
+    private var lastTurnMicros = Int64.min / 2
+    /// A turn that Kafka has asked for waits for its time.
+    private var isWakeUpDue = false
     /// The loop has a turn among its tasks that goes on where the last one stopped: never two.
     private var isContinuing = false
     private var holdsLease = true
@@ -58,6 +61,9 @@ final class ShardRunner {
     static let restoresPerTurnMax = 2_048
     static let deliveriesPerTurnMax = 1_024
     static let pushesPerTurnMax = 2_048
+    /// The least time between a turn and the next that Kafka asks for. Its threads hand over partition by partition, and each would be
+    /// interrupted by a turn for what it has handed over so far: at 2,000 pushes a second that was a third of what one cost.
+    static let wakeUpDistanceMicros: Int64 = 1_000
     /// The least time between two reports.
     static let publishMillis: Int64 = 50
     /// How often a restore that takes long says how far it is.
@@ -109,6 +115,18 @@ final class ShardRunner {
 
     // MARK: Turns
 
+    /// Something waits with Kafka. What comes within a moment is taken together; after a pause it is taken at once.
+    func wokenUp() {
+        guard !self.isWakeUpDue else { return }
+        let waitMicros = self.lastTurnMicros + Self.wakeUpDistanceMicros - ShardClock.steadyMicros()
+        guard waitMicros > 0 else { return self.turn() }
+        self.isWakeUpDue = true
+        self.eventLoop.assumeIsolated().scheduleTask(in: .microseconds(waitMicros)) {
+            self.isWakeUpDue = false
+            self.turn()
+        }
+    }
+
     func turn() {
         guard !self.isClosed, !self.isInTurn else { return }
         self.isInTurn = true
@@ -127,6 +145,7 @@ final class ShardRunner {
         }
         self.transport.flushAll()
         self.finishTurn(now)
+        self.lastTurnMicros = ShardClock.steadyMicros()
         self.isInTurn = false
     }
 
