@@ -55,7 +55,8 @@ struct PartitionState {
     var replayEnds: [Int64] = []
     var inFlightCount = 0
     var unacknowledged = 0
-    var slotCount = 0
+    /// Its slots, in no order: what concerns them all is done without a look at those of other partitions.
+    var members: [Int32] = []
 
     var sends: Bool { self.phase == .running }
     /// The restore has met what another owner wrote.

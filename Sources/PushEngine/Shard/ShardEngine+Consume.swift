@@ -404,7 +404,7 @@ extension ShardEngine {
             return record.offset <= positions.appliedOffset
         }
         let applied = self.slots[Int(slot)].applied
-        return applied.topic == Int32(record.topic) && record.offset <= applied.offset
+        return applied.isOf(topic: record.topic) && record.offset <= applied.offset
     }
 
     func routedPositions(of slot: Int32) -> RoutedPositions {
@@ -422,7 +422,7 @@ extension ShardEngine {
             }
         } else {
             self.slots[Int(slot)].applied = AppliedPosition(
-                offset: record.offset, topic: Int32(record.topic))
+                offset: record.offset, topic: record.topic)
         }
     }
 

@@ -47,6 +47,14 @@ extension ShardEngine {
 
     mutating func makeSlot(app: UInt16, id: Span<UInt8>, partition: Int32, now: EngineTime) -> Int32 {
         let hash = self.index.hash(kind: SlotKind.activity.rawValue, id: id)
+        let number = self.makeSlot(app: app, hash: hash, partition: partition)
+        self.setID(id, slot: number)
+        self.touch(number, now: now)
+        return number
+    }
+
+    /// One that has no bytes yet: `setID` comes next.
+    mutating func makeSlot(app: UInt16, hash: UInt32, partition: Int32) -> Int32 {
         let number: Int32
         if let reused = self.freeSlots.popLast() {
             number = reused
@@ -63,12 +71,11 @@ extension ShardEngine {
         slot.hash = hash
         // Without a record of its own, any owner may have sent of it.
         slot.ownersSinceRecord = Self.ownersReadMax
+        slot.memberIndex = Int32(self.partitions[Int(partition)].members.count)
+        self.partitions[Int(partition)].members.append(number)
         self.slots[Int(number)] = slot
-        self.setID(id, slot: number)
         self.index.insert(number, hash: hash)
-        self.partitions[Int(partition)].slotCount += 1
         self.counters.activities += 1
-        self.touch(number, now: now)
         return number
     }
 
@@ -87,7 +94,7 @@ extension ShardEngine {
             self.lanes[self.lane(of: number)].pendingSlots -= 1
         }
         self.index.remove(number, hash: self.slots[Int(number)].hash)
-        self.partitions[Int(self.slots[Int(number)].partition)].slotCount -= 1
+        self.leavePartition(number)
         self.counters.activities -= 1
         self.releaseIdentity(slot: number)
         self.budgets.release(&self.slots[Int(number)].budget)
@@ -96,6 +103,20 @@ extension ShardEngine {
         self.slots[Int(number)] = Slot()
         self.slots[Int(number)].generation = generation
         self.freeSlots.append(number)
+    }
+
+    /// The last of the partition's members takes its place among them.
+    private mutating func leavePartition(_ number: Int32) {
+        let partition = Int(self.slots[Int(number)].partition)
+        guard let last = self.partitions[partition].members.popLast(), last != number else { return }
+        let place = self.slots[Int(number)].memberIndex
+        self.partitions[partition].members[Int(place)] = last
+        self.slots[Int(last)].memberIndex = place
+    }
+
+    /// Calls `body` for each slot of a partition. It makes no slot, and removes none.
+    mutating func forEachMember(place: Int, _ body: (inout ShardEngine, Int32) -> Void) {
+        for index in self.partitions[place].members.indices { body(&self, self.partitions[place].members[index]) }
     }
 
     func lane(of slot: Int32) -> Int {

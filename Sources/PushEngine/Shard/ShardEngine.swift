@@ -53,6 +53,8 @@ public struct ShardEngine: ~Copyable {
     var event = DecodedEvent()
     var scratchLayer = Layer()
     var scratchBytes: [UInt8] = []
+    /// Of the units in the record of `state` being read.
+    var restoredAges: [Int64] = []
     /// The header of the record being taken.
     var traceparent: [UInt8] = []
 
@@ -230,10 +232,11 @@ public struct ShardEngine: ~Copyable {
         self.partitions[place].phase = .running
         // From here on what former owners had on their way is not believed.
         self.writeMarker(place: place, now: now)
-        for slot in self.slots.indices where self.slots[slot].isLive && self.slots[slot].partition == Int32(place) {
-            if self.partitions[place].voidingClusterID != nil { self.voidPositions(of: Int32(slot)) }
-            self.settleRestored(Int32(slot), now: now)
-            self.reschedule(Int32(slot), now: now)
+        let isVoid = self.partitions[place].voidingClusterID != nil
+        self.forEachMember(place: place) { engine, slot in
+            if isVoid { engine.voidPositions(of: slot) }
+            engine.settleRestored(slot, now: now)
+            engine.reschedule(slot, now: now)
         }
     }
 
@@ -256,16 +259,18 @@ public struct ShardEngine: ~Copyable {
     public mutating func finishRelease(partition: Int32, now: EngineTime) {
         guard let place = self.place(of: partition), self.partitions[place].phase == .releasing else { return }
         self.partitions[place].phase = .released
-        for slot in self.slots.indices where self.slots[slot].isLive && self.slots[slot].partition == Int32(place) {
-            let number = Int32(slot)
-            let pending = self.slots[slot].pending
-            if pending >= 0, self.updates[pending].isAnnounced {
+        self.forEachMember(place: place) { engine, number in
+            let slot = Int(number)
+            let pending = engine.slots[slot].pending
+            if pending >= 0, engine.updates[pending].isAnnounced {
                 // It was about to leave, and does not.
-                self.updates[pending].isAnnounced = false
-                self.updates[pending].stampSeconds = nil
+                engine.updates[pending].isAnnounced = false
+                engine.updates[pending].stampSeconds = nil
             }
-            let isOpen = self.slots[slot].openEntry >= 0 || self.slots[slot].openRoutedEntry >= 0
-            if self.slots[slot].hasWork || isOpen || self.slots[slot].isDirty { self.markDirty(number, now: now) }
+            let isOpen = engine.slots[slot].openEntry >= 0 || engine.slots[slot].openRoutedEntry >= 0
+            if engine.slots[slot].hasWork || isOpen || engine.slots[slot].isDirty {
+                engine.markDirty(number, now: now)
+            }
         }
         self.flushStates(now: now)
     }
@@ -282,8 +287,9 @@ public struct ShardEngine: ~Copyable {
     /// Last step, and the only one for a lost partition: everything about it leaves memory, uncommitted work included.
     public mutating func forget(partition: Int32) {
         guard let place = self.place(of: partition) else { return }
-        for slot in self.slots.indices where self.slots[slot].isLive && self.slots[slot].partition == Int32(place) {
-            let number = Int32(slot)
+        // Those that leave from the end move no other.
+        while let number = self.partitions[place].members.last {
+            let slot = Int(number)
             for update in [self.slots[slot].pending, self.slots[slot].behind, self.slots[slot].inFlight]
             where update >= 0 {
                 let events = UInt64(self.updates[update].eventCount)
@@ -295,6 +301,7 @@ public struct ShardEngine: ~Copyable {
         self.counters.inFlight -= self.partitions[place].inFlightCount
         for log in self.partitions[place].logs { self.ledger.closeLog(log) }
         self.partitions[place].logs = []
+        self.partitions[place].members = []
         self.partitions[place].phase = .gone
         self.partitions[place].number = -1
         self.places[Int(partition)] = -1

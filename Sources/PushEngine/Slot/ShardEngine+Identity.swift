@@ -39,7 +39,28 @@ extension ShardEngine {
         self.slots[Int(slot)].tokenByteCount = 0
         // As long as what was allocated.
         let bytes = unsafe self.identityBytes(slot)
-        for index in id.indices { unsafe bytes[index] = id[index] }
+        unsafe Self.copy(id, to: bytes, at: 0)
+    }
+
+    /// The same with its token, which nothing has been said of.
+    mutating func setID(_ id: Span<UInt8>, token: Span<UInt8>, slot: Int32) {
+        self.slots[Int(slot)].identity = self.identities.allocate(max(1, id.count + token.count))
+        self.slots[Int(slot)].idByteCount = UInt16(id.count)
+        self.slots[Int(slot)].tokenByteCount = UInt16(token.count)
+        // As long as what was allocated.
+        let bytes = unsafe self.identityBytes(slot)
+        unsafe Self.copy(id, to: bytes, at: 0)
+        unsafe Self.copy(token, to: bytes, at: id.count)
+    }
+
+    /// `bytes` has room for all of it from `start` on.
+    @unsafe private static func copy(_ source: Span<UInt8>, to bytes: UnsafeMutableBufferPointer<UInt8>, at start: Int)
+    {
+        guard !source.isEmpty else { return }
+        unsafe source.withUnsafeBufferPointer { source in
+            _ = unsafe UnsafeMutableBufferPointer(rebasing: bytes[start..<(start + source.count)])
+                .update(fromContentsOf: source)
+        }
     }
 
     /// The token is another one from here on, alive as far as is known.
@@ -61,7 +82,7 @@ extension ShardEngine {
         self.slots[Int(slot)].tokenStanding = .usable
         self.slots[Int(slot)].tokenGeneration &+= 1
         let bytes = unsafe self.identityBytes(slot)
-        for index in token.indices { unsafe bytes[idByteCount + index] = token[index] }
+        unsafe Self.copy(token, to: bytes, at: idByteCount)
     }
 
     mutating func clearToken(slot: Int32) { self.setToken([UInt8]().span, slot: slot) }

@@ -19,7 +19,7 @@ extension ShardEngine {
         let pending = self.slots[slot].pending
         guard pending >= 0, self.slots[slot].behind < 0, !self.slots[slot].isLeaving,
             self.slots[slot].life != .ending, self.slots[slot].life != .ended,
-            self.slots[slot].openEntry >= 0, self.slots[slot].applied.topic == Int32(record.topic)
+            self.slots[slot].openEntry >= 0, self.slots[slot].applied.isOf(topic: record.topic)
         else { return false }
         let timestamp = self.eventTimestamp(record, now: now)
         let expires = self.contentExpiresSeconds

@@ -21,7 +21,16 @@ struct AppliedPosition: Equatable {
     /// -1: none.
     var offset: Int64 = -1
     /// -1: none.
-    var topic: Int32 = -1
+    var topic: Int16 = -1
+
+    init() {}
+
+    init(offset: Int64, topic: UInt16) {
+        self.offset = offset
+        self.topic = Int16(truncatingIfNeeded: topic)
+    }
+
+    func isOf(topic: UInt16) -> Bool { self.topic == Int16(truncatingIfNeeded: topic) }
 }
 
 /// Of records that came through the routed topic: few slots take any.
@@ -56,6 +65,7 @@ struct Slot {
     /// When the 12 hours, or the retention after an end, are over. Steady.
     var lifeEndsMillis: Int64 = 0
     var applied = AppliedPosition()
+    var app: UInt16 = 0
     var pending = Slot.none
     /// What must follow `pending` and cannot be merged into it: the end behind an unsent start, content too large beside the kept alert.
     var behind = Slot.none
@@ -65,12 +75,13 @@ struct Slot {
     var identity = ByteArena.none
     /// Index into the engine's partitions.
     var partition: Int32 = 0
-    var app: UInt16 = 0
     var idByteCount: UInt16 = 0
     var tokenByteCount: UInt16 = 0
     var life = SlotLife.awaiting
     /// Its life is over; the next state record is a tombstone, unless something comes first.
     var isLeaving = false
+    var isLive = false
+    var isDirty = false
 
     /// Wall time of the registration, for a 410 with an older time.
     var registeredWallMillis: Int64 = 0
@@ -99,11 +110,12 @@ struct Slot {
     /// Outcomes and dead letters that must be acknowledged before the next state record is written.
     var unguardedRecords: UInt32 = 0
     var openRoutedEntry = OffsetLedger.none
+    /// Where it stands in `PartitionState.members`.
+    var memberIndex: Int32 = 0
 
     var attempt: UInt8 = 0
     /// How many further events that need no push the state record that is due waits for.
     var stateWaitExtensions: UInt8 = 0
-    var isLive = false
     var environment = PushEnvironment.production
     var frequentUpdates = false
     /// A `start` was accepted, or nobody knows, and the card's update token has not come yet.
@@ -116,7 +128,6 @@ struct Slot {
     var isHandedOver = false
     var tokenStanding = TokenStanding.usable
     var queuedPriority = PushPriority.low
-    var isDirty = false
     /// The record of the last push has not been acknowledged: nothing may leave.
     var awaitsStateRecord = false
     /// `ShardEngine.routedPositions` knows it.

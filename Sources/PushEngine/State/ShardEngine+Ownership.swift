@@ -121,8 +121,8 @@ extension ShardEngine {
             !partition.mayPush
         else { return }
         self.partitions[place].mayPush = true
-        for slot in self.slots.indices where self.slots[slot].isLive && self.slots[slot].partition == Int32(place) {
-            if self.slots[slot].pending >= 0 { self.reschedule(Int32(slot), now: now) }
+        self.forEachMember(place: place) { engine, slot in
+            if engine.slots[Int(slot)].pending >= 0 { engine.reschedule(slot, now: now) }
         }
     }
 
@@ -211,8 +211,9 @@ extension ShardEngine {
             self.partitions[place].ownersWallMillis.removeFirst()
         }
         self.partitions[place].ownersWallMillis.append(begun)
-        for slot in self.slots.indices where self.slots[slot].isLive && self.slots[slot].partition == Int32(place) {
-            if self.slots[slot].ownersSinceRecord < Self.ownersReadMax { self.slots[slot].ownersSinceRecord += 1 }
+        self.forEachMember(place: place) { engine, slot in
+            guard engine.slots[Int(slot)].ownersSinceRecord < Self.ownersReadMax else { return }
+            engine.slots[Int(slot)].ownersSinceRecord += 1
         }
     }
 
@@ -221,10 +222,7 @@ extension ShardEngine {
 
     /// Somebody has owned the partition since those who said that they left nothing behind: it may have sent what `state` does not know.
     private mutating func doubtHandOvers(place: Int) {
-        for slot in self.slots.indices where self.slots[slot].isHandedOver && self.slots[slot].partition == Int32(place)
-        {
-            self.slots[slot].isHandedOver = false
-        }
+        self.forEachMember(place: place) { engine, slot in engine.slots[Int(slot)].isHandedOver = false }
     }
 
     /// A marker met in a restore.

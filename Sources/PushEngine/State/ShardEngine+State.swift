@@ -176,9 +176,8 @@ extension ShardEngine {
             }
             return .ignored
         }
-        var bytes: [UInt8] = []
-        bytes.append(copying: value)
-        var reader = StateReader(bytes)
+        // Used here only, and the value outlives the call.
+        var reader = unsafe StateReader(borrowing: value)
         do throws(StateError) {
             switch try StateCodec.readKind(&reader) {
             case .marker:
@@ -186,7 +185,8 @@ extension ShardEngine {
             case .slot:
                 guard let (app, idStart) = self.parseStateKey(key) else { return .ignored }
                 return try self.restoreSlot(
-                    place: place, app: app, id: key.extracting(idStart..<key.count), reader: &reader, now: now)
+                    place: place, app: app, id: key.extracting(idStart..<key.count), value: value, reader: &reader,
+                    now: now)
             }
         } catch {
             switch error {
@@ -198,10 +198,11 @@ extension ShardEngine {
     }
 
     private mutating func restoreSlot(
-        place: Int, app: UInt16, id: Span<UInt8>, reader: inout StateReader, now: EngineTime
+        place: Int, app: UInt16, id: Span<UInt8>, value: Span<UInt8>, reader: inout StateReader, now: EngineTime
     ) throws(StateError) -> RestoreResult {
-        let read = try StateCodec.readSlot(&reader, topicHashes: self.topicHashes, now: now)
-        var slot = read.slot
+        if !self.restoredAges.isEmpty { self.restoredAges.removeAll(keepingCapacity: true) }
+        var read = try StateCodec.readParts(
+            &reader, topicHashes: self.topicHashes, now: now, ages: &self.restoredAges)
         // A worker that had lost the partition wrote this after its successor had begun to write.
         guard read.epoch >= self.partitions[place].newestEpochRead else { return .ignored }
         self.noteEpoch(read.epoch, place: place)
@@ -210,40 +211,28 @@ extension ShardEngine {
         var held: [Update] = []
         for _ in 0..<count { held.append(try StateCodec.readUpdate(&reader, topicHashes: self.topicHashes, now: now)) }
         guard reader.isAtEnd else { throw .malformed("bytes behind the last update") }
-        slot.tokenMissingSinceMillis = now.steadyMillis
-        let age = max(0, now.wallMillis - slot.lastTouchedWallMillis)
-        let life =
-            slot.life == .ended
-            ? self.configuration.apps[Int(app)].retentionAfterEndMillis : self.configuration.lifetimeMillis
-        slot.lifeEndsMillis = now.steadyMillis + max(0, life - age)
-        // Its last push may have left just before the former owner stopped; what the takeover has taken since counts towards the distance.
-        slot.notBeforeMillis =
-            self.partitions[place].formerOwnerQuietSinceMillis
-            + self.configuration.apps[Int(app)].minimumDistanceMillis
         // One with a stamp had left, or was about to; without, nothing was in flight: a second one was written as following the first.
         let isFirstInFlight = held.first.map { $0.stampSeconds != nil || $0.isAnnounced } ?? false
         guard isFirstInFlight || held.count < 3 else { throw .malformed("3 updates, none in flight") }
-        if let old = self.findSlot(app: app, id: id, partition: Int32(place)) { self.forgetRestored(old) }
-        let number = self.makeSlot(app: app, id: id, partition: Int32(place), now: now)
-        slot.generation = self.slots[Int(number)].generation
-        slot.isLive = true
-        slot.app = app
-        slot.partition = Int32(place)
-        slot.hash = self.slots[Int(number)].hash
-        slot.identity = self.slots[Int(number)].identity
-        slot.idByteCount = self.slots[Int(number)].idByteCount
-        slot.hasRoutedPositions = read.routed != RoutedPositions()
-        slot.isHandedOver = read.isReleased && read.epoch >= self.partitions[place].newestTakeoverRead
-        self.slots[Int(number)] = slot
-        if slot.hasRoutedPositions { self.routedPositions[number] = read.routed }
-        for answer in read.budget.answers {
-            self.budgets.restore(
-                &self.slots[Int(number)].budget, ageMillis: now.steadyMillis - answer, nowMillis: now.steadyMillis)
+        let age = max(0, now.wallMillis - read.slot.lastTouchedWallMillis)
+        let life =
+            read.slot.life == .ended
+            ? self.configuration.apps[Int(app)].retentionAfterEndMillis : self.configuration.lifetimeMillis
+        read.slot.tokenMissingSinceMillis = now.steadyMillis
+        read.slot.lifeEndsMillis = now.steadyMillis + max(0, life - age)
+        // Its last push may have left just before the former owner stopped; what the takeover has taken since counts towards the distance.
+        read.slot.notBeforeMillis =
+            self.partitions[place].formerOwnerQuietSinceMillis
+            + self.configuration.apps[Int(app)].minimumDistanceMillis
+        read.slot.isHandedOver = read.isReleased && read.epoch >= self.partitions[place].newestTakeoverRead
+        let number = self.slotToRestore(app: app, id: id, token: value.extracting(read.token), place: place)
+        read.slot.hasRoutedPositions = read.routed != RoutedPositions()
+        self.fill(number, with: read.slot)
+        if read.slot.hasRoutedPositions { self.routedPositions[number] = read.routed }
+        for age in self.restoredAges {
+            self.budgets.restore(&self.slots[Int(number)].budget, ageMillis: age, nowMillis: now.steadyMillis)
         }
-        if !read.token.isEmpty {
-            self.setToken(read.token.span, slot: number)
-            self.slots[Int(number)].tokenStanding = slot.tokenStanding
-        }
+        guard !held.isEmpty else { return .restored }
         let places: [Place] = isFirstInFlight ? [.inFlight, .pending, .behind] : [.pending, .behind]
         for (update, place) in zip(held, places) {
             self.counters.restored += UInt64(update.eventCount)
@@ -253,8 +242,39 @@ extension ShardEngine {
         return .restored
     }
 
+    /// The slot that a record is about, with its id and token and nothing else: a new one, or the one that an earlier record of the same key
+    /// has made. That one stays where it is, in the table as in memory.
+    private mutating func slotToRestore(app: UInt16, id: Span<UInt8>, token: Span<UInt8>, place: Int) -> Int32 {
+        let hash = self.index.hash(kind: SlotKind.activity.rawValue, id: id)
+        guard let old = self.findSlot(app: app, id: id, hash: hash, partition: Int32(place)) else {
+            let number = self.makeSlot(app: app, hash: hash, partition: Int32(place))
+            self.setID(id, token: token, slot: number)
+            return number
+        }
+        self.emptyRestored(old)
+        if !self.tokenEquals(token, slot: old) { self.setToken(token, slot: old) }
+        return old
+    }
+
+    /// What a record says of a slot that has its id and token.
+    private mutating func fill(_ number: Int32, with read: Slot) {
+        var slot = read
+        slot.generation = self.slots[Int(number)].generation
+        slot.isLive = true
+        slot.app = self.slots[Int(number)].app
+        slot.partition = self.slots[Int(number)].partition
+        slot.memberIndex = self.slots[Int(number)].memberIndex
+        slot.hash = self.slots[Int(number)].hash
+        slot.identity = self.slots[Int(number)].identity
+        slot.idByteCount = self.slots[Int(number)].idByteCount
+        slot.tokenByteCount = self.slots[Int(number)].tokenByteCount
+        slot.tokenGeneration = 1
+        self.slots[Int(number)] = slot
+    }
+
     /// The last record of the slot has been read. What may have been in flight is taken as an attempt that nobody knows the answer of.
     mutating func settleRestored(_ slot: Int32, now: EngineTime) {
+        guard self.slots[Int(slot)].hasWork else { return }
         let couldBeSent = self.couldBeSent(slot)
         for update in [self.slots[Int(slot)].inFlight, self.slots[Int(slot)].pending, self.slots[Int(slot)].behind]
         where update >= 0 {
@@ -296,15 +316,32 @@ extension ShardEngine {
         }
     }
 
-    /// A later record of the same key, or a tombstone, takes the place of what was restored from an earlier one.
+    /// A tombstone takes away what was restored from an earlier record.
     private mutating func forgetRestored(_ slot: Int32) {
-        for update in [self.slots[Int(slot)].pending, self.slots[Int(slot)].behind, self.slots[Int(slot)].inFlight]
-        where update >= 0 {
+        self.emptyRestored(slot)
+        self.removeSlot(slot)
+    }
+
+    /// A later record of the same key takes the place of an earlier one: what that one brought along leaves the slot.
+    private mutating func emptyRestored(_ slot: Int32) {
+        self.budgets.release(&self.slots[Int(slot)].budget)
+        if self.slots[Int(slot)].hasRoutedPositions {
+            self.slots[Int(slot)].hasRoutedPositions = false
+            self.routedPositions[slot] = nil
+        }
+        let held = (self.slots[Int(slot)].pending, self.slots[Int(slot)].behind, self.slots[Int(slot)].inFlight)
+        guard held.0 >= 0 || held.1 >= 0 || held.2 >= 0 else { return }
+        self.changeWork(slot) {
+            $0.pending = Slot.none
+            $0.behind = Slot.none
+            $0.inFlight = Slot.none
+        }
+        for update in [held.0, held.1, held.2] where update >= 0 {
             let events = UInt64(self.updates[update].eventCount)
             self.counters.restored -= events
             self.counters.pending -= events
+            self.updates.release(update)
         }
-        self.removeSlot(slot)
     }
 
     func parseStateKey(_ key: Span<UInt8>) -> (app: UInt16, idStart: Int)? {

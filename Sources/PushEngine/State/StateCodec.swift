@@ -30,6 +30,7 @@ enum StateCodec {
     static let markerKey: [UInt8] = [UInt8(ascii: "m")]
     /// No run in a record is longer; a payload is at most 4,096 bytes.
     static let runByteCountMax = 65_536
+    static let tokenByteCountMax = 1_024
     /// No time in a record lies further from 1970, either way: in seconds, so that milliseconds and what is added to them stay in range.
     static let timeSecondsMax: Int64 = 1 << 50
     /// More budget units than a slot may ever have out.
@@ -215,11 +216,10 @@ enum StateCodec {
             epoch: epoch, takenOverWallMillis: takenOver, partitionCount: partitionCount, clusterID: clusterID)
     }
 
-    /// What a slot's record says, before the engine's tables know it.
+    /// What a slot's record says, before the engine's tables know it: for a reader that has none.
     struct ReadSlot {
         var slot = Slot()
         var epoch: Int64 = -1
-        /// Its writer was giving the partition back: it took nothing more, and sent nothing more.
         var isReleased = false
         var token: [UInt8] = []
         var routed = RoutedPositions()
@@ -229,28 +229,51 @@ enum StateCodec {
     static func readSlot(
         _ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime
     ) throws(StateError) -> ReadSlot {
-        var read = ReadSlot()
+        var ages: [Int64] = []
+        let parts = try Self.readParts(&reader, topicHashes: topicHashes, now: now, ages: &ages)
+        var read = ReadSlot(
+            slot: parts.slot, epoch: parts.epoch, isReleased: parts.isReleased, token: reader.bytes(parts.token),
+            routed: parts.routed)
+        for age in ages { read.budget.restore(ageMillis: age, nowMillis: now.steadyMillis) }
+        return read
+    }
+
+    /// The same without anything on the heap: a restore reads millions.
+    struct SlotParts {
         var slot = Slot()
+        var epoch: Int64 = -1
+        /// Its writer was giving the partition back: it took nothing more, and sent nothing more.
+        var isReleased = false
+        /// Where it lies in the record's bytes.
+        var token = 0..<0
+        var routed = RoutedPositions()
+    }
+
+    /// - Parameter ages: gets how long ago each unit of its budget was answered, oldest first, milliseconds by the wall clock.
+    static func readParts(
+        _ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime, ages: inout [Int64]
+    ) throws(StateError) -> SlotParts {
+        var read = SlotParts()
         read.epoch = try reader.signed()
         let life = try reader.byte()
         guard let life = SlotLife(rawValue: life) else { throw .malformed("life \(life)") }
-        slot.life = life
+        read.slot.life = life
         let flags = try reader.byte()
         guard flags < 32 else { throw .malformed("flags \(flags)") }
-        read.token = try reader.run(byteCountMax: 1_024)
-        slot.frequentUpdates = flags & 1 != 0
-        slot.tokenStanding = flags & 2 != 0 ? .dead : .usable
-        slot.environment = flags & 4 != 0 ? .development : .production
-        slot.awaitsTokenOfStart = flags & 8 != 0
+        read.token = try reader.runRange(byteCountMax: Self.tokenByteCountMax)
+        read.slot.frequentUpdates = flags & 1 != 0
+        read.slot.tokenStanding = flags & 2 != 0 ? .dead : .usable
+        read.slot.environment = flags & 4 != 0 ? .development : .production
+        read.slot.awaitsTokenOfStart = flags & 8 != 0
         read.isReleased = flags & 16 != 0
-        slot.registeredWallMillis = try reader.signed()
-        slot.lastAcceptedSeconds = try reader.optional() ?? .min
-        slot.lastStampSeconds = try Self.readSeconds(&reader)
-        slot.lastTouchedWallMillis = try Self.readMillis(&reader)
+        read.slot.registeredWallMillis = try reader.signed()
+        read.slot.lastAcceptedSeconds = try reader.optional() ?? .min
+        read.slot.lastStampSeconds = try Self.readSeconds(&reader)
+        read.slot.lastTouchedWallMillis = try Self.readMillis(&reader)
         let appliedHash = try reader.unsigned()
         let appliedOffset = try reader.signed()
         if let topic = topicHashes.firstIndex(where: { UInt64($0) == appliedHash }) {
-            slot.applied = AppliedPosition(offset: appliedOffset, topic: Int32(topic))
+            read.slot.applied = AppliedPosition(offset: appliedOffset, topic: UInt16(topic))
         }
         read.routed.appliedOffset = try reader.signed()
         let originHash = try reader.unsigned()
@@ -264,9 +287,8 @@ enum StateCodec {
         let spent = try reader.unsigned()
         guard spent <= Self.budgetUnitsMax else { throw .malformed("\(spent) budget units") }
         for _ in 0..<spent {
-            read.budget.restore(ageMillis: now.wallMillis - (try Self.readMillis(&reader)), nowMillis: now.steadyMillis)
+            ages.append(now.wallMillis - (try Self.readMillis(&reader)))
         }
-        read.slot = slot
         return read
     }
 
@@ -288,7 +310,7 @@ enum StateCodec {
         guard merged <= Self.mergedCountMax else { throw .malformed("\(merged) merged events") }
         update.mergedCount = UInt32(merged)
         if flags & 4 != 0 {
-            let token = try reader.run(byteCountMax: 1_024)
+            let token = try reader.run(byteCountMax: Self.tokenByteCountMax)
             let environment = try reader.byte()
             guard let environment = PushEnvironment(rawValue: environment) else {
                 throw .malformed("environment \(environment)")

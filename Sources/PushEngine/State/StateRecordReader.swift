@@ -86,7 +86,8 @@ public struct StateRecordReader: Sendable {
             lastStampSeconds: slot.lastStampSeconds > 0 ? slot.lastStampSeconds : nil,
             lastTouchedMillis: slot.lastTouchedWallMillis,
             applied: slot.applied.offset < 0
-                ? nil : .init(topic: self.topic(slot.applied.topic), partition: nil, offset: slot.applied.offset),
+                ? nil
+                : .init(topic: self.topic(Int32(slot.applied.topic)), partition: nil, offset: slot.applied.offset),
             appliedRoutedOffset: read.routed.appliedOffset < 0 ? nil : read.routed.appliedOffset,
             appliedRoutedOrigin: read.routed.appliedOrigin.offset < 0
                 ? nil : self.describe(read.routed.appliedOrigin),

@@ -120,8 +120,23 @@ extension ShardRunner {
 
     private static func tombstoneEpoch(_ record: borrowing KafkaRecord) -> Int64? {
         record.withHeader(ShardEngine.epochHeader) { value, isPresent in
-            isPresent ? Int64(String(decoding: value.indices.map { value[$0] }, as: UTF8.self)) : nil
+            isPresent ? Self.decimal(value) : nil
         }
+    }
+
+    /// Digits alone, as the engine writes an epoch; `nil`: something else. Of each tombstone there is: nothing is allocated for it.
+    static func decimal(_ text: Span<UInt8>) -> Int64? {
+        guard !text.isEmpty else { return nil }
+        var value: Int64 = 0
+        for index in text.indices {
+            let digit = text[index] &- UInt8(ascii: "0")
+            guard digit < 10 else { return nil }
+            let (tens, isOver) = value.multipliedReportingOverflow(by: 10)
+            let (sum, isOverToo) = tens.addingReportingOverflow(Int64(digit))
+            guard !isOver, !isOverToo else { return nil }
+            value = sum
+        }
+        return value
     }
 
     private func finishRestore(_ index: Int, _ now: EngineTime) {

@@ -7,4 +7,7 @@ import Testing
     @Test func whatEachEventLooksAtLiesInFront() {
         #expect(MemoryLayout<Slot>.offset(of: \.registeredWallMillis) == Slot.ofEachEventByteCount)
     }
+
+    /// A million of them lie in memory: whoever needs more bytes says so here.
+    @Test func aSlotIsNoLargerThanItHasToBe() { #expect(MemoryLayout<Slot>.stride == 168) }
 }

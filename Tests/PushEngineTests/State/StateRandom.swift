@@ -53,7 +53,7 @@ struct StateRandom {
         slot.lastAcceptedSeconds = self.extreme()
         slot.lastStampSeconds = self.seconds()
         slot.lastTouchedWallMillis = self.seconds()
-        if self.bool() { slot.applied = AppliedPosition(offset: self.extreme(), topic: Int32(self.int(0...1))) }
+        if self.bool() { slot.applied = AppliedPosition(offset: self.extreme(), topic: UInt16(self.int(0...1))) }
         read.routed.appliedOffset = self.extreme()
         if self.bool() {
             read.routed.appliedOrigin = SourcePosition(
