@@ -3,10 +3,14 @@ import CRDKafka
 /// Asks for and creates a cluster's topics. Every method blocks, at most about its limit.
 public final class KafkaAdmin: Sendable {
     private let client: ClientHandle
+    /// Where librdkafka says what it cannot connect for. Read after each failure and emptied with it.
+    private let events: KafkaQueue
 
     public init(_ settings: KafkaSettings, log: KafkaLogHandler? = nil) throws(KafkaError) {
         let client = try ClientConfiguration.withoutGroup(settings)
+        rd_kafka_conf_set_events(client.pointer, RD_KAFKA_EVENT_ERROR)
         self.client = try client.makeClient(log: log)
+        self.events = KafkaQueue(rd_kafka_queue_get_main(self.client.pointer))
     }
 
     /// The cluster's identifier; `nil` when unknown within `limit`.
@@ -17,9 +21,7 @@ public final class KafkaAdmin: Sendable {
     public func describeTopics(_ names: [String]? = nil, within limit: Duration) throws(KafkaError)
         -> [TopicDescription]
     {
-        var found: UnsafePointer<rd_kafka_metadata>?
-        let failure = rd_kafka_metadata(self.client.pointer, 1, nil, &found, limit.wholeMillis)
-        guard failure == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata = found else { throw KafkaError(failure) }
+        let metadata = try self.metadata(within: limit)
         defer { rd_kafka_metadata_destroy(metadata) }
         let wanted = names.map { Set($0) }
         var topics: [TopicDescription] = []
@@ -33,6 +35,67 @@ public final class KafkaAdmin: Sendable {
                     replicationFactor: topic.partition_cnt > 0 ? Int(topic.partitions[0].replica_cnt) : 0))
         }
         return topics.sorted { $0.name < $1.name }
+    }
+
+    /// Why a topic that `describeTopics` did not list is not shown to this client; `nil`: it does not exist, or the cluster cannot be asked. The
+    /// list of all topics leaves out those that the client may not describe; asked for by its name, the broker says so.
+    public func refusal(toShow topic: String, within limit: Duration) throws(KafkaError) -> KafkaError? {
+        do throws(KafkaError) {
+            // Without administration there are no rights either, and asking by name may create the topic.
+            try self.requireController(within: limit)
+        } catch {
+            guard error.code == .unsupportedFeature else { throw error }
+            return nil
+        }
+        let handle = try KafkaTopic(topic, client: self.client)
+        var found: UnsafePointer<rd_kafka_metadata>?
+        let failure = rd_kafka_metadata(self.client.pointer, 0, handle.pointer, &found, limit.wholeMillis)
+        guard failure == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata = found else {
+            throw KafkaError(failure, subject: .topic(topic))
+        }
+        defer { rd_kafka_metadata_destroy(metadata) }
+        guard metadata.pointee.topic_cnt > 0 else { return nil }
+        let code = metadata.pointee.topics[0].err
+        guard code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED else { return nil }
+        return KafkaError(code, subject: .topic(topic)).needing(.describe)
+    }
+
+    /// The cluster's brokers and topics, to be destroyed by the caller. librdkafka only waits when it cannot connect; a refused password or
+    /// certificate ends the wait.
+    private func metadata(within limit: Duration) throws(KafkaError) -> UnsafePointer<rd_kafka_metadata> {
+        let deadline = ContinuousClock.now + limit
+        var slice = Self.metadataSliceMin
+        var complaint: KafkaError?
+        while true {
+            var found: UnsafePointer<rd_kafka_metadata>?
+            let wait = min(slice, max(.milliseconds(1), deadline - .now))
+            let failure = rd_kafka_metadata(self.client.pointer, 1, nil, &found, wait.wholeMillis)
+            if failure == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata = found { return metadata }
+            complaint = self.takeComplaint() ?? complaint
+            if let complaint, complaint.isRefusal { throw complaint }
+            let error = KafkaError(failure)
+            guard error.code == .timedOut || error.code == .transport, ContinuousClock.now < deadline else {
+                // Why no broker could be asked, such as a refused connection, says more than that none answered.
+                throw complaint.map { KafkaError(code: error.code, text: $0.text) } ?? error
+            }
+            if error.code == .transport { Sleeping.sleep(.milliseconds(100)) }
+            slice = slice * 2
+        }
+    }
+
+    /// At first this long, then twice as long each time.
+    private static let metadataSliceMin = Duration.seconds(1)
+
+    /// Why a connection failed since the last call: a refusal before anything else, otherwise the latest.
+    private func takeComplaint() -> KafkaError? {
+        var complaint: KafkaError?
+        while let event = rd_kafka_queue_poll(self.events.pointer, 0) {
+            let error = KafkaError(event: event, client: self.client)
+            // That all brokers are down is said beside the cause.
+            if error.code != .allBrokersDown, complaint?.isRefusal != true { complaint = error }
+            rd_kafka_event_destroy(event)
+        }
+        return complaint
     }
 
     /// Creates topics and waits for them to exist; answers for each. A topic that exists already is answered with
@@ -75,7 +138,8 @@ public final class KafkaAdmin: Sendable {
                     let code = rd_kafka_topic_result_error(answer)
                     guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return TopicAnswer(name: name, error: nil) }
                     let text = rd_kafka_topic_result_error_string(answer).map { String(cString: $0) }
-                    return TopicAnswer(name: name, error: KafkaError(code, subject: .topic(name), text: text))
+                    return TopicAnswer(
+                        name: name, error: KafkaError(code, subject: .topic(name), text: text).needing(.create))
                 }
             })
     }
@@ -103,7 +167,8 @@ public final class KafkaAdmin: Sendable {
                     guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
                         throw KafkaError(
                             code, subject: .topic(name),
-                            text: rd_kafka_ConfigResource_error_string(answer).map { String(cString: $0) })
+                            text: rd_kafka_ConfigResource_error_string(answer).map { String(cString: $0) }
+                        ).needing(.describeConfigs)
                     }
                     configurations[name] = Self.entries(of: answer)
                 }
@@ -125,14 +190,13 @@ public final class KafkaAdmin: Sendable {
     /// A cluster without administration names no broker of its own as the controller (librdkafka's mock cluster names 0
     /// and counts from 1), and librdkafka would wait for it in vain.
     private func requireController(within limit: Duration) throws(KafkaError) {
+        // First, as it hears of refusals.
+        let metadata = try self.metadata(within: limit)
+        defer { rd_kafka_metadata_destroy(metadata) }
         let controller = rd_kafka_controllerid(self.client.pointer, limit.wholeMillis)
         guard controller >= 0 else {
             throw KafkaError(code: .timedOut, text: "the cluster named no controller in time")
         }
-        var found: UnsafePointer<rd_kafka_metadata>?
-        let failure = rd_kafka_metadata(self.client.pointer, 1, nil, &found, limit.wholeMillis)
-        guard failure == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata = found else { throw KafkaError(failure) }
-        defer { rd_kafka_metadata_destroy(metadata) }
         guard (0..<Int(metadata.pointee.broker_cnt)).contains(where: { metadata.pointee.brokers[$0].id == controller })
         else {
             throw KafkaError(
@@ -142,7 +206,7 @@ public final class KafkaAdmin: Sendable {
     }
 
     /// Sends one admin request and waits for its event.
-    private func ask<Answer>(
+    func ask<Answer>(
         _ operation: rd_kafka_admin_op_t, within limit: Duration,
         _ send: (OpaquePointer, OpaquePointer?, OpaquePointer) -> Void,
         _ read: (OpaquePointer) throws(KafkaError) -> Answer

@@ -33,6 +33,8 @@ public struct KafkaError: Error, Sendable, Hashable {
     /// member).
     public var isFatal: Bool
     public var subject: Subject
+    /// What the refused operation needs, where an authorization error does not say it itself; see `remedy`.
+    public var right: KafkaRight?
 
     public init(
         code: Code, text: String? = nil, isRetriable: Bool? = nil, isFatal: Bool = false, subject: Subject = .client
@@ -40,7 +42,9 @@ public struct KafkaError: Error, Sendable, Hashable {
         let raw = rd_kafka_resp_err_t(rawValue: code.rawValue)
         self.code = code
         self.name = String(cString: rd_kafka_err2name(raw))
-        self.text = text ?? String(cString: rd_kafka_err2str(raw))
+        let text = text ?? String(cString: rd_kafka_err2str(raw))
+        // More may follow it on the same line.
+        self.text = text.hasSuffix(".") ? String(text.dropLast()) : text
         self.isRetriable = isRetriable ?? (!isFatal && code.isUsuallyRetriable)
         self.isFatal = isFatal
         self.subject = subject
@@ -73,6 +77,15 @@ extension KafkaError.Code {
     public static let purged = Self(rawValue: -152)
     /// No offset to commit (`_NO_OFFSET`).
     public static let noOffset = Self(rawValue: -168)
+    /// The broker refused user or password, before it says so in a code of its own (`_AUTHENTICATION`).
+    public static let authentication = Self(rawValue: -169)
+    /// TLS failed, or could not be set up (`_SSL`).
+    public static let ssl = Self(rawValue: -181)
+    public static let topicAuthorizationFailed = Self(rawValue: 29)
+    public static let groupAuthorizationFailed = Self(rawValue: 30)
+    public static let clusterAuthorizationFailed = Self(rawValue: 31)
+    public static let unsupportedSASLMechanism = Self(rawValue: 33)
+    public static let saslAuthenticationFailed = Self(rawValue: 58)
     public static let unknownTopicOrPartition = Self(rawValue: 3)
     public static let messageTooLarge = Self(rawValue: 10)
     public static let notCoordinator = Self(rawValue: 16)
@@ -104,7 +117,8 @@ extension KafkaError: CustomStringConvertible {
             case .position(let position): "\(position): "
             case .group(let group): "group \(group): "
             }
-        return "\(what)\(self.text) (\(self.name)\(self.isFatal ? ", fatal" : self.isRetriable ? ", retriable" : ""))"
+        let kind = self.isFatal ? ", fatal" : self.isRetriable ? ", retriable" : ""
+        return "\(what)\(self.text) (\(self.name)\(kind))" + (self.remedy.map { ": \($0)" } ?? "")
     }
 }
 

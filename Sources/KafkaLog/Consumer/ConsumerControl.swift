@@ -101,7 +101,14 @@ final class ConsumerControl {
             guard let pending = self.inbox.takeCommit(token) else { return }
             pending.completion(CommitResult(event: event, asked: pending.positions))
         case RD_KAFKA_EVENT_ERROR:
-            self.handler(.failed(KafkaError(event: event, client: self.client)))
+            var error = KafkaError(event: event, client: self.client)
+            // librdkafka does not say of which group, or which topic is subscribed.
+            if error.code == .groupAuthorizationFailed { error.subject = .group(self.configuration.groupID) }
+            if error.code == .topicAuthorizationFailed {
+                error = error.needing(.read)
+                error.subject = .topic(self.configuration.driverTopic)
+            }
+            self.handler(.failed(error))
         case RD_KAFKA_EVENT_STATS:
             if let text = rd_kafka_event_stats(event) { self.handler(.statistics(String(cString: text))) }
         default: break

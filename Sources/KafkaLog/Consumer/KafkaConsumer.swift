@@ -176,7 +176,10 @@ extension CommitResult {
             if error == RD_KAFKA_RESP_ERR_NO_ERROR {
                 self.committed.append(position)
             } else {
-                self.refused.append(Refusal(position: position, error: KafkaError(error, subject: .position(position))))
+                // Committing needs Read on the topic, too.
+                self.refused.append(
+                    Refusal(
+                        position: position, error: KafkaError(error, subject: .position(position)).needing(.read)))
             }
         }
     }

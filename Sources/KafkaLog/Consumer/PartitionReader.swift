@@ -186,7 +186,9 @@ extension PartitionFailure {
                         topic: topicPartition.topic, partition: topicPartition.partition, offset: message.offset),
                     text: text ?? "the offset is outside the log")
         } else {
-            self = .failed(topicPartition, KafkaError(message.err, subject: .partition(topicPartition), text: text))
+            self = .failed(
+                topicPartition,
+                KafkaError(message.err, subject: .partition(topicPartition), text: text).needing(.read))
         }
     }
 }

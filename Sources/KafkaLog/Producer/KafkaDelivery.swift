@@ -28,7 +28,8 @@ public struct KafkaDelivery: ~Copyable {
         guard !self.isSuccess else { return nil }
         // Not `rd_kafka_message_errstr`: of a produced message it gives the payload out as the text.
         return KafkaError(
-            self.message.pointee.err, subject: .partition(TopicPartition(topic: self.topic, partition: self.partition)))
+            self.message.pointee.err, subject: .partition(TopicPartition(topic: self.topic, partition: self.partition))
+        ).needing(.write)
     }
 
     /// Whether a failed message may lie in the log all the same.

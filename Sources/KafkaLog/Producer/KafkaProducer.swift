@@ -125,7 +125,8 @@ public final class KafkaProducer: Sendable {
                 result.failures.append((result.doneCount, self.fatalError ?? KafkaError(message.err)))
             default:
                 let partition = TopicPartition(topic: topic.name, partition: message.partition)
-                result.failures.append((result.doneCount, KafkaError(message.err, subject: .partition(partition))))
+                result.failures.append(
+                    (result.doneCount, KafkaError(message.err, subject: .partition(partition)).needing(.write)))
             }
             result.doneCount += 1
         }
@@ -183,7 +184,8 @@ public final class KafkaProducer: Sendable {
         if failure == RD_KAFKA_RESP_ERR__FATAL { return .failed(self.fatalError ?? KafkaError(failure)) }
         return .failed(
             KafkaError(
-                failure, subject: topic.map { .partition(TopicPartition(topic: $0, partition: partition)) } ?? .client))
+                failure, subject: topic.map { .partition(TopicPartition(topic: $0, partition: partition)) } ?? .client
+            ).needing(.write))
     }
 
     /// Hands waiting deliveries to `body`, in order per partition, and never waits. Stops after the run in which `max`

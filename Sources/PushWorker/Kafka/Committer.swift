@@ -28,6 +28,7 @@ final class Committer: Sendable {
         var isJoining: @Sendable () -> Bool = { false }
         var commits: UInt64 = 0
         var failures: UInt64 = 0
+        var refusal: KafkaError?
     }
 
     private let state = Mutex(State())
@@ -59,6 +60,9 @@ final class Committer: Sendable {
     }
 
     var counts: (commits: UInt64, failures: UInt64) { self.state.withLock { ($0.commits, $0.failures) } }
+
+    /// A right that is missing, as the last answer said; `nil`: none.
+    var refusal: KafkaError? { self.state.withLock { $0.refusal } }
 
     /// - Parameter starts: where reading of each begins; committed again when the group is asked and there is nothing newer.
     func own(_ partitions: [Int32], starts: [TopicPartition: Int64]) {
@@ -140,6 +144,7 @@ final class Committer: Sendable {
             state.inFlight = []
             // The group judges the member first, then each partition: one that was committed shows the membership.
             if !result.committed.isEmpty { self.lease.confirmed(askedAtMillis: state.sentAtMillis) }
+            state.refusal = result.refused.first { $0.error.isRefusal }?.error
             if result.isSuccess { state.commits += 1 } else { state.failures += 1 }
             // Whatever the reason: during a rebalance the group refuses the generation it has just left, and the partition stays here.
             // A position that is older than where this ownership stands is of an earlier one, or a newer one waits.

@@ -9,9 +9,14 @@ enum TopicCheck {
         case faults([String])
     }
 
-    static func judge(_ found: [TopicDescription], topics: WorkerConfiguration.Topics) -> Verdict {
-        var faults = topics.all.filter { name in !found.contains { $0.name == name } }.map {
-            "the topic \($0) does not exist; 'mailboat topics create' creates what is missing"
+    /// - Parameter hidden: topics that this client may not see, though they may exist.
+    static func judge(
+        _ found: [TopicDescription], hidden: Set<String> = [], topics: WorkerConfiguration.Topics
+    ) -> Verdict {
+        var faults = topics.all.filter { name in !found.contains { $0.name == name } }.map { name in
+            hidden.contains(name)
+                ? "this client's user may not see the topic \(name): grant it \(topics.rights(on: name).map(\.rawValue).joined(separator: " and ")) on it"
+                : "the topic \(name) does not exist; 'mailboat topics create' creates what is missing"
         }
         let counts = topics.coPartitioned.compactMap { name in
             found.first { $0.name == name }.map { (name, $0.partitionCount) }
@@ -26,6 +31,18 @@ enum TopicCheck {
             return .faults(faults.isEmpty ? ["the input topic has no partitions"] : faults)
         }
         return .agreed(partitionCount: number)
+    }
+
+    /// Those of the missing topics that the cluster does not show to this client.
+    private static func hidden(
+        _ names: [String], _ found: [TopicDescription], admin: KafkaAdmin
+    ) async -> Set<String> {
+        let missing = names.filter { name in !found.contains { $0.name == name } }
+        guard !missing.isEmpty else { return [] }
+        return await NamedThread.run("kafka-topics") {
+            // What cannot be asked is taken for missing, which it is to this client.
+            Set(missing.filter { ((try? admin.refusal(toShow: $0, within: .seconds(5))) ?? nil) != nil })
+        }
     }
 
     /// Settings of topics that a promise rests on and that are not as they must be, one line per fault. What is only advised, and
@@ -75,7 +92,8 @@ enum TopicCheck {
                     try await Task.sleep(for: .milliseconds(afterMillis))
                     continue
                 }
-                let verdict = Self.judge(found, topics: configuration.topics)
+                let verdict = Self.judge(
+                    found, hidden: await Self.hidden(names, found, admin: admin), topics: configuration.topics)
                 guard case .agreed = verdict else { return verdict }
                 let settings = await NamedThread.run("kafka-topics") {
                     () -> Result<[String: [String: String]], KafkaError> in
@@ -97,7 +115,8 @@ enum TopicCheck {
                     whenSettingsUnknown(error)
                     return verdict
                 }
-            case .failure(let error) where error.isRetriable || error.code == .allBrokersDown:
+            case .failure(let error) where error.isRetriable || error.isRefusal || error.code == .allBrokersDown:
+                // A password, a certificate or a right may be mended while the worker waits, like a network.
                 whenUnreachable(error)
                 try await Task.sleep(for: .seconds(1))
             case .failure(let error): throw error
@@ -107,6 +126,12 @@ enum TopicCheck {
 }
 
 extension WorkerConfiguration.Topics {
+    /// What a worker does with a topic, hence needs of it.
+    func rights(on name: String) -> [KafkaRight] {
+        if name == self.outcomes || name == self.deadLetters { return [.write] }
+        return self.events.contains(name) ? [.read] : [.read, .write]
+    }
+
     /// Every topic with what it is for.
     public var planned: [TopicPlan.Topic] {
         self.events.map { .init($0, .events) } + [

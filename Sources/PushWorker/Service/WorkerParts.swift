@@ -189,8 +189,16 @@ final class WorkerParts: Sendable {
                 tasks: [
                     Task.detached { await coordinator.run() }, Task.detached { await lagWatch.run() },
                     Task.detached {
+                        var told: KafkaError?
                         while !Task.isCancelled {
                             committer.ask()
+                            let refusal = committer.refusal
+                            if refusal != told {
+                                told = refusal
+                                hub.updateGroup { report in
+                                    report.errors["commit"] = refusal.map { "offsets cannot be committed: \($0)" }
+                                }
+                            }
                             try? await Task.sleep(for: .milliseconds(lease.askEveryMillis))
                         }
                     },
@@ -211,7 +219,8 @@ final class WorkerParts: Sendable {
                 whenUnreachable: { error in
                     logger.warning(
                         "Kafka cannot be asked for its topics; trying again", metadata: ["cause": "\(error)"])
-                    hub.updateGroup { $0.errors["topics"] = "Kafka cannot be reached: \(error)" }
+                    let what = error.isRefusal ? "Kafka refuses this client" : "Kafka cannot be reached"
+                    hub.updateGroup { $0.errors["topics"] = "\(what): \(error)" }
                 },
                 whenMissing: { names in
                     let list = names.joined(separator: ", ")

@@ -30,8 +30,9 @@ struct Outbox: ~Copyable {
     /// The producer's queue is full: back-pressure.
     private(set) var isBlocked = false
     private(set) var counters = KafkaCounters()
-    /// What the last failure was, until something is delivered.
+    /// What the last failure was, until something is delivered to the same topic: a right may be missing on one alone.
     private(set) var failure: KafkaError?
+    private var failedTopic: EngineRecord.Topic?
 
     init(producer: KafkaProducer, topics names: WorkerConfiguration.Topics, pace: OutboxPace) throws(KafkaError) {
         self.producer = producer
@@ -107,7 +108,7 @@ struct Outbox: ~Copyable {
         var underWay = UnderWayCount()
         swap(&underWay, &self.underWay)
         var (pace, probe) = (self.pace, self.probe)
-        var failure = self.failure
+        var (failure, failedTopic) = (self.failure, self.failedTopic)
         var failedCount: UInt64 = 0
         let count = self.producer.drainDeliveries(max: max, ahead: { engine.fetchAhead(acknowledgements: $0) }) {
             delivery in
@@ -118,7 +119,7 @@ struct Outbox: ~Copyable {
                 probe = nil
             }
             if delivery.isSuccess {
-                failure = nil
+                if failedTopic == topic { (failure, failedTopic) = (nil, nil) }
                 engine.acknowledged(delivery.opaque, offset: delivery.offset, now: now)
                 guard !retries.isEmpty else { return retries.succeeded() }
                 guard topic == .state else { return }
@@ -127,7 +128,7 @@ struct Outbox: ~Copyable {
                 for older in superseded { engine.acknowledged(older, offset: delivery.offset, now: now) }
             } else {
                 failedCount += 1
-                failure = delivery.error
+                (failure, failedTopic) = (delivery.error, topic)
                 if topic == .state, !engine.isAwaited(delivery.opaque) {
                     // Of a partition that has left: somebody else writes there.
                     return engine.acknowledged(delivery.opaque, offset: -1, now: now)
@@ -138,7 +139,7 @@ struct Outbox: ~Copyable {
         swap(&retries, &self.retries)
         swap(&underWay, &self.underWay)
         (self.pace, self.probe) = (pace, probe)
-        self.failure = failure
+        (self.failure, self.failedTopic) = (failure, failedTopic)
         self.counters.deliveriesFailed += failedCount
         self.counters.retriesWaiting = self.retries.count
         if count > 0 { self.isBlocked = false }
@@ -259,7 +260,7 @@ struct Outbox: ~Copyable {
     }
 
     private mutating func noteFailure(_ entry: RetryQueue<RetryContent>.Entry, _ error: KafkaError, nowMillis: Int64) {
-        self.failure = error
+        (self.failure, self.failedTopic) = (error, entry.topic)
         self.counters.deliveriesFailed += 1
         self.retries.failed(entry, nowMillis: nowMillis)
         self.counters.retriesWaiting = self.retries.count

@@ -146,4 +146,26 @@ import Testing
         committer.ask()
         #expect(try #require(group.take()).positions.map(\.offset) == [57])
     }
+
+    /// Readiness names it; a refusal that is part of a rebalance is none of these.
+    @Test func aMissingRightIsKeptUntilACommitIsTaken() throws {
+        let (committer, _, group) = Self.make()
+        committer.own([3], starts: [Self.start: 40])
+        let position = TopicPartitionOffset(topic: "events", partition: 3, offset: 40)
+        func answer(_ code: KafkaError.Code?) throws {
+            committer.ask()
+            let sent = try #require(group.take())
+            guard let code else { return sent.answer(CommitResult(committed: sent.positions, refused: [])) }
+            let error = KafkaError(code: code, subject: .position(position)).needing(.read)
+            sent.answer(CommitResult(committed: [], refused: [.init(position: position, error: error)]))
+        }
+        try answer(.rebalanceInProgress)
+        #expect(committer.refusal == nil)
+        try answer(nil)
+        try answer(.topicAuthorizationFailed)
+        #expect(committer.refusal?.remedy == "grant this client's user Read on the topic events")
+        committer.add([TopicPartitionOffset(topic: "events", partition: 3, offset: 41)])
+        try #require(group.take()).answer(CommitResult(committed: [position], refused: []))
+        #expect(committer.refusal == nil)
+    }
 }

@@ -1,0 +1,67 @@
+/// What an operation on a topic, a group or the cluster needs: Kafka's own names of the rights.
+public enum KafkaRight: String, Sendable, Hashable {
+    case read = "Read"
+    case write = "Write"
+    case describe = "Describe"
+    case describeConfigs = "DescribeConfigs"
+    case create = "Create"
+}
+
+extension KafkaError {
+    /// What an operator can do, where the error names a cause outside this process: a password, a certificate, a right. One clause, without a
+    /// secret; `nil`: nothing is known beyond the text.
+    public var remedy: String? {
+        switch self.code {
+        case .authentication where self.text.contains("Unsupported SASL mechanism"), .unsupportedSASLMechanism:
+            "sasl.mechanisms must be one that the brokers offer"
+        case .authentication, .saslAuthenticationFailed:
+            "check sasl.username, sasl.password and sasl.mechanisms, and that the brokers know this user"
+        case .ssl:
+            self.text.contains("certificate verify failed") || self.text.contains("could not be verified")
+                ? "ssl.ca.location must name a PEM file with the authority that signed the brokers' certificates"
+                : "check security.protocol and the ssl properties, and that the brokers' listener is one for TLS"
+        case .topicAuthorizationFailed:
+            "grant this client's user \(self.right ?? .describe) on the topic" + (self.topicName.map { " \($0)" } ?? "")
+        case .groupAuthorizationFailed:
+            "grant this client's user Read on the group" + (self.groupName.map { " \($0)" } ?? "")
+        case .clusterAuthorizationFailed:
+            self.right == .create
+                ? "grant this client's user Create on the cluster, or on the topic"
+                    + (self.topicName.map { " \($0)" } ?? "")
+                : "grant this client's user Write on the topics it produces to, or IdempotentWrite on the cluster"
+        default: nil
+        }
+    }
+
+    private var topicName: String? {
+        switch self.subject {
+        case .topic(let topic): topic
+        case .partition(let partition): partition.topic
+        case .position(let position): position.topic
+        case .client, .setting, .group: nil
+        }
+    }
+
+    private var groupName: String? { if case .group(let group) = self.subject { group } else { nil } }
+
+    /// The same, known to be about an operation that needs this right.
+    public func needing(_ right: KafkaRight) -> KafkaError {
+        var error = self
+        error.right = right
+        return error
+    }
+
+    /// Whether the brokers were reached and refuse this client, or it refuses them: waiting does not help, a person does.
+    public var isRefusal: Bool {
+        switch self.code {
+        case .authentication, .saslAuthenticationFailed, .unsupportedSASLMechanism, .ssl, .topicAuthorizationFailed,
+            .groupAuthorizationFailed, .clusterAuthorizationFailed:
+            true
+        default: false
+        }
+    }
+}
+
+extension KafkaRight: CustomStringConvertible {
+    public var description: String { self.rawValue }
+}

@@ -1,0 +1,49 @@
+import KafkaLog
+import Testing
+
+/// What an operator is told to do about a password, a certificate or a right that is not there.
+struct KafkaRemedyTests {
+    private static let position = TopicPartition(topic: "liveactivity.state", partition: 3)
+
+    private static let refusals: [(KafkaError, String)] = [
+        (KafkaError(code: .authentication), "check sasl.username, sasl.password and sasl.mechanisms"),
+        (KafkaError(code: .saslAuthenticationFailed), "check sasl.username"),
+        (KafkaError(code: .unsupportedSASLMechanism), "sasl.mechanisms must be one that the brokers offer"),
+        (
+            KafkaError(code: .ssl, text: "SSL handshake failed: certificate verify failed: broker certificate"),
+            "ssl.ca.location must name a PEM file"
+        ),
+        (KafkaError(code: .ssl, text: "SSL handshake failed: disconnected"), "check security.protocol"),
+        (
+            KafkaError(code: .topicAuthorizationFailed, subject: .partition(Self.position)).needing(.write),
+            "grant this client's user Write on the topic liveactivity.state"
+        ),
+        (
+            KafkaError(code: .topicAuthorizationFailed, subject: .topic("t")).needing(.describeConfigs),
+            "grant this client's user DescribeConfigs on the topic t"
+        ),
+        (KafkaError(code: .topicAuthorizationFailed, subject: .topic("t")), "Describe on the topic t"),
+        (
+            KafkaError(code: .groupAuthorizationFailed, subject: .group("mailboat")),
+            "grant this client's user Read on the group mailboat"
+        ),
+        (KafkaError(code: .clusterAuthorizationFailed), "IdempotentWrite on the cluster"),
+        (
+            KafkaError(code: .clusterAuthorizationFailed, subject: .topic("t")).needing(.create),
+            "grant this client's user Create on the cluster, or on the topic t"
+        ),
+    ]
+
+    @Test(arguments: Self.refusals)
+    func aRefusalSaysWhatToDo(error: KafkaError, expected: String) {
+        #expect(error.isRefusal)
+        #expect(error.remedy?.contains(expected) == true)
+        #expect(error.description.hasSuffix(": \(error.remedy ?? "")"))
+    }
+
+    @Test func otherErrorsKeepTheirText() {
+        let error = KafkaError(code: .timedOut)
+        #expect(error.remedy == nil && !error.isRefusal)
+        #expect(error.description == "Local: Timed out (_TIMED_OUT, retriable)")
+    }
+}
