@@ -3,39 +3,40 @@ import Testing
 
 @testable import KafkaLog
 
-/// Against the embedded cluster, where a group's first assignment takes 3 s and each later round 2.5 s: few tests, each
+/// On the embedded cluster, unless another is named, where a group's first assignment takes 3 s and each later round 2.5 s: few tests, each
 /// showing several things.
 @Suite(.timeLimit(.minutes(5)))
 struct KafkaConsumerTests {
     private static let partitionCount: Int32 = 4
     private static let topics = ["events", "routed"]
-    private static let all: [TopicPartition] = Self.topics.flatMap { topic in
-        (0..<Self.partitionCount).map { TopicPartition(topic: topic, partition: $0) }
-    }
+    private static let named = Self.topics.map { EmbeddedKafka.Topic($0, partitionCount: Int(Self.partitionCount)) }
 
-    private func makeCluster() throws -> EmbeddedKafka {
-        try EmbeddedKafka(topics: Self.topics.map { .init($0, partitionCount: Int(Self.partitionCount)) })
+    private static func all(_ kafka: TestCluster) -> [TopicPartition] {
+        Self.topics.flatMap { topic in
+            (0..<Self.partitionCount).map { TopicPartition(topic: kafka[topic], partition: $0) }
+        }
     }
 
     /// The promise of `PartitionReader`: whatever stalls and rebalances happen, one reader's offsets are consecutive,
     /// and nothing is skipped where a partition moves.
     @Test func noOffsetIsSkippedOverStallsAndARebalance() async throws {
-        let kafka = try self.makeCluster()
+        let kafka = try TestCluster(topics: Self.named)
+        let all = Self.all(kafka)
         let progress = Progress()
         let perPartition = 2_000
         let writer = try TestWriter(kafka.settings)
         func write() throws {
-            for partition in Self.all {
+            for partition in all {
                 try writer.write(perPartition, to: partition.topic, partition: partition.partition, valueByteCount: 100)
             }
         }
         try write()
         let first = try TestMember(kafka.group("g", driver: "events", riding: ["routed"]), progress: progress)
         let second = try TestMember(kafka.group("g", driver: "events", riding: ["routed"]), progress: progress)
-        let stalled = TopicPartition(topic: "events", partition: 2)
+        let stalled = TopicPartition(topic: kafka["events"], partition: 2)
         first.stall([stalled])
         try first.join()
-        let others = Self.all.filter { $0 != stalled }
+        let others = all.filter { $0 != stalled }
         #expect(await progress.wait { others.allSatisfy { first.snapshot.offsets[$0]?.count == perPartition } })
         // Not reading is the back-pressure: nothing of the stalled partition came, everything of the others did.
         #expect(first.snapshot.offsets[stalled] == nil)
@@ -58,12 +59,12 @@ struct KafkaConsumerTests {
         #expect(
             await progress.wait {
                 let (one, two) = (first.snapshot, second.snapshot)
-                return Self.all.allSatisfy {
+                return all.allSatisfy {
                     max(one.offsets[$0]?.last ?? 0, two.offsets[$0]?.last ?? 0) == Int64(total - 1)
                 }
             })
         let (one, two) = (first.snapshot, second.snapshot)
-        for partition in Self.all {
+        for partition in all {
             for offsets in [one.offsets[partition] ?? [], two.offsets[partition] ?? []] where !offsets.isEmpty {
                 #expect(
                     offsets == Array(offsets[0]...offsets[offsets.count - 1]),
@@ -77,7 +78,7 @@ struct KafkaConsumerTests {
         #expect(one.held.isDisjoint(with: two.held))
         // The riding topic's partitions went where the driver's went.
         for member in [one, two] {
-            #expect(Set(member.readers.keys) == Set(Self.all.filter { member.held.contains($0.partition) }))
+            #expect(Set(member.readers.keys) == Set(all.filter { member.held.contains($0.partition) }))
         }
         #expect(one.failures.isEmpty && two.failures.isEmpty)
         #expect(await second.leave())
@@ -85,31 +86,32 @@ struct KafkaConsumerTests {
     }
 
     @Test func commitsSurviveARestartAndBadPositionsAreReported() async throws {
-        let kafka = try self.makeCluster()
+        let kafka = try TestCluster(topics: Self.named)
         let progress = Progress()
-        try TestWriter(kafka.settings).write(10, to: "events", partition: 1)
+        try TestWriter(kafka.settings).write(10, to: kafka["events"], partition: 1)
         let first = try TestMember(kafka.group("g", driver: "events", riding: ["routed"]), progress: progress)
         try first.join()
-        let read = TopicPartition(topic: "events", partition: 1)
+        let read = TopicPartition(topic: kafka["events"], partition: 1)
         #expect(await progress.wait { first.snapshot.offsets[read]?.count == 10 })
         let result = Mutex<CommitResult?>(nil)
-        first.consumer.commit([.init(topic: "events", partition: 1, offset: 7)]) { answer in
+        first.consumer.commit([.init(topic: kafka["events"], partition: 1, offset: 7)]) { answer in
             result.withLock { $0 = answer }
             progress.made()
         }
         #expect(await progress.wait { result.withLock { $0 != nil } })
-        #expect(result.withLock { $0?.committed } == [.init(topic: "events", partition: 1, offset: 7)])
+        #expect(result.withLock { $0?.committed } == [.init(topic: kafka["events"], partition: 1, offset: 7)])
         let (sync, late) = await NamedThread.run("test") {
             (
-                first.consumer.commitSync([.init(topic: "routed", partition: 0, offset: 0)], within: .seconds(5)),
-                first.consumer.commitSync([.init(topic: "events", partition: 2, offset: 3)], within: .seconds(5))
+                first.consumer.commitSync(
+                    [.init(topic: kafka["routed"], partition: 0, offset: 0)], within: .seconds(5)),
+                first.consumer.commitSync([.init(topic: kafka["events"], partition: 2, offset: 3)], within: .seconds(5))
             )
         }
         #expect(sync.isSuccess && late.isSuccess)
         func askPositions() async throws -> [PartitionPositions] {
             try await NamedThread.run("test") {
                 Result {
-                    try first.consumer.positions(of: [read, .init(topic: "routed", partition: 3)], within: .seconds(5))
+                    try first.consumer.positions(of: [read, .init(topic: kafka["routed"], partition: 3)], within: .seconds(5))
                 }
             }.get()
         }
@@ -118,7 +120,7 @@ struct KafkaConsumerTests {
         for metadata in ["a note", nil] {
             let again = await NamedThread.run("test") {
                 first.consumer.commitSync(
-                    [.init(topic: "events", partition: 1, offset: 7)], metadata: metadata, within: .seconds(5))
+                    [.init(topic: kafka["events"], partition: 1, offset: 7)], metadata: metadata, within: .seconds(5))
             }
             #expect(again.isSuccess)
             expectedPosition.committedMetadata = metadata
@@ -129,7 +131,7 @@ struct KafkaConsumerTests {
         #expect(await first.leave())
         #expect(first.snapshot.held.isEmpty)
         let closed = await NamedThread.run("test") {
-            first.consumer.commitSync([.init(topic: "events", partition: 1, offset: 8)], within: .seconds(1))
+            first.consumer.commitSync([.init(topic: kafka["events"], partition: 1, offset: 8)], within: .seconds(1))
         }
         #expect(!closed.isSuccess)
 
@@ -137,15 +139,16 @@ struct KafkaConsumerTests {
         // (routed[3]) are errors.
         let second = try TestMember(kafka.group("g", driver: "events", riding: ["routed"]), progress: progress) {
             partition in
-            partition.topic == "events" ? nil : partition.partition == 3 ? .offset(50) : .beginning
+            partition.topic == kafka["events"] ? nil : partition.partition == 3 ? .offset(50) : .beginning
         }
         try second.join()
         let expected: [PartitionFailure] = [
-            .noCommittedOffset(.init(topic: "events", partition: 0)),
-            .noCommittedOffset(.init(topic: "events", partition: 3)),
+            .noCommittedOffset(.init(topic: kafka["events"], partition: 0)),
+            .noCommittedOffset(.init(topic: kafka["events"], partition: 3)),
         ]
         let outside: [TopicPartitionOffset] = [
-            .init(topic: "events", partition: 2, offset: 3), .init(topic: "routed", partition: 3, offset: 50),
+            .init(topic: kafka["events"], partition: 2, offset: 3),
+            .init(topic: kafka["routed"], partition: 3, offset: 50),
         ]
         let isSeen = await progress.wait {
             let failures = second.snapshot.failures
@@ -161,7 +164,7 @@ struct KafkaConsumerTests {
     }
 
     @Test func aRevocationThatNobodyCompletesIsCompletedInTheEnd() async throws {
-        let kafka = try self.makeCluster()
+        let kafka = try TestCluster(topics: Self.named)
         let progress = Progress()
         let member = try TestMember(kafka.group("g", driver: "events"), progress: progress)
         try member.join(completesRevocations: false)
@@ -174,7 +177,7 @@ struct KafkaConsumerTests {
 
     /// The session times out while no broker can be reached: somebody else may own the partitions by then.
     @Test func partitionsAreLostWhenTheSessionTimesOutAndComeBack() async throws {
-        let kafka = try self.makeCluster()
+        let kafka = try EmbeddedKafka(topics: Self.named)
         let progress = Progress()
         try TestWriter(kafka.settings).write(5, to: "events", partition: 0)
         let member = try TestMember(kafka.group("g", driver: "events"), progress: progress)
@@ -192,14 +195,15 @@ struct KafkaConsumerTests {
 
     /// `incremental_assign` is for cooperative groups only; an operator may choose another strategy.
     @Test func anEagerStrategyWorksToo() async throws {
-        let kafka = try self.makeCluster()
+        let kafka = try TestCluster(topics: Self.named)
         let progress = Progress()
-        try TestWriter(kafka.settings).write(5, to: "routed", partition: 3)
+        try TestWriter(kafka.settings).write(5, to: kafka["routed"], partition: 3)
         let strategy = KafkaSettings([.init("partition.assignment.strategy", "range")])
         let member = try TestMember(
             kafka.group("g", driver: "events", riding: ["routed"], extra: strategy), progress: progress)
         try member.join()
-        #expect(await progress.wait { member.snapshot.offsets[.init(topic: "routed", partition: 3)]?.count == 5 })
+        #expect(
+            await progress.wait { member.snapshot.offsets[.init(topic: kafka["routed"], partition: 3)]?.count == 5 })
         #expect(await member.leave())
         #expect(member.snapshot.held.isEmpty && member.snapshot.errors.isEmpty)
     }

@@ -5,10 +5,10 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct KafkaLogReaderTests {
     @Test func aSectionEndsWhereItWasToldTo() async throws {
-        let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 2)])
-        try TestWriter(kafka.settings).write(100, to: "t", partition: 1)
+        let kafka = try TestCluster(topics: [.init("t", partitionCount: 2)])
+        try TestWriter(kafka.settings).write(100, to: kafka["t"], partition: 1)
         let reader = try KafkaLogReader(kafka.settings)
-        let partition = TopicPartition(topic: "t", partition: 1)
+        let partition = TopicPartition(topic: kafka["t"], partition: 1)
         let progress = Progress()
         let section = try reader.open(partition, from: .offset(10), upTo: 60)
         #expect(throws: KafkaError.self) { try reader.open(partition, from: .beginning) }
@@ -31,16 +31,16 @@ struct KafkaLogReaderTests {
     }
 
     @Test func anEmptySectionIsFinishedAtOnceAndALogEndIsKnown() async throws {
-        let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
+        let kafka = try TestCluster(topics: [.init("t", partitionCount: 1)])
         let reader = try KafkaLogReader(kafka.settings)
-        let partition = TopicPartition(topic: "t", partition: 0)
+        let partition = TopicPartition(topic: kafka["t"], partition: 0)
         let section = try reader.open(partition, from: .beginning, upTo: 0)
         #expect(section.read(max: 10) { _ in }.isFinished)
         section.close()
         let progress = Progress()
         let waiting = try reader.open(partition, from: .beginning, upTo: 1)
         waiting.onReadable { progress.made() }
-        try TestWriter(kafka.settings).write(1, to: "t", partition: 0)
+        try TestWriter(kafka.settings).write(1, to: kafka["t"], partition: 0)
         #expect(await progress.wait { waiting.read(max: 10) { _ in }.isFinished })
         let positions = try await NamedThread.run("test") {
             Result { try reader.positions(of: [partition], within: .seconds(5)) }
@@ -78,10 +78,11 @@ struct KafkaLogReaderTests {
     }
 
     @Test func anOffsetOutsideTheLogIsReportedWithItsPlace() async throws {
-        let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
-        try TestWriter(kafka.settings).write(5, to: "t", partition: 0)
+        let kafka = try TestCluster(topics: [.init("t", partitionCount: 1)])
+        try TestWriter(kafka.settings).write(5, to: kafka["t"], partition: 0)
         let progress = Progress()
-        let section = try KafkaLogReader(kafka.settings).open(.init(topic: "t", partition: 0), from: .offset(1_000))
+        let section = try KafkaLogReader(kafka.settings).open(
+            .init(topic: kafka["t"], partition: 0), from: .offset(1_000))
         section.onReadable { progress.made() }
         let failure = Mutex<PartitionFailure?>(nil)
         #expect(
@@ -94,19 +95,19 @@ struct KafkaLogReaderTests {
             Issue.record("reported as \(String(describing: failure.withLock { $0 }))")
             return
         }
-        #expect(position == TopicPartitionOffset(topic: "t", partition: 0, offset: 1_000))
+        #expect(position == TopicPartitionOffset(topic: kafka["t"], partition: 0, offset: 1_000))
         #expect(!text.isEmpty)
     }
 
     /// They are fetched together, more of them than at a time; what comes out is in the order asked for all the same.
     @Test func manyPartitionsAreHandedOverInOrder() async throws {
         let count = Int32(KafkaLogReader.partitionsFetchedMax + 8)
-        let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: Int(count))])
+        let kafka = try TestCluster(topics: [.init("t", partitionCount: Int(count))])
         let writer = try TestWriter(kafka.settings)
         var expected: [String] = []
         for partition in 0..<count {
             let recordCount = Int(partition) % 4
-            try writer.write(recordCount, to: "t", partition: partition)
+            try writer.write(recordCount, to: kafka["t"], partition: partition)
             expected += (0..<recordCount).map { "[\(partition)]@\($0)" } + ["[\(partition)] read"]
         }
         let reader = try KafkaLogReader(kafka.settings.appending("fetch.wait.max.ms", "10"))
@@ -114,7 +115,7 @@ struct KafkaLogReaderTests {
             Result {
                 var seen: [String] = []
                 try reader.forEach(
-                    of: (0..<count).map { TopicPartition(topic: "t", partition: $0) }, within: .seconds(30),
+                    of: (0..<count).map { TopicPartition(topic: kafka["t"], partition: $0) }, within: .seconds(30),
                     whenRead: { seen.append("[\($0.partition)] read") }
                 ) { record in seen.append("[\(record.partition)]@\(record.offset)") }
                 return seen
@@ -122,15 +123,15 @@ struct KafkaLogReaderTests {
         }.get()
         #expect(seen == expected)
         // Every section was closed: the partitions can be opened again.
-        try reader.open(TopicPartition(topic: "t", partition: 1), from: .beginning).close()
+        try reader.open(TopicPartition(topic: kafka["t"], partition: 1), from: .beginning).close()
     }
 
     /// Records with and without headers side by side, of every length, null and empty values among them: none is taken
     /// for the other (see `mailboat_rd_kafka_may_have_headers`).
     @Test(arguments: ["none", "lz4"]) func headersAreFoundWhereTheyAre(compression: String) async throws {
-        let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
+        let kafka = try TestCluster(topics: [.init("t", partitionCount: 1)])
         let writer = try TestWriter(kafka.settings.appending("compression.codec", compression))
-        let topic = try writer.producer.topic("t")
+        let topic = try writer.producer.topic(kafka["t"])
         let lengths = [nil] + (0..<600).map { $0 }
         func hasHeaders(_ number: Int) -> Bool { number % 3 == 1 }
         var headers = KafkaHeaders()
@@ -147,13 +148,14 @@ struct KafkaLogReaderTests {
         #expect(writer.producer.flush(within: .seconds(10)) { _ in } == 0)
         let reader = try KafkaLogReader(kafka.settings)
         let records = try await NamedThread.run("test") {
-            Result { try reader.readAll(.init(topic: "t", partition: 0), within: .seconds(10)) }
+            Result { try reader.readAll(.init(topic: kafka["t"], partition: 0), within: .seconds(10)) }
         }.get()
         #expect(records.map { $0.value?.count } == lengths)
         for (number, record) in records.enumerated() {
             #expect(record.headers.map(\.name) == (hasHeaders(number) ? ["first", "traceparent"] : []), "\(number)")
         }
-        let section = try reader.open(.init(topic: "t", partition: 0), from: .beginning, upTo: Int64(lengths.count))
+        let section = try reader.open(
+            .init(topic: kafka["t"], partition: 0), from: .beginning, upTo: Int64(lengths.count))
         let found = await NamedThread.run("test") {
             var found: [String?] = []
             while !section.read(

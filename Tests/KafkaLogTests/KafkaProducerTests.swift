@@ -5,9 +5,9 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct KafkaProducerTests {
     @Test func everyPartOfARecordArrivesAsItWasProduced() async throws {
-        let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 2)])
+        let kafka = try TestCluster(topics: [.init("t", partitionCount: 2)])
         let writer = try TestWriter(kafka.settings)
-        let topic = try writer.producer.topic("t")
+        let topic = try writer.producer.topic(kafka["t"])
         var headers = KafkaHeaders()
         headers.append("traceparent", "00-abc")
         headers.append("empty", "")
@@ -28,7 +28,7 @@ struct KafkaProducerTests {
 
         let reader = try KafkaLogReader(kafka.settings)
         let records = try await NamedThread.run("test") {
-            Result { try reader.readAll(.init(topic: "t", partition: 1), within: .seconds(10)) }
+            Result { try reader.readAll(.init(topic: kafka["t"], partition: 1), within: .seconds(10)) }
         }.get()
         try #require(records.count == 4)
         #expect(
@@ -44,9 +44,9 @@ struct KafkaProducerTests {
     }
 
     @Test func aBatchArrivesAsItsRecordsWere() async throws {
-        let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 2)])
+        let kafka = try TestCluster(topics: [.init("t", partitionCount: 2)])
         let writer = try TestWriter(kafka.settings)
-        let (topic, bytes) = (try writer.producer.topic("t"), Array("key1value1key2v".utf8))
+        let (topic, bytes) = (try writer.producer.topic(kafka["t"]), Array("key1value1key2v".utf8))
         let records = [
             PlainRecord(partition: 1, key: 0..<4, value: 4..<10, opaque: 7),
             PlainRecord(partition: 0, key: 10..<14, value: nil, opaque: .max),
@@ -62,15 +62,17 @@ struct KafkaProducerTests {
         #expect(left == 0)
         #expect(
             delivered == [
-                7: .init(topic: "t", partition: 1, offset: 0), .max: .init(topic: "t", partition: 0, offset: 0),
-                0: .init(topic: "t", partition: 1, offset: 1), 1: .init(topic: "t", partition: 1, offset: 2),
+                7: .init(topic: kafka["t"], partition: 1, offset: 0),
+                .max: .init(topic: kafka["t"], partition: 0, offset: 0),
+                0: .init(topic: kafka["t"], partition: 1, offset: 1),
+                1: .init(topic: kafka["t"], partition: 1, offset: 2),
             ])
         let reader = try KafkaLogReader(kafka.settings)
         let (zero, one) = try await NamedThread.run("test") {
             Result {
                 (
-                    try reader.readAll(.init(topic: "t", partition: 0), within: .seconds(10)),
-                    try reader.readAll(.init(topic: "t", partition: 1), within: .seconds(10))
+                    try reader.readAll(.init(topic: kafka["t"], partition: 0), within: .seconds(10)),
+                    try reader.readAll(.init(topic: kafka["t"], partition: 1), within: .seconds(10))
                 )
             }
         }.get()
@@ -82,12 +84,12 @@ struct KafkaProducerTests {
 
     /// More than one call's worth, more than there is room for, and one that can never be taken.
     @Test func aBatchStopsWhereThereIsNoRoomAndNamesWhatFailed() throws {
-        let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
+        let kafka = try TestCluster(topics: [.init("t", partitionCount: 1)])
         let settings = kafka.settings.appending("queue.buffering.max.messages", "700").appending(
             "message.max.bytes", "1000")
         let writer = try TestWriter(settings)
-        try writer.write(1, to: "t", partition: 0)
-        let (topic, bytes) = (try writer.producer.topic("t"), [UInt8](repeating: 0x20, count: 2_000))
+        try writer.write(1, to: kafka["t"], partition: 0)
+        let (topic, bytes) = (try writer.producer.topic(kafka["t"]), [UInt8](repeating: 0x20, count: 2_000))
         func record(_ number: Int) -> PlainRecord {
             PlainRecord(partition: 0, key: 0..<1, value: 0..<(number == 300 ? 2_000 : 10), opaque: UInt64(number))
         }
@@ -115,9 +117,9 @@ struct KafkaProducerTests {
         ] as [(String, Int32)])
     func keysFindTheirPartitionAsJavaClientsDo(key: String, hash: Int32) async throws {
         let partitionCount: Int32 = 13
-        let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: Int(partitionCount))])
+        let kafka = try TestCluster(topics: [.init("t", partitionCount: Int(partitionCount))])
         let writer = try TestWriter(kafka.settings)
-        let (bytes, topic) = (Array(key.utf8), try writer.producer.topic("t"))
+        let (bytes, topic) = (Array(key.utf8), try writer.producer.topic(kafka["t"]))
         #expect(writer.producer.produce(topic, key: bytes.span, value: bytes.span, opaque: 1) == .queued)
         var partition: Int32 = -1
         writer.producer.flush(within: .seconds(10)) { partition = $0.partition }
@@ -203,10 +205,10 @@ struct KafkaProducerTests {
     }
 
     @Test func aFullQueueIsAnAnswerAndRoomComesBack() async throws {
-        let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
+        let kafka = try TestCluster(topics: [.init("t", partitionCount: 1)])
         let writer = try TestWriter(
             kafka.settings.appending("queue.buffering.max.messages", "10").appending("linger.ms", "100"))
-        let (value, topic) = (Array("v".utf8), try writer.producer.topic("t"))
+        let (value, topic) = (Array("v".utf8), try writer.producer.topic(kafka["t"]))
         var results: [ProduceResult] = []
         for number in 0..<11 {
             results.append(
@@ -222,9 +224,9 @@ struct KafkaProducerTests {
     }
 
     @Test func aMessageThatIsTooLargeOrGoesNowhereIsRefusedWithTheReason() async throws {
-        let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
+        let kafka = try TestCluster(topics: [.init("t", partitionCount: 1)])
         let writer = try TestWriter(kafka.settings.appending("message.max.bytes", "1000"))
-        let topic = try writer.producer.topic("t")
+        let topic = try writer.producer.topic(kafka["t"])
         let large = [UInt8](repeating: 1, count: 2_000)
         guard
             case .failed(let error) = writer.producer.produce(
@@ -235,13 +237,13 @@ struct KafkaProducerTests {
         }
         #expect(error.code == .messageTooLarge && !error.isRetriable)
         #expect(writer.producer.outstandingCount == 0)
-        try writer.write(1, to: "t", partition: 0)
+        try writer.write(1, to: kafka["t"], partition: 0)
         guard case .failed(let nowhere) = writer.producer.produce(topic, partition: 9, key: nil, value: nil, opaque: 1)
         else {
             Issue.record("a partition that does not exist was taken")
             return
         }
-        #expect(nowhere.subject == .partition(.init(topic: "t", partition: 9)))
+        #expect(nowhere.subject == .partition(.init(topic: kafka["t"], partition: 9)))
     }
 
     @Test func requestErrorsAndLostConnectionsAreSurvivedInOrder() async throws {

@@ -83,4 +83,18 @@ struct KafkaSettingsTests {
         #expect(settings["bootstrap.servers"] == "b:2")
         #expect(settings["nothing"] == nil)
     }
+
+    @Test func propertiesAreReadFromLines() throws {
+        let text = "# how to connect\r\nsecurity.protocol = SASL_SSL\n\n  sasl.password=a=b # c \nbootstrap.servers=a:1"
+        let settings = try KafkaSettings(lines: text)
+        #expect(settings["security.protocol"] == "SASL_SSL")
+        #expect(settings["sasl.password"] == "a=b # c", "a password may hold anything but spaces at its ends")
+        #expect(settings["bootstrap.servers"] == "a:1" && settings.properties.count == 3)
+    }
+
+    /// It may be a password with its name forgotten.
+    @Test(arguments: ["a=b\nhunter2", "a=b\n=hunter2"]) func aLineThatIsNoPropertyIsNamedAndNotShown(text: String) {
+        let fault = #expect(throws: PropertiesFault.self) { try KafkaSettings(lines: text) }
+        #expect(fault?.description == "line 2: expected name=value, such as security.protocol=SASL_SSL")
+    }
 }

@@ -8,18 +8,17 @@ import Testing
 struct RebalanceTests {
     private static let partitionCount: Int32 = 8
     private static let topics = ["events", "routed"]
-    private static let all: [TopicPartition] = Self.topics.flatMap { topic in
-        (0..<Self.partitionCount).map { TopicPartition(topic: topic, partition: $0) }
-    }
-
     /// One member stays, two come and go twice. librdkafka rewinds the partitions that a member keeps at each round; a
     /// record it throws away then, or counts as read, is a hole in the offsets of a reader.
     @Test func noOffsetIsSkippedWhileMembersComeAndGoUnderLoad() async throws {
-        let kafka = try EmbeddedKafka(topics: Self.topics.map { .init($0, partitionCount: Int(Self.partitionCount)) })
+        let kafka = try TestCluster(topics: Self.topics.map { .init($0, partitionCount: Int(Self.partitionCount)) })
+        let all = Self.topics.flatMap { topic in
+            (0..<Self.partitionCount).map { TopicPartition(topic: kafka[topic], partition: $0) }
+        }
         let progress = Progress()
         let load = try Load(kafka.settings)
-        try load.write(12_000, to: Self.all)
-        load.start(Self.all)
+        try load.write(12_000, to: all)
+        load.start(all)
         // Readers that lag behind for seconds: a rewind falls into the middle of a read.
         let members = try (0..<5).map { _ in
             try TestMember(
@@ -40,7 +39,7 @@ struct RebalanceTests {
         #expect(
             await progress.wait(.seconds(120)) {
                 let offsets = members[0].snapshot.offsets
-                return Self.all.allSatisfy { offsets[$0]?.last == ends[$0] }
+                return all.allSatisfy { offsets[$0]?.last == ends[$0] }
             })
         #expect(await members[0].leave())
         #expect(ends.values.allSatisfy { $0 > 12_000 }, "no load worth the name: \(ends)")

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import KafkaLog
 
 /// `mailboat chaos`: workers that are killed, paused and cut off, and a judge who looks at every phone afterwards.
 struct ChaosCommand: AsyncParsableCommand {
@@ -23,6 +24,7 @@ struct ChaosCommand: AsyncParsableCommand {
               mailboat chaos --minutes 10 --summary chaos.json
               mailboat chaos --minutes 2 --faults workerKilled,workerPausedPastSession --seed 7
               mailboat chaos --minutes 5 --bootstrap localhost:9092
+              mailboat chaos --minutes 5 --bootstrap broker:9093 --properties client.properties
             """)
 
     @Option(help: ArgumentHelp("How long events are published and faults injected, 0.1 to 600.", valueName: "minutes"))
@@ -34,11 +36,8 @@ struct ChaosCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Write the numbers to this file as JSON.", valueName: "file"))
     var summary: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "A real Kafka to use instead of an embedded one; topics of the run's own are created there and stay.",
-            valueName: "host:port,..."))
-    var bootstrap: String?
+    @OptionGroup(title: "A real Kafka instead of an embedded one; topics of the run's own are created there and stay")
+    var cluster: ClusterOptions
 
     @Option(help: "Workers, 1 to 16.")
     var workers = 3
@@ -89,7 +88,9 @@ struct ChaosCommand: AsyncParsableCommand {
         let say: (String) -> Void = { Scoreboard.writeToStandardOutput($0 + "\n") }
         let rate = self.rate ?? max(1, min(Self.rateMax, Int(Self.embeddedEventsMax / (self.minutes * 60))))
         say("chaos: seed \(seed), \(self.minutes) minutes, \(rate) events per second, \(self.workers) workers")
-        let stage = try await ChaosStage(bootstrap: self.bootstrap, workerCount: self.workers, seed: seed)
+        let stage = try await ChaosStage(
+            real: self.cluster.isGiven ? try self.cluster.settings(for: .consumer) : nil, workerCount: self.workers,
+            seed: seed)
         let result: Result<ChaosVerdict, any Error>
         do {
             let run = try ChaosRun(
@@ -108,7 +109,7 @@ struct ChaosCommand: AsyncParsableCommand {
     }
 
     private func kinds() throws -> [ChaosFault.Kind] {
-        let all = ChaosFault.Kind.allCases.filter { self.bootstrap == nil || !$0.needsEmbeddedKafka }
+        let all = ChaosFault.Kind.allCases.filter { !self.cluster.isGiven || !$0.needsEmbeddedKafka }
         guard let names = self.faults else { return all }
         if names == "none" { return [] }
         return try names.split(separator: ",").map { name in

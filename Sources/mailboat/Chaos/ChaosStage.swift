@@ -31,13 +31,13 @@ final class ChaosStage {
 
     var journalPath: String { "\(self.directory)/phones.journal" }
 
-    /// - Parameter bootstrap: `nil`: an embedded Kafka of its own.
-    init(bootstrap: String?, workerCount: Int, seed: UInt64) async throws {
+    /// - Parameter real: how to reach the Kafka to use; `nil`: an embedded one of its own.
+    init(real: KafkaSettings?, workerCount: Int, seed: UInt64) async throws {
         let name = "mailboat-chaos-\(UUID().uuidString.prefix(8).lowercased())"
         self.directory = FileManager.default.temporaryDirectory.appendingPathComponent(name).path
         try FileManager.default.createDirectory(atPath: self.directory, withIntermediateDirectories: true)
         var topics = WorkerConfiguration().topics
-        if bootstrap != nil {
+        if real != nil {
             topics.events = ["\(name).events"]
             topics.routed = "\(name).routed"
             topics.state = "\(name).state"
@@ -46,12 +46,12 @@ final class ChaosStage {
         }
         self.topics = topics
         self.group = name
-        self.kafkaIsEmbedded = bootstrap == nil
-        self.membershipIsStatic = bootstrap != nil
+        self.kafkaIsEmbedded = real == nil
+        self.membershipIsStatic = real != nil
         // A broker's own lower limit is 6 s by default; the embedded one takes a second less than this for each rebalance.
-        self.sessionTimeoutMillis = bootstrap == nil ? 4_000 : 10_000
-        if let bootstrap {
-            self.kafkaSettings = KafkaSettings(bootstrap: bootstrap)
+        self.sessionTimeoutMillis = real == nil ? 4_000 : 10_000
+        if let real {
+            self.kafkaSettings = real
             try await self.createTopics()
         } else {
             let log = "\(self.directory)/kafka.log"
@@ -69,8 +69,13 @@ final class ChaosStage {
         for number in 1...workerCount {
             let worker = ChaosWorker(
                 name: "worker \(number)", adminPort: try await LocalHTTP.freePort(), directory: self.directory)
-            try self.configuration(worker, number: number)
-                .write(toFile: worker.configurationPath, atomically: true, encoding: .utf8)
+            // Readable by its owner alone: it may hold the password of a real Kafka.
+            guard
+                FileManager.default.createFile(
+                    atPath: worker.configurationPath,
+                    contents: Data(self.configuration(worker, number: number).utf8),
+                    attributes: [.posixPermissions: 0o600])
+            else { throw CommandFailure("\(worker.configurationPath) cannot be written") }
             try worker.start()
             self.workers.append(worker)
         }
@@ -147,7 +152,8 @@ final class ChaosStage {
             }.joined() : ""
         let member = self.membershipIsStatic ? "\nkafka.group-instance-id: worker-\(number)" : ""
         return """
-            kafka.bootstrap: "\(self.kafkaSettings["bootstrap.servers"] ?? "")"
+            kafka.properties:
+            \(WorkerYAML.lines(self.kafkaSettings, indent: 2))
             kafka.group: \(self.group)\(member)
             kafka.consumer:
               session.timeout.ms: \(self.sessionTimeoutMillis)

@@ -3,14 +3,7 @@ import KafkaLog
 
 /// How to reach a cluster, for commands that read or write topics.
 struct KafkaOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Brokers, separated by commas.", valueName: "host:port,..."))
-    var bootstrap: String
-
-    @Option(
-        name: [.customShort("X"), .customLong("property")],
-        help: ArgumentHelp(
-            "A librdkafka property, such as sasl.mechanisms=PLAIN. May be repeated.", valueName: "name=value"))
-    var properties: [String] = []
+    @OptionGroup var cluster: ClusterOptions
 
     @Option(
         help: ArgumentHelp(
@@ -21,38 +14,26 @@ struct KafkaOptions: ParsableArguments {
         guard (1...3_600).contains(self.timeout) else {
             throw ValidationError("--timeout is \(self.timeout): expected 1 to 3600 seconds")
         }
-        _ = try self.settings(for: .consumer)
+        try self.cluster.requireBrokers()
     }
 
     /// Properties in the order in which they count, judged by librdkafka.
-    func settings(for role: KafkaSettings.Role) throws -> KafkaSettings {
-        var settings = KafkaSettings(bootstrap: self.bootstrap)
-        for property in self.properties {
-            guard let sign = property.firstIndex(of: "="), sign != property.startIndex else {
-                // What stands there may be a password with its name forgotten.
-                throw ValidationError("-X needs name=value, such as security.protocol=SSL")
-            }
-            settings.append(String(property[..<sign]), String(property[property.index(after: sign)...]))
-        }
-        do throws(KafkaError) {
-            try settings.validate(for: role)
-        } catch { throw ValidationError("\(error)") }
-        return settings
-    }
+    func settings(for role: KafkaSettings.Role) throws -> KafkaSettings { try self.cluster.settings(for: role) }
 
     var limit: Duration { .seconds(self.timeout) }
 
     /// How many partitions a topic has. Blocks.
     func partitionCount(of topic: String) throws -> Int32 {
+        let brokers = try self.cluster.brokers()
         let settings = try self.settings(for: .consumer)
-        let found: [TopicDescription]
         do throws(KafkaError) {
-            found = try KafkaAdmin(settings, log: { _ in }).describeTopics([topic], within: self.limit)
-        } catch { throw CommandFailure("\(self.bootstrap) cannot be asked for the topic \(topic): \(error)") }
-        guard let count = found.first?.partitionCount else {
-            throw CommandFailure("the topic \(topic) does not exist")
-        }
-        return Int32(count)
+            let admin = try KafkaAdmin(settings, log: { _ in })
+            if let found = try admin.describeTopics([topic], within: self.limit).first {
+                return Int32(found.partitionCount)
+            }
+            if let refusal = try admin.refusal(toShow: topic, within: self.limit) { throw refusal }
+        } catch { throw CommandFailure("\(brokers) cannot be asked for the topic \(topic): \(error)") }
+        throw CommandFailure("the topic \(topic) does not exist")
     }
 
     /// Hands every record of the partitions to `body`, partition by partition in the order given. They are fetched together; a bounded part of

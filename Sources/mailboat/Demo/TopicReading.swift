@@ -13,9 +13,11 @@ enum TopicReading {
                 continuation.resume(
                     with: Result {
                         let reader = try KafkaLogReader(settings)
-                        return try (0..<partitionCount).flatMap { partition in
-                            try reader.readAll(TopicPartition(topic: topic, partition: partition), within: limit)
-                        }
+                        var records: [OwnedRecord] = []
+                        try reader.forEach(
+                            of: (0..<partitionCount).map { TopicPartition(topic: topic, partition: $0) }, within: limit
+                        ) { records.append($0) }
+                        return records
                     })
             }
         }

@@ -67,13 +67,13 @@ final class TestHouse: Sendable {
 
     private func configuration(adminPort: Int, settings: String) -> String {
         """
-        kafka.bootstrap: "\(self.kafka.bootstrap)"
+        kafka.properties:
+        \(WorkerYAML.lines(self.kafka.settings, indent: 2))
         kafka.group: \(self.kafka.group)
         kafka.consumer:
           # The embedded Kafka takes a second less than this for every rebalance.
           session.timeout.ms: 4000
           heartbeat.interval.ms: 500
-          fetch.wait.max.ms: 10
         topics:
           events: \(self.kafka.events)
           routed: \(self.kafka.routed)

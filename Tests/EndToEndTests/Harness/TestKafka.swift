@@ -1,7 +1,10 @@
 import Foundation
 import KafkaLog
 
-/// A Kafka for one test, with topics nobody else uses: embedded, or the cluster named by `MAILBOAT_TEST_BOOTSTRAP`.
+@testable import mailboat
+
+/// A Kafka for one test, with topics nobody else uses: embedded, or the cluster named by `MAILBOAT_TEST_BOOTSTRAP`, reached with the
+/// librdkafka properties in the file named by `MAILBOAT_TEST_KAFKA_PROPERTIES`, if any.
 final class TestKafka: Sendable {
     static let partitionCount = 4
 
@@ -29,14 +32,20 @@ final class TestKafka: Sendable {
         if let bootstrap = ProcessInfo.processInfo.environment["MAILBOAT_TEST_BOOTSTRAP"], !bootstrap.isEmpty {
             self.embedded = nil
             self.bootstrap = bootstrap
-            self.settings = KafkaSettings(bootstrap: bootstrap)
+            var settings = KafkaSettings()
+            if let path = ProcessInfo.processInfo.environment["MAILBOAT_TEST_KAFKA_PROPERTIES"], !path.isEmpty {
+                settings = try ClusterOptions.read(path)
+            }
+            settings.append("bootstrap.servers", bootstrap)
+            self.settings = settings
             let topics = names.map { name in
                 let isState = name.hasSuffix(".state")
                 return NewTopic(
                     name: name, partitionCount: Self.partitionCount,
                     configuration: isState ? ["cleanup.policy": "compact", "min.compaction.lag.ms": "1800000"] : [:])
             }
-            for answer in try KafkaAdmin(self.settings).createTopics(topics, within: .seconds(30)) {
+            let admin = try KafkaAdmin(self.settings)
+            for answer in try admin.createTopics(topics, within: .seconds(30)) {
                 if let error = answer.error { throw error }
             }
         } else {

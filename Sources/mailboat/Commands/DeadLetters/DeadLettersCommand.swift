@@ -14,17 +14,23 @@ struct DeadLettersCommand: ParsableCommand {
     struct Selection: ParsableArguments {
         @OptionGroup var kafka: KafkaOptions
 
-        @Option(help: "The dead-letter topic.")
-        var topic = WorkerConfiguration().topics.deadLetters
+        @Option(
+            name: .customLong("topic"),
+            help: ArgumentHelp(
+                "The dead-letter topic. Default: that of --config, or a worker's own default.", valueName: "topic"))
+        var givenTopic: String?
+
+        func topic() throws -> String { try self.givenTopic ?? self.kafka.cluster.configuration().topics.deadLetters }
 
         @OptionGroup var filter: DeadLetterFilter
 
         /// Hands each letter that is meant to `body`. Blocks. - Returns: how many there are in all.
         func forEach(_ body: (DeadLetter) -> Void) throws -> Int {
             let matches = try self.filter.matcher(nowMillis: Int64(Date().timeIntervalSince1970 * 1_000))
-            let count = try self.kafka.partitionCount(of: self.topic)
+            let topic = try self.topic()
+            let count = try self.kafka.partitionCount(of: topic)
             var total = 0
-            try self.kafka.forEachRecord(of: self.topic, partitions: Array(0..<count)) { record in
+            try self.kafka.forEachRecord(of: topic, partitions: Array(0..<count)) { record in
                 total += 1
                 let letter = DeadLetter(record)
                 if matches(letter) { body(letter) }
@@ -69,7 +75,7 @@ struct DeadLettersCommand: ParsableCommand {
                     self.format == .json ? DeadLetterText.json(letter, verdict) : DeadLetterText.line(letter, verdict))
             }
             FileHandle.standardError.write(
-                Data("\(total) dead letters in \(self.selection.topic), \(shownCount) shown\n".utf8))
+                Data("\(total) dead letters in \(try self.selection.topic()), \(shownCount) shown\n".utf8))
         }
     }
 

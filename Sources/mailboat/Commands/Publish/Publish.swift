@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import KafkaLog
 import PushModel
+import PushWorker
 
 /// `mailboat publish`.
 struct Publish: AsyncParsableCommand {
@@ -32,20 +33,13 @@ struct Publish: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The file to read; '-' is standard input.", valueName: "file"))
     var path = "-"
 
-    @Option(help: ArgumentHelp("Brokers, separated by commas.", valueName: "host:port,..."))
-    var bootstrap: String
+    @OptionGroup var cluster: ClusterOptions
 
-    @Option(help: "The topic; it must exist.")
-    var topic = "liveactivity.events"
+    @Option(help: "The topic; it must exist. Default: the first input topic of --config, or a worker's own default.")
+    var topic: String?
 
     @Option(help: "The key of records that bring none.")
     var key: String?
-
-    @Option(
-        name: [.customShort("X"), .customLong("property")],
-        help: ArgumentHelp(
-            "A librdkafka property, such as sasl.mechanisms=PLAIN. May be repeated.", valueName: "name=value"))
-    var properties: [String] = []
 
     @Option(help: ArgumentHelp("How long a record may take to be acknowledged.", valueName: "seconds"))
     var timeout = 30
@@ -60,19 +54,20 @@ struct Publish: AsyncParsableCommand {
         guard (1...3_600).contains(self.timeout) else {
             throw ValidationError("--timeout is \(self.timeout): expected 1 to 3600 seconds")
         }
-        _ = try self.settings()
+        try self.cluster.requireBrokers()
     }
 
     func run() async throws {
         let input = try RecordInput(path: self.path)
         let settings = try self.settings()
+        let topic = try self.topic ?? self.cluster.configuration().topics.events[0]
         let terminal = StatusLine()
-        try self.expectTopic(settings)
+        try self.expect(topic)
         let report: @Sendable (String) -> Void = { text in terminal.report(text) }
         let acknowledged: @Sendable (String) -> Void = { text in terminal.print(text) }
         let tally = DeliveryTally(report: report, acknowledged: self.verbose ? acknowledged : nil)
-        let publisher = try RecordPublisher(settings: settings, topic: self.topic, tally: tally, report: report)
-        var judge: EventCheck? = self.check ? EventCheck(app: self.topic, nowSeconds: 0) : nil
+        let publisher = try RecordPublisher(settings: settings, topic: topic, tally: tally, report: report)
+        var judge: EventCheck? = self.check ? EventCheck(app: topic, nowSeconds: 0) : nil
         try input.forEach { item in
             self.publish(item, to: publisher, judge: &judge)
             let counts = tally.current
@@ -81,7 +76,7 @@ struct Publish: AsyncParsableCommand {
         await publisher.finish(within: .seconds(self.timeout))
         let counts = tally.current
         terminal.report(
-            "\(input.name): \(counts.acknowledgedCount) records published to \(self.topic)"
+            "\(input.name): \(counts.acknowledgedCount) records published to \(topic)"
                 + (counts.failedCount == 0 ? "" : ", \(counts.failedCount) failed"))
         if counts.failedCount > 0 { throw ExitCode(1) }
     }
@@ -108,33 +103,25 @@ struct Publish: AsyncParsableCommand {
 
     // MARK: Kafka
 
-    /// Properties in the order in which they count.
     private func settings() throws -> KafkaSettings {
-        var settings = KafkaSettings(bootstrap: self.bootstrap)
-        settings.append("message.timeout.ms", "\(self.timeout * 1_000)")
-        for property in self.properties {
-            guard let sign = property.firstIndex(of: "="), sign != property.startIndex else {
-                // What stands there may be a password with its name forgotten.
-                throw ValidationError("-X needs name=value, such as security.protocol=SSL")
-            }
-            settings.append(String(property[..<sign]), String(property[property.index(after: sign)...]))
-        }
-        do throws(KafkaError) {
-            try settings.validate(for: .producer)
-        } catch { throw ValidationError("\(error)") }
-        return settings
+        KafkaSettings([.init("message.timeout.ms", "\(self.timeout * 1_000)")])
+            .appending(try self.cluster.settings(for: .producer))
     }
 
     /// A producer that names a topic for the first time may create it, with a partition count nobody chose.
-    private func expectTopic(_ settings: KafkaSettings) throws {
+    private func expect(_ topic: String) throws {
+        let brokers = try self.cluster.brokers()
+        let settings = try self.cluster.settings(for: .consumer)
         do throws(KafkaError) {
-            let admin = try KafkaAdmin(
-                KafkaSettings(settings.properties.filter { $0.name != "message.timeout.ms" }), log: { _ in })
-            let topics = try admin.describeTopics([self.topic], within: .seconds(self.timeout))
-            if topics.contains(where: { $0.name == self.topic }) { return }
+            let admin = try KafkaAdmin(settings, log: { _ in })
+            let topics = try admin.describeTopics([topic], within: .seconds(self.timeout))
+            if topics.contains(where: { $0.name == topic }) { return }
+            if let refusal = try admin.refusal(toShow: topic, within: .seconds(self.timeout)) {
+                throw refusal.needing(.write)
+            }
         } catch {
-            throw CommandFailure("\(self.bootstrap) cannot be asked for the topic \(self.topic): \(error)")
+            throw CommandFailure("\(brokers) cannot be asked for the topic \(topic): \(error)")
         }
-        throw CommandFailure("the topic \(self.topic) does not exist: create it with 'mailboat topics create'")
+        throw CommandFailure("the topic \(topic) does not exist: create it with 'mailboat topics create'")
     }
 }

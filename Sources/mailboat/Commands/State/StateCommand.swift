@@ -32,13 +32,13 @@ struct StateCommand: ParsableCommand {
 
         @OptionGroup var kafka: KafkaOptions
 
-        @Option(help: "The state topic.")
-        var topic = WorkerConfiguration().topics.state
+        @Option(help: "The state topic. Default: that of --config, or a worker's own default.")
+        var topic: String?
 
         @Option(
             name: .customLong("input-topic"),
             help: ArgumentHelp(
-                "Names of the input topics and the routed one, by which positions are shown. May be repeated; none: a worker's defaults.",
+                "Names of the input topics and the routed one, by which positions are shown. May be repeated; none: those of --config, or a worker's defaults.",
                 valueName: "topic"))
         var inputTopics: [String] = []
 
@@ -65,21 +65,22 @@ struct StateCommand: ParsableCommand {
 
         /// Blocks. - Returns: how many records could not be read.
         private func dump() throws -> Int {
-            let count = try self.kafka.partitionCount(of: self.topic)
+            let topics = try self.kafka.cluster.configuration().topics
+            let topic = self.topic ?? topics.state
+            let count = try self.kafka.partitionCount(of: topic)
             if let partition, !(0..<count).contains(partition) {
-                throw CommandFailure("--partition is \(partition): \(self.topic) has the partitions 0 to \(count - 1)")
+                throw CommandFailure("--partition is \(partition): \(topic) has the partitions 0 to \(count - 1)")
             }
-            let defaults = WorkerConfiguration().topics
             var listing = StateListing(
                 reader: StateRecordReader(
-                    inputTopics: self.inputTopics.isEmpty ? defaults.events + [defaults.routed] : self.inputTopics),
+                    inputTopics: self.inputTopics.isEmpty ? topics.events + [topics.routed] : self.inputTopics),
                 key: self.key, showsAll: self.all, showsContent: self.content, isJSON: self.format == .json,
                 nowMillis: Int64(Date().timeIntervalSince1970 * 1_000))
             let status = StatusLine()
             let partitions = self.partition.map { [$0] } ?? Array(0..<count)
-            try self.kafka.forEachRecord(of: self.topic, partitions: partitions) { partition in
+            try self.kafka.forEachRecord(of: topic, partitions: partitions) { partition in
                 for line in listing.takeLines() { status.print(line) }
-                status.show("reading \(self.topic): partition \(partition) of \(count), \(listing.recordCount) records")
+                status.show("reading \(topic): partition \(partition) of \(count), \(listing.recordCount) records")
             } _: { record in
                 listing.add(record)
             }

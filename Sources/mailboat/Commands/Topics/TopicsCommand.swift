@@ -68,20 +68,7 @@ struct TopicsCommand: ParsableCommand {
 
 /// What both commands take.
 struct TopicsOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp("Brokers, separated by commas; instead of those of --config.", valueName: "host:port,..."))
-    var bootstrap: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "A worker's configuration: topic names, brokers and how to connect to them.", valueName: "file"))
-    var config: String?
-
-    @Option(
-        name: [.customShort("X"), .customLong("property")],
-        help: ArgumentHelp(
-            "A librdkafka property, such as sasl.mechanisms=PLAIN. May be repeated.", valueName: "name=value"))
-    var properties: [String] = []
+    @OptionGroup var cluster: ClusterOptions
 
     @Option(help: "Copies of each partition: created with, and expected.")
     var replication = 3
@@ -98,9 +85,7 @@ struct TopicsOptions: ParsableArguments {
     var all = false
 
     func validate() throws {
-        guard self.bootstrap != nil || self.config != nil else {
-            throw ValidationError("give --bootstrap host:port,... or --config FILE")
-        }
+        try self.cluster.requireBrokers()
         guard (1...1_000).contains(self.replication) else {
             throw ValidationError("--replication is \(self.replication): expected 1 to 1000")
         }
@@ -110,12 +95,6 @@ struct TopicsOptions: ParsableArguments {
         }
         guard (1...3_600).contains(self.timeout) else {
             throw ValidationError("--timeout is \(self.timeout): expected 1 to 3600 seconds")
-        }
-        for property in self.properties {
-            guard let sign = property.firstIndex(of: "="), sign != property.startIndex else {
-                // What stands there may be a password with its name forgotten.
-                throw ValidationError("-X needs name=value, such as security.protocol=SSL")
-            }
         }
     }
 }

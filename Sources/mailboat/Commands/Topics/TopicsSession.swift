@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import KafkaLog
 import PushWorker
 
@@ -12,39 +11,18 @@ struct TopicsSession: Sendable {
     private let showsAll: Bool
 
     init(_ options: TopicsOptions, partitionCount: Int) throws {
-        var settings = KafkaSettings()
-        var topics = MailboatTopics.defaults
-        if let path = options.config {
-            let configuration = try Self.load(path)
-            topics = configuration.topics.planned
-            // Consumer properties: an administrator is a client that neither reads nor writes.
-            settings = configuration.kafka.consumerSettings
-        }
-        if let bootstrap = options.bootstrap { settings.append("bootstrap.servers", bootstrap) }
-        for property in options.properties {
-            let parts = property.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            settings.append(String(parts[0]), String(parts[1]))
-        }
+        // Consumer properties: an administrator is a client that neither reads nor writes.
+        let settings = try options.cluster.settings(for: .consumer)
+        let topics = try options.cluster.configuration().topics.planned
         self.plan = TopicPlan(
             topics: topics, partitionCount: partitionCount, replicationFactor: options.replication,
             inSyncReplicasMin: options.minInsync)
-        self.brokers = settings["bootstrap.servers"] ?? settings["metadata.broker.list"] ?? ""
+        self.brokers = try options.cluster.brokers()
         self.limit = .seconds(options.timeout)
         self.showsAll = options.all
         do throws(KafkaError) {
             self.admin = try KafkaAdmin(settings, log: { _ in })
         } catch { throw ValidationError("\(error)") }
-    }
-
-    private static func load(_ path: String) throws -> WorkerConfiguration {
-        guard let bytes = FileManager.default.contents(atPath: path) else {
-            throw CommandFailure("\(path) cannot be read")
-        }
-        do {
-            return try ConfigurationLoader.load(
-                Array(bytes), fileName: path, environment: ProcessInfo.processInfo.environment
-            ).configuration
-        } catch { throw CommandFailure("\(error)") }
     }
 
     func create() throws {
@@ -55,7 +33,7 @@ struct TopicsSession: Sendable {
             let topic = missing.first { $0.name == answer.name }
             if let error = answer.error {
                 failureCount += 1
-                print("not created   \(answer.name): \(error.text)")
+                print("not created   \(answer.name): \(error.text)" + (error.remedy.map { ": \($0)" } ?? ""))
             } else {
                 print(
                     "created       \(answer.name)  (\(topic?.partitionCount ?? 0) partitions, \(topic?.replicationFactor ?? 0) replicas)"
@@ -86,6 +64,8 @@ struct TopicsSession: Sendable {
             case .lookAgain(let afterMillis, let missing):
                 status.show("waiting for the cluster to show \(missing.joined(separator: ", "))")
                 if toldAt.map({ clock.now - $0 >= Self.tellDistance }) ?? (elapsed >= .seconds(1)) {
+                    // It may be there and not for this client to see: then waiting does not help.
+                    try self.nameHidden(Set(self.plan.topics.map(\.name)).subtracting(missing))
                     status.report(
                         "waiting for the cluster to show \(missing.joined(separator: ", ")) (\(elapsed.components.seconds) s)"
                     )
@@ -119,7 +99,10 @@ struct TopicsSession: Sendable {
             configurations = try self.configurations(names)
         } catch  where error.code == .unsupportedFeature {
             reasonUnknown = error.text
+        } catch  where error.isRefusal && error.right == .describeConfigs {
+            reasonUnknown = "\(error)"
         } catch { throw CommandFailure("\(self.brokers) cannot be asked for topic settings: \(error)") }
+        try self.nameHidden(present)
         let findings = self.plan.check(existing: existing, configurations: configurations)
         for line in TopicsTable.lines(findings, showsAll: self.showsAll) { print(line) }
         print(TopicsTable.summary(findings))
@@ -128,6 +111,16 @@ struct TopicsSession: Sendable {
             print("Checked: that the topics exist, and their partition counts.")
         }
         if findings.contains(where: { $0.verdict == .wrong }) { throw ExitCode(1) }
+    }
+
+    /// A topic that this client may not describe looks like none; the broker says so when it is asked for by name.
+    private func nameHidden(_ present: Set<String>) throws {
+        for name in self.plan.topics.map(\.name) where !present.contains(name) {
+            do throws(KafkaError) {
+                guard let refusal = try self.admin.refusal(toShow: name, within: self.limit) else { continue }
+                throw refusal
+            } catch { throw CommandFailure("\(self.brokers) does not show a topic: \(error)") }
+        }
     }
 
     /// Asked again while the broker that answers has not heard of a topic that another one has shown.

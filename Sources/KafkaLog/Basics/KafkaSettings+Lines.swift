@@ -1,0 +1,31 @@
+/// Properties as text: `name=value` a line, as in the files of Kafka's own tools. Empty lines and those that begin with '#' mean nothing.
+extension KafkaSettings {
+    public init(lines text: String) throws(PropertiesFault) {
+        self.init()
+        for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+            let line = line.trimmingSpaces()
+            guard !line.isEmpty, !line.hasPrefix("#") else { continue }
+            guard let sign = line.firstIndex(of: "="), sign != line.startIndex else {
+                throw PropertiesFault(line: index + 1)
+            }
+            self.append(
+                String(line[..<sign].trimmingSpaces()), String(line[line.index(after: sign)...].trimmingSpaces()))
+        }
+    }
+}
+
+/// A line that is no property. It may hold a password with its name forgotten, so it is not shown.
+public struct PropertiesFault: Error, Sendable, Hashable, CustomStringConvertible {
+    /// From 1.
+    public var line: Int
+    public var description: String { "line \(self.line): expected name=value, such as security.protocol=SASL_SSL" }
+}
+
+extension Substring {
+    fileprivate func trimmingSpaces() -> Substring {
+        let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+        guard let first = self.firstIndex(where: { !isSpace($0) }), let last = self.lastIndex(where: { !isSpace($0) })
+        else { return "" }
+        return self[first...last]
+    }
+}

@@ -1,0 +1,85 @@
+import ArgumentParser
+import Foundation
+import KafkaLog
+import PushWorker
+import Testing
+
+@testable import mailboat
+
+/// How commands are told which cluster, and how to connect to it.
+struct ClusterOptionsTests {
+    /// A file that is gone after `body`.
+    private static func with(_ content: String, _ body: (String) throws -> Void) throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("mailboat-\(UUID().uuidString)").path
+        try content.write(toFile: path, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try body(path)
+    }
+
+    @Test func whatIsGivenCloserWins() throws {
+        try Self.with("bootstrap.servers=file:1\nclient.id=file\nsecurity.protocol=SSL\n") { path in
+            let words = ["--properties", path, "--bootstrap", "words:1", "-X", "client.id=words"]
+            let settings = try ClusterOptions.parse(words).settings(for: .consumer)
+            #expect(settings["bootstrap.servers"] == "words:1")
+            #expect(settings["client.id"] == "words")
+            #expect(settings["security.protocol"] == "SSL")
+            #expect(try ClusterOptions.parse(["--properties", path]).brokers() == "file:1")
+        }
+    }
+
+    @Test func aConfigurationBringsBrokersAndNames() throws {
+        let yaml = """
+            kafka.bootstrap: broker:9093
+            kafka.group: workers
+            kafka.properties: {security.protocol: SASL_SSL}
+            topics.state: other.state
+            apns: {team-id: ABCDEFGHIJ, key-id: KEYKEYKEY1, key-file: key.p8}
+            apps: [com.example.pizza]
+            """
+        try Self.with(yaml) { path in
+            let options = try ClusterOptions.parse(["--config", path])
+            #expect(try options.settings(for: .producer)["security.protocol"] == "SASL_SSL")
+            #expect(try options.brokers() == "broker:9093")
+            #expect(try options.configuration().kafka.groupID == "workers")
+            #expect(try options.configuration().topics.state == "other.state")
+        }
+    }
+
+    @Test func withoutBrokersThereIsNothingToAsk() throws {
+        #expect(throws: ValidationError.self) { try ClusterOptions.parse([]).requireBrokers() }
+        try Self.with("client.id=a") { path in
+            #expect(throws: ValidationError.self) {
+                try ClusterOptions.parse(["--properties", path]).settings(for: .consumer)
+            }
+        }
+    }
+
+    /// Neither a password nor what may be one is ever repeated.
+    @Test func secretsAreNotShown() throws {
+        try Self.with("bootstrap.servers=b:1\nhunter2") { path in
+            let failure = #expect(throws: CommandFailure.self) {
+                try ClusterOptions.parse(["--properties", path]).settings(for: .consumer)
+            }
+            #expect(failure?.description.contains("line 2") == true)
+            #expect(failure?.description.contains("hunter2") == false)
+        }
+        let words = ["--bootstrap", "b:1", "-X", "hunter2"]
+        #expect {
+            _ = try ClusterOptions.parse(words)
+        } throws: {
+            !ClusterOptions.message(for: $0).contains("hunter2")
+        }
+    }
+
+    /// A worker of a chaos run or a test gets the same properties, whatever they hold.
+    @Test func propertiesBecomeYAML() {
+        let settings = KafkaSettings([
+            .init("client.id", "a"), .init("sasl.password", #"a"b: #\c"#), .init("client.id", "b"),
+        ])
+        #expect(
+            WorkerYAML.lines(settings, indent: 2) == """
+                  sasl.password: "a\\"b: #\\\\c"
+                  client.id: "b"
+                """)
+    }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import KafkaLog
+
+/// A Kafka for one test that asks nothing of it which only the embedded one has: embedded, or the cluster named by `MAILBOAT_TEST_BOOTSTRAP`,
+/// reached with the librdkafka properties in the file named by `MAILBOAT_TEST_KAFKA_PROPERTIES`, if any. Topics and groups are the test's own;
+/// those of a real cluster stay there.
+final class TestCluster: Sendable {
+    let settings: KafkaSettings
+    private let embedded: EmbeddedKafka?
+    /// Begins the names of topics and groups on a real cluster.
+    private let prefix: String
+
+    init(topics: [EmbeddedKafka.Topic]) throws {
+        let environment = ProcessInfo.processInfo.environment
+        guard let bootstrap = environment["MAILBOAT_TEST_BOOTSTRAP"], !bootstrap.isEmpty else {
+            let embedded = try EmbeddedKafka(topics: topics)
+            self.embedded = embedded
+            self.settings = embedded.settings
+            self.prefix = ""
+            return
+        }
+        var settings = KafkaSettings()
+        if let path = environment["MAILBOAT_TEST_KAFKA_PROPERTIES"], !path.isEmpty {
+            settings = try KafkaSettings(lines: String(contentsOfFile: path, encoding: .utf8))
+        }
+        settings.append("bootstrap.servers", bootstrap)
+        let prefix = "mailboat-test-\(UUID().uuidString.prefix(8).lowercased())."
+        (self.embedded, self.settings, self.prefix) = (nil, settings, prefix)
+        let new = topics.map { NewTopic(name: prefix + $0.name, partitionCount: $0.partitionCount) }
+        let admin = try KafkaAdmin(settings)
+        for answer in try admin.createTopics(new, within: .seconds(30)) {
+            if let error = answer.error { throw error }
+        }
+        // Acknowledged is not shown: a producer would take a topic that is not there yet for none.
+        var wait = TopicWait(for: new, limitMillis: 30_000)
+        let beganAt = ContinuousClock.now
+        while true {
+            let elapsedMillis = Int64((ContinuousClock.now - beganAt) / .milliseconds(1))
+            let found = try admin.describeTopics(new.map(\.name), within: .seconds(30))
+            switch wait.looked(found, elapsedMillis: elapsedMillis) {
+            case .shown: return
+            case .overdue(let missing): throw KafkaError(code: .timedOut, text: "\(missing) are not shown")
+            // There is no event to wait for: the cluster has to be asked again.
+            case .lookAgain(let afterMillis, _): Sleeping.sleep(.milliseconds(afterMillis))
+            }
+        }
+    }
+
+    /// What a topic of the test is called on this cluster.
+    subscript(topic: String) -> String { self.prefix + topic }
+
+    /// A group of the test, its topics by the test's names.
+    func group(_ name: String, driver: String, riding: [String] = [], extra: KafkaSettings = KafkaSettings())
+        -> ConsumerConfiguration
+    {
+        if let embedded { return embedded.group(name, driver: driver, riding: riding, extra: extra) }
+        // A broker's own lower limit is 6 s unless it is told otherwise.
+        let settings = self.settings.appending("session.timeout.ms", "6000").appending("heartbeat.interval.ms", "300")
+        return ConsumerConfiguration(
+            settings: settings.appending(extra), groupID: self[name], driverTopic: self[driver],
+            ridingTopics: riding.map { self[$0] }, log: { _ in })
+    }
+}
