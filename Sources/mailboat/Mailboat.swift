@@ -14,7 +14,7 @@ struct Mailboat: AsyncParsableCommand {
         subcommands: [
             DemoCommand.self, RunCommand.self, Check.self, Publish.self, APNSSimulatorCommand.self,
             EmbeddedKafkaCommand.self,
-            TopicsCommand.self, StateCommand.self, DeadLettersCommand.self, ChaosCommand.self,
+            TopicsCommand.self, StateCommand.self, DeadLettersCommand.self, OffsetsCommand.self, ChaosCommand.self,
         ]
     )
 

@@ -29,7 +29,7 @@ struct StartPositions: Equatable {
                 }
                 if !position.isCommittedInLog {
                     reasons.append(
-                        "the group's committed offset \(committed) of \(position.topicPartition) is outside the log (\(position.lowOffset) to \(position.endOffset)): events were cut off by retention, or the topic is another one; reset the group's offset to go on"
+                        "the group's committed offset \(committed) of \(position.topicPartition) is outside the log (\(position.lowOffset) to \(position.endOffset)): events were cut off by retention, or the topic is another one; \(PositionRemedy.text)"
                     )
                 }
             } else {
@@ -46,4 +46,10 @@ struct StartPositions: Equatable {
         }
         if !reasons.isEmpty { self.haltReason = reasons.joined(separator: "; ") }
     }
+}
+
+/// What to do about a position outside the log. The worker never jumps by itself.
+enum PositionRemedy {
+    static let text =
+        "stop the group's workers, run 'mailboat offsets reset', which says what would be skipped or repeated and with --execute moves the offset, and start them again"
 }

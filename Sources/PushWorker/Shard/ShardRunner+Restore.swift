@@ -189,4 +189,15 @@ extension PartitionFailure {
         case .failed(let partition, let error): error.isRetriable ? nil : "\(partition) cannot be read: \(error)"
         }
     }
+
+    /// The same for a partition of the input, with what a person has to do.
+    var inputHaltReason: String? {
+        switch self {
+        case .offsetOutOfRange(let position, _):
+            "\(position), which is to be read next, is outside the log: retention has cut off events while they waited, or the topic was made anew; \(PositionRemedy.text)"
+        case .failed(_, let error) where error.isRefusal:
+            self.haltReason.map { "\($0); then start the worker again" }
+        case .noCommittedOffset, .failed: self.haltReason
+        }
+    }
 }

@@ -259,7 +259,7 @@ final class ShardRunner {
         self.partitions[index].inputs[topic].mayHaveMore = result.mayHaveMore
         if result.mayHaveMore { self.hasMore = true }
         if result.recordCount > 0 { self.hasChanged = true }
-        if let reason = result.failure?.haltReason {
+        if let reason = result.failure?.inputHaltReason {
             // What was read before the failure was read while the partition ran.
             self.engine.consume(&self.inputBatch, now: now)
             self.halt(index, reason)

@@ -71,6 +71,25 @@ struct StartPositionsTests {
         let start = Self.starts((committed, 5, 20), (nil, 0, 0))
         let reason = try #require(start.haltReason)
         #expect(reason.contains("\(committed)") && reason.contains("events[3]") && reason.contains("5 to 20"))
+        #expect(reason.contains("mailboat offsets reset"))
+    }
+
+    /// Cut off while the worker runs: the same remedy. Of `state`, which is read from its beginning, moving an offset mends nothing.
+    @Test func aPositionCutOffWhileRunningSaysWhatToDo() throws {
+        let failure = PartitionFailure.offsetOutOfRange(
+            TopicPartitionOffset(topic: "events", partition: 3, offset: 7), text: "Broker: Offset out of range")
+        let reason = try #require(failure.inputHaltReason)
+        #expect(reason.contains("events[3]@7") && reason.contains("mailboat offsets reset"))
+        #expect(reason.contains("stop the group's workers") && reason.contains("start them again"))
+        #expect(failure.haltReason?.contains("offsets reset") == false)
+    }
+
+    @Test func aMissingRightSaysWhatToGrant() throws {
+        let partition = TopicPartition(topic: "events", partition: 3)
+        let error = KafkaError(code: .topicAuthorizationFailed, subject: .partition(partition)).needing(.read)
+        let reason = try #require(PartitionFailure.failed(partition, error).inputHaltReason)
+        #expect(reason.contains("grant this client's user Read on the topic events; then start the worker again"))
+        #expect(PartitionFailure.failed(partition, KafkaError(code: .transport)).inputHaltReason == nil)
     }
 
     @Test(arguments: [5, 20] as [Int64])
@@ -102,6 +121,22 @@ struct TopicCheckTests {
     func aMissingTopicIsNamed(name: String) {
         guard case .faults(let faults) = Self.topics([name: -1]) else { Issue.record("nothing was found"); return }
         #expect(faults.count == 1 && faults[0].contains(name))
+    }
+
+    /// A cluster does not list what a client may not describe.
+    @Test(arguments: [
+        ("liveactivity.events", "Read"), ("liveactivity.routed", "Read and Write"),
+        ("liveactivity.state", "Read and Write"),
+        ("liveactivity.outcomes", "Write"), ("liveactivity.dead-letters", "Write"),
+    ])
+    func aHiddenTopicSaysWhatToGrant(name: String, rights: String) {
+        let topics = WorkerConfiguration().topics
+        let shown = topics.all.filter { $0 != name }.map {
+            TopicDescription(name: $0, partitionCount: 8, replicationFactor: 1)
+        }
+        #expect(
+            TopicCheck.judge(shown, hidden: [name], topics: topics)
+                == .faults(["this client's user may not see the topic \(name): grant it \(rights) on it"]))
     }
 
     @Test(arguments: ["liveactivity.events", "liveactivity.routed", "liveactivity.state"])

@@ -1,0 +1,159 @@
+import ArgumentParser
+import Foundation
+import KafkaLog
+import PushWorker
+
+/// `mailboat offsets`.
+struct OffsetsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "offsets", abstract: "Move the consumer group's offsets, when they lie outside the log.",
+        subcommands: [Reset.self])
+
+    struct Reset: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Move the group's offsets to where its workers can go on.",
+            discussion: """
+                A worker never jumps by itself: a partition whose committed offset lies outside the log stops, and readiness names it. Retention has \
+                cut off events that nobody had read, or the topic was made anew. This command looks at the input topics and the routed one, and says \
+                of each such partition where the offset would go and what that skips or repeats; with --execute it moves them. Offsets that lie in the \
+                log are left alone, unless --all is given. Events that are repeated and that 'state' knows as applied are not pushed again.
+
+                Stop the group's workers first: offsets of a group with live members are not moved. A stopped worker with a group-instance-id remains a \
+                member until its session times out.
+
+                Exit status: 0 when everything meant was moved (or would be, or there is nothing to move), 1 when something was not, when the group \
+                has live members, or when the cluster cannot be asked, 64 when the command line is wrong.
+
+                EXAMPLES
+                  mailboat offsets reset --config mailboat.yaml --to earliest
+                  mailboat offsets reset --bootstrap localhost:9092 --group mailboat --to earliest --execute
+                  mailboat offsets reset --config mailboat.yaml --to latest --all --execute
+                  mailboat offsets reset --config mailboat.yaml --topic liveactivity.events --partition 3 --to 1200 --all --execute
+                """)
+
+        @OptionGroup var kafka: KafkaOptions
+
+        @Option(help: "The consumer group. Default: that of --config, or a worker's own default.")
+        var group: String?
+
+        @Option(
+            name: .customLong("topic"),
+            help: ArgumentHelp(
+                "Only this topic. May be repeated; none: the input topics and the routed one.", valueName: "topic"))
+        var topics: [String] = []
+
+        @Option(
+            name: .customLong("partition"),
+            help: ArgumentHelp("Only this partition. May be repeated.", valueName: "number"))
+        var partitions: [Int32] = []
+
+        @Option(
+            help: ArgumentHelp(
+                "earliest: nothing that is left is skipped; latest: only what comes from now on; or an offset, with one --topic and one --partition.",
+                valueName: "place"))
+        var to: String
+
+        @Flag(help: "Also offsets that lie in the log, and partitions that the group never committed.")
+        var all = false
+
+        @Flag(help: "Move. Without it nothing is written: what would be done is printed.")
+        var execute = false
+
+        func validate() throws {
+            if case .offset = try self.target(), self.topics.count != 1 || self.partitions.count != 1 {
+                throw ValidationError("--to \(self.to): an offset needs exactly one --topic and one --partition")
+            }
+        }
+
+        func run() async throws {
+            let command = self
+            let isComplete = try await NamedThread.run("offsets") { Result { try command.reset() } }.get()
+            if !isComplete { throw ExitCode(1) }
+        }
+
+        private func target() throws -> OffsetReset.Target {
+            switch self.to {
+            case "earliest": return .earliest
+            case "latest": return .latest
+            default:
+                guard let offset = Int64(self.to), offset >= 0 else {
+                    throw ValidationError("--to is '\(self.to)': expected earliest, latest or an offset such as 1200")
+                }
+                return .offset(offset)
+            }
+        }
+
+        // MARK: The work; blocks
+
+        /// - Returns: whether everything that was meant was moved, or would be.
+        private func reset() throws -> Bool {
+            let configuration = try self.kafka.cluster.configuration()
+            let session = try OffsetsSession(self.kafka, group: self.group ?? configuration.kafka.groupID)
+            let topics =
+                self.topics.isEmpty ? configuration.topics.events + [configuration.topics.routed] : self.topics
+            // Asked first: a missing right on the group is named here, while librdkafka only waits when it asks for offsets.
+            let members = try session.members()
+            let positions = try session.positions(of: topics, partitions: self.partitions)
+            let reset = OffsetReset(target: try self.target(), includesThoseInside: self.all)
+            var (moves, impossibleCount): ([TopicPartitionOffset], Int) = ([], 0)
+            for position in positions {
+                let place = "\(position.topicPartition)"
+                switch reset.verdict(position) {
+                case .keep: continue
+                case .impossible(let reason):
+                    impossibleCount += 1
+                    print("cannot move \(place): \(reason)")
+                case .move(let offset):
+                    moves.append(
+                        TopicPartitionOffset(
+                            topic: position.topicPartition.topic, partition: position.topicPartition.partition,
+                            offset: offset))
+                    let from = position.committed.map { "\($0)" } ?? "none"
+                    print(
+                        "\(self.execute && members.isEmpty ? "to move" : "would move") \(place) from \(from) to \(offset) (log \(position.lowOffset) to \(position.endOffset)): "
+                            + OffsetReset.consequences(of: offset, position).joined(separator: "; "))
+                }
+            }
+            let keptCount = positions.count - moves.count - impossibleCount
+            let kept = "\(keptCount) of \(positions.count) partitions stay where they are"
+            guard !moves.isEmpty else {
+                Self.say(impossibleCount == 0 ? "nothing to move: \(kept)" : "nothing moved; \(kept)")
+                return impossibleCount == 0
+            }
+            if !members.isEmpty {
+                Self.say(Self.refusal(session.group, members, executes: self.execute))
+                if self.execute { return false }
+            }
+            guard self.execute else {
+                Self.say("\(moves.count) would be moved, \(kept); nothing was written: --execute moves")
+                return impossibleCount == 0
+            }
+            let result = session.commit(moves)
+            for position in result.committed { print("moved       \(position)") }
+            for refusal in result.refused {
+                print("not moved   \(refusal.position): \(Self.reason(refusal.error, session.group))")
+            }
+            Self.say("\(result.committed.count) moved, \(result.refused.count) not, \(kept)")
+            return result.refused.isEmpty && impossibleCount == 0
+        }
+
+        /// Who has to be stopped first.
+        static func refusal(_ group: String, _ members: [GroupMember], executes: Bool) -> String {
+            let names = members.prefix(5).map { "\($0.groupInstanceID ?? $0.clientID) (\($0.host))" }.joined(
+                separator: ", ")
+            return "the group \(group) has \(members.count) live member\(members.count == 1 ? "" : "s"): \(names)"
+                + (members.count > 5 ? " and more" : "")
+                + (executes ? "; nothing was moved: stop them first" : "; stop them before --execute")
+                + (members.contains { $0.groupInstanceID != nil }
+                    ? " (a stopped one with a group-instance-id remains until its session times out)" : "")
+        }
+
+        /// A broker answers `unknownMember` to whoever commits from outside while the group has members.
+        private static func reason(_ error: KafkaError, _ group: String) -> String {
+            error.code == .unknownMember || error.code == .rebalanceInProgress || error.code == .illegalGeneration
+                ? "the group \(group) has live members: stop them first" : "\(error)"
+        }
+
+        private static func say(_ line: String) { StatusLine().report(line) }
+    }
+}

@@ -1,0 +1,62 @@
+import KafkaLog
+
+/// What `mailboat offsets` asks of a cluster. Blocks: on a thread of its own.
+struct OffsetsSession {
+    let group: String
+    private let kafka: KafkaOptions
+    private let admin: KafkaAdmin
+    /// Speaks for the group without joining it.
+    private let outsider: KafkaConsumer
+    private var limit: Duration { self.kafka.limit }
+
+    init(_ kafka: KafkaOptions, group: String) throws {
+        let settings = try kafka.settings(for: .consumer)
+        self.group = group
+        self.kafka = kafka
+        do throws(KafkaError) {
+            self.admin = try KafkaAdmin(settings, log: { _ in })
+            self.outsider = try KafkaConsumer(
+                ConsumerConfiguration(settings: settings, groupID: group, driverTopic: "", log: { _ in }))
+        } catch { throw CommandFailure("\(error)") }
+    }
+
+    /// Where the group stands in these partitions of the topics, and where the logs begin and end.
+    /// - Parameter partitions: empty: all.
+    func positions(of topics: [String], partitions: [Int32]) throws -> [PartitionPositions] {
+        let brokers = try self.kafka.cluster.brokers()
+        do throws(KafkaError) {
+            let found = try self.admin.describeTopics(topics, within: self.limit)
+            var wanted: [TopicPartition] = []
+            for topic in topics {
+                guard let count = found.first(where: { $0.name == topic })?.partitionCount else {
+                    if let refusal = try self.admin.refusal(toShow: topic, within: self.limit) { throw refusal }
+                    throw KafkaError(
+                        code: .unknownTopicOrPartition, text: "it does not exist", isRetriable: false,
+                        subject: .topic(topic))
+                }
+                for partition in partitions.isEmpty ? Array(0..<Int32(count)) : partitions.sorted() {
+                    guard partition >= 0, partition < count else {
+                        throw KafkaError(
+                            code: .unknownTopicOrPartition,
+                            text: "it does not exist: the topic has the partitions 0 to \(count - 1)",
+                            isRetriable: false, subject: .partition(TopicPartition(topic: topic, partition: partition)))
+                    }
+                    wanted.append(TopicPartition(topic: topic, partition: partition))
+                }
+            }
+            return try self.outsider.positions(of: wanted, within: self.limit)
+        } catch { throw CommandFailure("\(brokers) cannot be asked where the group \(self.group) stands: \(error)") }
+    }
+
+    /// Who is in the group; nobody also where the cluster cannot tell: then the commit is refused.
+    func members() throws -> [GroupMember] {
+        do throws(KafkaError) {
+            return try self.admin.members(of: self.group, within: self.limit)
+        } catch  where error.code == .unsupportedFeature {
+            return []
+        } catch { throw CommandFailure("who is in the group \(self.group) cannot be asked: \(error)") }
+    }
+
+    /// Kafka refuses it while the group has members, so that none can slip in between.
+    func commit(_ moves: [TopicPartitionOffset]) -> CommitResult { self.outsider.commitSync(moves, within: self.limit) }
+}
