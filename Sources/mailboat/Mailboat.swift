@@ -1,4 +1,5 @@
 import ArgumentParser
+import TLSSession
 
 /// The command line. Each command has a file of its own in `Commands/` (the demo a folder) and is listed here.
 @main
@@ -17,6 +18,11 @@ struct Mailboat: AsyncParsableCommand {
             TopicsCommand.self, StateCommand.self, DeadLettersCommand.self, OffsetsCommand.self, ChaosCommand.self,
         ]
     )
+
+    static func main() async {
+        TLSLibrary.outliveExit()
+        await Self.main(nil)
+    }
 
     /// As in CHANGELOG.md; nothing is released yet.
     static let version = "0.1.0-dev"

@@ -111,7 +111,8 @@ struct KafkaConsumerTests {
         func askPositions() async throws -> [PartitionPositions] {
             try await NamedThread.run("test") {
                 Result {
-                    try first.consumer.positions(of: [read, .init(topic: kafka["routed"], partition: 3)], within: .seconds(5))
+                    try first.consumer.positions(
+                        of: [read, .init(topic: kafka["routed"], partition: 3)], within: .seconds(5))
                 }
             }.get()
         }
