@@ -102,7 +102,7 @@ extension ShardEngine {
             let bundleID = self.texts.bundleIDs[index]
             if given.holdsSameBytes(as: bundleID.span) { return UInt16(index) }
         }
-        let shown = String(decoding: self.event.text[name.range].prefix(80), as: UTF8.self)
+        let shown = RejectionText.quoted(given, byteCountMax: 80)
         throw EventRejection(
             field: "app", reason: "\"\(shown)\" is not configured in this worker: expected a configured bundle id")
     }
@@ -113,7 +113,8 @@ extension ShardEngine {
         switch self.event.target {
         case .activity:
             if !self.event.activityInText.isEmpty, !self.isText(self.event.activityInText, equalTo: key) {
-                let given = String(decoding: self.event.text[self.event.activityInText.range].prefix(80), as: UTF8.self)
+                let activity = self.event.text.span.extracting(self.event.activityInText.range)
+                let given = RejectionText.quoted(activity, byteCountMax: 80)
                 throw EventRejection(
                     field: "to.activity",
                     reason: "\"\(given)\" differs from the record's key: expected the same activity id")

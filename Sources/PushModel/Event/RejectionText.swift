@@ -1,22 +1,27 @@
 /// The wording of rejections: what was given, shortened and printable, then what was expected.
-enum RejectionText {
+public enum RejectionText {
     /// How many bytes of a value are shown.
-    static let quotedByteCountMax = 40
+    public static let quotedByteCountMax = 40
 
-    /// Bytes of an event for a person to read: cut after `quotedByteCountMax` bytes, at a character, control characters replaced.
-    static func quoted(_ bytes: Span<UInt8>) -> String {
+    /// Bytes of an event for a person to read: what looks like a token shortened, control characters replaced, cut at a character after
+    /// `byteCountMax` bytes.
+    public static func quoted(_ value: Span<UInt8>, byteCountMax: Int = Self.quotedByteCountMax) -> String {
+        // Shortening leaves more than half of what it is given: this much is enough to fill the quotation.
+        let shortened = TokenText.shortened(value.extracting(first: 16 * byteCountMax))
+        let bytes = shortened.span
         var shown: [UInt8] = []
         var index = 0
         while index < bytes.count {
             let byteCount = max(1, UTF8Validation.sequenceByteCount(in: bytes, at: index))
-            if index + byteCount > Self.quotedByteCountMax {
+            if index + byteCount > byteCountMax {
                 shown.append(utf8: "…")
                 break
             }
-            if bytes[index] < 0x20 || bytes[index] == 0x7F {
+            let character = bytes.extracting(index..<(index + byteCount))
+            if ControlCharacter.begins(character) {
                 shown.append(UInt8(ascii: " "))
             } else {
-                shown.append(copying: bytes.extracting(index..<(index + byteCount)))
+                shown.append(copying: character)
             }
             index += byteCount
         }

@@ -1,0 +1,45 @@
+/// Device tokens that stand where they do not belong: somebody used one as a key, an id or the name of an app. Whoever holds one can push to
+/// that phone, so that no message may show it whole.
+public enum TokenText {
+    /// More hexadecimal digits in a row than this look like a token. Identifiers without hyphens have 32; Apple's tokens have 64 and more.
+    static let digitCountMax = 32
+    /// Digits that are shown: enough to tell two tokens apart, not enough to push.
+    static let digitsShown = 8
+
+    /// The text with each long run of hexadecimal digits cut: `0a1b2c3d…(64 digits)`.
+    public static func shortened(_ text: String) -> String {
+        // Nearly always there is nothing to do.
+        guard Self.holdsToken(text.utf8) else { return text }
+        let bytes = Array(text.utf8)
+        return String(decoding: Self.shortened(bytes.span), as: UTF8.self)
+    }
+
+    /// The same for bytes, which need not be UTF-8.
+    static func shortened(_ bytes: Span<UInt8>) -> [UInt8] {
+        var shown: [UInt8] = []
+        var start = 0
+        while start < bytes.count {
+            var end = start
+            while end < bytes.count, Hex.value(of: bytes[end]) <= 15 { end += 1 }
+            if end - start > Self.digitCountMax {
+                shown.append(copying: bytes.extracting(start..<start + Self.digitsShown))
+                shown += "…(\(end - start) digits)".utf8
+            } else {
+                // And the character that ends the run, where there is one.
+                end = min(end + 1, bytes.count)
+                shown.append(copying: bytes.extracting(start..<end))
+            }
+            start = end
+        }
+        return shown
+    }
+
+    private static func holdsToken(_ bytes: some Sequence<UInt8>) -> Bool {
+        var count = 0
+        for byte in bytes {
+            count = Hex.value(of: byte) <= 15 ? count + 1 : 0
+            if count > Self.digitCountMax { return true }
+        }
+        return false
+    }
+}
