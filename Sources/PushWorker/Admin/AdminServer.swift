@@ -1,6 +1,9 @@
+import HTTPTypes
 import Hummingbird
+import HummingbirdCore
 import Logging
 import NIOCore
+import NIOPosix
 import ServiceLifecycle
 import Synchronization
 
@@ -12,7 +15,7 @@ final class AdminServer: Sendable {
         /// `nil`: healthy; otherwise what is not.
         var unhealthy: @Sendable () -> String?
         var readiness: @Sendable () -> Readiness
-        var metrics: @Sendable () -> String
+        var metrics: @Sendable (MetricsFormat) -> String
     }
 
     let port: Int
@@ -26,16 +29,20 @@ final class AdminServer: Sendable {
     }
 
     /// Listens. Returns once requests are taken; throws when the address cannot be had.
-    static func start(host: String, port: Int, pages: Pages, logger: Logger) async throws -> AdminServer {
+    static func start(
+        host: String, port: Int, pages: Pages, limits: AdminLimits = AdminLimits(), logger: Logger
+    ) async throws -> AdminServer {
         // Hummingbird's own lines are about each request and of no interest here.
         var quiet = logger
         quiet.logLevel = max(logger.logLevel, .warning)
         let running = AsyncThrowingStream<Int, any Error>.makeStream()
+        // One loop carries them all, so that connections know of each other without a lock.
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
         let application = Application(
-            router: Self.router(pages),
+            router: Self.router(pages), server: .http1(configuration: Self.connections(limits, on: loop)),
             configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: "mailboat"),
             onServerRunning: { channel in running.continuation.yield(channel.localAddress?.port ?? port) },
-            logger: quiet)
+            eventLoopGroupProvider: .shared(loop), logger: quiet)
         var options = ServiceGroupConfiguration(services: [application], logger: quiet)
         options.maximumGracefulShutdownDuration = .seconds(1)
         let group = ServiceGroup(configuration: options)
@@ -59,16 +66,24 @@ final class AdminServer: Sendable {
         _ = await self.task.result
     }
 
+    private static func connections(_ limits: AdminLimits, on loop: any EventLoop) -> HTTP1Channel.Configuration {
+        let connections = NIOLoopBoundBox.makeBoxSendingValue(AdminConnections(), eventLoop: loop)
+        return HTTP1Channel.Configuration(
+            additionalChannelHandlers: [AdminConnectionGuard(limits: limits, connections: connections)],
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: limits.headByteCountMax, maxHeaderListSize: limits.headByteCountMax))
+    }
+
     private static let index = """
         mailboat
         /healthz  200 while the loops turn and partitions with records get on
         /readyz   200 when every partition is restored and nothing is wrong; says what is not
-        /metrics  for Prometheus
+        /metrics  for Prometheus, as OpenMetrics when asked for
 
         """
 
     private static func router(_ pages: Pages) -> Router<BasicRequestContext> {
-        let router = Router()
+        let router = Router(options: .autoGenerateHeadEndpoints)
         router.get("/healthz") { _, _ in
             guard let text = pages.unhealthy() else { return Self.response(.ok, "text/plain; charset=utf-8", "ok\n") }
             return Self.response(.serviceUnavailable, "text/plain; charset=utf-8", text + "\n")
@@ -78,8 +93,11 @@ final class AdminServer: Sendable {
             return Self.response(
                 readiness.ready ? .ok : .serviceUnavailable, "application/json", readiness.json() + "\n")
         }
-        router.get("/metrics") { _, _ in
-            Self.response(.ok, "text/plain; version=0.0.4; charset=utf-8", pages.metrics())
+        router.get("/metrics") { request, _ in
+            let format = MetricsFormat.preferred(accept: request.headers[values: .accept].joined(separator: ","))
+            var response = Self.response(.ok, format.contentType, pages.metrics(format))
+            response.headers[.vary] = "accept"
+            return response
         }
         router.get("/") { _, _ in
             Self.response(.ok, "text/plain; charset=utf-8", Self.index)

@@ -71,9 +71,9 @@ public final class PrometheusMetricsFactory: MetricsFactory, Sendable {
     }
 
     /// Everything gathered, as Prometheus reads it.
-    func text() -> String {
+    func text(_ format: MetricsFormat = .prometheus) -> String {
         let (series, ignored) = self.state.withLock { ($0.series.values.sorted { $0.order < $1.order }, $0.ignored) }
-        var text = PrometheusText()
+        var text = PrometheusText(format)
         var name: String?
         for one in series {
             let values = one.values

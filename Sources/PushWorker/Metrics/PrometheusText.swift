@@ -1,18 +1,25 @@
-/// Writes the Prometheus text format, version 0.0.4: a head for each metric, then its samples.
+/// Writes the Prometheus text format or OpenMetrics: a head for each metric, then its samples.
 struct PrometheusText {
     enum Kind: String { case counter, gauge, histogram }
 
     private(set) var text = ""
     private var name = ""
+    private let format: MetricsFormat
+
+    init(_ format: MetricsFormat = .prometheus) { self.format = format }
 
     private static let boundsMillis = (0...22).map { UInt64(1) << UInt64($0) }
 
     /// Begins a metric. Everything until the next `begin` belongs to it.
     mutating func begin(_ name: String, _ kind: Kind, _ help: String) {
         self.name = name
-        self.text += "# HELP \(name) "
-        self.appendEscaped(help, alsoQuotes: false)
-        self.text += "\n# TYPE \(name) \(kind.rawValue)\n"
+        // In OpenMetrics a counter's family has the name without the suffix of its samples, and quotes are escaped in help, too.
+        let isOpen = self.format != .prometheus
+        let hasSuffix = isOpen && kind == .counter && name.hasSuffix("_total")
+        let family = hasSuffix ? name.dropLast("_total".count) : name[...]
+        self.text += "# HELP \(family) "
+        self.appendEscaped(help, alsoQuotes: isOpen)
+        self.text += "\n# TYPE \(family) \(kind.rawValue)\n"
     }
 
     mutating func sample(_ labels: [(name: String, value: String)], suffix: String = "", _ value: Double) {

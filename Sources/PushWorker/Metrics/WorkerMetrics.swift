@@ -23,8 +23,10 @@ enum WorkerMetrics {
         var records: Int64
     }
 
-    static func text(_ snapshot: WorkerSnapshot, _ surroundings: Surroundings) -> String {
-        var text = PrometheusText()
+    static func text(
+        _ snapshot: WorkerSnapshot, _ surroundings: Surroundings, _ format: MetricsFormat = .prometheus
+    ) -> String {
+        var text = PrometheusText(format)
         self.writeEvents(snapshot.engine, to: &text)
         self.writePushes(snapshot, to: &text)
         self.writeState(snapshot, to: &text)

@@ -100,13 +100,14 @@ final class WorkerParts: Sendable {
                     partitionLimitMillis: limits.partition)
             },
             readiness: { Readiness(hub.snapshot) },
-            metrics: {
+            metrics: { format in
                 let snapshot = hub.snapshot
                 let nowSeconds = ShardClock.now().wallSeconds
                 let surroundings = WorkerMetrics.Surroundings(
                     tokenAges: Self.tokenAges(tokens, nowSeconds: nowSeconds),
                     lags: hub.lags(inputTopics: inputTopics), isReady: snapshot.isReady)
-                return WorkerMetrics.text(snapshot, surroundings) + (metrics?.text() ?? "")
+                return WorkerMetrics.text(snapshot, surroundings, format) + (metrics?.text(format) ?? "")
+                    + format.ending
             })
         do {
             let admin = try await AdminServer.start(

@@ -1,0 +1,172 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTPTypes
+
+/// Keeps one connection of the admin port within `AdminLimits`. Sits behind the HTTP decoder; confined to its event loop.
+final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    private enum Phase {
+        /// Nothing of a request has come.
+        case idle
+        /// Some of it has.
+        case receiving
+        /// It is whole, and its answer is not, or not yet taken.
+        case answering
+        /// The last answer is written.
+        case parting
+    }
+
+    private let limits: AdminLimits
+    private let connections: NIOLoopBoundBox<AdminConnections>
+    private var context: ChannelHandlerContext?
+    private var phase = Phase.idle
+    private var timer: Scheduled<Void>?
+    /// When the client was last waited for; `nil` while it waits for us.
+    private(set) var waitsSince: NIODeadline?
+    private var requestCount = 0
+    private var answerCount = 0
+    private var bodyByteCount = 0
+    /// Nothing more is taken from the client.
+    private var isDeaf = false
+
+    init(limits: AdminLimits, connections: NIOLoopBoundBox<AdminConnections>) {
+        self.limits = limits
+        self.connections = connections
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        // The decoder hands on whole heads: half of one shows only in front of it.
+        let watch = ByteWatch { [weak self] in self?.bytesCame() ?? false }
+        try? context.pipeline.syncOperations.addHandler(watch, position: .first)
+        self.enter(.idle, within: self.limits.idleDurationMax)
+        self.connections.value.add(self, max: self.limits.connectionsMax)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.end() }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.end()
+        context.fireChannelInactive()
+    }
+
+    func close() { self.context?.close(promise: nil) }
+
+    // MARK: The client's side
+
+    /// - Returns: whether they are worth decoding.
+    private func bytesCame() -> Bool {
+        if case .idle = self.phase { self.enter(.receiving, within: self.limits.requestDurationMax) }
+        return !self.isDeaf
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !self.isDeaf else { return }
+        switch self.unwrapInboundIn(data) {
+        case .head:
+            self.requestCount += 1
+            self.bodyByteCount = 0
+            // The next one of a pipeline is received while the one before is answered.
+            if self.answerCount == self.requestCount - 1 {
+                self.enter(.receiving, within: self.limits.requestDurationMax)
+            }
+        case .body(let bytes):
+            self.bodyByteCount += bytes.readableBytes
+            guard self.bodyByteCount <= self.limits.bodyByteCountMax else {
+                self.isDeaf = true
+                return self.close()
+            }
+        case .end:
+            self.enter(.answering, within: self.limits.answerDurationMax)
+            self.isDeaf = self.requestCount >= self.limits.requestsPerConnectionMax
+        }
+        context.fireChannelRead(data)
+    }
+
+    // MARK: Our side
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch self.unwrapOutboundIn(data) {
+        case .head(var head):
+            guard self.answerCount + 1 >= self.limits.requestsPerConnectionMax else { break }
+            head.headerFields[.connection] = "close"
+            return context.write(self.wrapOutboundOut(.head(head)), promise: promise)
+        case .body: break
+        case .end:
+            let written = promise ?? context.eventLoop.makePromise()
+            written.futureResult.assumeIsolated().whenSuccess { self.answered() }
+            return context.write(data, promise: written)
+        }
+        context.write(data, promise: promise)
+    }
+
+    /// The client has taken an answer, as far as its socket has.
+    private func answered() {
+        self.answerCount += 1
+        guard self.answerCount < self.limits.requestsPerConnectionMax else {
+            self.enter(.parting, within: self.limits.partingDurationMax)
+            self.context?.close(mode: .output, promise: nil)
+            return
+        }
+        guard self.answerCount == self.requestCount else {
+            return self.enter(.answering, within: self.limits.answerDurationMax)
+        }
+        self.enter(.idle, within: self.limits.idleDurationMax)
+    }
+
+    // MARK: Time
+
+    private func enter(_ phase: Phase, within limit: TimeAmount) {
+        guard let context = self.context else { return }
+        self.phase = phase
+        switch phase {
+        case .idle, .receiving, .parting: self.waitsSince = self.waitsSince ?? .now()
+        case .answering: self.waitsSince = nil
+        }
+        self.timer?.cancel()
+        self.timer = context.eventLoop.assumeIsolated().scheduleTask(in: limit) { self.close() }
+    }
+
+    private func end() {
+        self.timer?.cancel()
+        self.timer = nil
+        self.context = nil
+        self.connections.value.remove(self)
+    }
+}
+
+/// Says when bytes come, and passes them on when they are wanted.
+private final class ByteWatch: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let bytesCame: () -> Bool
+
+    init(_ bytesCame: @escaping () -> Bool) { self.bytesCame = bytesCame }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if self.bytesCame() { context.fireChannelRead(data) }
+    }
+}
+
+/// The connections of one admin port, all of them on one event loop.
+final class AdminConnections {
+    private var guards: [ObjectIdentifier: AdminConnectionGuard] = [:]
+
+    /// Makes room for one more: a client that asks comes before those that keep us waiting.
+    func add(_ added: AdminConnectionGuard, max: Int) {
+        if self.guards.count >= max {
+            let longest = self.guards.values.compactMap { one in one.waitsSince.map { (one, $0) } }
+                .min { $0.1 < $1.1 }
+            guard let longest else { return added.close() }
+            self.guards.removeValue(forKey: ObjectIdentifier(longest.0))
+            longest.0.close()
+        }
+        self.guards[ObjectIdentifier(added)] = added
+    }
+
+    func remove(_ one: AdminConnectionGuard) { self.guards.removeValue(forKey: ObjectIdentifier(one)) }
+}
