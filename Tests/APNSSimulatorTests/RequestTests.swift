@@ -1,5 +1,6 @@
 import APNSSimulator
 import DeviceModel
+import HTTP2Session
 import TLSSession
 import Testing
 
@@ -53,6 +54,16 @@ import Testing
         Refusal(name: "no topic", expected: "400 MissingTopic", changing: ["apns-topic": nil]),
         Refusal(name: "topic without suffix", expected: "400 BadTopic", changing: ["apns-topic": "com.example.pizza"]),
         Refusal(
+            name: "topic with a space", expected: "400 BadTopic",
+            changing: ["apns-topic": "com.example. pizza.push-type.liveactivity"]),
+        Refusal(
+            name: "topic beyond ASCII", expected: "400 BadTopic",
+            changing: ["apns-topic": "com.example.pizzá.push-type.liveactivity"]),
+        Refusal(
+            name: "topic of 1,000 bytes", expected: "400 BadTopic",
+            changing: ["apns-topic": String(repeating: "a", count: 976) + ".push-type.liveactivity"]),
+        Refusal(name: "gzip", expected: "400 PayloadEmpty", adding: [("content-encoding", "gzip")]),
+        Refusal(
             name: "unknown app", expected: "400 TopicDisallowed",
             changing: ["apns-topic": "com.example.other.push-type.liveactivity"]),
         Refusal(name: "no push type", expected: "400 InvalidPushType", changing: ["apns-push-type": nil]),
@@ -83,6 +94,100 @@ import Testing
             let parts = refusal.expected.split(separator: " ")
             #expect(response.summary == "\(parts[0]) {\"reason\":\"\(parts[1])\"}")
             #expect(bench.simulator.statistics().refused == [String(parts[1]): 1])
+            await client.close()
+        }
+    }
+
+    struct Malformed: Sendable, CustomTestStringConvertible {
+        var name: String
+        var changing: [String: String?] = [:]
+        var adding: [(String, String)] = []
+        var testDescription: String { self.name }
+    }
+
+    static let malformed: [Malformed] = [
+        Malformed(name: "connection", adding: [("connection", "keep-alive")]),
+        Malformed(name: "transfer-encoding", adding: [("transfer-encoding", "chunked")]),
+        Malformed(name: "te", adding: [("te", "gzip")]),
+        Malformed(name: "no :method", changing: [":method": nil]),
+        Malformed(name: "no :scheme", changing: [":scheme": nil]),
+        Malformed(name: "no :path", changing: [":path": nil]),
+        Malformed(name: ":path twice, and last", adding: [(":path", "/3/device/00")]),
+        Malformed(name: "an unknown pseudo-header", changing: [":token": "00"]),
+        Malformed(name: "content-length 1", adding: [("content-length", "1")]),
+        Malformed(name: "content-length 1000000", adding: [("content-length", "1000000")]),
+        Malformed(name: "content-length -1", adding: [("content-length", "-1")]),
+        Malformed(
+            name: "a line's end in the topic", changing: ["apns-topic": "com.example\n.push-type.liveactivity"]),
+        Malformed(
+            name: "an escape in the topic", changing: ["apns-topic": "com\u{1B}[2J.push-type.liveactivity"]),
+    ]
+
+    /// What HTTP/2 forbids is no request: the stream is reset (RFC 9113 §8.1.1), no phone is reached, and the connection goes on.
+    @Test(arguments: Self.malformed)
+    func aMalformedRequestIsReset(_ malformed: Malformed) async throws {
+        try await Bench.run { bench in
+            let client = try await bench.connectAndWarmUp()
+            let request = bench.push(token: "00ff", changing: malformed.changing, adding: malformed.adding)
+            let response = try await client.send(request)
+            #expect(response == TestResponse(failure: .resetByPeer(.protocolError)))
+            #expect(try await client.send(bench.push(token: "01")).status == 200)
+            #expect(bench.simulator.violations().map(\.kind) == [.http2])
+            #expect(bench.simulator.violations().first?.detail.hasPrefix("malformed request: ") == true)
+            #expect(bench.simulator.device(token: "00ff") == nil)
+            await client.close()
+        }
+    }
+
+    /// A name in capitals, which this project's own client cannot send.
+    @Test func aNameInCapitalsIsReset() async throws {
+        try await Bench.run { bench in
+            let client = try await bench.connectAndWarmUp()
+            let fields = bench.push(token: "00ff").fields + [("Apns-Topic", Bench.topic)]
+            // Literals without indexing and without Huffman's code (RFC 7541 §6.2.2); lengths from 127 on take two bytes.
+            func text(_ text: String) -> [UInt8] {
+                let count = text.utf8.count
+                let length =
+                    count < 127 ? [UInt8(count)] : [127, UInt8((count - 127) % 128 | 128), UInt8((count - 127) / 128)]
+                return length + Array(text.utf8)
+            }
+            var block: [UInt8] = []
+            for (name, value) in fields { block += [0] + text(name) + text(value) }
+            try await client.sendRaw(
+                [0, UInt8(block.count >> 8), UInt8(block.count & 255), 1, 5, 0, 0, 0, 101] + block)
+            _ = try await bench.simulator.wait { _ in !bench.simulator.violations().isEmpty }
+            #expect(bench.simulator.violations().map(\.kind) == [.http2])
+            #expect(bench.simulator.device(token: "00ff") == nil)
+            await client.close()
+        }
+    }
+
+    @Test func teTrailersAndTheRightLengthAreTaken() async throws {
+        try await Bench.run { bench in
+            let client = try await bench.connect()
+            let body = Bodies.update(stamp: 1)
+            let adding = [
+                ("te", "trailers"), ("content-length", "\(body.utf8.count)"), ("content-encoding", "identity"),
+                ("content-type", "application/json"), ("user-agent", "test"),
+            ]
+            #expect(try await client.send(bench.push(token: "00", body: body, adding: adding)).status == 200)
+            #expect(bench.simulator.violations().isEmpty)
+            await client.close()
+        }
+    }
+
+    /// SETTINGS_MAX_HEADER_LIST_SIZE is 8,000.
+    @Test(arguments: [(6_000, 200), (8_000, 431), (15_000, 431), (20_000, 431)])
+    func aFieldListAboveTheAnnouncedSizeIsRefused(byteCount: Int, status: Int) async throws {
+        try await Bench.run { bench in
+            let client = try await bench.connectAndWarmUp()
+            let request = bench.push(
+                token: "00ff",
+                adding: (0..<byteCount / 1_000).map { ("x-filler-\($0)", String(repeating: "x", count: 1_000)) })
+            #expect(try await client.send(request).status == status)
+            #expect(bench.simulator.violations().map(\.kind) == (status == 431 ? [.http2] : []))
+            #expect((bench.simulator.device(token: "00ff") == nil) == (status == 431))
+            #expect(try await client.send(bench.push(token: "01")).status == 200)
             await client.close()
         }
     }

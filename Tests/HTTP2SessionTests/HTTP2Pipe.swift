@@ -62,6 +62,8 @@ final class HTTP2Pipe {
     var clientBodies: [UInt32: [UInt8]] = [:]
     var clientDebugData: [[UInt8]] = []
     var serverEvents: [HTTP2ServerEvent] = []
+    /// Why requests were malformed, in words.
+    var malformations: [String] = []
     var serverDebugData: [[UInt8]] = []
     var requests: [SeenRequest] = []
     /// What to do with a request; by default it is answered with 200.
@@ -164,6 +166,8 @@ final class HTTP2Pipe {
                 self.onRequest(self.server, seen)
             case .goAwayReceived(_, _, let data), .goAwaySent(_, _, let data):
                 self.serverDebugData.append(Array(batch.bytes[data]))
+            case .requestMalformed(_, let detail):
+                self.malformations.append(String(decoding: batch.bytes[detail], as: UTF8.self))
             case .requestHeaders, .streamClosed, .settingsAcknowledged, .pingAcknowledged: break
             }
         }

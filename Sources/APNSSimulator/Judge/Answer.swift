@@ -37,6 +37,10 @@ final class PreparedAnswer: Sendable {
 
 /// Header templates and bodies of Apple's own answers, made once.
 enum AnswerForms {
+    /// Apple names no reason for a field list above its SETTINGS_MAX_HEADER_LIST_SIZE; HTTP has a status for it (RFC 9113 §10.5.1, RFC 6585 §5).
+    static let fieldsTooLarge = PreparedAnswer(
+        status: 431, name: "RequestHeaderFieldsTooLarge", body: [], retryAfterSeconds: nil)
+
     static let accepted = HTTP2HeaderTemplate([.fixed(":status", "200"), .variable("apns-id")])
 
     private static let refusals: [Reason: (template: HTTP2HeaderTemplate, body: [UInt8])] = Dictionary(

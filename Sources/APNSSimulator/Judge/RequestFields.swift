@@ -12,6 +12,7 @@ struct RequestFields {
     var expiration: Range<Int>?
     var messageID: Range<Int>?
     var collapseID: Range<Int>?
+    var contentEncoding: Range<Int>?
     /// A field that may be given once came again.
     var hasDuplicates = false
 
@@ -40,7 +41,11 @@ struct RequestFields {
             case 15:
                 if name.equals("apns-expiration") { Self.put(&self.expiration, field.value, &self.hasDuplicates) }
             case 16:
-                if name.equals("apns-collapse-id") { Self.put(&self.collapseID, field.value, &self.hasDuplicates) }
+                if name.equals("apns-collapse-id") {
+                    Self.put(&self.collapseID, field.value, &self.hasDuplicates)
+                } else if name.equals("content-encoding") {
+                    Self.put(&self.contentEncoding, field.value, &self.hasDuplicates)
+                }
             default:
                 break
             }

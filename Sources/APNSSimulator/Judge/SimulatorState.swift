@@ -26,6 +26,8 @@ struct SimulatorState {
     static let topicSuffix: StaticString = ".push-type.liveactivity"
     static let payloadByteCountMax = 4_096
     static let collapseIDByteCountMax = 64
+    /// App Store Connect takes no longer bundle id.
+    static let bundleIDByteCountMax = 155
     /// Characters of a token that a violation shows.
     static let tokenPrefixCount = 8
 
@@ -54,6 +56,15 @@ struct SimulatorState {
         var answer = Answer(
             streamID: request.streamID, messageID: messageID ?? (self.random.next(), self.random.next()))
 
+        let announced = Int(self.configuration.headerListByteCountMax)
+        if request.fieldsTruncated || request.fieldListByteCount > announced {
+            answer.prepared = AnswerForms.fieldsTooLarge
+            self.record(
+                .http2, "a field list of \(request.fieldListByteCount) bytes, \(announced) were announced",
+                connection: connection.statistics.number, nowMillis: nowMillis)
+            self.add(answer, to: &rulings, on: &connection)
+            return
+        }
         let hit = self.faults.isEmpty ? nil : self.faultHitting(fields, bytes: bytes, connection: connection)
         if let hit {
             self.counters.faultsFired += 1
@@ -248,6 +259,7 @@ struct SimulatorState {
         else {
             return .badTopic
         }
+        guard Self.isBundleID(topic.extracting(0..<topic.count - suffixCount)) else { return .badTopic }
         let app = String(decoding: topic.extracting(0..<topic.count - suffixCount).array, as: UTF8.self)
         guard self.configuration.apps.isEmpty || self.configuration.apps.contains(app),
             self.providerTokens.covers(keyID: connection.keyID, app: app), let index = self.store.topicIndex(topic)
@@ -284,6 +296,11 @@ struct SimulatorState {
         if let sizeFault {
             self.recordRefusal(sizeFault, fields, bytes, on: connection, nowMillis: nowMillis)
             return sizeFault
+        }
+        // APNs takes JSON as it is: whatever an encoding makes of it, it is none.
+        if let encoding = fields.contentEncoding, !bytes.extracting(encoding).equals("identity") {
+            self.recordRefusal(.payloadEmpty, fields, bytes, on: connection, nowMillis: nowMillis)
+            return .payloadEmpty
         }
         guard self.takeAllowance(index, nowMillis: nowMillis) else { return .tooManyRequests }
         let priority = fields.priority.flatMap { Self.priority(bytes.extracting($0)) } ?? 10
@@ -410,6 +427,19 @@ struct SimulatorState {
         case .rotated: return .unregistered
         case .dead: return .expiredToken
         case .unknown: return .badDeviceToken
+        }
+    }
+
+    /// Apple: letters, digits, hyphens and full stops (CFBundleIdentifier).
+    private static func isBundleID(_ name: Span<UInt8>) -> Bool {
+        guard (1...Self.bundleIDByteCountMax).contains(name.count) else { return false }
+        return name.indices.allSatisfy { index in
+            switch name[index] {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                true
+            default: false
+            }
         }
     }
 

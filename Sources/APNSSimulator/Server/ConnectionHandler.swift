@@ -53,8 +53,8 @@ final class ConnectionHandler: ChannelInboundHandler {
         settings.frameByteCountMax = shared.configuration.frameByteCountMax
         settings.headerTableByteCount = shared.configuration.headerTableByteCount
         settings.headerListByteCountMax = shared.configuration.headerListByteCountMax
-        // A repeated or odd field is for the judge to refuse, as APNs would.
-        settings.checksMessages = false
+        // What HTTP/2 itself forbids ends in a reset (RFC 9113 §8.1.1). A repeated or odd field is for the judge to refuse, as APNs would.
+        settings.checksMessages = true
         // Windows are given back at the end of a turn, unless a fault forbids it.
         settings.acknowledgesData = false
         self.isSilent = shared.withState { $0.isMute }
@@ -119,7 +119,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         if !self.isStarved { self.http.releaseWindows() }
         self.flush(context)
         // What a breach of the protocol was answered with shows when it has been written.
-        if self.http.isFinished { self.judge() }
+        if self.http.isFinished || self.http.hasMalformedRequests { self.judge() }
         self.scheduleTimer(context)
         self.closeIfDone(context)
     }
@@ -130,7 +130,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         guard !self.events.events.isEmpty else { return }
         let nowMillis = self.shared.nowMillis()
         let openStreamCount = self.http.openStreamCount
-        var wasAsked = false
+        var (wasAsked, wasMalformed) = (false, false)
         self.shared.judge { state in
             for event in self.events.events {
                 switch event {
@@ -145,6 +145,12 @@ final class ConnectionHandler: ChannelInboundHandler {
                     state.record(
                         .http2, "\(errorCode): \(words)", connection: self.record.statistics.number,
                         nowMillis: nowMillis)
+                case .requestMalformed(_, let detail):
+                    wasMalformed = true
+                    let words = String(decoding: self.events.bytes[detail], as: UTF8.self)
+                    state.record(
+                        .http2, "malformed request: \(words)", connection: self.record.statistics.number,
+                        nowMillis: nowMillis)
                 case .streamClosed, .requestHeaders, .settingsAcknowledged, .goAwayReceived, .pingAcknowledged:
                     continue
                 }
@@ -158,7 +164,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         if self.rulings.concurrentStreamsMax != self.announcedStreamsMax {
             self.announce(self.rulings.concurrentStreamsMax)
         }
-        if wasAsked { self.shared.changed() }
+        if wasAsked || wasMalformed { self.shared.changed() }
     }
 
     /// Whether a GOAWAY that left is one that a fault asked for.

@@ -6,6 +6,9 @@ public enum HTTP2ServerEvent: Equatable, Sendable {
     /// A whole request: header fields in their order, duplicates kept, pseudo-header fields first; trailers at the end,
     /// if any.
     case request(HTTP2ServerRequest)
+    /// A request that is malformed (RFC 9113 §8.1.1) was answered with RST_STREAM PROTOCOL_ERROR; `detail` says why in words. Given instead of
+    /// `request`, with `HTTP2ServerSettings.checksMessages`.
+    case requestMalformed(streamID: Int32, detail: Range<Int>)
     /// The stream is over, for whatever reason; `NO_ERROR` after an answer that was sent wholly. Nothing more may be
     /// answered on it.
     case streamClosed(streamID: Int32, errorCode: HTTP2ErrorCode)
@@ -27,6 +30,8 @@ public struct HTTP2ServerRequest: Equatable, Sendable {
     public var fields: Range<Int>
     /// Fields were dropped because they exceeded `requestFieldsByteCountMax`.
     public var fieldsTruncated: Bool
+    /// The size of the field list as SETTINGS_MAX_HEADER_LIST_SIZE counts it (RFC 9113 §6.5.2): names, values and 32 bytes for each field.
+    public var fieldListByteCount: Int
     /// Range of `HTTP2ServerEvents.bytes`: what was kept of the body.
     public var body: Range<Int>
     /// Bytes the client sent; more than `body.count` when the body was over the limit.

@@ -131,6 +131,7 @@ public final class HTTP2ServerSession {
     /// come.
     public func takeEvents(into events: inout HTTP2ServerEvents) {
         events.removeAll()
+        self.state.pointee.hasMalformedRequests = false
         swap(&events, &self.state.pointee.inbox)
     }
 
@@ -175,7 +176,8 @@ public final class HTTP2ServerSession {
 
     /// Queues RST_STREAM. A stream id that is not open is ignored.
     public func reset(streamID: Int32, errorCode: HTTP2ErrorCode) {
-        guard nghttp2_session_get_stream_user_data(self.session, streamID) != nil else { return }
+        guard let index = slotIndex(nghttp2_session_get_stream_user_data(self.session, streamID)) else { return }
+        self.state.pointee.streams[index].pointee.isResetByOwner = true
         nghttp2_submit_rst_stream(self.session, 0, streamID, errorCode.rawValue)
     }
 
@@ -240,6 +242,9 @@ public final class HTTP2ServerSession {
 
     /// Highest stream id the client has opened; 0: none.
     public var lastStreamID: Int32 { self.state.pointee.lastStreamID }
+
+    /// `HTTP2ServerEvent.requestMalformed` waits to be taken.
+    public var hasMalformedRequests: Bool { self.state.pointee.hasMalformedRequests }
 
     /// nghttp2 expects input.
     public var wantsRead: Bool { self.state.pointee.failure == nil && nghttp2_session_want_read(self.session) != 0 }

@@ -24,6 +24,24 @@ enum ServerCallbacks {
                 value: UnsafeRawBufferPointer(start: value, count: valueCount))
             return 0
         }
+        // nghttp2 would pass over such a field and go on. RFC 9113 §8.2.1 calls the whole message malformed.
+        nghttp2_session_callbacks_set_on_invalid_header_callback(callbacks) {
+            session, frame, name, nameCount, _, _, _, context in
+            let streamID = frame!.pointee.hd.stream_id
+            let shown = UnsafeBufferPointer(start: name, count: min(nameCount, Self.shownByteCountMax))
+            Self.state(context).pointee.slot(session!, streamID)?.pointee.malformation =
+                "a field that HTTP does not allow: “\(String(decoding: shown, as: UTF8.self))”"
+            nghttp2_submit_rst_stream(
+                session, 0, streamID, HTTP2ErrorCode.protocolError.rawValue)
+            return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
+        }
+        nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks) { session, frame, code, context in
+            let slot = Self.state(context).pointee.slot(session!, frame!.pointee.hd.stream_id)
+            if slot?.pointee.malformation == nil {
+                slot?.pointee.malformation = String(cString: nghttp2_strerror(code))
+            }
+            return 0
+        }
         nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {
             session, _, streamID, bytes, byteCount, context in
             Self.state(context).pointee.dataReceived(session!, streamID, bytes!, byteCount)
@@ -48,6 +66,9 @@ enum ServerCallbacks {
         }
         return callbacks
     }
+
+    /// Bytes of a stranger's field name that are shown.
+    private static let shownByteCountMax = 40
 
     /// See `ClientCallbacks.readBody`.
     static let readBody: nghttp2_data_source_read_callback = { _, _, _, length, flags, source, context in
@@ -97,6 +118,9 @@ enum ServerCallbacks {
         case NGHTTP2_HEADERS.rawValue:
             state.pointee.headersSent(
                 session, header.stream_id, endsStream: header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0)
+        case NGHTTP2_RST_STREAM.rawValue:
+            state.pointee.resetSent(
+                session, header.stream_id, HTTP2ErrorCode(rawValue: frame.pointee.rst_stream.error_code))
         case NGHTTP2_GOAWAY.rawValue:
             let goAway = frame.pointee.goaway
             state.pointee.inbox.events.append(

@@ -15,6 +15,11 @@ struct ServerStream: StreamSlot {
     var fieldBytes = GrowingBytes()
     var fieldLengths: [FieldLengths] = []
     var fieldsTruncated = false
+    var fieldListByteCount = 0
+    /// What makes the request malformed; `nil`: nothing so far.
+    var malformation: String?
+    /// The owner asked for the stream's reset.
+    var isResetByOwner = false
     /// The part of the body that is kept.
     var body = GrowingBytes()
     var bodyByteCount = 0
@@ -31,6 +36,9 @@ struct ServerStream: StreamSlot {
         self.fieldBytes.removeAll()
         self.fieldLengths.removeAll(keepingCapacity: true)
         self.fieldsTruncated = false
+        self.fieldListByteCount = 0
+        self.malformation = nil
+        self.isResetByOwner = false
         self.body.removeAll()
         self.bodyByteCount = 0
         self.unacknowledgedByteCount = 0
@@ -59,6 +67,10 @@ struct ServerState {
     var lastStreamID: Int32 = 0
     /// Bytes received on the connection for which no window was given back.
     var unacknowledgedByteCount = 0
+    /// `requestMalformed` is among the events.
+    var hasMalformedRequests = false
+    /// What each field counts for besides its bytes (RFC 9113 §6.5.2).
+    static let fieldOverheadByteCount = 32
     /// Why nothing works any more.
     var failure: String?
     private var recentStreamID: Int32 = 0
@@ -90,6 +102,7 @@ struct ServerState {
         _ session: OpaquePointer, _ streamID: Int32, name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
     ) {
         guard let slot = self.slot(session, streamID) else { return }
+        slot.pointee.fieldListByteCount += name.count + value.count + Self.fieldOverheadByteCount
         guard slot.pointee.fieldBytes.count + name.count + value.count <= self.settings.requestFieldsByteCountMax else {
             slot.pointee.fieldsTruncated = true
             return
@@ -123,6 +136,7 @@ struct ServerState {
             .request(
                 HTTP2ServerRequest(
                     streamID: streamID, fields: fields, fieldsTruncated: slot.pointee.fieldsTruncated,
+                    fieldListByteCount: slot.pointee.fieldListByteCount,
                     body: self.inbox.bytes.appendRange(slot.pointee.body.bytes),
                     bodyByteCount: slot.pointee.bodyByteCount)))
     }
@@ -137,6 +151,18 @@ struct ServerState {
             self.inbox.fields.append(HTTP2FieldRange(name: name, value: name.upperBound..<place))
         }
         return first..<self.inbox.fields.count
+    }
+
+    /// RST_STREAM is in the output. Unless the owner asked for it, the request broke the rules of HTTP.
+    mutating func resetSent(_ session: OpaquePointer, _ streamID: Int32, _ errorCode: HTTP2ErrorCode) {
+        guard errorCode == .protocolError, let slot = self.slot(session, streamID), !slot.pointee.isResetByOwner else {
+            return
+        }
+        let detail = slot.pointee.malformation ?? "a content-length that is not the body's"
+        let start = self.inbox.bytes.count
+        self.inbox.bytes.append(contentsOf: detail.utf8)
+        self.inbox.events.append(.requestMalformed(streamID: streamID, detail: start..<self.inbox.bytes.count))
+        self.hasMalformedRequests = true
     }
 
     /// See `ClientState.headersSent`.

@@ -208,7 +208,7 @@ private final class ServerConnection: ChannelInboundHandler {
                 self.react(to: request, context)
             case .streamClosed: self.open -= 1
             case .goAwayReceived: self.sawGoAway = true
-            case .requestHeaders, .settingsAcknowledged, .pingAcknowledged, .goAwaySent: break
+            case .requestHeaders, .requestMalformed, .settingsAcknowledged, .pingAcknowledged, .goAwaySent: break
             }
         }
         self.write(context)
