@@ -57,6 +57,9 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CRDKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
 
+        // Files that are read or written whole.
+        .target(name: "LocalFiles"),
+
         // Pure: no socket, clock, lock, logger or global randomness.
         .target(name: "PushModel", dependencies: ["CProcessor"]),
         .target(name: "APNSProtocol", dependencies: ["PushModel"]),
@@ -76,22 +79,22 @@ let package = Package(
             name: "PushWorker",
             dependencies: [
                 "PushTransport", "KafkaLog", "PushEngine", "APNSProtocol", "PushModel", "TLSSession", logging, metrics,
-                coreMetrics, lifecycle, configuration, hummingbird, histogram,
+                coreMetrics, lifecycle, configuration, hummingbird, histogram, "LocalFiles",
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
                 .product(name: "Yams", package: "Yams"),
             ] + nio),
         .target(
             name: "APNSSimulator",
             dependencies: [
-                "DeviceModel", "PushModel", "APNSProtocol", "HTTP2Session", "TLSSession", logging, hummingbird,
-                lifecycle,
+                "DeviceModel", "PushModel", "APNSProtocol", "HTTP2Session", "LocalFiles", "TLSSession", logging,
+                hummingbird, lifecycle,
             ]
                 + nio),
         .executableTarget(
             name: "mailboat",
             dependencies: [
                 "PushWorker", "PushTransport", "APNSSimulator", "KafkaLog", "PushEngine", "APNSProtocol", "PushModel",
-                "DeviceModel",
+                "DeviceModel", "LocalFiles",
                 "TLSSession", metrics, logging, lifecycle, hummingbird, histogram,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ] + nio),
@@ -100,7 +103,8 @@ let package = Package(
         .executableTarget(
             name: "mailboat-bench",
             dependencies: [
-                "PushWorker", "PushTransport", "PushEngine", "KafkaLog", "PushModel", "TLSSession", "CRDKafka",
+                "PushWorker", "PushTransport", "PushEngine", "KafkaLog", "LocalFiles", "PushModel", "TLSSession",
+                "CRDKafka",
                 logging, lifecycle, histogram, .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ] + nio,
             path: "Benchmarks/Macro"),
@@ -147,7 +151,10 @@ let package = Package(
         .testTarget(name: "BenchmarkTests", dependencies: ["mailboat-bench", histogram]),
         .testTarget(
             name: "CommandTests",
-            dependencies: ["mailboat", "KafkaLog", "PushEngine", "APNSProtocol", "PushModel", "DeviceModel"]),
+            dependencies: [
+                "mailboat", "PushWorker", "KafkaLog", "PushEngine", "APNSProtocol", "PushModel", "DeviceModel",
+                "TLSSession",
+            ]),
         .testTarget(name: "TidyTests"),
     ]
 )

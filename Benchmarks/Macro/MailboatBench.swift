@@ -1,6 +1,7 @@
 import ArgumentParser
 import Dispatch
 import Foundation
+import LocalFiles
 
 /// The macro benchmark: processes as in production, numbers as a table and as JSON.
 @main
@@ -64,6 +65,7 @@ struct RunRowsCommand: ParsableCommand {
         defer { withExtendedLifetime(endings) {} }
         do {
             // Before anything is measured: what cannot be written says so at once.
+            if let results { try OutputFile.check(results) }
             if let plots { try FileManager.default.createDirectory(atPath: plots, withIntermediateDirectories: true) }
             let bench = try Bench(
                 mailboat: self.mailboat, isQuick: self.quick, preloadedSources: self.preloaded)
@@ -72,7 +74,8 @@ struct RunRowsCommand: ParsableCommand {
             bench.pacedPerSecond = self.pacedPerSecond
             try self.measure(bench)
         } catch {
-            FileHandle.standardError.write(Data("mailboat-bench: \(error)\n".utf8))
+            let line = Array("mailboat-bench: \(error)\n".utf8)
+            _ = write(STDERR_FILENO, line, line.count)
             throw ExitCode.failure
         }
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Logging
 import TLSSession
 
 /// The command line. Each command has a file of its own in `Commands/` (the demo a folder) and is listed here.
@@ -10,6 +11,8 @@ struct Mailboat: AsyncParsableCommand {
         discussion: """
             Try it: 'mailboat demo' plays a story from Kafka to simulated phones, in one process, in half a minute.
             Run it: 'mailboat run --config FILE' is the worker; start as many as you like, Kafka shares the partitions out.
+
+            Every command ends with 1 when what it prints cannot be written: a full disk, or a reader that has gone.
             """,
         version: Mailboat.version,
         subcommands: [
@@ -19,11 +22,13 @@ struct Mailboat: AsyncParsableCommand {
         ]
     )
 
-    static func main() async {
-        TLSLibrary.outliveExit()
-        await Self.main(nil)
-    }
-
     /// As in CHANGELOG.md; nothing is released yet.
     static let version = "0.1.0-dev"
+
+    static func main() async {
+        StandardStreams.prepare()
+        TLSLibrary.outliveExit()
+        LoggingSystem.bootstrap { LogLines.handler(label: $0) }
+        await Self.main(nil)
+    }
 }

@@ -27,7 +27,7 @@ struct JournalTests {
         var writer = try JournalWriter(path: path, keeping: 0)
         for entry in entries { writer.append(entry) }
         writer.flush()
-        writer.closeFile()
+        writer.close()
     }
 
     @Test func whatIsWrittenIsRead() throws {
@@ -74,7 +74,7 @@ struct JournalTests {
                 var writer = try JournalWriter(path: path, keeping: reader.entriesByteCount)
                 for entry in Self.entries[count...] { writer.append(entry) }
                 writer.flush()
-                writer.closeFile()
+                writer.close()
                 #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == whole)
             }
         }
@@ -93,7 +93,7 @@ struct JournalTests {
                 let entry = try reader.next()
                 #expect(entry == expected)
             }
-            writer.closeFile()
+            writer.close()
         }
     }
 

@@ -64,6 +64,41 @@ struct TidyTests {
         #expect(importers == ["Sources/PushEngine/Index/Prefetch.swift", "Sources/PushModel/JSON/JSONStops.swift"])
     }
 
+    /// Foundation's calls on file handles that end the process where POSIX has an error, and its streams, which have no others for writing.
+    /// Read and write by `LocalFiles`, by `StandardOutput` and `StandardError`, or by the calls that throw.
+    @Test(arguments: [
+        ".availableData", ".readData(", ".readDataToEndOfFile(", ".seekToEndOfFile(", ".seek(toFileOffset",
+        ".offsetInFile",
+        ".truncateFile(", ".synchronizeFile(", ".closeFile(", "FileHandle.standardOutput", "FileHandle.standardError",
+        "FileHandle.standardInput", ".readabilityHandler", ".writeabilityHandler", "contents(atPath",
+    ])
+    func noFileTraps(call: String) {
+        for file in ProjectFiles.swiftFiles(in: ["Sources", "Benchmarks"]) {
+            for (index, line) in file.lines.enumerated() where Self.code(of: line).contains(call) {
+                Issue.record("\(file.path):\(index + 1): \(call) traps, or cannot tell a missing file from others")
+            }
+        }
+    }
+
+    /// `write` of a file handle traps, too, and is told by its name from nothing: those who need a handle at all are named.
+    @Test func fewUseFileHandles() {
+        let users = ProjectFiles.swiftFiles(in: ["Sources", "Benchmarks"])
+            .filter { $0.lines.contains { Self.code(of: $0).contains("FileHandle") } }.map(\.path).sorted()
+        #expect(
+            users == ["Sources/mailboat/Chaos/RollingRestart.swift", "Sources/mailboat/Processes/ChildProcess.swift"])
+    }
+
+    /// `print` neither says that nothing could be written nor makes a stranger's text fit for a terminal.
+    @Test func commandsPrintInOnePlace() {
+        for file in ProjectFiles.swiftFiles(in: ["Sources"]) {
+            for (index, line) in file.lines.enumerated() {
+                let code = Self.code(of: line)
+                let prints = code.firstRange(of: /(^|[ {(])(Swift\.)?print\(/) != nil && !code.contains("func print(")
+                #expect(!prints, "\(file.path):\(index + 1): StandardOutput.print, or StandardError.print")
+            }
+        }
+    }
+
     /// What decides knows no socket, clock, lock, logger or file.
     @Test(arguments: ["PushModel", "APNSProtocol", "PushEngine", "DeviceModel"])
     func pureRoomsStayPure(room: String) {

@@ -1,4 +1,5 @@
 import Foundation
+import LocalFiles
 
 /// Counts a process's heap allocations: preloaded into the process, read from outside.
 struct AllocationCounter {
@@ -31,7 +32,7 @@ struct AllocationCounts: Equatable {
 
     /// Zeros when there is no such file.
     init(path: String) {
-        guard let data = FileManager.default.contents(atPath: path), data.count >= 5 * 8 else { return }
+        guard let data = try? InputFile.read(path), data.count >= 5 * 8 else { return }
         // The order of `enum group` in allocation-counter.c.
         let counts = data.withUnsafeBytes { bytes in
             (0..<5).map { Int(bytes.loadUnaligned(fromByteOffset: $0 * 8, as: Int64.self)) }

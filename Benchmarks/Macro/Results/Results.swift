@@ -1,4 +1,5 @@
 import Foundation
+import LocalFiles
 
 /// Everything a run of the benchmark found out.
 struct Results: Codable, Equatable {
@@ -8,11 +9,7 @@ struct Results: Codable, Equatable {
     func write(to path: String) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        do {
-            try (try encoder.encode(self) + Data("\n".utf8)).write(to: URL(fileURLWithPath: path), options: .atomic)
-        } catch {
-            throw BenchmarkFailure("\(path): cannot be written (\(error.localizedDescription))")
-        }
+        try OutputFile.write(Array(try encoder.encode(self) + Data("\n".utf8)), to: path)
     }
 
     static func read(from path: String) throws -> Results {

@@ -1,5 +1,6 @@
 import APNSProtocol
 import FoundationEssentials
+import LocalFiles
 public import TLSSession
 
 /// A directory with everything a simulator and its clients need: made on the first use, used again on the next, so that a worker's
@@ -53,7 +54,7 @@ public struct CredentialDirectory: Sendable {
     }
 
     private static func read(_ path: String) throws -> [UInt8] {
-        Array(try Self.naming(path) { try Data(contentsOf: URL(filePath: path)) })
+        do { return try InputFile.read(path) } catch { throw Failure(description: error.description) }
     }
 
     /// The file gets its mode before it gets its bytes.

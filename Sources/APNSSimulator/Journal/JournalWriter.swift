@@ -35,5 +35,5 @@ struct JournalWriter {
     }
 
     /// Nothing may be appended after this.
-    func closeFile() { close(self.descriptor) }
+    func close() { Glibc.close(self.descriptor) }
 }

@@ -69,7 +69,7 @@ final class SharedSimulator: Sendable {
 
     func closeJournal() {
         self.state.withLock { state in
-            state.journal?.closeFile()
+            state.journal?.close()
             state.journal = nil
         }
     }

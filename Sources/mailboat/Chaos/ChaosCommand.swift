@@ -84,6 +84,7 @@ struct ChaosCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if let summary { try SummaryFile.check(summary) }
         let seed = self.seed ?? UInt64.random(in: 1...999_999)
         let say: (String) -> Void = { Scoreboard.writeToStandardOutput($0 + "\n") }
         let rate = self.rate ?? max(1, min(Self.rateMax, Int(Self.embeddedEventsMax / (self.minutes * 60))))
@@ -129,11 +130,7 @@ struct ChaosCommand: AsyncParsableCommand {
         if verdict.faults.count > 20 { say("BROKEN  … and \(verdict.faults.count - 20) more") }
         if verdict.faults.isEmpty { say("Every promise was kept.") }
         say("chaos: seed \(seed)")
-        if let path = self.summary {
-            do { try verdict.summary.write(to: path) } catch {
-                throw CommandFailure("--summary \(path): \(error.localizedDescription)")
-            }
-        }
+        if let path = self.summary { try verdict.summary.write(to: path) }
         guard verdict.faults.isEmpty else { throw ExitCode.failure }
     }
 }

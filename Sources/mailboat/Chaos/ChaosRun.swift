@@ -73,6 +73,7 @@ final class ChaosRun {
             self.rolling = RollingRestart(stage: self.stage, nowMillis: Self.wallMillis())
         }
         while ContinuousClock.now - began < duration, self.rolling?.isDone != true {
+            try StandardOutput.check()
             try await self.rolling?.advance(nowMillis: Self.wallMillis())
             let elapsedMillis = Int64((ContinuousClock.now - began).wholeMillis)
             while let fault = faults.first, fault.atMillis <= elapsedMillis {
@@ -179,6 +180,7 @@ final class ChaosRun {
         var calmLooks = 0
         var waitsFor = ""
         while ContinuousClock.now < deadline {
+            try StandardOutput.check()
             try await self.injector.endAll(nowMillis: .max / 2)
             try await self.turn()
             waitsFor = try await self.unsettled() ?? ""

@@ -1,4 +1,5 @@
 import Foundation
+import LocalFiles
 
 /// The numbers of one chaos run, as `--summary FILE` writes them.
 struct ChaosSummary: Codable, Equatable {
@@ -37,7 +38,7 @@ struct ChaosSummary: Codable, Equatable {
         return found
     }
 
-    /// Writes the summary as JSON. Throws what the file system says.
+    /// Writes the summary as JSON. Throws a `CommandFailure` with the path and what the file system says.
     func write(to path: String) throws { try SummaryFile.write(self, to: path) }
 
     /// The summary for a reader.
@@ -59,12 +60,17 @@ struct ChaosSummary: Codable, Equatable {
 
 /// Numbers of a run as a JSON file.
 enum SummaryFile {
-    /// Throws what the file system says.
+    /// Before the run: what cannot be written says so at once.
+    static func check(_ path: String) throws {
+        do { try OutputFile.check(path) } catch { throw CommandFailure("--summary \(error)") }
+    }
+
+    /// Throws a `CommandFailure` with the path and what the file system says.
     static func write(_ summary: some Encodable, to path: String) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
         var data = try encoder.encode(summary)
         data.append(UInt8(ascii: "\n"))
-        try data.write(to: URL(fileURLWithPath: path), options: .atomic)
+        do { try OutputFile.write(Array(data), to: path) } catch { throw CommandFailure("--summary \(error)") }
     }
 }

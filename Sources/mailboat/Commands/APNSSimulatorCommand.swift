@@ -167,18 +167,16 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
         let simulator = try await APNSSimulator.start(
             self.simulatorConfiguration, credentials: setup.credentials, keys: setup.keys, logger: logger)
         simulator.setLatency(Latency(fixedMillis: self.latency, jitterMillis: self.jitter))
-        print(
+        Self.say(
             "pushes        https://\(self.host):\(simulator.port)  (\(self.environment.rawValue)\(self.sink ? ", sink" : ""))"
         )
-        for line in setup.lines { print(line) }
+        for line in setup.lines { Self.say(line) }
 
         let controlHost = self.controlHost
         let control = ControlServer(
             simulator: simulator, host: controlHost, port: self.control, providerTokens: setup.mint, logger: logger
         ) { port in
-            print("control API   http://\(controlHost):\(port)  ('curl' it for help)")
-            // Whoever started this process may wait for the line: to a pipe it would be kept back. `nil`: every stream.
-            fflush(nil)
+            Self.say("control API   http://\(controlHost):\(port)  ('curl' it for help)")
         }
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
@@ -191,6 +189,9 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
         }
         await simulator.stop()
     }
+
+    /// A line for whoever started this; at once, because to a pipe it would be kept back.
+    private static func say(_ line: String) { StandardOutput.show(line + "\n") }
 
     private var simulatorConfiguration: SimulatorConfiguration {
         var configuration = SimulatorConfiguration()

@@ -1,6 +1,7 @@
 import APNSSimulator
 import ArgumentParser
 import Foundation
+import LocalFiles
 import TLSSession
 
 /// Certificates and keys of an `apns-simulator` as its options name them, read or made.
@@ -63,10 +64,6 @@ struct SimulatorSetup {
     }
 
     private static func read(_ path: String) throws -> [UInt8] {
-        do {
-            return Array(try Data(contentsOf: URL(filePath: path)))
-        } catch {
-            throw ValidationError("\(path): cannot be read (\(error.localizedDescription))")
-        }
+        do { return try InputFile.read(path) } catch { throw ValidationError("\(error)") }
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import KafkaLog
+import LocalFiles
 import PushWorker
 
 /// Which cluster, and how to connect to it. What is given further down this list wins: `--config`, `--properties`, `--bootstrap`, `-X`.
@@ -50,12 +51,9 @@ struct ClusterOptions: ParsableArguments {
     /// That of `--config`; without one, a worker's defaults.
     func configuration() throws -> WorkerConfiguration {
         guard let path = self.config else { return WorkerConfiguration() }
-        guard let bytes = FileManager.default.contents(atPath: path) else {
-            throw CommandFailure("--config \(path): the file cannot be read")
-        }
         do {
             return try ConfigurationLoader.load(
-                Array(bytes), fileName: path, environment: ProcessInfo.processInfo.environment
+                try InputFile.read(path), fileName: path, environment: ProcessInfo.processInfo.environment
             ).configuration
         } catch { throw CommandFailure("\(error)") }
     }
@@ -83,11 +81,8 @@ struct ClusterOptions: ParsableArguments {
     }
 
     static func read(_ path: String) throws -> KafkaSettings {
-        guard let bytes = FileManager.default.contents(atPath: path) else {
-            throw CommandFailure("--properties \(path): the file cannot be read")
-        }
-        do throws(PropertiesFault) {
-            return try KafkaSettings(lines: String(decoding: bytes, as: UTF8.self))
+        do {
+            return try KafkaSettings(lines: String(decoding: try InputFile.read(path), as: UTF8.self))
         } catch { throw CommandFailure("--properties \(path): \(error)") }
     }
 

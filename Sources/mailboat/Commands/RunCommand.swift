@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import LocalFiles
 import Logging
 import Metrics
 import PushWorker
@@ -25,7 +26,7 @@ struct RunCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("YAML file with the settings.", valueName: "file"))
     var config: String?
 
-    @Flag(help: "Check the settings and end: 0 when they are good.")
+    @Flag(help: "Check the settings, and the keys and certificates they name, and end: 0 when they are good.")
     var check = false
 
     @Flag(help: "Print all settings as a Markdown table and end.")
@@ -33,16 +34,17 @@ struct RunCommand: AsyncParsableCommand {
 
     func run() async throws {
         if self.printSettings {
-            print(SettingsTable.markdown(), terminator: "")
+            StandardOutput.show(SettingsTable.markdown())
             return
         }
         let loaded = try self.load()
         if self.check {
             for note in loaded.notes { Self.complain("warning: \(note)") }
-            print("the settings are good")
+            let faults = loaded.configuration.fileFaults()
+            guard faults.isEmpty else { throw Self.refusal(faults) }
+            StandardOutput.print("the settings are good")
             return
         }
-        LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
         var logger = Logger(label: "mailboat")
         logger.logLevel = loaded.configuration.logLevel
         for note in loaded.notes { logger.warning("\(note)") }
@@ -65,9 +67,9 @@ struct RunCommand: AsyncParsableCommand {
         var bytes: [UInt8]?
         if let config {
             do {
-                bytes = Array(try Data(contentsOf: URL(fileURLWithPath: config)))
+                bytes = try InputFile.read(config)
             } catch {
-                Self.complain("mailboat run: --config \(config): the file cannot be read")
+                Self.complain("mailboat run: --config: \(error)")
                 throw ExitCode.failure
             }
         }
@@ -76,13 +78,17 @@ struct RunCommand: AsyncParsableCommand {
                 bytes, fileName: config.map { URL(fileURLWithPath: $0).lastPathComponent } ?? "",
                 environment: ProcessInfo.processInfo.environment)
         } catch {
-            for fault in error.faults { Self.complain(fault.description) }
-            Self.complain(
-                "mailboat run: \(error.faults.count) fault\(error.faults.count == 1 ? "" : "s") in the settings; nothing was started"
-            )
-            throw ExitCode.failure
+            throw Self.refusal(error.faults)
         }
     }
 
-    private static func complain(_ line: String) { FileHandle.standardError.write(Data((line + "\n").utf8)) }
+    /// Names each fault. - Returns: what to end with.
+    private static func refusal(_ faults: [ConfigurationFault]) -> ExitCode {
+        for fault in faults { Self.complain(fault.description) }
+        Self.complain(
+            "mailboat run: \(faults.count) fault\(faults.count == 1 ? "" : "s") in the settings; nothing was started")
+        return .failure
+    }
+
+    private static func complain(_ line: String) { StandardError.print(line) }
 }

@@ -44,9 +44,11 @@ struct DemoCommand: AsyncParsableCommand {
 
     func run() async throws {
         let began = ContinuousClock.now
-        var logger = Logger(label: "mailboat.demo", factory: { StreamLogHandler.standardError(label: $0) })
+        if let summary { try SummaryFile.check(summary) }
+        var logger = Logger(label: "mailboat.demo", factory: { LogLines.handler(label: $0) })
         logger.logLevel = self.verbose ? .info : .critical
         Scoreboard.writeToStandardOutput("Starting an embedded Kafka, a simulated APNs and a worker …\n")
+        try StandardOutput.check()
         let stage = try await DemoStage(logger: logger)
         let result: Result<DemoVerdict, any Error>
         do {
@@ -69,11 +71,7 @@ struct DemoCommand: AsyncParsableCommand {
         if verdict.faults.count > 20 { text += "FAULT  … and \(verdict.faults.count - 20) more\n" }
         text += verdict.faults.isEmpty ? "Every phone shows what it should. Nothing was lost.\n" : ""
         Scoreboard.writeToStandardOutput(text)
-        if let path = self.summary {
-            do { try verdict.summary.write(to: path) } catch {
-                throw DemoFault("--summary \(path): \(error.localizedDescription)")
-            }
-        }
+        if let path = self.summary { try verdict.summary.write(to: path) }
         guard verdict.faults.isEmpty else { throw ExitCode.failure }
     }
 }

@@ -49,6 +49,7 @@ struct DemoPerformance {
         // What happens before the curtain rises takes a second.
         let curtain = ContinuousClock.now + .seconds(1)
         while self.elapsedMillis < Self.settledByMillis {
+            try StandardOutput.check()
             let atMillis = (ContinuousClock.now - curtain).wholeMillis
             let elapsedMillis = self.elapsedMillis
             var lines: [String] = []

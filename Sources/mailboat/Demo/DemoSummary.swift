@@ -46,7 +46,7 @@ struct DemoSummary: Codable, Equatable {
         return faults
     }
 
-    /// Writes the summary as JSON. Throws what the file system says.
+    /// Writes the summary as JSON. Throws a `CommandFailure` with the path and what the file system says.
     func write(to path: String) throws { try SummaryFile.write(self, to: path) }
 
     /// The summary for a reader.

@@ -68,5 +68,5 @@ struct Scoreboard {
         isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
     }
 
-    static func writeToStandardOutput(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
+    static func writeToStandardOutput(_ text: String) { StandardOutput.show(text) }
 }

@@ -19,7 +19,7 @@ final class ChildProcess: Sendable {
         guard let log = FileHandle(forWritingAtPath: logPath) else {
             throw CommandFailure("'\(logPath)' cannot be written")
         }
-        log.seekToEndOfFile()
+        try log.seekToEnd()
         let exitStatus = ExitStatus()
         let process = Process()
         process.executableURL = executable ?? URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()

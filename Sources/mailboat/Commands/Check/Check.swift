@@ -42,6 +42,15 @@ struct Check: ParsableCommand {
     @Flag(name: .shortAndLong, help: "Show only what is refused.")
     var quiet = false
 
+    /// The last second of the year 9999: more than any clock will say, and far from where sums of seconds end.
+    private static let nowSecondsMax: Int64 = 253_402_300_799
+
+    func validate() throws {
+        if let now = self.now, !(0...Self.nowSecondsMax).contains(now) {
+            throw ValidationError("--now is \(now): expected seconds since 1970, 0 to \(Self.nowSecondsMax)")
+        }
+    }
+
     func run() throws {
         let input = try RecordInput(path: self.path)
         var check = EventCheck(app: self.app, nowSeconds: self.now ?? Int64(Date().timeIntervalSince1970))
@@ -51,15 +60,17 @@ struct Check: ParsableCommand {
             case .taken(let line, let lines):
                 takenCount += 1
                 if !self.quiet {
-                    print("line \(line):\n" + lines.map { $0.isEmpty ? "" : "  \($0)" }.joined(separator: "\n") + "\n")
+                    for text in ["line \(line):"] + lines.map({ $0.isEmpty ? "" : "  \($0)" }) + [""] {
+                        StandardOutput.print(text)
+                    }
                 }
             case .refused(let line, let reason):
                 refusedCount += 1
-                print("line \(line): refused: \(reason)" + (self.quiet ? "" : "\n"))
+                StandardOutput.print("line \(line): refused: \(reason)")
+                if !self.quiet { StandardOutput.print("") }
             }
         }
-        let summary = "\(input.name): \(takenCount + refusedCount) events, \(refusedCount) refused\n"
-        FileHandle.standardError.write(Data(summary.utf8))
+        StandardError.print("\(input.name): \(takenCount + refusedCount) events, \(refusedCount) refused")
         if refusedCount > 0 { throw ExitCode(1) }
     }
 

@@ -107,7 +107,7 @@ struct EventCheck {
             "\(DeviceRequest.method) \(DeviceRequest.scheme)://\(environment)\(DeviceRequest.pathPrefix)\(path)",
             "\(DeviceRequest.authorizationName): bearer (provider token)",
             "\(DeviceRequest.pushTypeName): \(DeviceRequest.pushTypeValue)",
-            "\(DeviceRequest.topicName): \(bundleID)\(DeviceRequest.topicSuffix)",
+            "\(DeviceRequest.topicName): \(TokenText.shortened(bundleID))\(DeviceRequest.topicSuffix)",
             "\(DeviceRequest.priorityName): \(DeviceRequest.priorityValue(self.event.priority))",
             "\(DeviceRequest.expirationName): \(expirationSeconds)",
             "\(DeviceRequest.idName): (a new UUID)",
@@ -135,7 +135,7 @@ struct EventCheck {
 
     private static func activity(_ record: RecordText) -> String {
         guard let key = record.key else { return "the activity that the key names" }
-        return "activity “\(String(decoding: key, as: UTF8.self))”"
+        return "activity “\(TokenText.shortened(String(decoding: key, as: UTF8.self)))”"
     }
 
     /// Tokens are secrets of a kind: enough to tell two apart, not enough to push.

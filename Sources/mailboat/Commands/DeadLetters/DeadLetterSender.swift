@@ -40,7 +40,7 @@ struct DeadLetterSender {
             target.topic, partition: partition, key: letter.record.key?.span, value: letter.record.value?.span,
             headers: headers, opaque: UInt64(self.places.count - 1))
         if case .queued = result { return true }
-        print("not sent   \(letter.place): \(result)")
+        StandardOutput.tell("not sent   \(letter.place): \(result)")
         self.failedCount += 1
         return true
     }
@@ -60,9 +60,9 @@ struct DeadLetterSender {
             let place = places[Int(delivery.opaque)]
             if let error = delivery.error {
                 failedCount += 1
-                print("not sent   \(place): \(error)")
+                StandardOutput.tell("not sent   \(place): \(error)")
             } else {
-                print("sent       \(place)@\(delivery.offset)")
+                StandardOutput.tell("sent       \(place)@\(delivery.offset)")
             }
         }
         self.failedCount += failedCount

@@ -1,16 +1,20 @@
 import Foundation
 import KafkaLog
+import PushModel
 
-/// Dead letters as lines for a person or a program. Values are not shown to a person: they may hold tokens.
+/// Dead letters as lines for a person or a program. Values are not shown: they may hold tokens. A program gets keys as they are; what looks like
+/// a token in one is shortened for a person.
 enum DeadLetterText {
-    static func line(_ letter: DeadLetter, _ verdict: DeadLetter.Verdict) -> String {
+    static func lines(_ letter: DeadLetter, _ verdict: DeadLetter.Verdict) -> [String] {
         let source = letter.source.map { "\($0.topic)[\($0.partition)]@\($0.offset)" } ?? "unknown source"
         let written = Date(timeIntervalSince1970: Double(letter.writtenMillis) / 1_000).ISO8601Format()
-        let key = letter.record.keyText.map { "key “\($0.prefix(80))”" } ?? "no key"
+        let key = letter.record.keyText.map { "key “\(TokenText.shortened($0).prefix(80))”" } ?? "no key"
         let value = letter.record.value.map { "\($0.count) bytes" } ?? "no value"
         let again = letter.republishedFrom.map { "; republished from \($0) before" } ?? ""
-        return
-            "\(letter.place)  \(written)  \(source)  \(key), \(value)\(again)\n    \(letter.reason)\n    \(Self.words(verdict))"
+        return [
+            "\(letter.place)  \(written)  \(source)  \(key), \(value)\(again)",
+            "    \(TokenText.shortened(letter.reason))", "    \(Self.words(verdict))",
+        ]
     }
 
     private static func words(_ verdict: DeadLetter.Verdict) -> String {

@@ -71,11 +71,12 @@ struct DeadLettersCommand: ParsableCommand {
             let total = try self.selection.forEach { letter in
                 shownCount += 1
                 let verdict = letter.verdict(check: &check)
-                print(
-                    self.format == .json ? DeadLetterText.json(letter, verdict) : DeadLetterText.line(letter, verdict))
+                let lines =
+                    self.format == .json
+                    ? [DeadLetterText.json(letter, verdict)] : DeadLetterText.lines(letter, verdict)
+                for line in lines { StandardOutput.print(line) }
             }
-            FileHandle.standardError.write(
-                Data("\(total) dead letters in \(try self.selection.topic()), \(shownCount) shown\n".utf8))
+            StandardError.print("\(total) dead letters in \(try self.selection.topic()), \(shownCount) shown")
         }
     }
 
@@ -126,15 +127,15 @@ struct DeadLettersCommand: ParsableCommand {
                 switch letter.verdict(check: &check) {
                 case .impossible(let reason):
                     leftOutCount += 1
-                    print("left out   \(letter.place): \(reason)")
+                    StandardOutput.tell("left out   \(letter.place): \(reason)")
                 case .doubtful(let reason) where !self.force:
                     leftOutCount += 1
-                    print("left out   \(letter.place): \(reason) (--force sends it)")
+                    StandardOutput.tell("left out   \(letter.place): \(reason) (--force sends it)")
                 case .doubtful, .sendable:
                     guard let source = letter.source else { return }
                     guard self.execute else {
                         sentCount += 1
-                        return print("would send \(letter.place) to \(source.topic)")
+                        return StandardOutput.tell("would send \(letter.place) to \(source.topic)")
                     }
                     do { sentCount += try sender?.send(letter, to: source.topic) == true ? 1 : 0 } catch {
                         failure = error
@@ -148,7 +149,7 @@ struct DeadLettersCommand: ParsableCommand {
                 self.execute
                 ? "\(sentCount - failedCount) sent, \(failedCount) not taken by Kafka, \(leftOutCount) left out"
                 : "\(sentCount) would be sent, \(leftOutCount) left out; nothing was written: --execute sends"
-            FileHandle.standardError.write(Data((summary + "\n").utf8))
+            StandardError.print(summary)
             return failedCount == 0 && leftOutCount == 0
         }
     }

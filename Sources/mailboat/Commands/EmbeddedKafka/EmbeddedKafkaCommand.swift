@@ -111,10 +111,7 @@ struct EmbeddedKafkaCommand: AsyncParsableCommand {
     }
 
     /// A line for whoever started this; at once, because to a pipe it would be kept back.
-    private static func say(_ line: String) {
-        print(line)
-        fflush(nil)
-    }
+    private static func say(_ line: String) { StandardOutput.show(line + "\n") }
 
     private static func log(_ line: KafkaLogLine, to logger: Logger) {
         logger.log(

@@ -102,14 +102,14 @@ struct OffsetsCommand: ParsableCommand {
                 case .keep: continue
                 case .impossible(let reason):
                     impossibleCount += 1
-                    print("cannot move \(place): \(reason)")
+                    StandardOutput.print("cannot move \(place): \(reason)")
                 case .move(let offset):
                     moves.append(
                         TopicPartitionOffset(
                             topic: position.topicPartition.topic, partition: position.topicPartition.partition,
                             offset: offset))
                     let from = position.committed.map { "\($0)" } ?? "none"
-                    print(
+                    StandardOutput.print(
                         "\(self.execute && members.isEmpty ? "to move" : "would move") \(place) from \(from) to \(offset) (log \(position.lowOffset) to \(position.endOffset)): "
                             + OffsetReset.consequences(of: offset, position).joined(separator: "; "))
                 }
@@ -129,9 +129,9 @@ struct OffsetsCommand: ParsableCommand {
                 return impossibleCount == 0
             }
             let result = session.commit(moves)
-            for position in result.committed { print("moved       \(position)") }
+            for position in result.committed { StandardOutput.tell("moved       \(position)") }
             for refusal in result.refused {
-                print("not moved   \(refusal.position): \(Self.reason(refusal.error, session.group))")
+                StandardOutput.tell("not moved   \(refusal.position): \(Self.reason(refusal.error, session.group))")
             }
             Self.say("\(result.committed.count) moved, \(result.refused.count) not, \(kept)")
             return result.refused.isEmpty && impossibleCount == 0

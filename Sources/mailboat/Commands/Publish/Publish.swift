@@ -64,20 +64,30 @@ struct Publish: AsyncParsableCommand {
         let terminal = StatusLine()
         try self.expect(topic)
         let report: @Sendable (String) -> Void = { text in terminal.report(text) }
-        let acknowledged: @Sendable (String) -> Void = { text in terminal.print(text) }
+        let acknowledged: @Sendable (String) -> Void = { text in
+            terminal.print(text)
+            // Whoever follows the lines through a pipe gets each as it comes.
+            StandardOutput.flush()
+        }
         let tally = DeliveryTally(report: report, acknowledged: self.verbose ? acknowledged : nil)
         let publisher = try RecordPublisher(settings: settings, topic: topic, tally: tally, report: report)
         var judge: EventCheck? = self.check ? EventCheck(app: topic, nowSeconds: 0) : nil
-        try input.forEach { item in
-            self.publish(item, to: publisher, judge: &judge)
-            let counts = tally.current
-            terminal.show("\(counts.queuedCount) records read, \(counts.acknowledgedCount) acknowledged")
-        }
+        var failure: (any Error)?
+        do {
+            try input.forEach { item in
+                // Nobody learns any more what became of the records; those that are under way still are.
+                try StandardOutput.check()
+                self.publish(item, to: publisher, judge: &judge)
+                let counts = tally.current
+                terminal.show("\(counts.queuedCount) records read, \(counts.acknowledgedCount) acknowledged")
+            }
+        } catch { failure = error }
         await publisher.finish(within: .seconds(self.timeout))
         let counts = tally.current
         terminal.report(
             "\(input.name): \(counts.acknowledgedCount) records published to \(topic)"
                 + (counts.failedCount == 0 ? "" : ", \(counts.failedCount) failed"))
+        if let failure { throw failure }
         if counts.failedCount > 0 { throw ExitCode(1) }
     }
 

@@ -1,39 +1,62 @@
-import Foundation
+import Glibc
 
 /// The file, or standard input, that a command reads records from.
-struct RecordInput {
+final class RecordInput {
     /// Bytes asked for at a time.
     private static let pieceByteCount = 65_536
 
     /// How the input is called in messages.
     let name: String
-    private let handle: FileHandle
+    private let descriptor: Int32
 
     /// - Parameter path: `-` for standard input.
     init(path: String) throws {
-        guard path != "-" else {
-            self.name = "standard input"
-            self.handle = .standardInput
-            return
-        }
-        self.name = path
-        guard let handle = FileHandle(forReadingAtPath: path) else {
-            throw CommandFailure("'\(path)' cannot be read: expected a file, or '-' for standard input")
-        }
-        self.handle = handle
+        self.name = path == "-" ? "standard input" : path
+        self.descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        var status = stat()
+        guard self.descriptor >= 0, fstat(self.descriptor, &status) == 0 else { throw self.failure(code: errno) }
+        // Reading would say so, too, but only after what a command does first.
+        guard status.st_mode & S_IFMT != S_IFDIR else { throw self.failure(code: EISDIR) }
     }
 
-    /// Reads to the end and hands over each value as soon as it is complete.
+    deinit { if self.descriptor > STDERR_FILENO { close(self.descriptor) } }
+
+    /// Reads to the end and hands over each value as soon as it is complete. What was complete before the input failed has been handed over.
     func forEach(_ body: (JSONValueSplitter.Item) throws -> Void) throws {
         var splitter = JSONValueSplitter()
         var items: [JSONValueSplitter.Item] = []
-        // `availableData` gives what a pipe holds without waiting for more, so that a slow producer is followed line by line.
-        while case let piece = self.handle.availableData, !piece.isEmpty {
-            splitter.feed(Array(piece), into: &items)
+        var piece = [UInt8](repeating: 0, count: Self.pieceByteCount)
+        while true {
+            // Gives what a pipe holds without waiting for more, so that a slow producer is followed line by line.
+            let count = read(self.descriptor, &piece, piece.count)
+            if count == 0 { break }
+            if count < 0 {
+                try self.recover(from: errno)
+                continue
+            }
+            splitter.feed(Array(piece[..<count]), into: &items)
             for item in items { try body(item) }
             items.removeAll(keepingCapacity: true)
+            // What was said about these is not kept back while the producer is awaited.
+            StandardOutput.flush()
         }
         splitter.finish(into: &items)
         for item in items { try body(item) }
+    }
+
+    /// Returns when reading is worth another try.
+    private func recover(from code: Int32) throws {
+        switch code {
+        case EINTR: return
+        case EAGAIN:
+            // Whoever shares the stream has made it non-blocking.
+            var waits = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
+            poll(&waits, 1, -1)
+        default: throw self.failure(code: code)
+        }
+    }
+
+    private func failure(code: Int32) -> CommandFailure {
+        CommandFailure("\(self.name) cannot be read: \(String(cString: strerror(code)))")
     }
 }

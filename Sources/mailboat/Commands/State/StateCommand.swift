@@ -80,12 +80,13 @@ struct StateCommand: ParsableCommand {
             let partitions = self.partition.map { [$0] } ?? Array(0..<count)
             try self.kafka.forEachRecord(of: topic, partitions: partitions) { partition in
                 for line in listing.takeLines() { status.print(line) }
+                StandardOutput.endIfBroken()
                 status.show("reading \(topic): partition \(partition) of \(count), \(listing.recordCount) records")
             } _: { record in
                 listing.add(record)
             }
             status.end()
-            FileHandle.standardError.write(Data((listing.summary + "\n").utf8))
+            StandardError.print(listing.summary)
             return listing.unreadableCount
         }
     }

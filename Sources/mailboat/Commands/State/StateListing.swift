@@ -1,6 +1,7 @@
 import Foundation
 import KafkaLog
 import PushEngine
+import PushModel
 
 /// Records of the `state` topic, partition by partition, as lines for a person or as JSON.
 struct StateListing {
@@ -89,7 +90,8 @@ struct StateListing {
 
     private func text(_ entry: Entry) -> [String] {
         let place = "[\(entry.partition)]@\(entry.offset)"
-        let name = entry.description.activity.map { "\(entry.description.app ?? "") \($0)" } ?? entry.key
+        let name = TokenText.shortened(
+            entry.description.activity.map { "\(entry.description.app ?? "") \($0)" } ?? entry.key)
         switch entry.description.content {
         case .marker(let marker):
             return [

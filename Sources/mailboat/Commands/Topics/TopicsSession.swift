@@ -27,15 +27,16 @@ struct TopicsSession: Sendable {
 
     func create() throws {
         let missing = self.plan.missing(existing: try self.existing())
-        if missing.isEmpty { print("nothing to create: all \(self.plan.topics.count) topics exist") }
+        if missing.isEmpty { StandardOutput.print("nothing to create: all \(self.plan.topics.count) topics exist") }
         var failureCount = 0
         for answer in try self.createTopics(missing) {
             let topic = missing.first { $0.name == answer.name }
             if let error = answer.error {
                 failureCount += 1
-                print("not created   \(answer.name): \(error.text)" + (error.remedy.map { ": \($0)" } ?? ""))
+                StandardOutput.print(
+                    "not created   \(answer.name): \(error.text)" + (error.remedy.map { ": \($0)" } ?? ""))
             } else {
-                print(
+                StandardOutput.print(
                     "created       \(answer.name)  (\(topic?.partitionCount ?? 0) partitions, \(topic?.replicationFactor ?? 0) replicas)"
                 )
             }
@@ -104,11 +105,12 @@ struct TopicsSession: Sendable {
         } catch { throw CommandFailure("\(self.brokers) cannot be asked for topic settings: \(error)") }
         try self.nameHidden(present)
         let findings = self.plan.check(existing: existing, configurations: configurations)
-        for line in TopicsTable.lines(findings, showsAll: self.showsAll) { print(line) }
-        print(TopicsTable.summary(findings))
+        for line in TopicsTable.lines(findings, showsAll: self.showsAll) { StandardOutput.print(line) }
+        StandardOutput.print(TopicsTable.summary(findings))
         if let reasonUnknown {
-            print("Not checked: replication and settings. \(self.brokers) does not tell: \(reasonUnknown).")
-            print("Checked: that the topics exist, and their partition counts.")
+            StandardOutput.print(
+                "Not checked: replication and settings. \(self.brokers) does not tell: \(reasonUnknown).")
+            StandardOutput.print("Checked: that the topics exist, and their partition counts.")
         }
         if findings.contains(where: { $0.verdict == .wrong }) { throw ExitCode(1) }
     }

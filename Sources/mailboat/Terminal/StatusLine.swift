@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 import Synchronization
 
 /// Standard error with a line of progress at its end, when a person watches. Any thread may write.
@@ -33,7 +33,7 @@ final class StatusLine: Sendable {
     func report(_ text: String) {
         self.state.withLock { state in
             Self.clear(&state)
-            Self.write(text + "\n")
+            StandardError.print(text)
         }
     }
 
@@ -41,7 +41,7 @@ final class StatusLine: Sendable {
     func print(_ text: String) {
         self.state.withLock { state in
             Self.clear(&state)
-            Swift.print(text)
+            StandardOutput.tell(text)
         }
     }
 
@@ -51,7 +51,5 @@ final class StatusLine: Sendable {
         state.shown = ""
     }
 
-    private static func write(_ text: String) {
-        FileHandle.standardError.write(Data(text.utf8))
-    }
+    private static func write(_ text: String) { StandardError.show(text) }
 }

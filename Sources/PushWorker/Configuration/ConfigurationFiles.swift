@@ -1,0 +1,68 @@
+import KafkaLog
+import LocalFiles
+import Logging
+import PushTransport
+import TLSSession
+
+/// The files that a configuration names, looked at before anything is started.
+extension WorkerConfiguration {
+    /// Properties of librdkafka that name a file.
+    private static let kafkaFileProperties = [
+        "ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.keystore.location", "ssl.crl.location",
+    ]
+
+    /// Each file that is missing, cannot be read or does not hold what it should, once for each setting that names it. Reads the files; connects
+    /// to nothing.
+    public func fileFaults() -> [ConfigurationFault] {
+        self.apps.flatMap { Self.appFileFaults($0) } + self.kafkaFileFaults()
+    }
+
+    private static func appFileFaults(_ app: AppSettings) -> [ConfigurationFault] {
+        var faults: [ConfigurationFault] = []
+        func complain(_ setting: String, _ text: String) {
+            faults.append(ConfigurationFault(setting: "apps.\(app.bundleID).\(setting)", text: text))
+        }
+        // As a worker reads them when it starts, but for one environment: they are the same files.
+        let key = ProviderKey(keyID: app.keyID, teamID: app.teamID, path: app.keyFile)
+        do throws(TransportError) {
+            _ = try ProviderTokenStore(keys: [key], logger: Logger(label: "mailboat"))
+        } catch { complain("apns.key-file", "\(error)") }
+        for environment in app.environments {
+            guard let path = app.endpoint(environment).caFile else { continue }
+            do throws(FileFailure) {
+                let pem = try InputFile.read(path)
+                if (try? TLSContext.client(roots: .pem(pem))) == nil {
+                    complain("apns.\(environment.rawValue).ca-file", "\(path) holds no certificate: expected PEM")
+                }
+            } catch { complain("apns.\(environment.rawValue).ca-file", "\(error)") }
+        }
+        return faults
+    }
+
+    private func kafkaFileFaults() -> [ConfigurationFault] {
+        let settings = [self.kafka.consumerSettings, self.kafka.producerSettings]
+        var faults: [ConfigurationFault] = []
+        for name in Self.kafkaFileProperties {
+            // librdkafka takes a directory of authorities, too, and looks for the system's own when it is told to probe.
+            let paths = Set(settings.compactMap { $0[name] }).filter { !$0.isEmpty && $0 != "probe" }
+            for path in paths.sorted() {
+                guard let failure = InputFile.failure(path, directoryIsFine: name == "ssl.ca.location") else {
+                    continue
+                }
+                // The path of a key is not shown anywhere.
+                let shown = KafkaSettings.isSecret(name) ? "the file \(failure.complaint)" : "\(failure)"
+                faults.append(ConfigurationFault(setting: "kafka.properties.\(name)", text: shown))
+            }
+        }
+        guard faults.isEmpty else { return faults }
+        for each in settings where each["security.protocol"]?.lowercased().contains("ssl") == true {
+            // What is in the files is librdkafka's to judge. Without brokers it connects to nobody.
+            let offline = KafkaSettings(
+                each.properties.filter { !["bootstrap.servers", "metadata.broker.list"].contains($0.name) })
+            do throws(KafkaError) { _ = try KafkaAdmin(offline, log: { _ in }) } catch {
+                return [ConfigurationFault(setting: "kafka.properties", text: error.text)]
+            }
+        }
+        return []
+    }
+}

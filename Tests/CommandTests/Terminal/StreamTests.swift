@@ -1,0 +1,105 @@
+import Foundation
+import Testing
+
+/// The built executable on files, streams and numbers that nobody should give it: it says what is wrong and ends with a status of its own. A
+/// signal, which is what a trap ends in, fails the test.
+@Suite(.timeLimit(.minutes(5)))
+struct StreamTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        /// `$M` is the executable, `$D` a folder for this case alone.
+        var line: String
+        var status: Int32
+        /// What standard error has to hold.
+        var says = ""
+        /// Standard output is a pipe whose reader has gone.
+        var hasNoReader = false
+        var testDescription: String { self.line + (self.hasNoReader ? " | (gone)" : "") }
+    }
+
+    private static let event = #"{"event":"update","content-state":{}}"#
+    private static let nobody = "--bootstrap 127.0.0.1:1 --timeout 1"
+    private static let largest = "9223372036854775807"
+
+    static let cases: [Case] = [
+        Case(line: "$M check /", status: 1, says: "/ cannot be read: Is a directory"),
+        Case(line: "$M check < /", status: 1, says: "standard input cannot be read: Is a directory"),
+        Case(line: "$M check <&-", status: 1, says: "standard input cannot be read: Bad file descriptor"),
+        Case(line: "$M check $D/none", status: 1, says: "none cannot be read: No such file"),
+        Case(line: "$M publish \(nobody) /", status: 1, says: "/ cannot be read: Is a directory"),
+        Case(line: "$M publish \(nobody) <&-", status: 1),
+        Case(line: "$M check /dev/null 2> /dev/full", status: 0),
+        Case(line: "$M check /dev/null 2>&-", status: 0),
+        Case(line: "$M check $D/none 2>&-", status: 1),
+        Case(line: "echo '\(event)' | $M check > /dev/full", status: 1, says: "No space left on device"),
+        Case(line: "echo '\(event)' | $M check >&-", status: 1, says: "Bad file descriptor"),
+        Case(line: "echo '\(event)' | $M check", status: 1, hasNoReader: true),
+        Case(line: "echo '\(event)' | $M check <&- >&- 2>&-", status: 1),
+        Case(line: "$M --help", status: 1, hasNoReader: true),
+        Case(line: "$M --help > /dev/full", status: 1),
+        Case(line: "$M --version", status: 0),
+        Case(line: "$M run --print-settings > /dev/full", status: 1, says: "No space left on device"),
+        Case(line: "$M run --print-settings", status: 1, hasNoReader: true),
+        Case(line: "$M demo", status: 1, hasNoReader: true),
+        Case(line: "$M demo > /dev/full 2> /dev/full", status: 1),
+        Case(line: "$M chaos --minutes 0.1", status: 1, hasNoReader: true),
+        Case(line: "$M topics check \(nobody) 2>&-", status: 1),
+        Case(line: "$M state dump \(nobody) 2> /dev/full", status: 1),
+        Case(line: "$M dead-letters list \(nobody) > /dev/full", status: 1),
+
+        Case(line: "$M check --now \(largest) /dev/null", status: 64, says: "--now is \(largest): expected"),
+        Case(line: "$M check --now -1 /dev/null", status: 64),
+        Case(line: "echo '\(event)' | $M check --now 253402300799", status: 0),
+        Case(line: #"echo '{"event":"end","timestamp":\#(largest)}' | $M check"#, status: 1),
+        Case(
+            line: #"echo '{"key":"a","value":{"event":"end"},"timestamp":253402300799999}' | $M check --now 0"#,
+            status: 0),
+        Case(line: "$M publish --bootstrap 127.0.0.1:1 --timeout \(largest) /dev/null", status: 64),
+        Case(line: "$M dead-letters list \(nobody) --since \(largest)d", status: 64),
+        Case(line: "$M dead-letters list \(nobody) --source-offsets 0-\(largest)", status: 1),
+        Case(line: "$M dead-letters list \(nobody) --letter 2147483647:\(largest)", status: 1),
+        Case(line: "$M topics create \(nobody) --partitions \(largest)", status: 64),
+        Case(line: "$M chaos --minutes nan", status: 64),
+        Case(line: "$M demo --duration \(largest)", status: 64),
+        Case(line: "$M apns-simulator --generate-credentials $D --latency \(largest)", status: 64),
+        Case(line: "$M embedded-kafka --partitions \(largest)", status: 64),
+
+        Case(line: "$M demo --summary $D", status: 1, says: "--summary"),
+        Case(line: "$M demo --summary $D/none/numbers.json", status: 1, says: "cannot be written: No such file"),
+        Case(line: "$M chaos --summary $D/none/numbers.json", status: 1, says: "cannot be written: No such file"),
+        Case(line: "$M run --config $D", status: 1, says: "Is a directory"),
+        Case(line: "$M run --config /dev/zero", status: 1, says: "which is the most that is read"),
+        Case(line: "$M topics check --config /dev/zero", status: 1, says: "which is the most that is read"),
+        Case(
+            line: "$M apns-simulator --certificate /dev/zero --certificate-key / --any-key --port 0 --control 0",
+            status: 64, says: "which is the most that is read"),
+    ]
+
+    @Test(arguments: Self.cases)
+    func nothingTraps(_ one: Case) throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (process, output, errors) = (Process(), Pipe(), Pipe())
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", one.line]
+        process.environment = ProcessInfo.processInfo.environment.merging([
+            "M": Self.executable.path, "D": folder.path, "SWIFT_BACKTRACE": "enable=no",
+        ]) { $1 }
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = one.hasNoReader ? output.fileHandleForWriting : FileHandle.nullDevice
+        process.standardError = errors
+        if one.hasNoReader { try output.fileHandleForReading.close() }
+        try process.run()
+        let said = try errors.fileHandleForReading.readToEnd().map { String(decoding: $0, as: UTF8.self) } ?? ""
+        process.waitUntilExit()
+        // A shell says 128 + the signal's number of what it waited for.
+        #expect(process.terminationReason == .exit)
+        #expect(process.terminationStatus == one.status, "\(said)")
+        #expect(one.says.isEmpty || said.contains(one.says), "\(said)")
+    }
+
+    private static var executable: URL {
+        URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+            .appendingPathComponent("mailboat")
+    }
+}

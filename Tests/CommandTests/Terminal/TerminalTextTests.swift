@@ -1,0 +1,47 @@
+import Foundation
+import KafkaLog
+import PushModel
+import Testing
+
+@testable import mailboat
+
+struct TerminalTextTests {
+    @Test(arguments: [
+        ("order-7 “Anne” 🍕 日本", "order-7 “Anne” 🍕 日本"), ("\u{1B}[2J", #"\u001b[2J"#), ("a\nb\r\tc", #"a\nb\r\tc"#),
+        ("\u{0}\u{7}\u{7F}", #"\u0000\u0007\u007f"#), ("\u{9B}31m", #"\u009b31m"#),
+        ("\u{202E}abc\u{2066}\u{200F}", #"\u202eabc\u2066\u200f"#), ("\u{2028}\u{61C}", #"\u2028\u061c"#), ("", ""),
+        ("👩‍👩‍👧", "👩‍👩‍👧"),
+    ])
+    func whatATerminalObeysIsShown(text: String, shown: String) { #expect(TerminalText.escaped(text) == shown) }
+
+    /// What JSON leaves as it is (DEL, C1, bidirectional marks) becomes an escape of JSON's own.
+    @Test func aLineOfJSONStaysTheSame() throws {
+        let text = String(String.UnicodeScalarView((0...0x2070).compactMap { Unicode.Scalar($0) }))
+        let line = JSONLine.text(["key": text])
+        let shown = TerminalText.escaped(line)
+        #expect(!shown.unicodeScalars.contains(where: ControlCharacter.contains))
+        #expect(shown != line)
+        #expect(try JSONDecoder().decode([String: String].self, from: Data(shown.utf8)) == ["key": text])
+    }
+
+    @Test func aLogLineHasNoWholeToken() {
+        let token = String(repeating: "a1", count: 32)
+        #expect(TerminalText.withoutTokens("x=\(token)\u{1B}") == #"x=a1a1a1a1…(64 digits)\u001b"#)
+    }
+
+    /// A stranger's key is neither a second line nor a token.
+    @Test func aDeadLetterIsThreeLines() {
+        let token = String(repeating: "0f", count: 80)
+        let record = OwnedRecord(
+            partition: 3, offset: 17, timestampMillis: 1_700_000_000_000, key: Array(token.utf8), value: [],
+            headers: [.init(name: "mailboat-reason", value: Array("app: \"\(token)\" is not configured".utf8))])
+        let lines = DeadLetterText.lines(DeadLetter(record), .sendable)
+        #expect(
+            lines == [
+                "3:17  2023-11-14T22:13:20Z  unknown source  key “0f0f0f0f…(160 digits)”, 0 bytes",
+                "    app: \"0f0f0f0f…(160 digits)\" is not configured", "    can be republished",
+            ])
+        // A program gets the key as it is.
+        #expect(DeadLetterText.json(DeadLetter(record), .sendable).contains("\"key\":\"\(token)\""))
+    }
+}
