@@ -107,6 +107,9 @@ struct OffsetLedger {
         self.closeIfResolved(id)
     }
 
+    /// The offset after the last record taken.
+    func nextOffset(log: Int32) -> Int64 { self.logs[Int(log)].nextOffset }
+
     /// The next offset to read after a restart: the lowest unresolved, else the one after the last taken.
     func watermark(log: Int32) -> Int64 {
         let head = self.logs[Int(log)].head

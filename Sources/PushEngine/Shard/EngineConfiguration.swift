@@ -58,6 +58,9 @@ public struct EngineConfiguration: Sendable {
     /// The ownership marker is written again this often, so that a record of somebody who has lost the partition is noticed. Well below
     /// the compaction lag of `state` (30 min).
     public var markerRefreshMillis: Int64 = 300_000
+    /// After a takeover nothing is pushed before what lay in the log has been read, for so long at most: of what an owner before may have
+    /// sent unrecorded the newest is known then, and no phone goes back to something older.
+    public var catchUpMaxMillis: Int64 = 10_000
     public var retryBackoffMinMillis: Int64 = 1_000
     public var retryBackoffMaxMillis: Int64 = 60_000
     /// The longest wait of a push that was refused for a fault of its route and not its own.

@@ -45,6 +45,8 @@ struct PartitionState {
     var isMarked = false
     /// Pushes may leave. A worker that died over one before would leave `state` to what a former owner wrote late.
     var mayPush = false
+    /// Until then pushes wait for what lay in the log at assignment to be read, steady; `nil`: it has been, or need not be.
+    var catchUpEndsMillis: Int64?
     /// When the marker is written again, steady.
     var markerDueMillis: Int64 = .max
     /// The state was written for another cluster, this one.

@@ -33,6 +33,7 @@ extension ShardEngine {
                 traceparent: bytes.extracting(valueEnd..<valueEnd + Int(batch[index].traceparentByteCount)), now: now)
         }
         batch.removeAll()
+        if self.catchUpEndsMillis != .max { self.advanceCatchUps(now: now) }
     }
 
     @inline(__always) private func prefetchIndex(_ batch: inout InputBatch, _ index: Int, _ bytes: Span<UInt8>) {

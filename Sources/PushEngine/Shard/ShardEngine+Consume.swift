@@ -15,6 +15,7 @@ extension ShardEngine {
     ) {
         let hash = self.index.hash(kind: SlotKind.activity.rawValue, id: key)
         self.consume(record, key: key, hash: hash, value: value, traceparent: traceparent, now: now)
+        if self.catchUpEndsMillis != .max { self.advanceCatchUps(now: now) }
     }
 
     /// - Parameters:

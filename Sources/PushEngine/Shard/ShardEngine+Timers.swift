@@ -5,6 +5,7 @@ extension ShardEngine {
     public mutating func advance(now: EngineTime) {
         while let slot = self.deadlines.popDue(nowMillis: now.steadyMillis) { self.becameDue(slot, now: now) }
         if self.nextMarkerMillis <= now.steadyMillis { self.refreshMarkers(now: now) }
+        if self.catchUpEndsMillis != .max { self.advanceCatchUps(now: now) }
         if let due = self.laneDeadlineMillis, due <= now.steadyMillis { self.advanceLanes(now: now) }
         if let flush = self.stateFlushAtMillis, flush <= now.steadyMillis { self.flushStates(now: now) }
     }

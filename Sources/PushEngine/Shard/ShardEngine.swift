@@ -38,6 +38,8 @@ public struct ShardEngine: ~Copyable {
     var stateFlushAtMillis: Int64?
     /// The earliest time at which a marker is written again, steady.
     var nextMarkerMillis: Int64 = .max
+    /// The first time at which a partition that still reads what lay in the log at assignment is not waited for any more, steady.
+    var catchUpEndsMillis: Int64 = .max
     /// When a lane's gate has something to do.
     var laneDeadlineMillis: Int64?
     var samples: [AcceptedSample] = []
@@ -131,7 +133,7 @@ public struct ShardEngine: ~Copyable {
     public var nextDeadlineMillis: Int64? {
         let earliest = min(
             self.deadlines.earliestMillis ?? .max, self.stateFlushAtMillis ?? .max, self.nextMarkerMillis,
-            self.laneDeadlineMillis ?? .max)
+            self.laneDeadlineMillis ?? .max, self.catchUpEndsMillis)
         return earliest == .max ? nil : earliest
     }
 
@@ -230,6 +232,7 @@ public struct ShardEngine: ~Copyable {
             logEnds.first { $0.topic == UInt16(topic) }?.nextOffset ?? 0
         }
         self.partitions[place].phase = .running
+        self.beginCatchUp(place: place, now: now)
         // From here on what former owners had on their way is not believed.
         self.writeMarker(place: place, now: now)
         let isVoid = self.partitions[place].voidingClusterID != nil

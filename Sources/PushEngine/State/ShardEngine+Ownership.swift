@@ -114,11 +114,12 @@ extension ShardEngine {
         self.beginPushing(place: place, now: now)
     }
 
-    /// Pushes of the partition leave once its marker lies in `state` and what others wrote before that is repaired.
+    /// Pushes of the partition leave once its marker lies in `state`, what others wrote before that is repaired, and what lay in the log
+    /// has been read.
     mutating func beginPushing(place: Int, now: EngineTime) {
         let partition = self.partitions[place]
         guard partition.phase == .running, partition.isMarked, partition.gaps.isEmpty, !partition.isUnderRepair,
-            !partition.mayPush
+            partition.catchUpEndsMillis == nil, !partition.mayPush
         else { return }
         self.partitions[place].mayPush = true
         self.forEachMember(place: place) { engine, slot in

@@ -112,10 +112,11 @@ final class EngineHarness {
         if replays { self.replay() }
     }
 
-    /// Reads again everything from the committed offsets on: of all topics, or of one.
-    func replay(topic only: UInt16? = nil) {
+    /// Reads again everything from the committed offsets on: of all topics, or of one; or only what lies at one offset.
+    func replay(topic only: UInt16? = nil, offset onlyOffset: Int64? = nil) {
         for (topic, records) in self.consumed.sorted(by: { $0.key < $1.key }) where only == nil || topic == only {
             for (record, key, value) in records where record.offset >= self.committed[topic] ?? Self.firstOffset {
+                guard onlyOffset == nil || record.offset == onlyOffset else { continue }
                 self.engine.consume(
                     record, key: key.span, value: value.span, traceparent: [UInt8]().span, now: self.now)
                 self.step()

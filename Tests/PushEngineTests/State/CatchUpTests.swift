@@ -1,0 +1,70 @@
+import PushEngine
+import PushModel
+import Testing
+
+/// After a takeover nothing leaves before what lay in the log has been read: the owner before may have sent any of it.
+@Suite struct CatchUpTests {
+    /// Two updates went out in one push that no record tells of; the owner died.
+    private static func afterCrash(
+        _ configure: (inout EngineConfiguration) -> Void = { _ in }
+    ) -> (EngineHarness, [Int64]) {
+        let h = EngineHarness(configure)
+        h.register()
+        h.advance(1_000)
+        h.acknowledgesAtOnce = false
+        let offsets = [h.update(1, priority: 10), h.update(2, priority: 10)]
+        h.deliver()
+        h.crash(replays: false)
+        h.advance(2_000)
+        return (h, offsets)
+    }
+
+    /// The phone shows the second of them: the first alone would take it back.
+    @Test func noPushLeavesBeforeTheLogHasBeenRead() throws {
+        let (h, offsets) = Self.afterCrash()
+        h.replay(offset: offsets[0])
+        #expect(h.take() == nil)
+        h.replay(offset: offsets[1])
+        #expect(try #require(h.deliver()).body.contains(#""n":2"#))
+    }
+
+    /// The same of one that was written down as waiting, and merged with a newer one after that.
+    @Test func whatWaitsInStateWaitsForTheLog() throws {
+        let h = EngineHarness()
+        h.register()
+        h.advance(1_000)
+        let first = h.update(0, priority: 10)
+        let push = try #require(h.take())
+        h.update(1, priority: 10)
+        h.advance(2_000)
+        h.answer(push, .accepted)
+        #expect(h.outcome(of: first)?.outcome == "delivered")
+        h.advance(1_500)
+        h.acknowledgesAtOnce = false
+        let newest = h.update(2, priority: 10)
+        #expect(try #require(h.deliver()).body.contains(#""n":2"#))
+        h.crash(replays: false)
+        h.advance(2_000)
+        #expect(h.take() == nil)
+        h.replay(offset: newest)
+        #expect(try #require(h.deliver()).body.contains(#""n":2"#))
+    }
+
+    /// Some log ends are never reached: the last offset may be that of a transaction's mark.
+    @Test func theLogIsWaitedForSoLongAndNoLonger() throws {
+        let (h, offsets) = Self.afterCrash { $0.catchUpMaxMillis = 10_000 }
+        h.replay(offset: offsets[0])
+        h.advance(7_900)
+        #expect(h.take() == nil)
+        h.advance(200)
+        #expect(try #require(h.deliver()).body.contains(#""n":1"#))
+    }
+
+    /// Nothing more is read when activities wait for room: something has to leave.
+    @Test func whoMayReadNoMoreGoesOn() throws {
+        let (h, offsets) = Self.afterCrash { $0.pendingMax = 1 }
+        h.replay(offset: offsets[0])
+        #expect(h.recordRoom == 0)
+        #expect(try #require(h.deliver()).body.contains(#""n":1"#))
+    }
+}
