@@ -63,6 +63,7 @@ extension ShardEngine {
             if let next = self.updates[update].under.popLast() {
                 self.updates[update].top = next
                 self.updates[update].stampSeconds = nil
+                self.letAlertGoFirst(update, of: slot)
             } else {
                 self.dropUpdate(update, of: slot)
             }

@@ -191,10 +191,11 @@ extension ShardEngine {
         if priority == .high { self.updates[update].priority = .high }
         var place = self.updates[update].under.count
         while place > 0, self.updates[update].under[place - 1].timestampSeconds > layer.timestampSeconds { place -= 1 }
-        if place > 0 {
+        let alert = layer.alert.isEmpty ? self.alertBeneath(layer, place: place, in: update) : nil
+        if let alert {
             // Among those below it is the newest: it brings their alert along, as `fold` does, where both fit.
             let own = layer.parts
-            layer.inherit(from: self.updates[update].under[place - 1])
+            layer.inherit(from: self.updates[update].under[alert])
             if self.byteCount(of: layer, start: self.updates[update].start.first) > PayloadWriter.payloadByteCountMax {
                 layer.parts = own
             }
@@ -210,10 +211,11 @@ extension ShardEngine {
             return self.supersede(layer, of: slot, into: into, keepsAlert: false, keepsPriority: priority == .high)
         }
         self.updates[update].under.insert(layer, at: place)
-        // Older ones below it that do not outlive it can never be shown.
+        // Older ones below it that do not outlive it can never be shown, but for an alert that does not fit beside its content.
+        let kept = layer.alert.isEmpty ? alert : nil
         var below = place - 1
         while below >= 0 {
-            if self.updates[update].under[below].expiresSeconds <= layer.expiresSeconds {
+            if below != kept, self.updates[update].under[below].expiresSeconds <= layer.expiresSeconds {
                 let dropped = self.updates[update].under.remove(at: below)
                 // `layer` has moved down by one.
                 if dropped.mayBeSent { self.updates[update].under[place - 1].mayBeSent = true }
@@ -221,6 +223,48 @@ extension ShardEngine {
                 self.supersede(dropped, of: slot, into: layer.source, keepsAlert: false, keepsPriority: false)
             }
             below -= 1
+        }
+    }
+
+    /// Which of those beneath `place` has the alert that a device would show before the content of `layer`: the newest that did not come
+    /// after something newer than itself.
+    private func alertBeneath(_ layer: Layer, place: Int, in update: Int32) -> Int? {
+        var earliest = layer.arrival
+        for below in (0..<place).reversed() where self.updates[update].under[below].arrival < earliest {
+            if !self.updates[update].under[below].alert.isEmpty { return below }
+            earliest = self.updates[update].under[below].arrival
+        }
+        return nil
+    }
+
+    /// What was beneath is the newest of the update now. An alert still further beneath did not fit beside its content: it goes first, with
+    /// its own, and the newer content follows.
+    mutating func letAlertGoFirst(_ update: Int32, of slot: Int32) {
+        guard !self.updates[update].isStart, self.updates[update].top.alert.isEmpty,
+            let place = self.alertBeneath(
+                self.updates[update].top, place: self.updates[update].under.count, in: update)
+        else { return }
+        let priority = self.updates[update].priority
+        let isReplay = self.updates[update].containsReplay
+        let newer = self.updates[update].under[(place + 1)...] + [self.updates[update].top]
+        self.updates[update].top = self.updates[update].under[place]
+        self.updates[update].under.removeSubrange(place...)
+        for layer in newer {
+            self.scratchLayer = layer
+            if self.slots[Int(slot)].behind < 0 {
+                let behind = self.updates.make(slot: slot)
+                swap(&self.updates[behind].top, &self.scratchLayer)
+                self.updates[behind].priority = priority
+                self.updates[behind].firstUnsentMillis = self.updates[update].firstUnsentMillis
+                self.updates[behind].mergedCount = 1
+                self.updates[behind].containsReplay = isReplay
+                self.slots[Int(slot)].behind = behind
+            } else {
+                // Without an alert to carry along it always fits.
+                _ = self.fold(
+                    into: self.slots[Int(slot)].behind, mergedCount: 1, priority: priority, isReplay: isReplay,
+                    carries: false)
+            }
         }
     }
 

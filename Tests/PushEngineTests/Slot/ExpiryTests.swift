@@ -278,4 +278,51 @@ import Testing
         let end = h.deliver()
         #expect(end?.event == "end" && end?.n == 2 && end?.alert == nil)
     }
+
+    /// Sent, given up unheard, and expired: what it had replaced is still worth showing, and goes after it, though the phone may show the
+    /// newer one. One of the two exceptions of README's limits. Found by the simulation.
+    @Test func whatOutlivesOneThatWasGivenUpUnheardGoesAfterIt() throws {
+        let h = EngineHarness()
+        h.register()
+        h.advance(1_000)
+        h.update(1, at: 10)
+        let given = h.update(2, at: 10, priority: 10, alert: "goal", more: #""expires":\#(EngineHarness.seconds(30))"#)
+        let push = try #require(h.take())
+        h.advance(40_000)
+        h.answer(push, .unknown(detail: "timeout"))
+        h.advance(2_000)
+        #expect(h.outcome(of: given)?.outcome == "unknown")
+        let next = try #require(h.deliver())
+        #expect(next.body.contains(#""n":1"#) && !next.body.contains("goal"))
+    }
+
+    /// One that is older than the pending one and outlives it comes to lie above one with an alert that does not fit beside its content.
+    /// Everything newer expires: the alert goes first, with what it came with, then the content.
+    @Test(arguments: [false, true])
+    func anAlertBeneathThatDoesNotFitGoesFirst(hasFollower: Bool) throws {
+        let h = EngineHarness()
+        h.register()
+        h.advance(1_000)
+        h.update(0, at: 0, priority: 10)
+        let first = try #require(h.take())
+        let alert = String(repeating: "a", count: 2_000)
+        let withAlert = h.update(1, at: 10, priority: 10, alert: alert)
+        let newest = h.update(3, at: 30, priority: 10, more: #""expires":\#(EngineHarness.seconds(30))"#)
+        let large = h.update(2, at: 20, priority: 10, padding: 2_500)
+        // Too large for the alert, too: it waits behind, and expires.
+        let follower =
+            hasFollower
+            ? h.update(4, at: 40, priority: 10, padding: 2_500, more: #""expires":\#(EngineHarness.seconds(40))"#) : nil
+        h.advance(35_000)
+        h.answer(first, .accepted)
+        h.advance(15_000)
+        let one = try #require(h.deliver())
+        #expect(one.body.contains(#""n":1"#) && one.body.contains(alert))
+        h.advance(2_000)
+        let two = try #require(h.deliver())
+        #expect(two.body.contains(#""n":2"#) && !two.body.contains("alert"))
+        #expect(h.outcome(of: newest)?.outcome == "expired")
+        for offset in [withAlert, large] { #expect(h.outcome(of: offset)?.outcome == "delivered") }
+        if let follower { #expect(h.outcome(of: follower)?.outcome == "expired") }
+    }
 }
