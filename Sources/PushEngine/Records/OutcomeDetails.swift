@@ -17,6 +17,8 @@ struct OutcomeDetails {
         case lifeOver
         case startExpired
         case mayBeSent
+        /// Of a superseded event: an attempt may have reached the device before. An owner before may have said so.
+        case mayBeSentBefore
 
         var text: StaticString? {
             switch self {
@@ -30,6 +32,7 @@ struct OutcomeDetails {
             case .expires: "not sent by its expires or stale-date"
             case .lifeOver: "the activity's life is over"
             case .startExpired: "the start was not sent in time"
+            case .mayBeSentBefore: "gave way; an attempt whose answer is not known may have reached the device before"
             case .mayBeSent: "not sent again; an attempt whose answer is not known may have reached the device"
             }
         }

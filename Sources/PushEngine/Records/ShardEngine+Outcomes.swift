@@ -102,7 +102,7 @@ extension ShardEngine {
             self.counters.outcomes[Int(Outcome.superseded.rawValue)] += 1
             return
         }
-        var details = OutcomeDetails(cause: into == nil ? .older : .none)
+        var details = OutcomeDetails(cause: layer.mayBeSent ? .mayBeSentBefore : into == nil ? .older : .none)
         details.into = into
         details.keepsAlert = keepsAlert
         details.keepsPriority = keepsPriority

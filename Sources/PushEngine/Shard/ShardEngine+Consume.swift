@@ -300,7 +300,10 @@ extension ShardEngine {
         self.touch(slot, now: now)
         let timestamp = self.eventTimestamp(context.record, now: now)
         if kind == .update, timestamp < self.slots[Int(slot)].lastAcceptedSeconds {
-            return self.finishEvent(context, slot: slot, outcome: .superseded, detail: .older, key: key, now: now)
+            let wasSent = self.mayBeReplay(context) && self.couldBeSent(slot)
+            return self.finishEvent(
+                context, slot: slot, outcome: .superseded, detail: wasSent ? .mayBeSentBefore : .older, key: key,
+                now: now)
         }
         // What has expired is set aside before anything can take over from it, or give way to it.
         self.expireContent(slot, now: now)

@@ -291,7 +291,7 @@ extension ShardEngine {
         self.updates[first].top.mayBeSent = true
         if self.updates[first].isStart, self.updates[first].isAnnounced, self.app(of: slot).startOnUnknown == .drop {
             // A second card is worse than none (contract §4).
-            self.startFailed(slot, outcome: .unknown, details: OutcomeDetails(cause: .replay), now: now)
+            self.startFailed(slot, outcome: .unknown, details: OutcomeDetails(cause: .mayBeSent), now: now)
         } else {
             self.requeueInFlight(slot, now: now)
         }

@@ -29,6 +29,8 @@ struct ChaosAudit {
     private(set) var startsUnknown = 0
     /// Source positions with more than one outcome record.
     private(set) var repeatedOutcomes = 0
+    /// Source positions of which two owners said different things, and one of these counts (`OutcomeAgreement`).
+    private(set) var differingOutcomes = 0
     /// By name; each source position counts once for each different outcome it has.
     private(set) var outcomeCounts: [String: Int] = [:]
     /// One line for each promise that was broken; at most `faultsMax` of them.
@@ -118,7 +120,13 @@ struct ChaosAudit {
                 self.fault("\(place): no outcome, expected \(Self.words(publication.outcomes))")
                 continue
             }
-            // Repeats agree or are `duplicate`; that two events were pushed together or one by one is agreement.
+            switch OutcomeAgreement(found.map(\.outcome)) {
+            case .agree: break
+            case .counts: self.differingOutcomes += 1
+            case .contradict(let names):
+                // The second of two records that are alike is an event of its own, and may be late.
+                if !isRepeat { self.fault("\(place): \(names.joined(separator: " and ")) contradict each other") }
+            }
             let real = found.filter { $0.outcome != "duplicate" && !(isRepeat && $0.outcome == "late") }
             if real.isEmpty, !isRepeat {
                 self.fault(

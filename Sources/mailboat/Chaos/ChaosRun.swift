@@ -272,6 +272,7 @@ final class ChaosRun {
         }
         var notes = [
             "outcomes            \(outcomes.joined(separator: ", ")); \(DemoSummary.grouped(audit.repeatedOutcomes)) events have more than one",
+            "outcomes differing  \(DemoSummary.grouped(audit.differingOutcomes)) events (an owner died over the first; `delivered` counts)",
             "starts unknown      \(DemoSummary.grouped(audit.startsUnknown)) (their answer was lost; they are not sent again)",
             "pushes ignored      \(ignored.isEmpty ? "none" : ignored.joined(separator: ", ")) (by the phones: older than what they showed, or a repeat)",
         ]

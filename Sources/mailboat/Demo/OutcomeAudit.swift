@@ -52,6 +52,9 @@ struct OutcomeAudit {
         let place =
             "\(record.activity.isEmpty ? "a record without a key" : record.activity) (\(topic)[\(record.partition)]@\(offset))"
         let expected = record.outcomes.sorted().joined(separator: " or ")
+        if case .contradict(let names) = OutcomeAgreement(outcomes.map(\.outcome.outcome)) {
+            self.faults.append("\(place): \(names.joined(separator: " and ")) contradict each other")
+        }
         if outcomes.isEmpty { self.faults.append("\(place): no outcome, expected \(expected)") }
         for (outcome, timestampMillis) in outcomes {
             if !record.outcomes.contains(outcome.outcome) {

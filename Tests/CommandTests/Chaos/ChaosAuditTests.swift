@@ -82,7 +82,34 @@ struct ChaosAuditTests {
         #expect(try scene.audit().faults == [])
         #expect(try scene.audit().repeatedOutcomes == 2)
         scene.logs.outcomes.append(Self.outcome("rejected", offset: 2))
-        #expect(try scene.audit().faults == ["order (events[3]@2): rejected, expected delivered or superseded"])
+        #expect(
+            try scene.audit().faults == [
+                "order (events[3]@2): delivered and rejected contradict each other",
+                "order (events[3]@2): rejected, expected delivered or superseded",
+            ])
+    }
+
+    /// A successor cannot know what the owner before had sent without writing it down; one of the two counts.
+    @Test func whatTwoOwnersSayDifferentlyIsCounted() throws {
+        var scene = try Scene()
+        scene.logs.outcomes.append(Self.outcome("superseded", offset: 2))
+        let audit = try scene.audit()
+        #expect(audit.faults == [] && audit.differingOutcomes == 1)
+    }
+
+    private static let sayings: [([String], OutcomeAgreement)] = [
+        ([], .agree), (["delivered"], .agree), (["duplicate", "delivered", "delivered"], .agree),
+        (["delivered", "superseded"], .counts("delivered")), (["unknown", "delivered"], .counts("delivered")),
+        (["superseded", "unknown", "delivered"], .counts("delivered")), (["unknown", "expired"], .counts("expired")),
+        (["superseded", "unknown"], .counts("superseded")), (["late", "superseded"], .counts("superseded")),
+        (["expired", "delivered"], .counts("delivered")),
+        (["delivered", "expired"], .contradict(["delivered", "expired"])),
+        (["applied", "late"], .contradict(["applied", "late"])),
+    ]
+
+    @Test(arguments: Self.sayings)
+    func outcomesAgreeOrOneCounts(names: [String], expected: OutcomeAgreement) {
+        #expect(OutcomeAgreement(names) == expected)
     }
 
     @Test func aLostEventIsFound() throws {

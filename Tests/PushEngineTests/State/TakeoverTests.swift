@@ -72,6 +72,47 @@ import Testing
         #expect(second.body.contains(#""n":2"#) && !second.body.contains(#""timestamp":\#(eventSeconds),"#))
     }
 
+    /// The phone shows it, which the next owner cannot know: something older that comes later goes along with an end that has no content.
+    /// One of the two exceptions of README's limits. Found by the simulation.
+    @Test func anEndTakesOverWhatIsOlderThanOneThatWasGivenUp() throws {
+        let h = Self.alive()
+        h.acknowledgesAtOnce = false
+        let given = h.update(1, at: 100, priority: 10, more: Self.expires(30))
+        h.deliver()
+        h.crash(afterMillis: 60_000)
+        #expect(h.outcomes(of: given) == ["delivered", "unknown"])
+        let older = h.update(2, at: 50)
+        h.end(at: 160)
+        h.advance(2_000)
+        #expect(try #require(h.deliver()).body.contains(#""n":2"#))
+        #expect(h.outcomes(of: older) == ["superseded"])
+    }
+
+    /// A position may be `delivered` by one owner and give way at the next, which has read something newer: that says that it may have been sent.
+    @Test func aReplayThatGivesWaySaysThatItMayHaveBeenSent() throws {
+        let h = Self.alive()
+        h.acknowledgesAtOnce = false
+        let first = h.update(1, priority: 10)
+        h.deliver()
+        h.crash()
+        let second = h.update(2, priority: 10)
+        h.advance(2_000)
+        h.deliver()
+        #expect(h.outcomes(of: first) == ["delivered", "superseded"])
+        let reason = "gave way; an attempt whose answer is not known may have reached the device before"
+        #expect(h.outcomes.last { $0.offset == first }?.reason == reason)
+        #expect(h.outcome(of: second)?.outcome == "delivered")
+    }
+
+    /// Nobody can have sent it: it gives way without a word about that.
+    @Test func whatNobodyCanHaveSentGivesWayAsUsual() throws {
+        let h = Self.alive()
+        let first = h.update(1, priority: 10)
+        h.update(2, priority: 10)
+        h.deliver()
+        #expect(try #require(h.outcome(of: first)).reason == nil)
+    }
+
     /// It was too late already when it was written: nobody has sent it.
     @Test func aReplayThatWasAlwaysTooLateIsExpired() {
         let h = Self.alive()
