@@ -1,7 +1,7 @@
 import Foundation
 import Simulation
 
-// Plays simulated runs, one a seed. `simulate --seeds COUNT [--from SEED]`, or `simulate --seed SEED` to trace one.
+// Plays simulated runs, one a seed. `simulate --seeds COUNT [--from SEED] [--first-failure]`, or `simulate --seed SEED` to trace one.
 
 /// What was asked for.
 struct Arguments {
@@ -9,12 +9,18 @@ struct Arguments {
     var seeds: UInt64 = 1_000
     /// The one run to be traced.
     var seed: UInt64?
+    /// The first run that fails is the last.
+    var stopsAtFailure = false
 
-    static let usage = "usage: simulate --seeds COUNT [--from SEED] | simulate --seed SEED"
+    static let usage = "usage: simulate --seeds COUNT [--from SEED] [--first-failure] | simulate --seed SEED"
 
     init(_ words: [String]) throws(Complaint) {
         var words = words[...]
         while let word = words.popFirst() {
+            if word == "--first-failure" {
+                self.stopsAtFailure = true
+                continue
+            }
             guard ["--seeds", "--from", "--seed"].contains(word) else {
                 throw Complaint(text: "\(word) is not understood; \(Self.usage)")
             }
@@ -76,6 +82,7 @@ func play(_ arguments: Arguments) -> Int {
             if failed.count <= 10 {
                 print((showsProgress ? "\r" : "") + world.faults.prefix(4).joined(separator: "\n"))
             }
+            if arguments.stopsAtFailure { break }
         }
         if showsProgress ? count % 20 == 0 : count % step == 0 {
             print(

@@ -100,12 +100,16 @@ struct SimulatedKafka {
 
     mutating func commit(_ place: Place, _ offset: Int64) { self.committed[place] = offset }
 
-    /// A record leaves its producer. - Parameter notBeforeMillis: the broker is away until then.
+    /// A record leaves its producer.
+    /// - Parameters:
+    ///   - notBeforeMillis: the broker is away until then.
+    ///   - delayMillisMax: by how much it may be slower than usual.
     mutating func send(
         _ record: LoggedRecord, to place: Place, acknowledgement: UInt64, producer: Int, fate: Fate, nowMillis: Int64,
-        notBeforeMillis: Int64, random: inout SplitMix64
+        notBeforeMillis: Int64, delayMillisMax: Int64, random: inout SplitMix64
     ) {
         var arrives = max(nowMillis, notBeforeMillis) + Int64.random(in: 1...40, using: &random)
+        if delayMillisMax > 0 { arrives += Int64.random(in: 0...delayMillisMax, using: &random) }
         var answers = arrives + Int64.random(in: 0...20, using: &random)
         if let last = self.transits.last(where: { $0.place == place && $0.producer == producer }) {
             arrives = max(arrives, last.arrivesMillis)
@@ -151,8 +155,10 @@ struct SimulatedKafka {
     }
 
     /// The process dies. Of what it had on the way to each partition the first so many still arrive, at any later moment.
-    mutating func producerDied(_ producer: Int, nowMillis: Int64, random: inout SplitMix64) {
-        self.scatter(producer, afterMillis: nowMillis, withinMillis: 12_000, losesRest: true, random: &random)
+    mutating func producerDied(
+        _ producer: Int, nowMillis: Int64, lateMillisMax: Int64, random: inout SplitMix64
+    ) {
+        self.scatter(producer, afterMillis: nowMillis, withinMillis: lateMillisMax, losesRest: true, random: &random)
     }
 
     /// The process is stopped. What is in a socket already arrives as it would have; the rest leaves when it wakes up.

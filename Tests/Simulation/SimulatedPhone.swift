@@ -22,7 +22,7 @@ struct SimulatedPhone {
     var tokenCount = 0
     /// Time of the newest event written, seconds; the next is drawn around it.
     var lastEventSeconds: Int64
-    /// What it has shown, in order: which event's content, and which owner's push it was.
+    /// What it has shown, in order: which event's content.
     var shown: [Shown] = []
 
     init(key: String, lastEventSeconds: Int64) {
@@ -33,8 +33,8 @@ struct SimulatedPhone {
 
     struct Shown {
         var event: Int
-        /// Of the owner that sent it.
-        var epoch: Int64
+        /// Its owner may not have known what the one before had sent.
+        var isBehind: Bool
         /// A start puts up a card of its own, and an end is shown whatever its time.
         var isUpdate: Bool
     }
@@ -55,4 +55,8 @@ struct WrittenEvent {
     var writtenMillis: Int64 = 0
     /// The same was written twice: nobody can tell which of the two a push shows.
     var hasCopy = false
+    /// Of a registration.
+    var token: String?
+    /// Index into the order in which events were written.
+    var number = 0
 }

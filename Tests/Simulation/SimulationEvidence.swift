@@ -8,6 +8,8 @@ struct SimulationEvidence {
         var into: SourcePosition?
         /// It says only that the event was done with before.
         var isReplay: Bool
+        /// It says that an attempt may have reached the phone before.
+        var mayBeSent: Bool
         var worker: Int
         /// How much the judge had seen when it was made.
         var madeAt: Int
@@ -20,12 +22,35 @@ struct SimulationEvidence {
     private var consumed: [SourcePosition: (worker: Int, sequence: Int)] = [:]
     /// By activity: when each worker made the last state record that it has there.
     private var states: [Int: [Int: Int]] = [:]
+    /// By worker: when partitions came to it.
+    private var assignments: [Int: [Int]] = [:]
+    /// By activity and worker: tokens whose registration it has read, and when.
+    private var registrations: [Int: [Int: [(token: String, sequence: Int)]]] = [:]
     /// By worker, partition and key: the record made last of those in `state`.
     private var newestStates: [Int: [SimulatedKafka.Place: [[UInt8]: UInt64]]] = [:]
 
     mutating func consumed(_ position: SourcePosition, worker: Int) {
         self.sequence += 1
         self.consumed[position] = (worker, self.sequence)
+    }
+
+    mutating func noteRegistration(_ token: String, of activity: Int, worker: Int) {
+        self.registrations[activity, default: [:]][worker, default: []].append((token, self.sequence))
+    }
+
+    /// Tokens that a worker had read of before it made a record.
+    func tokensRead(of activity: Int, worker: Int, madeAt: Int) -> [String] {
+        (self.registrations[activity]?[worker] ?? []).filter { $0.sequence <= madeAt }.map(\.token)
+    }
+
+    /// A partition was assigned to the worker.
+    mutating func noteAssignment(worker: Int) {
+        self.sequence += 1
+        self.assignments[worker, default: []].append(self.sequence)
+    }
+
+    func wasAssigned(_ worker: Int, after: Int, before: Int) -> Bool {
+        self.assignments[worker]?.contains { $0 > after && $0 <= before } ?? false
     }
 
     /// - Parameter madeAt: the sequence when the worker's engine made the record.
@@ -56,7 +81,8 @@ struct SimulationEvidence {
         self.outcomes[position, default: []].append(
             OutcomeNote(
                 name: name, into: parts.count > 1 ? Self.position(in: parts[1]) : nil,
-                isReplay: name == "duplicate" && parts[0].contains("replayed: already applied"), worker: worker,
+                isReplay: name == "duplicate" && parts[0].contains("replayed: already applied"),
+                mayBeSent: parts[0].contains("may have reached the device"), worker: worker,
                 madeAt: record.madeAt))
         return true
     }

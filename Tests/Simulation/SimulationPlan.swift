@@ -40,6 +40,29 @@ package struct SimulationPlan {
     /// How often something happens after an event, and what may.
     var disturbancePercent: Int
     var disturbances: [Disturbance]
+    /// How often a moment that is worst for a fault gets one, and which moments are looked for.
+    var strikePercent: Int
+    var strikes: [Strike]
+    /// How late what a dead worker had on its way may arrive.
+    var lateMillisMax: Int64
+    /// By how much an outcome may be slower than other records.
+    var outcomeDelayMillisMax: Int64
+    var alertPercent: Int
+    /// Activities are forgotten within the run: tombstones are written, and tokens registered once more.
+    var livesAreShort: Bool
+    var lifetimeMillis: Int64
+
+    /// Faults that are aimed: drawn blindly, these moments are met once in thousands of runs.
+    enum Strike: CaseIterable {
+        /// A tombstone leaves: its worker dies over it.
+        case tombstone
+        /// A record of a former owner comes to lie behind one of the owner's: the owner dies before it has repaired that.
+        case lateRecord
+        /// A state record has come to lie in Kafka while outcomes of the same worker are under way: it dies, and they may be lost.
+        case outcomeUnderWay
+        /// A push has left: the phone gets another token before it arrives.
+        case pushUnderWay
+    }
 
     enum Disturbance: CaseIterable {
         case crash, stop, isolation, rebalance, scaling, brokerOutage, apnsOutage, clockStep
@@ -89,6 +112,17 @@ package struct SimulationPlan {
             self.expiresPercent = 0
             self.refusedMessagePercent = 0
         }
+        self.strikePercent = [0, 10, 30, 80].randomElement(using: &random)!
+        self.strikes = Strike.allCases.filter { _ in Bool.random(using: &random) }
+        self.lateMillisMax = [12_000, 12_000, 60_000, 180_000].randomElement(using: &random)!
+        // The state record of an activity that is never quiet waits for so many outcomes, and not for more.
+        self.outcomeDelayMillisMax = min(self.gapMillisMax * 4, [0, 0, 200, 3_000].randomElement(using: &random)!)
+        self.alertPercent = [5, 25, 25, 60].randomElement(using: &random)!
+        // That an event was set aside has to be told.
+        self.livesAreShort = Int.random(in: 0..<4, using: &random) == 0 && self.publishesAll
+        self.lifetimeMillis = self.livesAreShort ? Int64.random(in: 10...40, using: &random) * 60_000 : 12 * 3_600_000
+        if !self.publishesAll { self.strikes.removeAll { $0 == .pushUnderWay } }
+        if self.strikePercent > 0, !self.strikes.isEmpty { self.refusedMessagePercent = 0 }
         self.creditMax = Int.random(in: 1...4, using: &random)
         self.app = AppConfiguration(bundleID: "com.example.pizza")
         self.app.budgetPerHour = Int.random(in: 2...12, using: &random)
@@ -97,5 +131,13 @@ package struct SimulationPlan {
         self.app.budgetPolicy = Bool.random(using: &random) ? .defer : .downgrade
         self.app.startOnUnknown = Bool.random(using: &random) ? .resend : .drop
         self.app.productionRoute = 0
+        guard self.livesAreShort else { return }
+        // Whoever is forgotten before his hour is over has his budget anew, and his stamps: that takes 12 hours, not a clock that is set.
+        self.app.budgetPerHour = 1_000
+        self.app.budgetFrequentPerHour = 1_000
+        self.app.retentionAfterEndMillis = self.lifetimeMillis
+        self.disturbances.removeAll { $0 == .clockStep }
+        self.clockSkewMillisMax = 0
+        self.gapMillisMax = [3_000, 60_000, 600_000].randomElement(using: &random)!
     }
 }

@@ -29,7 +29,9 @@ extension SimulationWorld {
             arrivesMillis: self.steadyMillis + Int64.random(in: 1...80, using: &self.random), answersMillis: 0,
             result: .accepted, isApplied: false)
         flight.partition = self.home(of: activity)
-        flight.epoch = worker.engine.markerOffset(partition: flight.partition) ?? -1
+        if let owned = worker.partitions[flight.partition] {
+            flight.isBehind = zip(owned.positions, owned.logEnds).contains { $0 < $1 }
+        }
         // Its lease ends before anybody else can own the partition.
         if self.group.owner(of: flight.partition) != worker.number {
             self.fail(
@@ -41,6 +43,7 @@ extension SimulationWorld {
         if self.chance(self.plan.slowAnswerPercent) {
             flight.answersMillis += Int64.random(in: 100...8_000, using: &self.random)
         }
+        self.strikeAtPush(&flight)
         self.decide(&flight)
         self.sentBodies.insert(request.body)
         self.flights.append(flight)
@@ -107,6 +110,7 @@ extension SimulationWorld {
         guard flight.token == (flight.isStart ? phone.startToken : phone.token), flight.isStart || !phone.isTokenDead
         else {
             if case .accepted = flight.result {
+                self.tokensRefused.insert(flight.token)
                 self.flights[index].result = .response(
                     status: 410, reason: "Unregistered", timestampMillis: self.wallMillis, retryAfterSeconds: nil)
             }

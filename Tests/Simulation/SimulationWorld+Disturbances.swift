@@ -128,6 +128,7 @@ extension SimulationWorld {
             apps: [self.plan.app], inputTopics: Self.topics, routedTopicIndex: 1, partitionCount: self.plan.partitions)
         configuration.outcomePublication = self.plan.publishesAll ? .all : .pushes
         configuration.unacknowledgedMax = self.plan.unacknowledgedMax
+        configuration.lifetimeMillis = self.plan.lifetimeMillis
         return ShardEngine(configuration: configuration, randomSeed: self.random.next())
     }
 
@@ -143,7 +144,8 @@ extension SimulationWorld {
     private mutating func abandon(_ worker: SimulatedWorker) {
         self.moves += 1
         worker.isAlive = false
-        self.kafka.producerDied(worker.number, nowMillis: self.steadyMillis, random: &self.random)
+        self.kafka.producerDied(
+            worker.number, nowMillis: self.steadyMillis, lateMillisMax: self.plan.lateMillisMax, random: &self.random)
         self.commitsUnderWay.removeAll { $0.worker == worker.number && Bool.random(using: &self.random) }
         for index in self.flights.indices where self.flights[index].worker == worker.number {
             if !self.flights[index].isApplied, Int.random(in: 0..<3, using: &self.random) == 0 {

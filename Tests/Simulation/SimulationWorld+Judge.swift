@@ -49,6 +49,7 @@ extension SimulationWorld {
 
     /// A record has come to lie in a log.
     mutating func noteArrival(_ transit: SimulatedKafka.Transit, offset: Int64) {
+        if transit.place.topic == .state { self.strikeAtState(transit) }
         switch transit.place.topic {
         case .outcomes:
             if !self.evidence.noteOutcome(transit.record, worker: transit.producer) {
@@ -137,14 +138,7 @@ extension SimulationWorld {
             if !notes.isEmpty, notes.allSatisfy(\.isReplay), self.plan.publishesAll {
                 self.fail("\(position) is only said to be a replay: \(event.kind) of activity \(event.activity)")
             }
-            // What was shown was not set aside. A worker that died over setting it aside did so in vain: its successor may deliver it.
-            for delivered in notes where delivered.name == "delivered" {
-                for other in notes where Self.setAside.contains(other.name) {
-                    guard other.madeAt > delivered.madeAt || other.worker == delivered.worker else { continue }
-                    self.fail(
-                        "\(position) was delivered and \(other.name): \(event.kind) of activity \(event.activity)")
-                }
-            }
+            self.judgeAgreement(position, notes)
         }
         var known: [SourcePosition: Bool] = [:]
         for position in self.order
@@ -160,14 +154,12 @@ extension SimulationWorld {
         }
     }
 
-    private static let setAside: Set<String> = ["expired", "rejected", "unregistered", "dead-lettered", "late"]
-
     /// The device must show what it would show had every event been pushed in order (contract §4), those set aside left out. Of an event
     /// whose outcome is unknown both may be, and pushed it need not have kept older ones away, as nobody had said that it was accepted: one way
     /// of taking them all must explain what the phone shows.
     private mutating func judge(_ activity: Int) {
         let positions = self.order.filter { self.written[$0]!.activity == activity }
-        let doubtful = positions.filter { self.isDoubtful($0) }
+        let doubtful = positions.filter { !self.ways(of: $0).isEmpty }
         let hadStart = positions.contains { self.written[$0]!.kind == .start }
         let resendsStarts = self.plan.app.startOnUnknown == .resend
         if !resendsStarts, self.phones[activity].device.cardCount > 1 {
@@ -178,16 +170,16 @@ extension SimulationWorld {
         guard !mayStartTwice, doubtful.count <= Self.doubtfulMax else { return }
         let countsCards = !(hadStart && self.moves > 0)
         var differences: [String] = []
-        // Not pushed; pushed; pushed and not known to be the newest.
-        let wayCounts = doubtful.map { self.isUnknown($0) ? 3 : 2 }
-        for choice in 0..<wayCounts.reduce(1, *) {
+        let ways = doubtful.map { self.ways(of: $0) }
+        for choice in 0..<ways.map(\.count).reduce(1, *) {
             var pushed: [SourcePosition: Bool] = [:]
             var unheard: Set<SourcePosition> = []
             var rest = choice
-            for (position, wayCount) in zip(doubtful, wayCounts) {
-                pushed[position] = rest % wayCount != 0
-                if rest % wayCount == 2 { unheard.insert(position) }
-                rest /= wayCount
+            for (position, ways) in zip(doubtful, ways) {
+                let way = ways[rest % ways.count]
+                pushed[position] = way != .notPushed
+                if way == .unheard { unheard.insert(position) }
+                rest /= ways.count
             }
             let reference = self.reference(positions, doubtful: pushed, unheard: unheard)
             guard
@@ -220,7 +212,7 @@ extension SimulationWorld {
         let onlySure = !doubtful.isEmpty && !doubtful.values.contains(true)
         var newest = Int64.min
         var stamp = Int64(0)
-        for position in positions {
+        for position in self.inOrderOfPushes(positions, unheard: unheard) {
             let event = self.written[position]!
             guard event.kind != .register, event.kind != .malformed else { continue }
             guard self.wasPushed(position, known: &known, onlySure: onlySure) else { continue }
@@ -254,13 +246,44 @@ extension SimulationWorld {
         return result
     }
 
-    /// Nobody says for sure whether it reached the device. Only a superseded event can lose its outcome in a crash; what it gave way to is
-    /// then not told.
-    private func isDoubtful(_ position: SourcePosition) -> Bool {
+    /// What may have become of an event of which nobody says it for sure.
+    private enum Way {
+        case notPushed, pushed
+        /// Pushed, and nobody heard of it: what it had replaced and outlives it goes after it, once it has expired, and what is older and comes
+        /// later too (README, limits).
+        case unheard
+    }
+
+    /// Empty: it is known what became of it. Only a superseded event can lose its outcome in a crash; what it gave way to is then not told.
+    private func ways(of position: SourcePosition) -> [Way] {
         let kind = self.written[position]!.kind
-        guard kind != .register, kind != .malformed else { return false }
+        guard kind != .register, kind != .malformed else { return [] }
         let names = (self.evidence.outcomes[position] ?? []).map(\.name)
-        return !names.contains("delivered") && (names.contains("unknown") || names.allSatisfy { $0 == "duplicate" })
+        // One owner heard of it, and died; the next did not.
+        if names.contains("delivered") { return names.contains("unknown") ? [.pushed, .unheard] : [] }
+        if names.contains("unknown") { return [.notPushed, .pushed, .unheard] }
+        // Superseded, which is not published: what took its place was delivered, as nothing is set aside in such a run.
+        guard self.plan.publishesAll, names.allSatisfy({ $0 == "duplicate" }) else { return [] }
+        return self.isUnknown(position) ? [.notPushed, .pushed, .unheard] : [.notPushed, .pushed]
+    }
+
+    /// In the order of the log, but that what was delivered after one had been given up unheard came after it.
+    private func inOrderOfPushes(
+        _ positions: [SourcePosition], unheard: Set<SourcePosition>
+    ) -> [SourcePosition] {
+        var order = positions
+        for position in positions where unheard.contains(position) {
+            let notes = self.evidence.outcomes[position] ?? []
+            guard let givenUp = notes.filter({ $0.name == "unknown" }).map(\.madeAt).min() else { continue }
+            let from = order.firstIndex(of: position)!
+            let to = order[..<from].firstIndex { other in
+                (self.evidence.outcomes[other] ?? []).contains { $0.name == "delivered" && $0.madeAt >= givenUp }
+            }
+            guard let to else { continue }
+            order.remove(at: from)
+            order.insert(position, at: to)
+        }
+        return order
     }
 
     /// An attempt was never answered, and it was not sent again. Written twice, an event is its copy too.
@@ -280,7 +303,7 @@ extension SimulationWorld {
         // An attempt whose answer was lost may have been the last of its event, and of what took its place.
         var result = self.shown.contains(position)
         // Superseded, which is not published: what took its place was delivered, as nothing is set aside in such a run.
-        if !self.plan.publishesAll, self.evidence.outcomes[position] == nil { result = true }
+        if !self.plan.publishesAll, (self.evidence.outcomes[position] ?? []).allSatisfy(\.isReplay) { result = true }
         // Should replays lead in a circle.
         known[position] = result
         for note in self.evidence.outcomes[position] ?? [] where !result {

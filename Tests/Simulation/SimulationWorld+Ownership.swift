@@ -163,6 +163,7 @@ extension SimulationWorld {
         if worker.leaseFromMillis == .max {
             worker.leaseFromMillis = self.steadyMillis + Int64.random(in: 1...80, using: &self.random)
         }
+        self.evidence.noteAssignment(worker: worker.number)
         worker.engine.partitionAssigned(partition, now: self.now(of: worker))
     }
 

@@ -13,14 +13,17 @@ extension SimulationWorld {
             let event = self.written[position]!
             let names = Set((self.evidence.outcomes[position] ?? []).map(\.name))
             if names.contains("unregistered"), let registered, !hasEnd,
-                event.writtenMillis - registered < Self.lifeMillis
+                event.writtenMillis - registered < self.rememberedMillis
             {
                 self.fail("\(position) is unregistered, and activity \(activity) had registered before")
             }
             if names.contains("rejected"), event.kind != .start, !hasStart, !phone.hasLostToken {
                 self.fail("\(position) is rejected, and no token of activity \(activity) has died")
             }
-            if names.contains("expired"), event.kind != .start, !hasStart, event.expiresSeconds == nil {
+            self.judgeRefusal(position, event)
+            if names.contains("expired"), event.kind != .start, !hasStart, event.expiresSeconds == nil,
+                !self.plan.livesAreShort
+            {
                 self.fail("\(position) is expired, and had no time to expire at")
             }
             if names.contains("late"), !hasEnd {
@@ -30,14 +33,61 @@ extension SimulationWorld {
             case .register: registered = event.writtenMillis
             case .end: hasEnd = true
             case .start: hasStart = true
-            case .update: if registered != nil { registered = event.writtenMillis }
+            case .update:
+                // Forgotten, it stays so until it is registered again.
+                let isRemembered = registered.map { event.writtenMillis - $0 < self.rememberedMillis } ?? false
+                registered = isRemembered ? event.writtenMillis : nil
             case .malformed: break
             }
         }
     }
 
-    /// An activity is remembered for that long after its last event, less what clocks are set.
-    private static let lifeMillis: Int64 = 11 * 3_600_000
+    /// What is said of one position agrees, or is `duplicate` (contract §6). Where two owners differ, the one that takes over cannot know what
+    /// was said: it says of an event that may have been delivered that it may have been, and it may deliver what was set aside in vain.
+    mutating func judgeAgreement(_ position: SourcePosition, _ notes: [SimulationEvidence.OutcomeNote]) {
+        let said = notes.filter { $0.name != "duplicate" }.sorted { $0.madeAt < $1.madeAt }
+        for (index, first) in said.enumerated() {
+            for second in said.dropFirst(index + 1) where first.name != second.name {
+                let isOneOwner =
+                    first.worker == second.worker
+                    && !self.evidence.wasAssigned(first.worker, after: first.madeAt, before: second.madeAt)
+                let contradicts =
+                    switch (first.name, second.name) {
+                    case ("delivered", "superseded"), ("delivered", "unknown"): !second.mayBeSent
+                    case ("delivered", _), ("applied", _), (_, "applied"), ("dead-lettered", _), (_, "dead-lettered"):
+                        true
+                    default: false
+                    }
+                if isOneOwner || contradicts {
+                    self.fail("\(position) was \(first.name) and then \(second.name)")
+                }
+            }
+        }
+    }
+
+    /// An activity is remembered for that long after its last event at least, less what clocks are set and what a partition may wait.
+    private var rememberedMillis: Int64 {
+        self.plan.livesAreShort ? self.plan.lifetimeMillis / 3 : self.plan.lifetimeMillis / 12 * 11
+    }
+
+    /// An event is rejected for a token that APNs has called dead, and never for one that was replaced: the newest that its worker must have
+    /// known then, or a newer one, has been refused.
+    private mutating func judgeRefusal(_ position: SourcePosition, _ event: WrittenEvent) {
+        for note in self.evidence.outcomes[position] ?? [] where note.name == "rejected" {
+            let read = Set(self.evidence.tokensRead(of: event.activity, worker: note.worker, madeAt: note.madeAt))
+            var tokens: [String] = []
+            for other in self.order {
+                let registration = self.written[other]!
+                guard registration.activity == event.activity, let token = registration.token else { continue }
+                // What was written before the event is read before it.
+                if registration.number < event.number || read.contains(token) { tokens = [] }
+                tokens.append(token)
+            }
+            guard !tokens.isEmpty, self.tokensRefused.isDisjoint(with: tokens) else { continue }
+            self.fail(
+                "\(position) is rejected, and APNs has not refused the newest token of activity \(event.activity)")
+        }
+    }
 
     /// A push has shown something: which event's content, and which one's alert.
     mutating func noteShown(_ flight: Flight) {
@@ -47,14 +97,14 @@ extension SimulationWorld {
         self.shown.insert(self.order[number])
         self.phones[flight.activity].shown.append(
             SimulatedPhone.Shown(
-                event: number, epoch: flight.epoch, isUpdate: body.hasPrefix("{\"aps\":{\"event\":\"update\"")))
+                event: number, isBehind: flight.isBehind, isUpdate: body.hasPrefix("{\"aps\":{\"event\":\"update\"")))
     }
 
-    /// The phone has never shown an older state after a newer one that is known to have been sent. After a crash a replay may come once
-    /// more, so only what one owner sent is looked at.
+    /// The phone has never shown an older state after a newer one, whoever sent them, but where the newer one expired before anybody heard
+    /// whether it had arrived, or its owner could not read for so long that it went on without.
     mutating func judgeOrder(_ activity: Int) {
         let shown = self.phones[activity].shown
-        for (earlier, later) in zip(shown, shown.dropFirst()) where earlier.epoch == later.epoch && later.isUpdate {
+        for (earlier, later) in zip(shown, shown.dropFirst()) where !later.isBehind && later.isUpdate {
             let before = self.order[earlier.event]
             let after = self.order[later.event]
             let isOlder =

@@ -127,7 +127,9 @@ extension SimulationWorld {
         }
         self.kafka.send(
             record, to: place, acknowledgement: acknowledgement, producer: worker.number, fate: fate,
-            nowMillis: self.steadyMillis, notBeforeMillis: self.brokerAwayUntilMillis, random: &self.random)
+            nowMillis: self.steadyMillis, notBeforeMillis: self.brokerAwayUntilMillis,
+            delayMillisMax: place.topic == .outcomes ? self.plan.outcomeDelayMillisMax : 0, random: &self.random)
+        if place.topic == .state, record.isTombstone { self.strikeAtTombstone(record, of: worker) }
     }
 
     // MARK: Records from Kafka
@@ -173,8 +175,12 @@ extension SimulationWorld {
                     self.noteUnrecordedPush(activity, worker: worker.number, isTakeover: false)
                 }
             }
-            self.evidence.consumed(
-                SourcePosition(topic: topic, partition: place.partition, offset: input.offset), worker: worker.number)
+            let position = SourcePosition(topic: topic, partition: place.partition, offset: input.offset)
+            self.evidence.consumed(position, worker: worker.number)
+            if let event = self.written[input.origin ?? position], let token = event.token {
+                self.evidence.noteRegistration(
+                    token, of: event.activity, worker: worker.number)
+            }
         }
         worker.engine.consume(&batch, now: self.now(of: worker))
     }

@@ -6,7 +6,7 @@ import PushModel
 extension SimulationWorld {
     /// The upstream service, or an app on a phone, writes one event.
     mutating func writeSomething() {
-        let activity = Int.random(in: 0..<self.plan.activities, using: &self.random)
+        let activity = self.drawActivity()
         if self.chance(self.plan.malformedPercent) { return self.writeMalformed(activity) }
         if self.phones[activity].token == nil, self.phones[activity].startToken == nil {
             return self.begin(activity)
@@ -14,6 +14,10 @@ extension SimulationWorld {
         // A registration after the end would be another life: told by tables, not here.
         let hasEnded = self.phones[activity].device.phase == .ended
         if !hasEnded, self.phones[activity].hasTokenToUpload, Bool.random(using: &self.random) {
+            return self.upload(activity)
+        }
+        // An app tells its token again now and then; only so is an activity known again that was forgotten.
+        if !hasEnded, self.plan.livesAreShort, self.phones[activity].token != nil, self.chance(20) {
             return self.upload(activity)
         }
         if !hasEnded, self.chance(self.plan.deadTokenPercent), self.phones[activity].token != nil {
@@ -31,6 +35,14 @@ extension SimulationWorld {
             return self.register(activity)
         }
         self.writeContent(activity)
+    }
+
+    private mutating func drawActivity() -> Int {
+        if let (activity, events) = self.focus {
+            self.focus = events > 1 ? (activity, events - 1) : nil
+            if Int.random(in: 0..<4, using: &self.random) > 0 { return activity }
+        }
+        return Int.random(in: 0..<self.plan.activities, using: &self.random)
     }
 
     private mutating func begin(_ activity: Int) {
@@ -55,7 +67,7 @@ extension SimulationWorld {
     }
 
     /// A new token: the old one is dead at once, and the app uploads it now or later.
-    private mutating func register(_ activity: Int) {
+    mutating func register(_ activity: Int) {
         let token = self.makeToken(activity)
         let isFirst = self.phones[activity].token == nil
         if !isFirst { self.phones[activity].hasLostToken = true }
@@ -71,14 +83,15 @@ extension SimulationWorld {
         let frequent = self.phones[activity].hasFrequentUpdates
         self.write(
             activity, kind: .register, timestamp: 0, body: "", isHigh: false,
-            value: "{\"event\":\"register\",\"token\":\"\(token)\",\"frequent-updates\":\(frequent)}")
+            value: "{\"event\":\"register\",\"token\":\"\(token)\",\"frequent-updates\":\(frequent)}", token: token)
     }
 
     /// Most events are newer than the last; some share its second, some are older.
     private mutating func drawTimestamp(_ activity: Int) -> Int64 {
         let now = self.wallSeconds
         let drawn: Int64
-        switch Int.random(in: 0..<10, using: &self.random) {
+        // Of an activity that was forgotten nobody knows any more what came last.
+        switch Int.random(in: self.plan.livesAreShort ? 2..<10 : 0..<10, using: &self.random) {
         case 0: drawn = self.phones[activity].lastEventSeconds
         case 1: drawn = self.phones[activity].lastEventSeconds - Int64.random(in: 1...100, using: &self.random)
         case 2: drawn = now + Int64.random(in: 0...60, using: &self.random)
@@ -108,7 +121,7 @@ extension SimulationWorld {
         let timestamp = self.drawTimestamp(activity)
         let isEnd = Int.random(in: 0..<25, using: &self.random) == 0
         let isLarge = self.chance(self.plan.largePercent)
-        let hasAlert = Int.random(in: 0..<4, using: &self.random) == 0
+        let hasAlert = Int.random(in: 0..<100, using: &self.random) < self.plan.alertPercent
         let priority = Bool.random(using: &self.random) ? 10 : 5
         var parts: [String] = []
         let hasContent = !isEnd || Bool.random(using: &self.random)
@@ -159,7 +172,7 @@ extension SimulationWorld {
 
     private mutating func write(
         _ activity: Int, kind: WrittenEvent.Kind, timestamp: Int64, body: String, isHigh: Bool, value: String,
-        expires: Int64? = nil, hasCopy: Bool = false
+        expires: Int64? = nil, hasCopy: Bool = false, token: String? = nil
     ) {
         let key = Array(self.phones[activity].key.utf8)
         var partition = Murmur2.partition(key: key.span, count: self.plan.partitions)
@@ -172,7 +185,8 @@ extension SimulationWorld {
         let position = SourcePosition(topic: 0, partition: partition, offset: offset)
         self.written[position] = WrittenEvent(
             kind: kind, activity: activity, timestampSeconds: timestamp, body: body, isHighPriority: isHigh,
-            expiresSeconds: expires, writtenMillis: self.steadyMillis, hasCopy: hasCopy)
+            expiresSeconds: expires, writtenMillis: self.steadyMillis, hasCopy: hasCopy, token: token,
+            number: self.order.count)
         self.order.append(position)
     }
 }

@@ -53,6 +53,10 @@ package struct SimulationWorld: ~Copyable {
     var shown: Set<SourcePosition> = []
     var sentBodies: Set<[UInt8]> = []
     var evidence = SimulationEvidence()
+    /// The activity that the next so many events are about, mostly.
+    var focus: (activity: Int, events: Int)?
+    /// Tokens that APNs has called dead, and meant it.
+    var tokensRefused: Set<String> = []
 
     struct CommitUnderWay {
         var worker: Int
@@ -83,9 +87,9 @@ package struct SimulationWorld: ~Copyable {
         var hasArrived = false
         /// Of the activity; and whether the worker has given it up since.
         var partition: Int32 = 0
-        /// Of its owner.
-        var epoch: Int64 = -1
         var partitionLives = true
+        /// Its owner had not read all that lay in the log at its assignment: it had waited for that long enough.
+        var isBehind = false
     }
 
     package init(seed: UInt64, trace: ((String) -> Void)? = nil) {
@@ -150,7 +154,8 @@ package struct SimulationWorld: ~Copyable {
     package mutating func run() {
         for _ in 0..<self.plan.events {
             self.writeSomething()
-            let until = self.steadyMillis + Int64.random(in: 0...self.plan.gapMillisMax, using: &self.random)
+            let gap = self.focus == nil ? self.plan.gapMillisMax : min(self.plan.gapMillisMax, 3_000)
+            let until = self.steadyMillis + Int64.random(in: 0...gap, using: &self.random)
             self.runUntil(until)
             self.disturb()
         }

@@ -1,0 +1,56 @@
+import DeviceModel
+import PushEngine
+import PushModel
+
+/// Faults that are aimed at a moment: each of these does harm only there, and drawn blindly is met once in thousands of runs.
+extension SimulationWorld {
+    private mutating func strikes(_ kind: SimulationPlan.Strike) -> Bool {
+        self.plan.strikes.contains(kind) && self.chance(self.plan.strikePercent)
+    }
+
+    /// A tombstone leaves. Its worker dies over it; it may arrive when the activity lives again.
+    mutating func strikeAtTombstone(_ record: LoggedRecord, of worker: SimulatedWorker) {
+        guard let activity = Self.activity(ofStateKey: record.key), self.strikes(.tombstone) else { return }
+        self.tell("worker \(worker.number) is to die over the tombstone of activity \(activity)")
+        worker.fuse = 1
+        self.focus = (activity, 8)
+    }
+
+    /// A record of `state` has come to lie there.
+    mutating func strikeAtState(_ transit: SimulatedKafka.Transit) {
+        guard let activity = Self.activity(ofStateKey: transit.record.key),
+            let owner = self.group.owner(of: transit.place.partition)
+        else { return }
+        if owner != transit.producer {
+            // The owner runs: it has written its second marker, and from then on is believed alone.
+            guard let worker = self.workers.first(where: { $0.number == owner && $0.runs }),
+                worker.partitions[transit.place.partition]?.phase == .running, self.strikes(.lateRecord)
+            else { return }
+            self.tell("worker \(owner) is to die over a late record of activity \(activity)")
+            worker.fuse = Int.random(in: 1...4, using: &self.random)
+            self.focus = (activity, 4)
+        } else if let worker = self.workers.first(where: { $0.number == owner && $0.runs }),
+            self.kafka.transits.contains(where: { $0.place.topic == .outcomes && $0.producer == owner }),
+            self.strikes(.outcomeUnderWay)
+        {
+            self.tell("worker \(owner) is to die over outcomes that are under way")
+            worker.fuse = 1
+        }
+    }
+
+    /// A push has left. It takes its time, and meanwhile the phone gets another token.
+    mutating func strikeAtPush(_ flight: inout Flight) {
+        guard !flight.isStart, flight.token == self.phones[flight.activity].token,
+            self.phones[flight.activity].device.phase != .ended, self.strikes(.pushUnderWay)
+        else { return }
+        flight.arrivesMillis += Int64.random(in: 0...3_000, using: &self.random)
+        flight.answersMillis = max(
+            flight.answersMillis, flight.arrivesMillis + Int64.random(in: 1...80, using: &self.random))
+        self.tell("activity \(flight.activity) gets another token while a push is under way")
+        self.register(flight.activity)
+    }
+
+    private static func activity(ofStateKey key: [UInt8]) -> Int? {
+        String(decoding: key, as: UTF8.self).split(separator: "-").last.flatMap { Int($0) }
+    }
+}
