@@ -31,6 +31,9 @@ extension ConnectionPool {
         guard !self.isShutDown else { return }
         if member.isReady {
             if member.requestsBegan > 0, !member.life.hasAnswered { self.health.mute(now: now) }
+            if member.slowness == .noStreams, !self.members.contains(where: \.offersStreams) {
+                self.health.connecting = .noStreams
+            }
             return
         }
         // Where others serve, one that cannot be made is no trouble of the route's.

@@ -283,8 +283,12 @@ public struct ConnectionPool: Sendable {
             return
         }
         self.backoffRaisedMillis = now.steadyMillis
+        // Attempts are so far apart from beginning to beginning: one that hung for long has waited already.
+        let delayMillis = self.connectBackoff.failed(using: &self.random)
+        let begunMillis = member.isReady ? now.steadyMillis : member.life.beganMillis
         self.connectNotBeforeMillis = max(
-            self.connectNotBeforeMillis, now.steadyMillis + self.connectBackoff.failed(using: &self.random))
+            self.connectNotBeforeMillis, begunMillis + delayMillis,
+            now.steadyMillis + self.connectBackoff.millisMin / 2)
     }
 
     /// Every connection that has carried a request, or may have: credentials tie themselves to a connection with the
