@@ -22,8 +22,16 @@ struct KafkaSettingsTests {
         #expect(try number("queued.min.messages") > 4 * recordsAhead, "the bytes are the bound, small records or not")
         // A shard pushes 100,000 to 200,000 a second from a backlog.
         #expect(recordsAhead * 1_000 / (try number("fetch.wait.max.ms")) >= 250_000)
-        #expect(64 * queueByteCount <= 256 << 20, "64 partitions that stand still")
         #expect(try number("fetch.message.max.bytes") * 4 <= queueByteCount, "a Fetch overshoots by little")
+    }
+
+    @Test(
+        arguments: [(0, 4_096), (1, 4_096), (16, 4_096), (32, 4_096), (64, 2_048), (128, 1_024), (1_000, 1_024)]
+            as [(Int, Int)])
+    func whatIsFetchedAheadIsBoundedHoweverManyPartitionsThereAre(partitionCount: Int, kilobytes: Int) {
+        let settings = ConsumerConfiguration.defaults.appending(
+            ConsumerConfiguration.fetchAhead(partitionCount: partitionCount))
+        #expect(settings["queued.max.messages.kbytes"] == "\(kilobytes)")
     }
 
     @Test(arguments: [

@@ -157,8 +157,12 @@ final class WorkerParts: Sendable {
             let shared = ShardShared(
                 configuration: configuration, logReader: logReader, clusterID: clusterID ?? "",
                 committer: committer, lease: lease, hub: hub, logger: logger, fail: fail)
+            // One worker may get all of them, when the others are gone.
+            let fetchAhead = ConsumerConfiguration.fetchAhead(
+                partitionCount: Int(partitionCount) * configuration.topics.events.count)
             var options = ConsumerConfiguration(
-                settings: configuration.kafka.consumerSettings, groupID: configuration.kafka.groupID,
+                settings: fetchAhead.appending(configuration.kafka.consumerSettings),
+                groupID: configuration.kafka.groupID,
                 groupInstanceID: configuration.kafka.groupInstanceID, driverTopic: configuration.topics.events[0],
                 ridingTopics: Array(configuration.topics.events.dropFirst()) + [configuration.topics.routed],
                 log: kafkaLog)
