@@ -1,6 +1,6 @@
 import CRDKafka
 
-/// Asks for and creates a cluster's topics. Every method blocks, at most about its limit.
+/// Asks for, creates and deletes a cluster's topics, and deletes groups. Every method blocks, at most about its limit.
 public final class KafkaAdmin: Sendable {
     private let client: ClientHandle
     /// Where librdkafka says what it cannot connect for. Read after each failure and emptied with it.
@@ -133,15 +133,17 @@ public final class KafkaAdmin: Sendable {
                 guard let result = rd_kafka_event_CreateTopics_result(event),
                     let answers = rd_kafka_CreateTopics_result_topics(result, &count)
                 else { return [] }
-                return (0..<count).compactMap { answers[$0] }.map { answer in
-                    let name = String(cString: rd_kafka_topic_result_name(answer))
-                    let code = rd_kafka_topic_result_error(answer)
-                    guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return TopicAnswer(name: name, error: nil) }
-                    let text = rd_kafka_topic_result_error_string(answer).map { String(cString: $0) }
-                    return TopicAnswer(
-                        name: name, error: KafkaError(code, subject: .topic(name), text: text).needing(.create))
-                }
+                return (0..<count).compactMap { answers[$0] }.map { Self.answer($0, needing: .create) }
             })
+    }
+
+    /// The broker's answer for a topic, to an operation that needs this right.
+    static func answer(_ answer: OpaquePointer, needing right: KafkaRight) -> TopicAnswer {
+        let name = String(cString: rd_kafka_topic_result_name(answer))
+        let code = rd_kafka_topic_result_error(answer)
+        guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return TopicAnswer(name: name, error: nil) }
+        let text = rd_kafka_topic_result_error_string(answer).map { String(cString: $0) }
+        return TopicAnswer(name: name, error: KafkaError(code, subject: .topic(name), text: text).needing(right))
     }
 
     /// Each topic's settings, name to value (the broker's defaults included; what the broker calls sensitive is

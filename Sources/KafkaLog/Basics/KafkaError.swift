@@ -93,6 +93,8 @@ extension KafkaError.Code {
     public static let unknownMember = Self(rawValue: 25)
     public static let rebalanceInProgress = Self(rawValue: 27)
     public static let topicAlreadyExists = Self(rawValue: 36)
+    public static let groupNotEmpty = Self(rawValue: 68)
+    public static let groupIDNotFound = Self(rawValue: 69)
     public static let fencedInstance = Self(rawValue: 82)
 
     /// librdkafka marks only some of its answers as retriable; for bare codes this table decides. Broker codes: the

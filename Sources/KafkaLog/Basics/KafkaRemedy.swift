@@ -5,6 +5,7 @@ public enum KafkaRight: String, Sendable, Hashable {
     case describe = "Describe"
     case describeConfigs = "DescribeConfigs"
     case create = "Create"
+    case delete = "Delete"
 }
 
 extension KafkaError {

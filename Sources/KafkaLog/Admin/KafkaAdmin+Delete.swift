@@ -1,0 +1,56 @@
+import CRDKafka
+
+extension KafkaAdmin {
+    /// Deletes topics; answers for each. One that does not exist is answered with `unknownTopicOrPartition`.
+    /// Blocks, at most about `limit`.
+    public func deleteTopics(_ names: [String], within limit: Duration) throws(KafkaError) -> [TopicAnswer] {
+        guard !names.isEmpty else { return [] }
+        var requests: [OpaquePointer?] = names.map { rd_kafka_DeleteTopic_new($0) }
+        defer { for request in requests { rd_kafka_DeleteTopic_destroy(request) } }
+        return try self.ask(
+            RD_KAFKA_ADMIN_OP_DELETETOPICS, within: limit,
+            { client, options, queue in rd_kafka_DeleteTopics(client, &requests, requests.count, options, queue) },
+            { event throws(KafkaError) in
+                var count = 0
+                guard let result = rd_kafka_event_DeleteTopics_result(event),
+                    let answers = rd_kafka_DeleteTopics_result_topics(result, &count)
+                else { return [] }
+                return (0..<count).compactMap { answers[$0] }.map { Self.answer($0, needing: .delete) }
+            })
+    }
+
+    /// Deletes consumer groups with what they have committed; answers for each. One with members is answered with
+    /// `groupNotEmpty`, one that does not exist with `groupIDNotFound`. Blocks, at most about `limit`.
+    public func deleteGroups(_ names: [String], within limit: Duration) throws(KafkaError) -> [GroupAnswer] {
+        guard !names.isEmpty else { return [] }
+        var requests: [OpaquePointer?] = names.map { rd_kafka_DeleteGroup_new($0) }
+        defer { for request in requests { rd_kafka_DeleteGroup_destroy(request) } }
+        return try self.ask(
+            RD_KAFKA_ADMIN_OP_DELETEGROUPS, within: limit,
+            { client, options, queue in rd_kafka_DeleteGroups(client, &requests, requests.count, options, queue) },
+            { event throws(KafkaError) in
+                var count = 0
+                guard let result = rd_kafka_event_DeleteGroups_result(event),
+                    let answers = rd_kafka_DeleteGroups_result_groups(result, &count)
+                else { return [] }
+                return (0..<count).compactMap { answers[$0] }.map { answer in
+                    let name = String(cString: rd_kafka_group_result_name(answer))
+                    guard let error = rd_kafka_group_result_error(answer) else {
+                        return GroupAnswer(name: name, error: nil)
+                    }
+                    return GroupAnswer(
+                        name: name,
+                        error: KafkaError(
+                            rd_kafka_error_code(error), subject: .group(name),
+                            text: String(cString: rd_kafka_error_string(error))))
+                }
+            })
+    }
+}
+
+/// The broker's answer for one consumer group.
+public struct GroupAnswer: Sendable, Hashable {
+    public var name: String
+    /// `nil`: done.
+    public var error: KafkaError?
+}
