@@ -10,7 +10,7 @@ SUMMARY ?=
 ARGS ?=
 # How long `make chaos` lets things go wrong.
 MINUTES ?= 2
-# A real Kafka for `make chaos`, such as BOOTSTRAP=localhost:9092. Empty: an embedded one.
+# A real Kafka for `make chaos` and `make bench`, such as BOOTSTRAP=localhost:9092. Empty: an embedded one.
 BOOTSTRAP ?=
 # Of `make bench`: a short run; where the results go as JSON; which rows; where the plots go.
 QUICK ?=
@@ -57,11 +57,13 @@ fuzz: deps ## Feed mutated inputs to all that reads strangers' bytes (SECONDS=n 
 build: deps ## Build the release executable
 	swift build --configuration release --product mailboat
 
-bench: build ## Measure what a push costs, beside h2load (QUICK=1: minutes; RESULTS=file: JSON; ROWS="worker ingest"; PLOTS=dir)
-	@Benchmarks/install-h2load.sh
+bench: build ## Measure what a push costs, beside h2load (QUICK=1: minutes; RESULTS=file: JSON; ROWS="worker ingest"; PLOTS=dir; BOOTSTRAP=host:port)
+	@Benchmarks/install-package.sh h2load nghttp2-client
+	@Benchmarks/install-package.sh valgrind valgrind
 	swift build --configuration release --product mailboat-bench
 	@bin="$$(swift build --configuration release --show-bin-path)"; "$$bin/mailboat-bench" --mailboat "$$bin/mailboat" \
 		--commit "$$(git describe --always --dirty 2>/dev/null || true)" $(if $(QUICK),--quick) \
+		$(if $(BOOTSTRAP),--bootstrap "$(BOOTSTRAP)") \
 		$(if $(ROWS),--rows $(ROWS)) $(if $(RESULTS),--results "$(RESULTS)") $(if $(PLOTS),--plots "$(PLOTS)") $(ARGS)
 
 bench-micro: deps ## Measure the parts of a push one by one

@@ -148,7 +148,12 @@ let package = Package(
                 "mailboat", "PushWorker", "PushTransport", "APNSSimulator", "KafkaLog", "PushModel", "DeviceModel",
                 "TLSSession", "HTTP2Session",
             ] + nio),
-        .testTarget(name: "BenchmarkTests", dependencies: ["mailboat-bench", histogram]),
+        .testTarget(
+            name: "BenchmarkTests",
+            dependencies: [
+                "mailboat-bench", "KafkaLog", histogram,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
         .testTarget(
             name: "CommandTests",
             dependencies: [

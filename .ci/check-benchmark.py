@@ -15,7 +15,9 @@ ROWS = [
     "worker, coalescing 10:1: events per second of one core", "worker, coalescing 100:1: events per second of one core",
     "ingest: events per second of one core", "latency at 50 % load, taken -> accepted, p99",
     "latency at 50 % load, intended send -> accepted, p99", "growth: CPU per push, most activities beside fewest",
-    "growth: memory per idle activity", "round trip 100 ms: pushes per second",
+    "growth: memory per idle activity", "memory per activity, UUID ids and 80-byte tokens: idle",
+    "memory per activity, UUID ids and 80-byte tokens: after 3 high-priority pushes", "instructions per push, engine",
+    "instructions per push, transport", "scrape, 64 partitions: CPU per page", "scrape, 256 partitions: CPU per page", "round trip 100 ms: pushes per second",
     "restore, 200,000 activities: start until ready",
 ]
 

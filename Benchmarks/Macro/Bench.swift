@@ -17,6 +17,11 @@ final class Bench {
     var latencyPerSecond: Double?
     /// Asked for: the rates of the paced rows.
     var pacedPerSecond: [Int] = []
+    /// A real Kafka, `host:port`, that the rows use instead of an embedded one.
+    var bootstrap: String?
+    /// librdkafka properties of the workers' consumers, over their defaults.
+    var consumerProperties: [(name: String, value: String)] = []
+    var isOnRealBroker: Bool { self.bootstrap != nil }
     private let startMicros = Clock.nowMicros
     private var logCount = 0
 
@@ -40,7 +45,12 @@ final class Bench {
         return "\(self.scratch)/\(self.logCount)-\(name).log"
     }
 
-    func add(_ row: ResultRow) { self.rows.append(row) }
+    /// What was measured on a real broker says so.
+    func add(_ row: ResultRow) {
+        var row = row
+        if self.isOnRealBroker { row.name = "real Kafka, " + row.name }
+        self.rows.append(row)
+    }
 
     /// A line that says what happens now.
     func say(_ text: String) {

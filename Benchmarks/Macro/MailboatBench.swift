@@ -16,14 +16,21 @@ struct MailboatBench: AsyncParsableCommand {
         subcommands: [
             RunRowsCommand.self, TableCommand.self, TransportClientCommand.self, IngestCommand.self,
             RawConsumptionCommand.self,
-            MeasuredWorkerCommand.self, PacedPublisherCommand.self,
+            MeasuredWorkerCommand.self, PacedPublisherCommand.self, CountedPushesCommand.self,
         ],
         defaultSubcommand: RunRowsCommand.self)
 }
 
 /// The groups of rows there are, in the order they run.
 enum RowGroup: String, CaseIterable, ExpressibleByArgument {
-    case transport, worker, paced, coalescing, ingest, latency, growth, roundtrip, restore
+    case transport, worker, instructions, paced, coalescing, ingest, latency, growth, memory, roundtrip, scrape, restore
+    case backlog, burst
+
+    /// Run on a real broker when the run is given one; its machine is not measured, and it has partitions as few as a worker of a scaled
+    /// deployment.
+    static let onRealBroker: [RowGroup] = [.backlog, .burst, .paced, .latency, .restore]
+    /// Run on the embedded one.
+    static let onEmbeddedBroker = Self.allCases.filter { $0 != .backlog && $0 != .burst }
 }
 
 struct RunRowsCommand: ParsableCommand {
@@ -38,7 +45,20 @@ struct RunRowsCommand: ParsableCommand {
     @Option(
         parsing: .upToNextOption,
         help: "Only these groups of rows: \(RowGroup.allCases.map(\.rawValue).joined(separator: ", ")).")
-    var rows: [RowGroup] = RowGroup.allCases
+    var rows: [RowGroup] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "A real Kafka, on which the rows \(RowGroup.onRealBroker.map(\.rawValue).joined(separator: ", ")) are run instead, in topics of their own, deleted afterwards.",
+            valueName: "host:port"))
+    var bootstrap: String?
+
+    @Option(
+        name: .customLong("consumer-property"),
+        help: ArgumentHelp(
+            "A librdkafka property of the workers' consumers, over their defaults. May be repeated.",
+            valueName: "name=value"))
+    var consumerProperties: [String] = []
 
     @Option(help: ArgumentHelp("Write the results as JSON.", valueName: "file"))
     var results: String?
@@ -60,6 +80,18 @@ struct RunRowsCommand: ParsableCommand {
     @Option(help: "Folder with the sources of the libraries that processes are started with.")
     var preloaded = "Benchmarks/Preloaded"
 
+    func validate() throws {
+        let possible = self.bootstrap == nil ? RowGroup.onEmbeddedBroker : RowGroup.onRealBroker
+        if let group = self.rows.first(where: { !possible.contains($0) }) {
+            throw ValidationError(
+                "--rows \(group.rawValue): not run on \(self.bootstrap == nil ? "the embedded broker; give --bootstrap" : "a real broker"); there are \(possible.map(\.rawValue).joined(separator: ", "))"
+            )
+        }
+        if let property = self.consumerProperties.first(where: { !$0.contains("=") || $0.hasPrefix("=") }) {
+            throw ValidationError("--consumer-property \(property): expected name=value")
+        }
+    }
+
     func run() throws {
         let endings = LivingChildren.endOnSignals()
         defer { withExtendedLifetime(endings) {} }
@@ -72,19 +104,26 @@ struct RunRowsCommand: ParsableCommand {
             defer { bench.cleanUp() }
             bench.latencyPerSecond = self.latencyPerSecond
             bench.pacedPerSecond = self.pacedPerSecond
+            bench.bootstrap = self.bootstrap
+            bench.consumerProperties = self.consumerProperties.map { property in
+                let parts = property.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                return (String(parts[0]), String(parts[1]))
+            }
             try self.measure(bench)
         } catch {
-            let line = Array("mailboat-bench: \(error)\n".utf8)
-            _ = write(STDERR_FILENO, line, line.count)
+            StandardError.say("mailboat-bench: \(error)")
             throw ExitCode.failure
         }
     }
 
     private func measure(_ bench: Bench) throws {
         var results = Results(machine: Machine.current(isQuick: self.quick, commit: self.commit))
+        if let bootstrap { results.machine.kafka = "a real broker at \(bootstrap)" }
         let machine = results.machine
         bench.say("\(machine.processor), \(machine.cores) cores, \(machine.memoryGigabytes) GB, \(machine.system)")
-        for group in RowGroup.allCases where self.rows.contains(group) {
+        bench.say("Kafka: \(machine.kafka ?? "embedded")")
+        let possible = self.bootstrap == nil ? RowGroup.onEmbeddedBroker : RowGroup.onRealBroker
+        for group in possible where self.rows.isEmpty || self.rows.contains(group) {
             switch group {
             case .transport: try TransportRows(bench: bench).run()
             case .worker: try WorkerRows(bench: bench).run()
@@ -95,6 +134,11 @@ struct RunRowsCommand: ParsableCommand {
             case .growth: try GrowthRows(bench: bench, plots: self.plots).run()
             case .roundtrip: try RoundTripRows(bench: bench, plots: self.plots).run()
             case .restore: try RestoreRows(bench: bench).run()
+            case .instructions: try InstructionRows(bench: bench).run()
+            case .memory: try MemoryRows(bench: bench).run()
+            case .scrape: try ScrapeRows(bench: bench).run()
+            case .backlog: try BacklogRows(bench: bench).run()
+            case .burst: try BurstRows(bench: bench).run()
             }
         }
         results.rows = bench.rows

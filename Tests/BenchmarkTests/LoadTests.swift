@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import Testing
 
@@ -31,6 +32,37 @@ struct LoadTests {
         #expect(String(decoding: key, as: UTF8.self) == "order-0000042")
         #expect(update.count + key.count < Workload.updateByteCount)
         #expect(registration.count + key.count < Workload.registrationByteCount)
+    }
+
+    @Test func longIdentitiesAreUUIDsAndTokensOf80Bytes() throws {
+        struct Registration: Decodable { var token: String }
+        var (keys, tokens): (Set<[UInt8]>, Set<String>) = ([], [])
+        for activity in 0..<1_000 {
+            var (key, value): ([UInt8], [UInt8]) = ([], [])
+            Workload.appendKey(activity, to: &key, identity: .long)
+            Workload.appendRegistration(activity, to: &value, identity: .long)
+            #expect(UUID(uuidString: String(decoding: key, as: UTF8.self)) != nil)
+            #expect(value.count + key.count < Workload.registrationByteCount + 128)
+            let token = try JSONDecoder().decode(Registration.self, from: Data(value)).token
+            #expect(token.count == 160)
+            keys.insert(key)
+            tokens.insert(token)
+        }
+        #expect(keys.count == 1_000)
+        #expect(tokens.count == 1_000)
+    }
+
+    /// The same arguments are the same work: what is counted under callgrind depends on nothing else.
+    @Test func countedPushesArePushedOncePerPass() throws {
+        var shard = NullShard(partitionCount: 4, isVirtual: true)
+        shard.register(100)
+        for pass in 1...3 {
+            shard.wait(millis: 2_000)
+            shard.turn(0..<60, number: pass)
+            shard.turn(60..<100, number: pass)
+            #expect(shard.pushCount == 100 * pass)
+        }
+        try CountedPushesCommand.parse(["--activities", "700", "--passes", "2"]).run()
     }
 
     @Test(arguments: [(0, 0), (1_000_000, 100_000), (100_000, 2_000_000)])

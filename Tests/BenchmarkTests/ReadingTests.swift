@@ -39,6 +39,24 @@ struct ReadingTests {
         #expect(TransportMeasurement(output: "measured 1 2 3") == nil)
     }
 
+    @Test(
+        arguments: [
+            ("measured 1\n==12== \n==12== Events    : Ir\n==12== Collected : 1234567890\n==12==\n", 1_234_567_890),
+            ("==12== Collected : \n", nil), ("Collected : 5\n", nil), ("", nil),
+        ] as [(String, Int?)])
+    func callgrindsCountIsRead(output: String, count: Int?) { #expect(Callgrind.collected(output: output) == count) }
+
+    @Test func aWorkersStartIsReadFromItsLog() {
+        let log = """
+            2026-11-22T12:00:00+0000 info mailboat: partitions=0-1 [PushWorker] partitions assigned
+            2026-11-22T12:00:01+0000 info mailboat: records=5 of=9 [PushWorker] reading state
+            2026-11-22T12:00:02+0000 info mailboat: ms=3 records=9 [PushWorker] partition 1 restored
+
+            """
+        #expect(StartProgress(log: "") == StartProgress(isAssigned: false, restoredPartitionCount: 0))
+        #expect(StartProgress(log: log) == StartProgress(isAssigned: true, restoredPartitionCount: 1))
+    }
+
     @Test func anIngestMeasurementIsReadBack() {
         var measurement = IngestMeasurement()
         measurement.eventCount = 1_000

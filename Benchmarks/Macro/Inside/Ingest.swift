@@ -72,20 +72,27 @@ struct NullShard: ~Copyable {
     private(set) var consumedCount = 0
     private(set) var pushCount = 0
     private var firstReader = 0
+    /// What is taken for the time; `nil`: the clock's.
+    private var virtualNow: EngineTime?
+    /// The next offset of each partition of the events, under virtual time.
+    private var offsets: [Int64] = []
 
     private static let recordsPerQueueMax = 256
     private static let recordsPerTurnMax = 2_048
     /// Topic 0 holds the registrations, which do not come from Kafka; topic 1 the events.
     private static let eventsTopic: UInt16 = 1
 
-    init(partitionCount: Int32) {
+    /// - Parameter isVirtual: time stands still until it is told to move.
+    init(partitionCount: Int32, isVirtual: Bool = false) {
+        self.virtualNow = isVirtual ? EngineTime(steadyMillis: 1_000_000, wallMillis: 1_760_000_000_000) : nil
+        self.offsets = Array(repeating: 0, count: Int(partitionCount))
         var app = AppConfiguration(bundleID: SampleRequest.bundleID)
         app.productionRoute = 0
         let configuration = EngineConfiguration(
             apps: [app], inputTopics: ["registrations", Workload.topic, "routed"], routedTopicIndex: 2,
             partitionCount: partitionCount)
         self.engine = ShardEngine(configuration: configuration, randomSeed: 1)
-        let now = Self.now()
+        let now = self.now()
         for partition in 0..<partitionCount {
             self.engine.partitionAssigned(partition, now: now)
             self.acknowledge(now)
@@ -94,7 +101,7 @@ struct NullShard: ~Copyable {
     }
 
     mutating func register(_ activities: Int) {
-        let now = Self.now()
+        let now = self.now()
         var (key, value): ([UInt8], [UInt8]) = ([], [])
         var offsets = [Int64](repeating: 0, count: Int(self.engine.configuration.partitionCount))
         for activity in 0..<activities {
@@ -115,7 +122,7 @@ struct NullShard: ~Copyable {
 
     /// Takes what waits, up to a bound. `false`: nothing did.
     mutating func turn(_ readers: [PartitionReader]) -> Bool {
-        let now = Self.now()
+        let now = self.now()
         let before = self.consumedCount
         self.firstReader = (self.firstReader + 1) % readers.count
         for step in readers.indices {
@@ -125,6 +132,36 @@ struct NullShard: ~Copyable {
         }
         self.finishTurn(now)
         return self.consumedCount > before
+    }
+
+    /// Takes an update for each of these activities, out of memory, and does all that follows at this moment.
+    mutating func turn(_ activities: Range<Int>, number: Int) {
+        let now = self.now()
+        var (key, value): ([UInt8], [UInt8]) = ([], [])
+        Workload.appendUpdate(number, to: &value)
+        for activity in activities {
+            key.removeAll(keepingCapacity: true)
+            Workload.appendKey(activity, to: &key)
+            let partition = Murmur2.partition(key: key.span, count: self.engine.configuration.partitionCount)
+            let input = InputRecord(
+                topic: Self.eventsTopic, partition: partition, offset: self.offsets[Int(partition)],
+                timestampMillis: now.wallMillis, hasKey: true, hasValue: true, origin: nil)
+            self.offsets[Int(partition)] += 1
+            if self.batch.append(input, key: key.span, value: value.span, traceparent: Span()) { continue }
+            self.engine.consume(&self.batch, now: now)
+            _ = self.batch.append(input, key: key.span, value: value.span, traceparent: Span())
+        }
+        self.engine.consume(&self.batch, now: now)
+        self.consumedCount += activities.count
+        self.finishTurn(now)
+        self.wait(millis: 1)
+    }
+
+    /// Under virtual time: it moves.
+    mutating func wait(millis: Int64) {
+        self.virtualNow?.steadyMillis += millis
+        self.virtualNow?.wallMillis += millis
+        self.finishTurn(self.now())
     }
 
     private mutating func read(_ reader: PartitionReader, max: Int, _ now: EngineTime) {
@@ -170,7 +207,8 @@ struct NullShard: ~Copyable {
         }
     }
 
-    private static func now() -> EngineTime {
-        EngineTime(steadyMillis: Clock.micros(CLOCK_BOOTTIME) / 1_000, wallMillis: Clock.wallMicros / 1_000)
+    private func now() -> EngineTime {
+        self.virtualNow
+            ?? EngineTime(steadyMillis: Clock.micros(CLOCK_BOOTTIME) / 1_000, wallMillis: Clock.wallMicros / 1_000)
     }
 }

@@ -10,6 +10,7 @@ struct PacedPublisherCommand: ParsableCommand {
         commandName: "paced-publisher", abstract: "Publish updates at a fixed rate.", shouldDisplay: false)
 
     @Option var bootstrap: String
+    @Option var topic: String
     @Option var partitions: Int32
     @Option var activities: Int
     @Option var perSecond: Double
@@ -21,7 +22,7 @@ struct PacedPublisherCommand: ParsableCommand {
         let settings = KafkaSettings(bootstrap: self.bootstrap).appending("linger.ms", "10")
         let producer = try KafkaProducer(
             ProducerConfiguration(settings: settings, log: { _ in }), onDeliveries: {}, onError: { _ in })
-        let topic = try producer.topic(Workload.topic)
+        let topic = try producer.topic(self.topic)
         // Options are looked up each time they are named: not for each record.
         let (count, perSecond, activities, partitions) = (self.count, self.perSecond, self.activities, self.partitions)
         var (key, value): ([UInt8], [UInt8]) = ([], [])

@@ -12,16 +12,27 @@ enum Workload {
     /// Filled no further than this, a partition stays far from what the embedded broker can hold.
     static let partitionByteCountMax = 3_900_000
 
+    /// How long an activity's id and token are.
+    enum Identity {
+        /// 13 bytes and 32.
+        case short
+        /// A UUID's 36 bytes, and the 80 that Apple's tokens of Live Activities have.
+        case long
+    }
+
     /// Partitions needed so that nothing nears the broker's bound; a power of two, at least 64.
-    static func partitionCount(activities: Int, updates: Int) -> Int {
-        let events = activities * self.registrationByteCount + updates * self.updateByteCount
-        let states = (activities + updates) * self.stateByteCount
+    static func partitionCount(activities: Int, updates: Int, identity: Identity = .short) -> Int {
+        // Registrations and states have a token of 48 bytes more in hex, everything a key of 23 more.
+        let more = identity == .short ? 0 : 128
+        let events = activities * (self.registrationByteCount + more) + updates * (self.updateByteCount + more)
+        let states = (activities + updates) * (self.stateByteCount + more)
         var count = 64
         while max(events, states) > count * self.partitionByteCountMax { count *= 2 }
         return count
     }
 
-    static func appendKey(_ activity: Int, to bytes: inout [UInt8]) {
+    static func appendKey(_ activity: Int, to bytes: inout [UInt8], identity: Identity = .short) {
+        guard identity == .short else { return self.appendUUID(UInt64(activity), to: &bytes) }
         bytes.append(contentsOf: "order-".utf8)
         var scale = 1_000_000
         while scale > 0 {
@@ -30,9 +41,25 @@ enum Workload {
         }
     }
 
-    static func appendRegistration(_ activity: Int, to bytes: inout [UInt8]) {
+    private static func appendUUID(_ number: UInt64, to bytes: inout [UInt8]) {
+        var digits: [UInt8] = []
+        SampleRequest.appendToken(number, to: &digits)
+        // The first 16 digits are mixed, the last 16 are the number's own.
+        for (index, digit) in (digits[..<16] + digits[48...]).enumerated() {
+            if [8, 12, 16, 20].contains(index) { bytes.append(UInt8(ascii: "-")) }
+            bytes.append(digit)
+        }
+    }
+
+    static func appendRegistration(_ activity: Int, to bytes: inout [UInt8], identity: Identity = .short) {
         bytes.append(contentsOf: #"{"event":"register","token":""#.utf8)
         SampleRequest.appendToken(UInt64(activity), to: &bytes)
+        if identity == .long {
+            // 64 digits so far; 160 are 80 bytes.
+            SampleRequest.appendToken(UInt64(activity) &+ 1, to: &bytes)
+            SampleRequest.appendToken(UInt64(activity) &+ 2, to: &bytes)
+            bytes.removeLast(32)
+        }
         bytes.append(contentsOf: #""}"#.utf8)
     }
 
@@ -59,14 +86,19 @@ final class Prefiller {
     private var key: [UInt8] = []
     private var value: [UInt8] = []
     private var failedCount = 0
+    private let identity: Workload.Identity
 
-    init(bootstrap: String, partitionCount: Int, topic: String = Workload.topic) throws {
-        let settings = KafkaSettings(bootstrap: bootstrap).appending("linger.ms", "300")
+    /// - Parameter lingerMillis: how long a batch that is not full waits.
+    init(_ broker: Broker, partitionCount: Int, lingerMillis: Int = 300, identity: Workload.Identity = .short)
+        throws
+    {
+        self.identity = identity
+        let settings = KafkaSettings(bootstrap: broker.bootstrap).appending("linger.ms", "\(lingerMillis)")
             .appending("batch.num.messages", "\(Self.batchRecordCount)")
             .appending("queue.buffering.max.messages", "1000000").appending("queue.buffering.max.kbytes", "1048576")
         self.producer = try KafkaProducer(
             ProducerConfiguration(settings: settings, log: { _ in }), onDeliveries: {}, onError: { _ in })
-        self.topic = try self.producer.topic(topic)
+        self.topic = try self.producer.topic(broker.topic(Workload.topic))
         self.partitionCount = Int32(partitionCount)
     }
 
@@ -76,7 +108,7 @@ final class Prefiller {
         for number in 0..<count {
             self.value.removeAll(keepingCapacity: true)
             self.key.removeAll(keepingCapacity: true)
-            Workload.appendKey(fill(number, &self.value), to: &self.key)
+            Workload.appendKey(fill(number, &self.value), to: &self.key, identity: self.identity)
             let partition = Murmur2.partition(key: self.key.span, count: self.partitionCount)
             queueing: while true {
                 let result = self.producer.produce(
@@ -100,8 +132,9 @@ final class Prefiller {
     }
 
     func register(_ activities: Range<Int>) throws {
+        let identity = self.identity
         try self.produce(activities.count) { number, value in
-            Workload.appendRegistration(activities.lowerBound + number, to: &value)
+            Workload.appendRegistration(activities.lowerBound + number, to: &value, identity: identity)
             return activities.lowerBound + number
         }
     }

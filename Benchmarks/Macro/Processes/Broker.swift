@@ -1,35 +1,69 @@
 import Foundation
 
-/// An embedded Kafka as a process.
+/// The Kafka of a row: an embedded one as a process, or, when the run was given one, topics on a real one.
 final class Broker {
-    let process: ChildProcess
-    let port: Int
-    private let controlPort: Int
-
-    var bootstrap: String { "127.0.0.1:\(self.port)" }
+    let bootstrap: String
+    /// Its process and the port it is controlled by; `nil`: a real one, whose machine is not measured.
+    private let embedded: (process: ChildProcess, controlPort: Int)?
+    private let real: RealBroker?
+    private let consumerProperties: [(name: String, value: String)]
 
     /// - Parameters:
-    ///   - topics: name and partitions of each; empty: the worker's five with `partitionCount` each.
+    ///   - topics: name and partitions of each; empty: the worker's five with `partitionCount` each. Of an embedded one.
     ///   - touchedMebibytes: so much of its memory has been touched before; it keeps everything that is written.
     init(_ bench: Bench, partitionCount: Int, topics: [String] = [], touchedMebibytes: Int = 0) throws {
-        self.port = try LocalHTTP.freePort()
-        self.controlPort = try LocalHTTP.freePort()
+        if let bootstrap = bench.bootstrap {
+            self.bootstrap = bootstrap
+            self.embedded = nil
+            self.real = try RealBroker(bootstrap: bootstrap, partitionCount: partitionCount)
+            self.consumerProperties = bench.consumerProperties
+            return
+        }
+        let (port, controlPort) = (try LocalHTTP.freePort(), try LocalHTTP.freePort())
         var words = [
-            bench.mailboat, "embedded-kafka", "--port", "\(self.port)", "--control", "\(self.controlPort)",
-            "--partitions", "\(partitionCount)",
+            bench.mailboat, "embedded-kafka", "--port", "\(port)", "--control", "\(controlPort)", "--partitions",
+            "\(partitionCount)",
         ]
         for topic in topics { words += ["--topic", "\(topic):\(partitionCount)"] }
-        self.process = try ChildProcess(
+        let process = try ChildProcess(
             "Kafka", words, core: bench.cores.kafka, logPath: bench.logPath("kafka"),
             environment: touchedMebibytes == 0
                 ? [:] : try PreloadedLibrary.touchedHeap(mebibytes: touchedMebibytes, bench))
-        let (process, controlPort) = (self.process, self.controlPort)
+        self.bootstrap = "127.0.0.1:\(port)"
+        self.embedded = (process, controlPort)
+        self.real = nil
+        // Nothing wakes a fetch of the embedded one.
+        self.consumerProperties = [("fetch.wait.max.ms", "10")] + bench.consumerProperties
         try Waiting.until("the embedded Kafka", limitSeconds: 30, process: process) {
             LocalHTTP.get(port: controlPort, "/healthz") != nil
         }
     }
 
-    func stop() { self.process.stop() }
+    deinit { self.stop() }
+
+    /// Every client must have ended.
+    func stop() {
+        self.embedded?.process.stop()
+        do { try self.real?.remove() } catch {
+            StandardError.say("mailboat-bench: \(error)")
+        }
+    }
+
+    /// The embedded one's process id, for processes that measure it; `nil`: a real one.
+    var pid: pid_t? { self.embedded?.process.pid }
+    /// CPU of the embedded one, microseconds; a real one is not measured: 0.
+    var cpuMicros: Int64 { self.embedded?.process.meter.cpuMicros ?? 0 }
+
+    /// A topic's name on this broker, and a group's.
+    func topic(_ name: String) -> String { (self.real?.prefix ?? "") + name }
+    func group(_ name: String) -> String { self.real?.group(name) ?? name }
+
+    /// Lines of a worker's settings file.
+    func settings(group: String) -> [String] {
+        let properties = self.consumerProperties.map { "\($0.name): \($0.value)" }.joined(separator: ", ")
+        return ["kafka.bootstrap: \(self.bootstrap)", "kafka.group: \(self.group(group))"]
+            + (properties.isEmpty ? [] : ["kafka.consumer: {\(properties)}"]) + (self.real?.settings ?? [])
+    }
 
     private struct Status: Decodable {
         struct Topic: Decodable {
@@ -44,12 +78,13 @@ final class Broker {
         var topics: [Topic]
     }
 
-    /// The broker keeps 5 MiB of a partition and drops the rest.
+    /// The embedded broker keeps 5 MiB of a partition and drops the rest.
     /// - Throws: when that has happened to any partition: whatever was measured is void.
     func checkNothingWasDropped() throws {
+        guard let controlPort = self.embedded?.controlPort else { return }
         // It looks once a second.
         Clock.sleep(millis: 1_100)
-        guard let text = LocalHTTP.get(port: self.controlPort, "/status"),
+        guard let text = LocalHTTP.get(port: controlPort, "/status"),
             let status = try? JSONDecoder().decode(Status.self, from: Data(text.utf8))
         else { throw BenchmarkFailure("the embedded Kafka does not say what it holds") }
         for topic in status.topics {

@@ -140,6 +140,7 @@ final class ChildProcess {
 
 /// Processes to be ended when the benchmark is interrupted.
 enum LivingChildren {
+    private static let leavingMillis = 4_000
     private static let pids = Mutex<Set<pid_t>>([])
 
     static func add(_ pid: pid_t) { self.pids.withLock { _ = $0.insert(pid) } }
@@ -151,7 +152,15 @@ enum LivingChildren {
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {
-                self.pids.withLock { for pid in $0 { kill(pid, SIGKILL) } }
+                if RealBrokers.isEmpty {
+                    self.pids.withLock { for pid in $0 { kill(pid, SIGKILL) } }
+                } else {
+                    // Members that leave their group, so that it can be deleted.
+                    self.pids.withLock { for pid in $0 { kill(pid, SIGTERM) } }
+                    Clock.sleep(millis: Self.leavingMillis)
+                    self.pids.withLock { for pid in $0 { kill(pid, SIGKILL) } }
+                    RealBrokers.removeAll()
+                }
                 exit(128 + number)
             }
             source.resume()

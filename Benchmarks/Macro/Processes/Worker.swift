@@ -8,12 +8,17 @@ final class Worker {
         var environment: [String: String] = [:]
         /// Run by this program instead of `mailboat run`, so that it can be asked for its latencies.
         var distributionPath: String?
+        /// Its consumer group; on a real broker with the row's prefix.
+        var group = "worker"
         /// More lines for the settings file.
         var settings: [String] = []
         /// How often it is looked at until it is ready.
         var readyLookMillis = 100
-        /// Gets its metrics each time until then.
-        var whileStarting: ((String) -> Void)?
+        /// Not asked until it has said itself, in its log, that so many partitions are restored: asking costs it time.
+        var restoredPartitionCount: Int?
+        /// Run by this program, such as a profiler.
+        var launcher: [String] = []
+        var readyLimitSeconds = 60
     }
 
     /// What a piece of work cost.
@@ -42,8 +47,6 @@ final class Worker {
         self.sink = sink
         self.adminPort = try LocalHTTP.freePort()
         let settings = """
-            kafka.bootstrap: \(broker.bootstrap)
-            kafka.consumer: {fetch.wait.max.ms: 10}
             apns:
               team-id: \(Sink.teamID)
               key-id: \(Sink.keyID)
@@ -53,28 +56,51 @@ final class Worker {
             apps: [\(SampleRequest.bundleID)]
             shards: 1
             admin.port: \(self.adminPort)
-            log.level: warning
+            log.level: \(options.restoredPartitionCount == nil ? "warning" : "info")
 
             """
+        let lines = broker.settings(group: options.group) + options.settings
         let path = bench.logPath("settings") + ".yaml"
-        try Data((settings + options.settings.map { $0 + "\n" }.joined()).utf8).write(to: URL(fileURLWithPath: path))
+        try Data((settings + lines.map { $0 + "\n" }.joined()).utf8).write(to: URL(fileURLWithPath: path))
         let command =
             options.distributionPath.map {
                 [bench.own, "measured-worker", "--config", path, "--distribution", $0]
             } ?? [bench.mailboat, "run", "--config", path]
         self.process = try ChildProcess(
-            "the worker", command, core: bench.cores.client, logPath: bench.logPath("worker"),
+            "the worker", options.launcher + command, core: bench.cores.client, logPath: bench.logPath("worker"),
             environment: options.environment)
+        if let count = options.restoredPartitionCount { try self.readProgress(until: count) }
         let (process, adminPort) = (self.process, self.adminPort)
-        try Waiting.until("the worker", limitSeconds: 60, process: process, everyMillis: options.readyLookMillis) {
-            if let whileStarting = options.whileStarting, let metrics = LocalHTTP.get(port: adminPort, "/metrics") {
-                whileStarting(metrics)
-            }
-            return LocalHTTP.get(port: adminPort, "/readyz") != nil
+        try Waiting.until(
+            "the worker", limitSeconds: options.readyLimitSeconds, process: process,
+            everyMillis: options.readyLookMillis
+        ) {
+            LocalHTTP.get(port: adminPort, "/readyz") != nil
+        }
+    }
+
+    /// When its log said that the group had given it partitions, and that the last one was restored.
+    private(set) var (assignedMicros, restoredMicros) = (Int64(0), Int64(0))
+
+    private func readProgress(until count: Int) throws {
+        try Waiting.until("the worker to restore", limitSeconds: 120, process: self.process, everyMillis: 2) {
+            let progress = StartProgress(log: self.process.output)
+            if progress.isAssigned, self.assignedMicros == 0 { self.assignedMicros = Clock.nowMicros }
+            guard progress.restoredPartitionCount >= count else { return false }
+            self.restoredMicros = Clock.nowMicros
+            return true
         }
     }
 
     func stop() { self.process.stop() }
+
+    /// A page of its admin port; `nil`: not to be had.
+    func get(_ path: String) -> String? { LocalHTTP.get(port: self.adminPort, path) }
+
+    /// How many series a metric has.
+    func seriesCount(_ name: String) -> Int {
+        (self.get("/metrics") ?? "").split(separator: "\n").count { $0.hasPrefix(name + "{") }
+    }
 
     /// The sum of a metric over its labels, or over those that contain `label`.
     func metric(_ name: String, label: String = "") -> Int {
@@ -126,7 +152,7 @@ final class Worker {
             self.process.resume()
             throw error
         }
-        let (worker, server, kafka) = (self.process.meter, self.sink.process.meter, self.broker.process.meter)
+        let (worker, server, kafka) = (self.process.meter, self.sink.process.meter, self.broker)
         let begin = (worker.cpuMicros, server.cpuMicros, kafka.cpuMicros, Clock.nowMicros)
         let deadline = begin.3 + Int64(limitSeconds) * 1_000_000
         var answered = (count: self.sink.answeredCount, atMicros: begin.3)

@@ -9,6 +9,8 @@ struct Machine: Codable, Equatable {
     var system = ""
     var kernel = ""
     var h2load = ""
+    /// The embedded one, or a real one and where.
+    var kafka: String? = "embedded"
     var commit = ""
     var measuredAt = ""
     /// The short run, or the full one.

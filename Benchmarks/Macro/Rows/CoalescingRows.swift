@@ -20,7 +20,7 @@ struct CoalescingRows {
         defer { broker.stop() }
         let worker = try Worker(self.bench, broker: broker, sink: sink)
         defer { worker.stop() }
-        let prefiller = try Prefiller(bootstrap: broker.bootstrap, partitionCount: partitionCount)
+        let prefiller = try Prefiller(broker, partitionCount: partitionCount)
         try prefiller.register(0..<activities)
         try worker.settle(consumed: activities)
 

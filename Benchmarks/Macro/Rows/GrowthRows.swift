@@ -27,7 +27,7 @@ struct GrowthRows {
         defer { broker.stop() }
         let worker = try Worker(self.bench, broker: broker, sink: sink)
         defer { worker.stop() }
-        let prefiller = try Prefiller(bootstrap: broker.bootstrap, partitionCount: partitionCount)
+        let prefiller = try Prefiller(broker, partitionCount: partitionCount)
         var (registered, consumed) = (0, 0)
         var levels: [Level] = []
         for size in sizes {

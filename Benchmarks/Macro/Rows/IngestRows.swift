@@ -12,7 +12,7 @@ struct IngestRows {
         self.bench.say("ingest: \(eventCount) events to \(Self.activities) activities, \(partitionCount) partitions")
         let broker = try Broker(self.bench, partitionCount: partitionCount, topics: [Workload.topic, "routed"])
         defer { broker.stop() }
-        let prefiller = try Prefiller(bootstrap: broker.bootstrap, partitionCount: partitionCount)
+        let prefiller = try Prefiller(broker, partitionCount: partitionCount)
         try prefiller.produce(eventCount) { number, value in
             Workload.appendUpdate(number, to: &value)
             return number % Self.activities
@@ -22,7 +22,7 @@ struct IngestRows {
             self.bench.say("ingest: round \(round) of \(roundCount)")
             let words = [
                 "--bootstrap", broker.bootstrap, "--partitions", "\(partitionCount)", "--events", "\(eventCount)",
-                "--broker-pid", "\(broker.process.pid)",
+                "--broker-pid", "\(broker.pid ?? 0)",
             ]
             let commands = [
                 ["ingest"] + words + ["--activities", "\(Self.activities)"], ["raw-consumption"] + words,

@@ -42,7 +42,7 @@ struct PacedRows {
         defer { broker.stop() }
         let worker = try Worker(self.bench, broker: broker, sink: sink)
         defer { worker.stop() }
-        try Prefiller(bootstrap: broker.bootstrap, partitionCount: partitionCount).register(0..<activityCount)
+        try Prefiller(broker, partitionCount: partitionCount).register(0..<activityCount)
         var consumed = activityCount
         try worker.settle(consumed: consumed)
         for _ in 1...roundCount {
@@ -64,7 +64,8 @@ struct PacedRows {
         let publisher = try ChildProcess(
             "the publisher",
             [
-                self.bench.own, "paced-publisher", "--bootstrap", broker.bootstrap, "--partitions",
+                self.bench.own, "paced-publisher", "--bootstrap", broker.bootstrap, "--topic",
+                broker.topic(Workload.topic), "--partitions",
                 "\(partitionCount)", "--activities", "\(rate.activityCount)", "--per-second", "\(rate.perSecond)",
                 "--count",
                 "\(self.updateCount(rate))",
@@ -89,7 +90,7 @@ struct PacedRows {
         pushes: Int, workerMicros: Int64, kafkaMicros: Int64, wallMicros: Int64
     ) {
         (
-            sink.answeredCount, worker.process.meter.cpuMicros, broker.process.meter.cpuMicros, Clock.nowMicros
+            sink.answeredCount, worker.process.meter.cpuMicros, broker.cpuMicros, Clock.nowMicros
         )
     }
 
@@ -99,6 +100,8 @@ struct PacedRows {
         // Fewer than asked for: publisher, Kafka or worker did not keep pace.
         self.bench.add(ResultRow("\(name): pushes per second", rate.pace.median, "1/s"))
         self.bench.add(ResultRow("\(name): worker busy", rate.workerBusy.median * 100, "% of a core"))
+        // A real broker's CPU is not known.
+        guard !self.bench.isOnRealBroker else { return }
         self.bench.add(ResultRow("\(name): CPU of Kafka per push", rate.kafkaCPU.median, "us"))
     }
 }

@@ -2,13 +2,22 @@
 struct RestoreRows {
     let bench: Bench
 
-    private static let activities = 200_000
-    private static let lookMillis = 10
+    private let activities: Int
+    /// `nil`: as many as hold it all.
+    private let partitionCount: Int?
+
+    /// - Parameter bench: with a real broker, few partitions hold everything: that is what a scaled deployment's worker has.
+    init(bench: Bench) {
+        self.bench = bench
+        self.activities = bench.isOnRealBroker ? 100_000 : 200_000
+        self.partitionCount = bench.isOnRealBroker ? 2 : nil
+    }
 
     func run() throws {
         let roundCount = self.bench.isQuick ? 1 : 3
-        let partitionCount = Workload.partitionCount(activities: Self.activities, updates: Self.activities)
-        self.bench.say("restore: \(Self.activities) activities, \(partitionCount) partitions")
+        let partitionCount =
+            self.partitionCount ?? Workload.partitionCount(activities: self.activities, updates: self.activities)
+        self.bench.say("restore: \(self.activities) activities, \(partitionCount) partitions")
         let sink = try Sink(self.bench)
         defer { sink.stop() }
         let broker = try Broker(self.bench, partitionCount: partitionCount)
@@ -21,40 +30,36 @@ struct RestoreRows {
         )
         for round in 1...roundCount {
             // A group of its own each time: one that has just lost a member would wait for it.
-            var ownedMicros: Int64?
             let begunMicros = Clock.nowMicros
             let worker = try Worker(
                 self.bench, broker: broker, sink: sink,
                 options: .init(
-                    settings: ["kafka.group: restore-\(round)", "start-from: end"],
-                    readyLookMillis: Self.lookMillis,
-                    whileStarting: { metrics in
-                        guard ownedMicros == nil, Worker.sum("mailboat_partitions", label: "", of: metrics) > 0 else {
-                            return
-                        }
-                        ownedMicros = Clock.nowMicros
-                    }))
+                    group: "restore-\(round)", settings: ["start-from: end"], readyLookMillis: 10,
+                    restoredPartitionCount: partitionCount))
             defer { worker.stop() }
-            let readyMicros = Clock.nowMicros
+            let (readyMicros, owned) = (worker.restoredMicros, worker.assignedMicros)
+            // Before it is asked anything.
+            let cpuMicros = worker.process.meter.cpuMicros
             let restored = worker.metric("mailboat_state_restored_records_total")
             let activities = worker.metric("mailboat_activities")
             // Its own markers were read, too.
-            guard activities == Self.activities, restored >= recordCount else {
+            guard activities == self.activities, restored >= recordCount else {
                 throw BenchmarkFailure(
-                    "\(activities) activities of \(Self.activities) and \(restored) records of \(recordCount) were restored"
+                    "\(activities) activities of \(self.activities) and \(restored) records of \(recordCount) were restored"
                 )
             }
-            let owned = ownedMicros ?? readyMicros
             total.add(Double(readyMicros - begunMicros) / 1_000)
             joining.add(Double(owned - begunMicros) / 1_000)
             restoring.add(Double(readyMicros - owned) / 1_000)
             rate.add(Double(restored) / Double(max(1, readyMicros - owned)) * 1e6)
-            cpu.add(Double(worker.process.meter.cpuMicros) / Double(restored))
+            cpu.add(Double(cpuMicros) / Double(restored))
             memory.add(Double(worker.process.meter.residentPeakByteCount) / 1_000_000)
             self.bench.say(
                 "restore: round \(round) of \(roundCount), ready after \((readyMicros - begunMicros) / 1_000) ms")
         }
-        let name = "restore, \(Double(Self.activities).short) activities"
+        let name =
+            "restore, \(Double(self.activities).short) activities"
+            + (self.partitionCount.map { " in \($0) partitions" } ?? "")
         self.bench.add(ResultRow("\(name): start until ready", total.median, "ms"))
         self.bench.add(ResultRow("\(name): of it, until the group gave it partitions", joining.median, "ms"))
         self.bench.add(ResultRow("\(name): of it, reading state", restoring.median, "ms"))
@@ -69,11 +74,11 @@ struct RestoreRows {
     private func fill(_ broker: Broker, _ sink: Sink, partitionCount: Int) throws -> Int {
         let worker = try Worker(self.bench, broker: broker, sink: sink)
         defer { worker.stop() }
-        let prefiller = try Prefiller(bootstrap: broker.bootstrap, partitionCount: partitionCount)
-        try prefiller.register(0..<Self.activities)
-        try worker.settle(consumed: Self.activities)
-        try prefiller.update(0..<Self.activities, round: 0)
-        try worker.settle(consumed: 2 * Self.activities)
+        let prefiller = try Prefiller(broker, partitionCount: partitionCount)
+        try prefiller.register(0..<self.activities)
+        try worker.settle(consumed: self.activities)
+        try prefiller.update(0..<self.activities, round: 0)
+        try worker.settle(consumed: 2 * self.activities)
         return worker.metric("mailboat_state_records_total")
     }
 }

@@ -21,7 +21,7 @@ struct RoundTripRows {
             options: .init(
                 connectionsMax: Self.connections, settings: ["apns.connections-warm: \(Self.connections)"]))
         defer { worker.stop() }
-        let prefiller = try Prefiller(bootstrap: broker.bootstrap, partitionCount: partitionCount)
+        let prefiller = try Prefiller(broker, partitionCount: partitionCount)
         try prefiller.register(0..<activities)
         try worker.settle(consumed: activities)
         var consumed = activities

@@ -16,7 +16,7 @@ struct WorkerRows {
         defer { broker.stop() }
         let worker = try Worker(self.bench, broker: broker, sink: sink)
         defer { worker.stop() }
-        let prefiller = try Prefiller(bootstrap: broker.bootstrap, partitionCount: partitionCount)
+        let prefiller = try Prefiller(broker, partitionCount: partitionCount)
         var h2load = try H2Load(self.bench, sink: sink)
         self.bench.say("worker: registering \(activities) activities")
         try prefiller.register(0..<activities)
@@ -81,7 +81,7 @@ struct WorkerRows {
         let worker = try Worker(
             self.bench, broker: broker, sink: sink, options: .init(environment: counter.environment))
         defer { worker.stop() }
-        let prefiller = try Prefiller(bootstrap: broker.bootstrap, partitionCount: 64)
+        let prefiller = try Prefiller(broker, partitionCount: 64)
         try prefiller.register(0..<activities)
         try worker.settle(consumed: activities)
         var counts = AllocationCounts()

@@ -1,0 +1,47 @@
+import Foundation
+
+/// Counts the instructions of a process's whole life, all threads, kernel excluded: what a machine's mood does not move.
+struct Callgrind {
+    private let bench: Bench
+    /// This program without debugging information, which valgrind 3.19 cannot read.
+    private let program: String
+    private let environment: [String: String]
+
+    /// - Throws: when `strip` or a C compiler is missing, or refuses its input.
+    init(_ bench: Bench) throws {
+        self.bench = bench
+        self.program = bench.scratch + "/counted-program"
+        if !FileManager.default.fileExists(atPath: self.program) {
+            let strip = try ChildProcess(
+                "strip", ["strip", "--strip-debug", "-o", self.program, bench.own], core: nil,
+                logPath: bench.logPath("strip"))
+            try strip.waitForEnd(limitSeconds: 60)
+        }
+        self.environment = [
+            "LD_PRELOAD": try PreloadedLibrary.path("patient-sigsuspend", bench),
+            // The same tables in every run.
+            "SWIFT_DETERMINISTIC_HASHING": "1",
+        ]
+    }
+
+    /// Runs one of this program's commands to its end.
+    func count(_ arguments: [String]) throws -> Int {
+        let process = try ChildProcess(
+            "callgrind",
+            ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", self.program] + arguments,
+            core: self.bench.cores.client, logPath: self.bench.logPath("callgrind"), environment: self.environment)
+        try process.waitForEnd(limitSeconds: 300)
+        guard let count = Self.collected(output: process.output) else {
+            throw BenchmarkFailure("callgrind counted nothing: \(process.lastLines)")
+        }
+        return count
+    }
+
+    /// From its line "==123== Collected : 456".
+    static func collected(output: String) -> Int? {
+        for line in output.split(separator: "\n") where line.hasPrefix("==") && line.contains(" Collected : ") {
+            return line.split(separator: " ").last.flatMap { Int($0) }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import KafkaLog
+import PushWorker
+import Synchronization
+
+/// Topics and a consumer group of a row's own on a Kafka that was there before and stays. Whatever has the prefix is deleted afterwards.
+final class RealBroker: Sendable {
+    /// Nobody else's: before the name of each topic and group.
+    let prefix: String
+    private let bootstrap: String
+    private let topics: [TopicPlan.Topic]
+    private let groups = Mutex<Set<String>>([])
+
+    private static let limit = Duration.seconds(20)
+    /// A member that was killed is in its group until its session ends.
+    private static let groupLimitMicros: Int64 = 60_000_000
+
+    /// Creates the worker's five topics, with the settings `mailboat topics create` gives them and as many replicas as the broker's default, and waits until the
+    /// cluster shows them.
+    init(bootstrap: String, partitionCount: Int) throws {
+        let prefix = "mailboat-bench-\(String(UInt32.random(in: 0...UInt32.max), radix: 36))-"
+        self.prefix = prefix
+        self.bootstrap = bootstrap
+        let plan = TopicPlan(
+            topics: WorkerConfiguration().topics.planned.map { .init(prefix + $0.name, $0.role) },
+            partitionCount: partitionCount, replicationFactor: -1)
+        self.topics = plan.topics
+        RealBrokers.add(self)
+        do {
+            let admin = try self.admin()
+            let topics = plan.missing(existing: [])
+            for answer in try admin.createTopics(topics, within: Self.limit) {
+                if let error = answer.error { throw error }
+            }
+            try Self.waitUntilShown(topics, admin)
+        } catch {
+            try? self.remove()
+            throw BenchmarkFailure("\(bootstrap): topics cannot be created: \(error)")
+        }
+    }
+
+    private var topicNames: [String] { self.topics.map(\.name) }
+
+    /// Lines of a worker's settings file that name the topics.
+    var settings: [String] { self.topics.map { "topics.\($0.role.rawValue): \($0.name)" } }
+
+    /// The name of a consumer group, to be deleted with the topics.
+    func group(_ name: String) -> String {
+        let name = self.prefix + name
+        self.groups.withLock { _ = $0.insert(name) }
+        return name
+    }
+
+    /// Deletes topics and groups. Every client must have ended. A second call does nothing.
+    /// - Throws: when something is left; its name is in the failure.
+    func remove() throws {
+        guard RealBrokers.take(self) else { return }
+        let admin = try self.admin()
+        for answer in try admin.deleteTopics(self.topicNames, within: Self.limit) {
+            guard let error = answer.error, error.code != .unknownTopicOrPartition else { continue }
+            throw BenchmarkFailure("\(self.bootstrap): the topic \(answer.name) is left: \(error.text)")
+        }
+        let deadline = Clock.nowMicros + Self.groupLimitMicros
+        while let fault = try self.removeGroups(admin) {
+            guard Clock.nowMicros < deadline else { throw BenchmarkFailure("\(self.bootstrap): \(fault)") }
+            Clock.sleep(millis: 500)
+        }
+    }
+
+    /// - Returns: which group is left, and why; `nil`: none is.
+    private func removeGroups(_ admin: KafkaAdmin) throws -> String? {
+        let names = self.groups.withLock { $0.sorted() }
+        for answer in try admin.deleteGroups(names, within: Self.limit) {
+            // One that nobody committed for was never there.
+            guard let error = answer.error, error.code != .groupIDNotFound else { continue }
+            return "the group \(answer.name) is left: \(error.text)"
+        }
+        return nil
+    }
+
+    private func admin() throws -> KafkaAdmin {
+        try KafkaAdmin(KafkaSettings(bootstrap: self.bootstrap), log: { _ in })
+    }
+
+    /// A cluster may say that a topic is created before its metadata shows it.
+    private static func waitUntilShown(_ topics: [NewTopic], _ admin: KafkaAdmin) throws {
+        var wait = TopicWait(for: topics, limitMillis: self.limit.components.seconds * 1_000)
+        let beganMicros = Clock.nowMicros
+        while true {
+            let found = try admin.describeTopics(topics.map(\.name), within: self.limit)
+            switch wait.looked(found, elapsedMillis: (Clock.nowMicros - beganMicros) / 1_000) {
+            case .shown: return
+            case .lookAgain(let afterMillis, _): Clock.sleep(millis: Int(afterMillis))
+            case .overdue(let missing):
+                throw BenchmarkFailure("the cluster does not show \(missing.joined(separator: ", "))")
+            }
+        }
+    }
+}
+
+/// What is to be taken off real brokers, also when the benchmark is interrupted.
+enum RealBrokers {
+    private static let living = Mutex<[RealBroker]>([])
+
+    static func add(_ broker: RealBroker) { self.living.withLock { $0.append(broker) } }
+
+    static var isEmpty: Bool { self.living.withLock { $0.isEmpty } }
+
+    /// `false`: somebody else has taken it already.
+    static func take(_ broker: RealBroker) -> Bool {
+        self.living.withLock { living in
+            guard let index = living.firstIndex(where: { $0 === broker }) else { return false }
+            living.remove(at: index)
+            return true
+        }
+    }
+
+    /// Removes all there are; says on standard error what could not be.
+    static func removeAll() {
+        for broker in self.living.withLock({ $0 }) {
+            do { try broker.remove() } catch {
+                StandardError.say("mailboat-bench: \(error)")
+            }
+        }
+    }
+}

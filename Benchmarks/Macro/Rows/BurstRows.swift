@@ -1,0 +1,50 @@
+/// On a real broker: how long a burst of updates takes that comes to an idle worker of few partitions, from the first one's leaving to APNs' last answer.
+struct BurstRows {
+    let bench: Bench
+
+    private static let updateCount = 20_000
+    private static let partitionCount = 2
+    /// Past the least distance between pushes of an activity.
+    private static let restMillis = 1_500
+
+    func run() throws {
+        let roundCount = self.bench.isQuick ? 3 : 9
+        self.bench.say("burst: \(Self.updateCount) updates in \(Self.partitionCount) partitions")
+        let sink = try Sink(self.bench)
+        defer { sink.stop() }
+        let broker = try Broker(self.bench, partitionCount: Self.partitionCount)
+        defer { broker.stop() }
+        let worker = try Worker(self.bench, broker: broker, sink: sink)
+        defer { worker.stop() }
+        // As a producer by librdkafka's defaults sends.
+        let prefiller = try Prefiller(broker, partitionCount: Self.partitionCount, lingerMillis: 5)
+        try prefiller.register(0..<Self.updateCount)
+        var consumed = Self.updateCount
+        try worker.settle(consumed: consumed)
+        var (whole, written) = (Sample(), Sample())
+        // Round 0 warms up.
+        for round in 0...roundCount {
+            Clock.sleep(millis: Self.restMillis)
+            let wanted = sink.answeredCount + Self.updateCount
+            let begin = Clock.nowMicros
+            try prefiller.update(0..<Self.updateCount, round: round)
+            let inKafka = Clock.nowMicros
+            try Waiting.until("the burst's pushes", limitSeconds: 60, process: worker.process, everyMillis: 5) {
+                sink.answeredCount >= wanted
+            }
+            let end = Clock.nowMicros
+            consumed += Self.updateCount
+            try worker.settle(consumed: consumed)
+            guard round > 0 else { continue }
+            whole.add(Double(end - begin) / 1_000)
+            written.add(Double(inKafka - begin) / 1_000)
+            self.bench.say("        \((Double(end - begin) / 1_000).short) ms")
+        }
+        let name =
+            "burst of \(Double(Self.updateCount).short) in \(Self.partitionCount) partitions"
+        self.bench.add(ResultRow("\(name): first sent until all accepted, median", whole.median, "ms"))
+        self.bench.add(
+            ResultRow("\(name): first sent until all accepted, worst", whole.max, "ms", target: .burstMillis))
+        self.bench.add(ResultRow("\(name): of it, until Kafka had all, median", written.median, "ms"))
+    }
+}

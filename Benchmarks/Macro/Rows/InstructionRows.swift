@@ -1,0 +1,41 @@
+/// Instructions for a push, by callgrind. The same work is run once and twice in one process each; what the second time adds is the push's,
+/// starting and registering fall out.
+///
+/// Not of the whole worker: under callgrind forty times less is done between two moments of its clock, so that it would write to Kafka forty times as
+/// often for a push, and count that. The loop is counted in two parts instead, which no clock moves: the engine from a record's bytes to acknowledged
+/// records, under virtual time; and the transport against the simulated APNs.
+struct InstructionRows {
+    let bench: Bench
+
+    private static let pushCount = 10_000
+
+    func run() throws {
+        self.bench.say("instructions: engine and transport under callgrind")
+        let callgrind = try Callgrind(self.bench)
+        let engine = try self.difference { passes in
+            try callgrind.count([
+                "counted-pushes", "--activities", "\(Self.pushCount)", "--passes", "\(passes)",
+            ])
+        }
+        self.bench.say("        engine \(engine.short)")
+        let sink = try Sink(self.bench)
+        defer { sink.stop() }
+        let transport = try self.difference { passes in
+            try callgrind.count([
+                "transport-client", "--port", "\(sink.port)", "--ca", sink.authorityFile, "--key", sink.keyFile,
+                "--connections", "1", "--streams", "1000", "--pushes", "\(passes * Self.pushCount)", "--warm-up",
+                "\(Self.pushCount)", "--server-pid", "\(sink.process.pid)",
+            ])
+        }
+        self.bench.say("        transport \(transport.short)")
+        self.bench.add(
+            ResultRow("instructions per push, engine", engine, "instructions", target: .engineInstructions))
+        self.bench.add(
+            ResultRow("instructions per push, transport", transport, "instructions", target: .transportInstructions))
+    }
+
+    private func difference(_ count: (_ passes: Int) throws -> Int) throws -> Double {
+        let (once, twice) = (try count(1), try count(2))
+        return Double(twice - once) / Double(Self.pushCount)
+    }
+}

@@ -1,0 +1,55 @@
+/// What an activity takes whose id and token are as long as they are in practice: idle, and after three high-priority pushes, whose times its budget keeps.
+/// Beside `growth`, whose activities have short ones and were not pushed to.
+struct MemoryRows {
+    let bench: Bench
+
+    private static let pushCount = 3
+    /// Registered or pushed to at once: what a backlog takes while it lasts is not memory per activity.
+    private static let atOnce = 25_000
+
+    func run() throws {
+        let (before, added) = self.bench.isQuick ? (50_000, 100_000) : (100_000, 400_000)
+        let all = before + added
+        let partitionCount = Workload.partitionCount(
+            activities: all, updates: all * Self.pushCount, identity: .long)
+        self.bench.say("memory: \(added) more activities than \(before), \(partitionCount) partitions")
+        let sink = try Sink(self.bench)
+        defer { sink.stop() }
+        let broker = try Broker(self.bench, partitionCount: partitionCount)
+        defer { broker.stop() }
+        let worker = try Worker(self.bench, broker: broker, sink: sink)
+        defer { worker.stop() }
+        let prefiller = try Prefiller(broker, partitionCount: partitionCount, identity: .long)
+        var consumed = 0
+        func slices(_ activities: Range<Int>, _ body: (Range<Int>) throws -> Void) throws {
+            for start in stride(from: activities.lowerBound, to: activities.upperBound, by: Self.atOnce) {
+                let slice = start..<min(activities.upperBound, start + Self.atOnce)
+                try body(slice)
+                consumed += slice.count
+                try worker.settle(consumed: consumed)
+            }
+        }
+        func push(_ activities: Range<Int>) throws {
+            for round in 0..<Self.pushCount { try slices(activities) { try prefiller.update($0, round: round) } }
+        }
+        // What the process needs for such work, whoever it is about, it has after these.
+        try slices(0..<before) { try prefiller.register($0) }
+        try push(0..<before)
+        let empty = worker.process.meter.residentByteCount
+        try slices(before..<all) { try prefiller.register($0) }
+        let idle = worker.process.meter.residentByteCount
+        try push(before..<all)
+        let pushed = worker.process.meter.residentByteCount
+        guard worker.acceptedCount == all * Self.pushCount else {
+            throw BenchmarkFailure("\(worker.acceptedCount) pushes for \(all * Self.pushCount) updates")
+        }
+        let name = "memory per activity, UUID ids and 80-byte tokens"
+        self.bench.add(
+            ResultRow("\(name): idle", Double(idle - empty) / Double(added), "B", target: .longIdleByteCount))
+        self.bench.add(
+            ResultRow(
+                "\(name): after \(Self.pushCount) high-priority pushes", Double(pushed - empty) / Double(added), "B",
+                target: .pushedByteCount))
+        try broker.checkNothingWasDropped()
+    }
+}

@@ -1,0 +1,49 @@
+import ArgumentParser
+import Foundation
+import KafkaLog
+import Testing
+
+@testable import mailboat_bench
+
+/// Rows on a real broker: which there are, and that nothing of theirs is left. With `MAILBOAT_TEST_BOOTSTRAP` also tried on one.
+struct RealBrokerTests {
+    private static let bootstrap = ProcessInfo.processInfo.environment["MAILBOAT_TEST_BOOTSTRAP"] ?? ""
+
+    @Test(
+        arguments: [
+            (["--rows", "worker"], true), (["--rows", "burst"], false), ([], true),
+            (["--bootstrap", "kafka:9092"], true), (["--bootstrap", "kafka:9092", "--rows", "burst", "restore"], true),
+            (["--bootstrap", "kafka:9092", "--rows", "worker"], false),
+            (["--consumer-property", "queued.min.messages=100000"], true), (["--consumer-property", "queued"], false),
+            (["--consumer-property", "=1"], false),
+        ] as [([String], Bool)])
+    func rowsBelongToABroker(words: [String], isAccepted: Bool) {
+        let command = try? RunRowsCommand.parse(["--mailboat", "mailboat"] + words)
+        #expect((command != nil) == isAccepted)
+    }
+
+    @Test func whatWasMeasuredOnARealBrokerSaysSo() throws {
+        let bench = try Bench(mailboat: "/bin/true", isQuick: true, preloadedSources: "")
+        defer { bench.cleanUp() }
+        bench.add(ResultRow("a", 1, "us"))
+        bench.bootstrap = "kafka:9092"
+        bench.add(ResultRow("a", 1, "us"))
+        #expect(bench.rows.map(\.name) == ["a", "real Kafka, a"])
+    }
+
+    @Test(.enabled(if: !Self.bootstrap.isEmpty), .timeLimit(.minutes(2)))
+    func topicsAndGroupsAreTakenOffAgain() throws {
+        let admin = try KafkaAdmin(KafkaSettings(bootstrap: Self.bootstrap), log: { _ in })
+        func own(_ prefix: String) throws -> [TopicDescription] {
+            try admin.describeTopics(within: .seconds(10)).filter { $0.name.hasPrefix(prefix) }
+        }
+        let broker = try RealBroker(bootstrap: Self.bootstrap, partitionCount: 3)
+        #expect(try own(broker.prefix).map(\.partitionCount) == [3, 3, 3, 3, 3])
+        #expect(broker.settings.contains("topics.events: \(broker.prefix)\(Workload.topic)"))
+        // Nobody has committed for it: it is not there, which is as good.
+        _ = broker.group("worker")
+        try broker.remove()
+        #expect(try own(broker.prefix).isEmpty)
+        try broker.remove()
+    }
+}
