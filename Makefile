@@ -29,7 +29,7 @@ SEED ?=
 SECONDS ?=
 TARGET ?=
 
-.PHONY: help demo chaos test simulate fuzz build bench bench-micro format lint deps clean
+.PHONY: help demo chaos test simulate mutations fuzz build bench bench-micro format lint deps clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +48,9 @@ test: deps lint ## Check the format, then run every test
 simulate: deps ## Run the whole worker through simulated faults, seed by seed (SEEDS=count, or SEED=one to trace it)
 	@swift build --configuration release --product simulate
 	@"$$(swift build --configuration release --show-bin-path)/simulate" $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --from $(FROM))
+
+mutations: deps ## Break promises one by one in a copy: the simulation must notice each (SEEDS=count, default 2000; ARGS="--list")
+	@python3 Tests/SimulationTests/mutations.py $(if $(filter-out default file,$(origin SEEDS)),--seeds $(SEEDS)) $(ARGS)
 
 fuzz: deps ## Feed mutated inputs to all that reads strangers' bytes (SECONDS=n or SEEDS=count, TARGET=name, SEED=one to replay)
 	@swift build --configuration release --product fuzz

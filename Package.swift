@@ -135,7 +135,7 @@ let package = Package(
         .target(
             name: "Simulation", dependencies: ["PushEngine", "PushModel", "DeviceModel"], path: "Tests/Simulation"),
         .executableTarget(name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulate"),
-        .testTarget(name: "SimulationTests", dependencies: ["Simulation"], exclude: ["README.md"]),
+        .testTarget(name: "SimulationTests", dependencies: ["Simulation"], exclude: ["README.md", "mutations.py"]),
         // Mutated inputs for whatever reads strangers' bytes, for the tests and for `make fuzz`.
         .target(
             name: "Fuzzing", dependencies: ["PushWorker", "PushEngine", "PushModel", "APNSProtocol", "HTTP2Session"],

@@ -1,0 +1,301 @@
+#!/usr/bin/env python3
+"""Breaks one promise after the other and asks the simulation whether it notices: `make mutations`.
+
+Each mutation is a small patch to a copy of the tree. The copy is built, and seeds are played until one fails. Exit status 1 when one of
+them survives its seeds, when the unbroken code fails, or when a patch does not fit the source any more; 2 for a wrong call.
+The copy lies in `.build-mutations/tree`, its build beside it. Nothing else is written: the working tree stays as it is, whatever happens.
+"""
+
+import argparse
+import dataclasses
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCRATCH = ROOT / ".build-mutations"
+TREE = SCRATCH / "tree"
+BUILD = SCRATCH / "build"
+# A run takes about 20 ms; one that takes this long does not end.
+SECONDS_MAX = 1_200
+
+
+@dataclasses.dataclass(frozen=True)
+class Mutation:
+    """One promise broken. `old` must stand exactly once in `file`; `new` takes its place."""
+
+    name: str
+    what: str
+    file: str
+    old: str
+    new: str
+
+
+def engine(path):
+    return f"Sources/PushEngine/{path}.swift"
+
+
+MUTATIONS = [
+    Mutation(
+        "commit-early", "`OffsetLedger.watermark` is always the next offset", engine("Ledger/OffsetLedger"),
+        "return head == Self.none ? self.logs[Int(log)].nextOffset : self.entries[Int(head)].offset",
+        "_ = head\n        return self.logs[Int(log)].nextOffset"),
+    Mutation(
+        "no-changelog", "`writeState` settles the entry and writes nothing", engine("State/ShardEngine+State"),
+        """        self.appendRecord(
+            .state, partition: self.partitions[Int(place)].number, key: keyRange, value: valueRange, headers: headers,
+            hasNoValue: isTombstone,
+            acknowledgement: acknowledgement)
+""",
+        """        _ = (keyRange, valueRange, headers)
+        self.acknowledged(acknowledgement, offset: -1, now: now)
+"""),
+    Mutation(
+        "no-restore", "`restoreSlot` ignores every record", engine("State/ShardEngine+State"),
+        "        guard read.epoch >= self.partitions[place].newestEpochRead else { return .ignored }\n",
+        "        guard read.epoch == .min else { return .ignored }\n"),
+    Mutation(
+        "no-lease", "`SimulatedWorker.holdsLease`, which stands for the runner's, is always true",
+        "Tests/Simulation/SimulatedWorker.swift",
+        "        self.partitions.isEmpty || (self.leaseFromMillis <= nowMillis && nowMillis < self.leaseEndsMillis)\n",
+        "        true\n"),
+    Mutation(
+        "no-unit-after-crash", "`countUnrecordedPush` takes no unit", engine("Shard/ShardEngine+Answer"),
+        "        guard !self.slots[Int(slot)].countedUnrecordedPush, self.couldHaveUnrecordedPush(slot) else { return }\n",
+        "        guard self.slots.count < 0, self.couldHaveUnrecordedPush(slot) else { return }\n"),
+    Mutation(
+        "older-epoch-state", "a restore believes a state record of an older epoch behind one of a newer",
+        engine("State/ShardEngine+State"),
+        "        guard read.epoch >= self.partitions[place].newestEpochRead else { return .ignored }\n", ""),
+    Mutation(
+        "older-epoch-tombstone", "a restore believes a tombstone of an older epoch behind a record of a newer",
+        engine("State/ShardEngine+State"),
+        "                guard tombstoneEpoch >= self.partitions[place].newestEpochRead else { return .ignored }\n", ""),
+    Mutation(
+        "verdict-on-new-token", "a verdict about a token that was replaced is taken for one about the new token",
+        engine("Shard/ShardEngine+Answer"),
+        "        guard self.updates[update].tokenGeneration == self.slots[Int(slot)].tokenGeneration else {\n",
+        "        guard self.updates[update].tokenGeneration <= .max else {\n"),
+    Mutation(
+        "state-before-outcome", "`flushStates` writes a slot whose outcomes are not acknowledged",
+        engine("State/ShardEngine+State"),
+        """            guard self.slots[Int(slot)].isLive, self.slots[Int(slot)].isDirty,
+                self.slots[Int(slot)].unguardedRecords == 0
+            else { continue }
+""",
+        "            guard self.slots[Int(slot)].isLive, self.slots[Int(slot)].isDirty else { continue }\n"),
+    Mutation(
+        "alert-replaced", "an update without an alert that takes the short way drops the alert it replaces",
+        engine("Slot/ShardEngine+Replace"),
+        "            hasAlert == !self.updates[update].top.alert.isEmpty\n",
+        "            !hasAlert || !self.updates[update].top.alert.isEmpty\n"),
+    Mutation(
+        "alert-folded", "the same on the short way of `fold`", engine("Slot/ShardEngine+Merge"),
+        "        let carriesAlert = self.scratchLayer.alert.isEmpty && !self.updates[update].top.alert.isEmpty\n",
+        "        let carriesAlert = false\n"),
+    Mutation(
+        "alert-not-inherited", "the same on the long way: `Layer.inherit` takes no alert over",
+        engine("Slot/Layer"),
+        "        if self.alert.isEmpty, !older.alert.isEmpty {\n            self.alert = self.append(",
+        "        if self.alert.isEmpty, older.alert.count > 1_000_000 {\n            self.alert = self.append("),
+    Mutation(
+        "push-before-state", "a push leaves before the state record of the one before is acknowledged",
+        engine("Shard/ShardEngine+Slots"),
+        "guard update >= 0, self.slots[slot].inFlight < 0, !self.slots[slot].awaitsStateRecord,",
+        "guard update >= 0, self.slots[slot].inFlight < 0,"),
+    Mutation(
+        "same-stamp", "a push may get the stamp of the one before", engine("Shard/ShardEngine+Push"),
+        "self.updates[update].top.stampFloorSeconds, self.slots[Int(slot)].lastStampSeconds + 1)",
+        "self.updates[update].top.stampFloorSeconds, self.slots[Int(slot)].lastStampSeconds)"),
+    Mutation(
+        "stamp-of-unrecorded", "a replay is not stamped past what may have gone unrecorded",
+        engine("Shard/ShardEngine+Push"),
+        "        if self.updates[update].containsReplay {\n            stamp =",
+        "        if self.updates[update].containsReplay, self.slots.count < 0 {\n            stamp ="),
+    Mutation(
+        "replay-taken-again", "an event that `state` covers is taken as a new one", engine("Shard/ShardEngine+Consume"),
+        "        return applied.isOf(topic: record.topic) && record.offset <= applied.offset\n",
+        "        return applied.isOf(topic: record.topic) && record.offset < 0\n"),
+    Mutation(
+        "older-not-kept", "an older event that outlives the newest one is not kept beneath it",
+        engine("Slot/ShardEngine+Merge"),
+        "        guard outlives, self.updates[update].under.count < Update.underMax else {\n",
+        "        guard outlives, self.updates[update].under.count < 0 else {\n"),
+    Mutation(
+        "budget-not-restored", "a restore takes no units over", engine("State/ShardEngine+State"),
+        "        for age in self.restoredAges {\n", "        for age in self.restoredAges where age == .min {\n"),
+    Mutation(
+        "stale-verdict", "a 410 that is older than the registration kills the token", engine("Shard/ShardEngine+Answer"),
+        "if let invalidSinceMillis, invalidSinceMillis < self.slots[Int(slot)].registeredWallMillis {",
+        "if let invalidSinceMillis, invalidSinceMillis == self.slots[Int(slot)].registeredWallMillis {"),
+    Mutation(
+        "release-forgets", "what waits is not written down when a partition is given back",
+        engine("Shard/ShardEngine"),
+        "            if engine.slots[slot].hasWork || isOpen || engine.slots[slot].isDirty {\n",
+        "            if isOpen, engine.slots[slot].isDirty {\n"),
+    Mutation(
+        "retry-overtakes", "a record of `state` is tried again while others of its partition are under way",
+        engine("Records/RetryQueue"), "where !isUnderWay(lane.topic, lane.partition) {",
+        "where !isUnderWay(lane.topic, -1) {"),
+    Mutation(
+        "push-before-marker", "pushes leave before the owner's marker lies in `state`",
+        engine("State/ShardEngine+Ownership"), "guard partition.phase == .running, partition.isMarked, partition.gaps",
+        "guard partition.phase == .running, partition.gaps"),
+    Mutation(
+        "no-catch-up", "pushes leave before what lay in the log at the takeover has been read",
+        engine("State/ShardEngine+Ownership"), "            partition.catchUpEndsMillis == nil, !partition.mayPush\n",
+        "            !partition.mayPush\n"),
+    Mutation(
+        "no-gap-watch", "a record of another in `state` is not noticed", engine("State/ShardEngine+Ownership"),
+        "        guard next >= 0, offset > next else { return }\n",
+        "        guard next >= 0, offset > next, self.slots.count < 0 else { return }\n"),
+    Mutation(
+        "silent-replay", "an event that an owner before may have sent gives way without saying so",
+        engine("Records/ShardEngine+Outcomes"), "cause: layer.mayBeSent ? .mayBeSentBefore : into == nil ?",
+        "cause: into == nil ?"),
+]
+
+
+def complain(text):
+    print(f"mutations: {text}", file=sys.stderr)
+
+
+def tracked():
+    """Paths of what the build needs, as they are in the working tree."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "-z", "Package.swift", "Sources", "Tests", "Benchmarks"],
+        cwd=ROOT, check=True, capture_output=True).stdout.decode()
+    paths = [pathlib.Path(path) for path in listed.split("\0") if path]
+    if (ROOT / "Package.resolved").exists():
+        paths.append(pathlib.Path("Package.resolved"))
+    return [path for path in paths if (ROOT / path).is_file()]
+
+
+def copy_tree():
+    """Brings the copy up to date; a file that has not changed keeps its time, so that little is built again."""
+    wanted = set(tracked())
+    for path in list(TREE.rglob("*")) if TREE.exists() else []:
+        if path.is_file() and path.relative_to(TREE) not in wanted:
+            path.unlink()
+    for path in wanted:
+        write(TREE / path, (ROOT / path).read_bytes())
+
+
+def write(path, content):
+    if path.exists() and path.read_bytes() == content:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def build():
+    """The path of the built `simulate`; `None`: it does not build, which was told."""
+    words = ["swift", "build", "--package-path", str(TREE), "--scratch-path", str(BUILD), "--configuration", "release",
+             "--product", "simulate"]
+    built = subprocess.run(words, capture_output=True, text=True)
+    if built.returncode != 0:
+        complain("it does not build:\n" + "\n".join(
+            line for line in (built.stdout + built.stderr).splitlines() if "error:" in line))
+        return None
+    where = subprocess.run(words[:-2] + ["--show-bin-path"], capture_output=True, text=True, check=True)
+    return pathlib.Path(where.stdout.strip()) / "simulate"
+
+
+@dataclasses.dataclass
+class Verdict:
+    seed: int | None
+    seconds: float
+    message: str
+
+
+def play(simulate, seeds):
+    """Plays seeds from 0 on until one fails."""
+    begun = time.monotonic()
+    try:
+        run = subprocess.run(
+            [str(simulate), "--seeds", str(seeds), "--first-failure"], capture_output=True, text=True,
+            timeout=SECONDS_MAX)
+    except subprocess.TimeoutExpired:
+        return Verdict(-1, time.monotonic() - begun, f"does not end within {SECONDS_MAX} s")
+    seconds = time.monotonic() - begun
+    if run.returncode == 0:
+        return Verdict(None, seconds, "")
+    trapped = re.search(r"the run trapped; play it again with SEED=(\d+)", run.stderr)
+    if trapped:
+        reason = re.search(r"(?:Precondition failed|Fatal error|Assertion failed): (.*)", run.stderr)
+        return Verdict(int(trapped[1]), seconds, "traps" + (f": {reason[1]}" if reason else ""))
+    failed = re.search(r"^seed (\d+) at \d+ ms: (.*)$", run.stdout, re.MULTILINE)
+    if not failed:
+        return Verdict(-1, seconds, f"exit status {run.returncode}: {(run.stdout + run.stderr)[-300:]}")
+    return Verdict(int(failed[1]), seconds, failed[2])
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Break promises one by one; the simulation must notice each.")
+    parser.add_argument("--seeds", type=int, default=2_000, help="seeds to play for each, from 0 on (default 2000)")
+    parser.add_argument("--only", help="names of mutations, separated by commas")
+    parser.add_argument("--list", action="store_true", help="tell their names and what they break")
+    parser.add_argument("--skip-unbroken", action="store_true", help="do not play the unbroken code first")
+    asked = parser.parse_args()
+    if asked.list:
+        for mutation in MUTATIONS:
+            print(f"{mutation.name}: {mutation.what}")
+        return 0
+    names = asked.only.split(",") if asked.only else [mutation.name for mutation in MUTATIONS]
+    unknown = set(names) - {mutation.name for mutation in MUTATIONS}
+    if unknown:
+        complain(f"no mutation is called {', '.join(sorted(unknown))}; --list tells their names")
+        return 2
+    chosen = [mutation for mutation in MUTATIONS if mutation.name in names]
+
+    copy_tree()
+    # First all patches: one that fits no more is told before anything is built.
+    misfits = 0
+    for mutation in chosen:
+        count = (TREE / mutation.file).read_text().count(mutation.old) if (TREE / mutation.file).exists() else 0
+        if count != 1:
+            complain(f"{mutation.name}: its text stands {count} times in {mutation.file}, expected once")
+            misfits += 1
+    if misfits:
+        return 1
+    if not asked.skip_unbroken:
+        simulate = build()
+        if simulate is None:
+            return 1
+        verdict = play(simulate, asked.seeds)
+        if verdict.seed is not None:
+            complain(f"the unbroken code fails seed {verdict.seed}: {verdict.message}")
+            return 1
+        print(f"unbroken: {asked.seeds} seeds hold, {verdict.seconds:.0f} s", flush=True)
+    survivors = []
+    for mutation in chosen:
+        file = TREE / mutation.file
+        unbroken = file.read_text()
+        try:
+            file.write_text(unbroken.replace(mutation.old, mutation.new))
+            simulate = build()
+        finally:
+            file.write_text(unbroken)
+        if simulate is None:
+            survivors.append(mutation.name)
+            continue
+        verdict = play(simulate, asked.seeds)
+        if verdict.seed is None:
+            survivors.append(mutation.name)
+            print(f"{mutation.name}: NOT NOTICED in {asked.seeds} seeds, {verdict.seconds:.0f} s", flush=True)
+        elif verdict.seed < 0:
+            survivors.append(mutation.name)
+            print(f"{mutation.name}: {verdict.message}", flush=True)
+        else:
+            print(f"{mutation.name}: seed {verdict.seed}, {verdict.seconds:.1f} s: {verdict.message}", flush=True)
+    if survivors:
+        complain(f"{len(survivors)} of {len(chosen)} survive: {', '.join(survivors)}")
+        return 1
+    print(f"mutations: {len(chosen)} of {len(chosen)} noticed within {asked.seeds} seeds")
+    return 0
+
+
+sys.exit(main())
