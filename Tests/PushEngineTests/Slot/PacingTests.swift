@@ -175,21 +175,22 @@ import Testing
 
     // MARK: Backing off
 
-    @Test func retriesComeLaterAndLater() {
+    /// Where the fault is the push's own, up to a minute; where it is the route's, which holds back by itself, up to its own longest wait.
+    @Test(
+        arguments: [(429, "TooManyRequests", 60_000), (503, "ServiceUnavailable", 4_000)] as [(UInt16, String, Int64)])
+    func retriesComeLaterAndLater(status: UInt16, reason: String, millisMax: Int64) {
         let h = Self.alive()
         h.update(1, priority: 10)
         var waits: [Int64] = []
         for _ in 0..<12 {
             let push = h.take()!
-            h.answer(
-                push, .response(status: 503, reason: "ServiceUnavailable", timestampMillis: nil, retryAfterSeconds: nil)
-            )
+            h.answer(push, .response(status: status, reason: reason, timestampMillis: nil, retryAfterSeconds: nil))
             let from = h.now.steadyMillis
             while !h.hasReady() { h.advance(100) }
             waits.append(h.now.steadyMillis - from)
         }
         for (attempt, wait) in waits.enumerated() {
-            let full = min(60_000, Int64(1_000) << Int64(attempt))
+            let full = min(millisMax, Int64(1_000) << Int64(attempt))
             #expect(wait >= max(1_000, full / 2) && wait <= full + 1_100, "attempt \(attempt) waited \(wait) ms")
         }
     }
