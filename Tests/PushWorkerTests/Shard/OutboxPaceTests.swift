@@ -55,7 +55,7 @@ struct OutboxPaceTests {
     }
 
     @Test func aGreatHeapWaitsNoLonger() {
-        var pace = Self.pace()
+        var pace = Self.pace(unacknowledgedMax: 4 * OutboxPace.recordCountMax)
         #expect(!Self.handsOver(&pace, OutboxPace.recordCountMax - 1, at: 1_000))
         #expect(Self.handsOver(&pace, OutboxPace.recordCountMax, at: 1_000))
     }
