@@ -132,7 +132,7 @@ extension WorkerConfiguration {
             "The first wait before connecting is tried again. Doubled each time, with jitter."),
         .duration(
             "apns.backoff-max", default: "4s", in: 100...3_600_000, \.pool.backoffMaxMillis,
-            "The longest such wait, and the longest between two probes of an APNs that answers with server errors. About so long after an outage service resumes."
+            "The longest such wait, and the longest between two probes of an APNs that answers with server errors. Service resumes about so long after an outage."
         ),
     ]
 
