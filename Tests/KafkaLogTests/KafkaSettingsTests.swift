@@ -25,6 +25,13 @@ struct KafkaSettingsTests {
         #expect(try number("fetch.message.max.bytes") * 4 <= queueByteCount, "a Fetch overshoots by little")
     }
 
+    /// A real broker answers a Fetch at the first byte otherwise, and each Fetch names every partition: see `ConsumerConfiguration.defaults`.
+    @Test func aFetchWaitsForMuchOrForAMoment() throws {
+        let settings = ConsumerConfiguration.defaults
+        #expect(try #require(settings["fetch.min.bytes"].flatMap { Int($0) }) >= 65_536)
+        #expect((10...20).contains(try #require(settings["fetch.wait.max.ms"].flatMap { Int($0) })))
+    }
+
     @Test(
         arguments: [(0, 4_096), (1, 4_096), (16, 4_096), (32, 4_096), (64, 2_048), (128, 1_024), (1_000, 1_024)]
             as [(Int, Int)])

@@ -47,10 +47,15 @@ public struct ConsumerConfiguration: Sendable {
     /// **Fetching.** librdkafka has one Fetch under way per broker. It leaves out each partition whose queue holds `queued.min.messages` records
     /// or `queued.max.messages.kbytes`, and when only empty partitions are left to ask for, the broker holds the Fetch for `fetch.wait.max.ms`:
     /// meanwhile the full queue drains and nothing is fetched. So few partitions were slow by 5 to 17 times with 1,000 records and 500 ms,
-    /// librdkafka's own wait. Now the threshold in records is out of the way, and 4 MB last a shard longer than the 50 ms that a Fetch is held.
+    /// librdkafka's own wait. Now the threshold in records is out of the way, and 4 MB last a shard longer than the 20 ms that a Fetch is held.
     /// The bytes bound memory, *per partition* once queues are separate: with librdkafka's 64 MB four stalled partitions took 720 MB. So a consumer
-    /// that may get many is given less of each by `fetchAhead(partitionCount:)`. A shorter wait costs idle workers and brokers more than it gains.
-    /// Table and method: Benchmarks/README.md, "Few partitions".
+    /// that may get many is given less of each by `fetchAhead(partitionCount:)`.
+    ///
+    /// A broker answers a Fetch as soon as it has `fetch.min.bytes`. With one byte, librdkafka's own, records that keep coming are fetched a few at
+    /// a time, some 1,500 Fetches a second, each of which names every partition and wakes a shard: that was two thirds of what a push cost at
+    /// 2,000 a second. Now a Fetch waits for 64 KB or 20 ms, so that there are at most fifty a second until there is much to carry. A record waits
+    /// 10 ms for it on average.
+    /// Tables and method: Benchmarks/README.md, "On a real broker" and "Few partitions".
     ///
     /// **Membership.** A rebalance waits for every member's next heartbeat, once or twice; with librdkafka's 3 s that was most of a move. The session
     /// timeout is what a killed worker's partitions wait. It is longer than the 9 s (`broker.session.timeout.ms`) and the election after which
@@ -64,7 +69,8 @@ public struct ConsumerConfiguration: Sendable {
         .init("queued.max.messages.kbytes", "4096"),
         .init("queued.min.messages", "100000"),
         .init("fetch.message.max.bytes", "262144"),
-        .init("fetch.wait.max.ms", "50"),
+        .init("fetch.wait.max.ms", "20"),
+        .init("fetch.min.bytes", "65536"),
         .init("socket.nagle.disable", "true"),
         .init("reconnect.backoff.max.ms", "1000"),
     ])
