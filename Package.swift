@@ -164,8 +164,8 @@ let package = Package(
     ]
 )
 
-/// Targets whose records lend their bytes as `Span`s: the lifetime annotation of such a property is still behind this feature.
-let lendingTargets: Set<String> = ["KafkaLog"]
+/// Targets whose types lend bytes as `Span`s, or read lent ones: the lifetime annotations of such declarations are still behind this feature.
+let lendingTargets: Set<String> = ["KafkaLog", "PushEngine"]
 
 for target in package.targets where target.type != .system {
     target.swiftSettings =

@@ -137,9 +137,7 @@ extension ShardEngine {
         guard let place = self.place(of: partition), self.partitions[place].phase == .running else { return .ignored }
         let markerKey = StateCodec.markerKey
         if key.holdsSameBytes(as: markerKey.span) {
-            var bytes: [UInt8] = []
-            bytes.append(copying: value)
-            var reader = StateReader(bytes)
+            var reader = StateReader(value)
             // A marker of a release to come belongs to somebody newer, too.
             guard let kind = try? StateCodec.readKind(&reader), kind == .marker,
                 let marker = try? StateCodec.readMarker(&reader)

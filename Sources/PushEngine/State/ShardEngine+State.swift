@@ -176,8 +176,7 @@ extension ShardEngine {
             }
             return .ignored
         }
-        // Used here only, and the value outlives the call.
-        var reader = unsafe StateReader(borrowing: value)
+        var reader = StateReader(value)
         do throws(StateError) {
             switch try StateCodec.readKind(&reader) {
             case .marker:

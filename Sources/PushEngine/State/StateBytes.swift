@@ -22,46 +22,28 @@ extension ByteCursor {
     }
 }
 
-/// Reads what was written so. A record cut short or with an impossible count throws; nothing traps.
-@safe struct StateReader {
-    /// Holds the bytes, where the reader has to: it is never changed, so they stay where they are.
-    private let owner: [UInt8]
-    private let bytes: UnsafeBufferPointer<UInt8>
-    private let count: Int
+/// Reads what was written so. A record cut short or with an impossible count throws; nothing traps. Copies nothing: a restore reads millions
+/// of records.
+struct StateReader: ~Escapable {
+    private let bytes: Span<UInt8>
     private var index = 0
 
-    init(_ bytes: [UInt8]) {
-        self.owner = bytes
-        unsafe self.bytes = self.owner.withUnsafeBufferPointer { unsafe $0 }
-        self.count = bytes.count
-    }
+    @_lifetime(copy bytes)
+    init(_ bytes: Span<UInt8>) { self.bytes = bytes }
 
-    /// Copies nothing: a restore reads millions of records. The bytes must stay where they are as long as the reader is used.
-    @unsafe init(borrowing bytes: Span<UInt8>) {
-        self.owner = []
-        unsafe self.bytes = bytes.withUnsafeBufferPointer { unsafe $0 }
-        self.count = bytes.count
-    }
-
-    var isAtEnd: Bool { self.index == self.count }
+    var isAtEnd: Bool { self.index == self.bytes.count }
 
     @inline(__always) mutating func byte() throws(StateError) -> UInt8 {
-        guard self.index < self.count else { throw .truncated }
-        let byte = unsafe self.at(self.index)
+        guard self.index < self.bytes.count else { throw .truncated }
+        let byte = unsafe self.bytes[unchecked: self.index]
         self.index &+= 1
         return byte
     }
 
-    /// `index` is from 0 up and below `count`.
-    @inline(__always) @unsafe private func at(_ index: Int) -> UInt8 {
-        // There are bytes then, and so a first one.
-        unsafe self.bytes.baseAddress.unsafelyUnwrapped[index]
-    }
-
     @inline(__always) mutating func unsigned() throws(StateError) -> UInt64 {
         // Most numbers of a record are one byte.
-        guard self.index < self.count else { throw .truncated }
-        let first = unsafe self.at(self.index)
+        guard self.index < self.bytes.count else { throw .truncated }
+        let first = unsafe self.bytes[unchecked: self.index]
         guard first >= 0x80 else {
             self.index &+= 1
             return UInt64(first)
@@ -73,8 +55,8 @@ extension ByteCursor {
         var value: UInt64 = 0
         var shift: UInt64 = 0
         var index = self.index
-        while index < self.count {
-            let next = unsafe self.at(index)
+        while index < self.bytes.count {
+            let next = unsafe self.bytes[unchecked: index]
             index &+= 1
             guard shift < 63 || next <= 1 else { throw .malformed("a number has more than 64 bits") }
             value |= UInt64(next & 0x7f) &<< shift
@@ -107,13 +89,17 @@ extension ByteCursor {
     }
 
     /// A copy of what `runRange` has found.
-    func bytes(_ range: Range<Int>) -> [UInt8] { unsafe Array(UnsafeBufferPointer(rebasing: self.bytes[range])) }
+    func bytes(_ range: Range<Int>) -> [UInt8] {
+        var copy: [UInt8] = []
+        copy.append(copying: self.bytes.extracting(range))
+        return copy
+    }
 
     /// Where it lies in the bytes that are read.
     mutating func runRange(byteCountMax: Int) throws(StateError) -> Range<Int> {
         let count = try self.unsigned()
         guard count <= UInt64(byteCountMax) else { throw .malformed("a run of \(count) bytes is over \(byteCountMax)") }
-        guard Int(count) <= self.count - self.index else { throw .truncated }
+        guard Int(count) <= self.bytes.count - self.index else { throw .truncated }
         defer { self.index += Int(count) }
         return self.index..<(self.index + Int(count))
     }

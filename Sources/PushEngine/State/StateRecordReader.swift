@@ -47,7 +47,7 @@ public struct StateRecordReader: Sendable {
     private func content(_ value: [UInt8], isSlot: Bool, key: [UInt8], nowMillis: Int64) throws(StateError)
         -> StateRecordDescription.Content
     {
-        var reader = StateReader(value)
+        var reader = StateReader(value.span)
         switch try StateCodec.readKind(&reader) {
         case .marker:
             guard key == StateCodec.markerKey else { throw .malformed("an ownership marker under another key") }

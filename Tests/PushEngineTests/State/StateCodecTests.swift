@@ -27,7 +27,7 @@ import Testing
     private static func read(_ bytes: [UInt8]) throws(StateError) -> (
         slot: StateCodec.ReadSlot, updates: [Update], isAtEnd: Bool
     ) {
-        var reader = StateReader(bytes)
+        var reader = StateReader(bytes.span)
         guard try StateCodec.readKind(&reader) == .slot else { throw .malformed("a marker") }
         let slot = try StateCodec.readSlot(&reader, topicHashes: Self.hashes, now: Self.now)
         let count = try reader.unsigned()
@@ -177,7 +177,7 @@ import Testing
         var written = Self.write(slot, [], epoch: 0)
         written.removeLast()
         func read(_ hashes: [UInt32]) throws -> StateCodec.ReadSlot {
-            var reader = StateReader(written)
+            var reader = StateReader(written.span)
             _ = try StateCodec.readKind(&reader)
             return try StateCodec.readSlot(&reader, topicHashes: hashes, now: Self.now)
         }
