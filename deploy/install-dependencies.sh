@@ -34,23 +34,7 @@ if [ "${#missing[@]}" -eq 0 ]; then
     exit 1
 fi
 
-as_root=()
-if [ "$(id -u)" -ne 0 ]; then
-    if ! command -v sudo >/dev/null; then
-        echo "deps: missing Debian packages, and there is no sudo. As root, run: apt-get install ${missing[*]}" >&2
-        exit 1
-    fi
-    as_root=(sudo)
-fi
-
-echo "deps: installing Debian packages: ${missing[*]}"
-install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "${missing[@]}")
-# Package lists may be absent or too old; one update repairs both.
-if ! "${install[@]}" </dev/null; then
-    echo "deps: that failed; updating the package lists and trying once more"
-    "${as_root[@]}" apt-get update </dev/null
-    "${install[@]}" </dev/null
-fi
+"$(dirname "$0")/install-packages.sh" deps "${missing[@]}"
 
 if ! have_all_modules; then
     echo "deps: installed ${missing[*]}, but pkg-config still does not find all of: ${modules[*]}" >&2

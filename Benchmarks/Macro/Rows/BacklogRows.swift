@@ -11,12 +11,9 @@ struct BacklogRows {
         var rates: [Double] = []
         for partitionCount in Self.partitionCounts {
             self.bench.say("backlog: \(activities) updates in \(partitionCount) partitions")
-            let sink = try Sink(self.bench)
-            defer { sink.stop() }
-            let broker = try Broker(self.bench, partitionCount: partitionCount)
-            defer { broker.stop() }
-            let worker = try Worker(self.bench, broker: broker, sink: sink)
-            defer { worker.stop() }
+            let stage = try Stage(self.bench, partitionCount: partitionCount)
+            defer { stage.stop() }
+            let (broker, worker) = (stage.broker, stage.worker)
             let prefiller = try Prefiller(broker, partitionCount: partitionCount)
             try prefiller.register(0..<activities)
             try worker.settle(consumed: activities)

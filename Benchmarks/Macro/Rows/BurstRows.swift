@@ -10,12 +10,9 @@ struct BurstRows {
     func run() throws {
         let roundCount = self.bench.isQuick ? 3 : 9
         self.bench.say("burst: \(Self.updateCount) updates in \(Self.partitionCount) partitions")
-        let sink = try Sink(self.bench)
-        defer { sink.stop() }
-        let broker = try Broker(self.bench, partitionCount: Self.partitionCount)
-        defer { broker.stop() }
-        let worker = try Worker(self.bench, broker: broker, sink: sink)
-        defer { worker.stop() }
+        let stage = try Stage(self.bench, partitionCount: Self.partitionCount)
+        defer { stage.stop() }
+        let (sink, broker, worker) = (stage.sink, stage.broker, stage.worker)
         // As a producer by librdkafka's defaults sends.
         let prefiller = try Prefiller(broker, partitionCount: Self.partitionCount, lingerMillis: 5)
         try prefiller.register(0..<Self.updateCount)

@@ -14,12 +14,9 @@ struct CoalescingRows {
         let name = "worker, coalescing \(eventsPerPush):1"
         let partitionCount = Workload.partitionCount(activities: activities, updates: eventCount * (roundCount + 1))
         self.bench.say("coalescing \(eventsPerPush):1: \(eventCount) events to \(activities) activities")
-        let sink = try Sink(self.bench)
-        defer { sink.stop() }
-        let broker = try Broker(self.bench, partitionCount: partitionCount)
-        defer { broker.stop() }
-        let worker = try Worker(self.bench, broker: broker, sink: sink)
-        defer { worker.stop() }
+        let stage = try Stage(self.bench, partitionCount: partitionCount)
+        defer { stage.stop() }
+        let (broker, worker) = (stage.broker, stage.worker)
         let prefiller = try Prefiller(broker, partitionCount: partitionCount)
         try prefiller.register(0..<activities)
         try worker.settle(consumed: activities)

@@ -21,12 +21,9 @@ struct GrowthRows {
         let largest = sizes.last ?? 0
         let partitionCount = Workload.partitionCount(activities: largest, updates: Self.burst * bursts * sizes.count)
         self.bench.say("growth: up to \(largest) activities, \(partitionCount) partitions")
-        let sink = try Sink(self.bench)
-        defer { sink.stop() }
-        let broker = try Broker(self.bench, partitionCount: partitionCount)
-        defer { broker.stop() }
-        let worker = try Worker(self.bench, broker: broker, sink: sink)
-        defer { worker.stop() }
+        let stage = try Stage(self.bench, partitionCount: partitionCount)
+        defer { stage.stop() }
+        let (broker, worker) = (stage.broker, stage.worker)
         let prefiller = try Prefiller(broker, partitionCount: partitionCount)
         var (registered, consumed) = (0, 0)
         var levels: [Level] = []

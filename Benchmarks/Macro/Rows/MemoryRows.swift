@@ -13,12 +13,9 @@ struct MemoryRows {
         let partitionCount = Workload.partitionCount(
             activities: all, updates: all * Self.pushCount, identity: .long)
         self.bench.say("memory: \(added) more activities than \(before), \(partitionCount) partitions")
-        let sink = try Sink(self.bench)
-        defer { sink.stop() }
-        let broker = try Broker(self.bench, partitionCount: partitionCount)
-        defer { broker.stop() }
-        let worker = try Worker(self.bench, broker: broker, sink: sink)
-        defer { worker.stop() }
+        let stage = try Stage(self.bench, partitionCount: partitionCount)
+        defer { stage.stop() }
+        let (broker, worker) = (stage.broker, stage.worker)
         let prefiller = try Prefiller(broker, partitionCount: partitionCount, identity: .long)
         var consumed = 0
         func slices(_ activities: Range<Int>, _ body: (Range<Int>) throws -> Void) throws {

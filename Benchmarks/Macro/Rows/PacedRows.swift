@@ -36,12 +36,9 @@ struct PacedRows {
         let partitionCount = Workload.partitionCount(
             activities: activityCount, updates: self.updateCount(rate) * roundCount)
         self.bench.say("paced: \(perSecond) a second, \(activityCount) activities, \(partitionCount) partitions")
-        let sink = try Sink(self.bench)
-        defer { sink.stop() }
-        let broker = try Broker(self.bench, partitionCount: partitionCount)
-        defer { broker.stop() }
-        let worker = try Worker(self.bench, broker: broker, sink: sink)
-        defer { worker.stop() }
+        let stage = try Stage(self.bench, partitionCount: partitionCount)
+        defer { stage.stop() }
+        let (sink, broker, worker) = (stage.sink, stage.broker, stage.worker)
         try Prefiller(broker, partitionCount: partitionCount).register(0..<activityCount)
         var consumed = activityCount
         try worker.settle(consumed: consumed)

@@ -12,15 +12,11 @@ struct RoundTripRows {
         let rounds = Self.latenciesMillis.count * roundCount + 1
         let partitionCount = Workload.partitionCount(activities: activities, updates: activities * rounds)
         self.bench.say("round trip: \(activities) activities, \(Self.connections) connections")
-        let sink = try Sink(self.bench)
-        defer { sink.stop() }
-        let broker = try Broker(self.bench, partitionCount: partitionCount)
-        defer { broker.stop() }
-        let worker = try Worker(
-            self.bench, broker: broker, sink: sink,
-            options: .init(
-                connectionsMax: Self.connections, settings: ["apns.connections-warm: \(Self.connections)"]))
-        defer { worker.stop() }
+        let stage = try Stage(
+            self.bench, partitionCount: partitionCount,
+            options: .init(connectionsMax: Self.connections, settings: ["apns.connections-warm: \(Self.connections)"]))
+        defer { stage.stop() }
+        let (sink, broker, worker) = (stage.sink, stage.broker, stage.worker)
         let prefiller = try Prefiller(broker, partitionCount: partitionCount)
         try prefiller.register(0..<activities)
         try worker.settle(consumed: activities)

@@ -15,12 +15,9 @@ struct ScrapeRows {
     private func run(partitionCount: Int) throws {
         let roundCount = self.bench.isQuick ? 3 : 7
         self.bench.say("scrape: \(partitionCount) partitions")
-        let sink = try Sink(self.bench)
-        defer { sink.stop() }
-        let broker = try Broker(self.bench, partitionCount: partitionCount)
-        defer { broker.stop() }
-        let worker = try Worker(self.bench, broker: broker, sink: sink)
-        defer { worker.stop() }
+        let stage = try Stage(self.bench, partitionCount: partitionCount)
+        defer { stage.stop() }
+        let worker = stage.worker
         try Waiting.until(
             "lags of all partitions", limitSeconds: 30, process: worker.process, everyMillis: Self.lagLookMillis
         ) { worker.seriesCount("mailboat_kafka_lag_records") >= partitionCount }

@@ -10,12 +10,9 @@ struct WorkerRows {
         let name = "worker, uncoalesced"
         let partitionCount = Workload.partitionCount(activities: activities, updates: activities * (roundCount + 1))
         self.bench.say("worker: starting Kafka (\(partitionCount) partitions), APNs, worker")
-        let sink = try Sink(self.bench)
-        defer { sink.stop() }
-        let broker = try Broker(self.bench, partitionCount: partitionCount)
-        defer { broker.stop() }
-        let worker = try Worker(self.bench, broker: broker, sink: sink)
-        defer { worker.stop() }
+        let stage = try Stage(self.bench, partitionCount: partitionCount)
+        defer { stage.stop() }
+        let (sink, broker, worker) = (stage.sink, stage.broker, stage.worker)
         let prefiller = try Prefiller(broker, partitionCount: partitionCount)
         var h2load = try H2Load(self.bench, sink: sink)
         self.bench.say("worker: registering \(activities) activities")
@@ -74,13 +71,9 @@ struct WorkerRows {
         self.bench.say("worker: counting heap allocations")
         let activities = 20_000
         let counter = try AllocationCounter(self.bench)
-        let sink = try Sink(self.bench)
-        defer { sink.stop() }
-        let broker = try Broker(self.bench, partitionCount: 64)
-        defer { broker.stop() }
-        let worker = try Worker(
-            self.bench, broker: broker, sink: sink, options: .init(environment: counter.environment))
-        defer { worker.stop() }
+        let stage = try Stage(self.bench, partitionCount: 64, options: .init(environment: counter.environment))
+        defer { stage.stop() }
+        let (broker, worker) = (stage.broker, stage.worker)
         let prefiller = try Prefiller(broker, partitionCount: 64)
         try prefiller.register(0..<activities)
         try worker.settle(consumed: activities)
