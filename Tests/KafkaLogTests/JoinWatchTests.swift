@@ -6,8 +6,20 @@ import Testing
 /// What becomes of a member that commits all the time while others come and go.
 @Suite(.timeLimit(.minutes(5)))
 struct JoinWatchTests {
-    /// The group's rounds take 2.5 s here, in each of which a hundred commits would be sent.
+    /// A commit that leaves just before the member joins may arrive just after, and costs it its partitions then, whoever sends it. On a busy
+    /// machine that moment is long. So the worst of three tries does not count, nor the second worst; without the watch every try fails.
     @Test func whoCommitsOnlyWhileNotJoiningKeepsItsPartitions() async throws {
+        var losses: [String] = []
+        for _ in 1...3 {
+            guard let loss = try await self.comeAndGo() else { return }
+            losses.append(loss)
+        }
+        Issue.record("lost its partitions each time: \(losses)")
+    }
+
+    /// Another member joins and leaves. The group's rounds take 2.5 s here, in each of which a hundred commits would be sent.
+    /// - Returns: what was refused, when the member lost its partitions; `nil` when it kept them.
+    private func comeAndGo() async throws -> String? {
         let kafka = try EmbeddedKafka(topics: [.init("events", partitionCount: 4)])
         let progress = Progress()
         let member = try TestMember(kafka.group("g", driver: "events"), progress: progress)
@@ -23,12 +35,13 @@ struct JoinWatchTests {
         #expect(await second.leave())
         #expect(await progress.wait { member.snapshot.held.count == 4 })
         #expect(await commits.stop())
+        #expect(await member.leave())
 
-        #expect(!member.snapshot.isLostSeen, "\(commits.refusals)")
+        guard !member.snapshot.isLostSeen else { return "\(commits.refusals)" }
         #expect(commits.hasSeenJoining)
         // While the group waits for members it refuses, which does no harm; a commit of another generation does.
         #expect(commits.refusals.allSatisfy { $0.code == .rebalanceInProgress }, "\(commits.refusals)")
-        #expect(await member.leave())
+        return nil
     }
 
     /// Commits one of the member's partitions again and again. Refused, it waits until the member joins: a commit that is
