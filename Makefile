@@ -29,7 +29,7 @@ SEED ?=
 SECONDS ?=
 TARGET ?=
 
-.PHONY: help demo chaos test simulate mutations fuzz build bench bench-micro format lint deps clean
+.PHONY: help demo chaos test simulate mutations fuzz build bench bench-micro bench-times format lint deps clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -69,7 +69,12 @@ bench: build ## Measure what a push costs, beside h2load (QUICK=1: minutes; RESU
 		$(if $(BOOTSTRAP),--bootstrap "$(BOOTSTRAP)") \
 		$(if $(ROWS),--rows $(ROWS)) $(if $(RESULTS),--results "$(RESULTS)") $(if $(PLOTS),--plots "$(PLOTS)") $(ARGS)
 
-bench-micro: deps ## Measure the parts of a push one by one
+bench-micro: deps ## Count instructions and allocations of each part of a push, beside the thresholds in the tree (ARGS=--update sets them)
+	@Benchmarks/install-package.sh valgrind valgrind
+	swift build --configuration release --product mailboat-bench
+	@"$$(swift build --configuration release --show-bin-path)/mailboat-bench" count $(ARGS)
+
+bench-times: deps ## Time the parts of a push one by one
 	cd Benchmarks/Micro && swift package --disable-sandbox benchmark $(ARGS)
 
 format: ## Rewrite the sources in the project's format

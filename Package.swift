@@ -103,8 +103,8 @@ let package = Package(
         .executableTarget(
             name: "mailboat-bench",
             dependencies: [
-                "PushWorker", "PushTransport", "PushEngine", "KafkaLog", "LocalFiles", "PushModel", "TLSSession",
-                "CRDKafka",
+                "PushWorker", "PushTransport", "PushEngine", "HTTP2Session", "KafkaLog", "LocalFiles", "PushModel",
+                "TLSSession", "CRDKafka",
                 logging, lifecycle, histogram, .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ] + nio,
             path: "Benchmarks/Macro"),

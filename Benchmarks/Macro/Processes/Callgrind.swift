@@ -37,6 +37,21 @@ struct Callgrind {
         return count
     }
 
+    /// Runs one of this program's commands to its end; what one function and all it calls took, by function.
+    /// - Parameter symbolPart: in the function's mangled name, and in no other.
+    func profile(_ arguments: [String], within symbolPart: String) throws -> InclusiveProfile {
+        let path = self.bench.logPath("callgrind.out")
+        let process = try ChildProcess(
+            "callgrind",
+            [
+                "valgrind", "--tool=callgrind", "--callgrind-out-file=\(path)", "--collect-atstart=no",
+                "--toggle-collect=*\(symbolPart)*", self.program,
+            ] + arguments,
+            core: self.bench.cores.client, logPath: self.bench.logPath("callgrind"), environment: self.environment)
+        try process.waitForEnd(limitSeconds: 300)
+        return InclusiveProfile(try String(contentsOfFile: path, encoding: .utf8))
+    }
+
     /// From its line "==123== Collected : 456".
     static func collected(output: String) -> Int? {
         for line in output.split(separator: "\n") where line.hasPrefix("==") && line.contains(" Collected : ") {

@@ -6,8 +6,9 @@ import Testing
     func unsignedComesBack(_ value: UInt64) throws {
         let written = StateRandom.written { $0.unsigned(value) }
         var reader = StateReader(written.span)
-        #expect(try reader.unsigned() == value)
-        #expect(reader.isAtEnd)
+        let (read, isAtEnd) = (try reader.unsigned(), reader.isAtEnd)
+        #expect(read == value)
+        #expect(isAtEnd)
     }
 
     @Test(arguments: [0, 1, -1, 63, -64, 64, .max, .min, .max - 1, .min + 1] as [Int64])
@@ -18,10 +19,8 @@ import Testing
             writer.optional(nil)
         }
         var reader = StateReader(written.span)
-        #expect(try reader.signed() == value)
-        #expect(try reader.optional() == value)
-        #expect(try reader.optional() == nil)
-        #expect(reader.isAtEnd)
+        let read = (try reader.signed(), try reader.optional(), try reader.optional(), reader.isAtEnd)
+        #expect(read == (value, value, nil, true))
     }
 
     @Test func runsComeBack() throws {
@@ -32,9 +31,8 @@ import Testing
             writer.run(empty.span)
         }
         var reader = StateReader(written.span)
-        #expect(try reader.run(byteCountMax: 3) == bytes)
-        #expect(try reader.run(byteCountMax: 0) == empty)
-        #expect(reader.isAtEnd)
+        let read = (try reader.run(byteCountMax: 3), try reader.run(byteCountMax: 0), reader.isAtEnd)
+        #expect(read == (bytes, empty, true))
     }
 
     struct Bad: Sendable {

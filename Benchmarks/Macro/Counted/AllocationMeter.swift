@@ -1,0 +1,46 @@
+import Foundation
+import Glibc
+
+/// Counts the allocations of this process's steps, where `allocation-counter` was preloaded into it. Reading the counts allocates nothing.
+struct AllocationMeter {
+    /// What a step did: operations, and heap allocations by anybody.
+    struct Step: Codable {
+        var operations = 0
+        var allocations = 0
+    }
+
+    private(set) var steps: [CountedOperation: Step] = [:]
+    /// Steps are counted from here on.
+    var isOn = false
+    private let counts: UnsafePointer<Int64>?
+
+    /// The groups of allocation-counter.c.
+    private static let groupCount = 5
+
+    init() {
+        guard let path = ProcessInfo.processInfo.environment[AllocationCounts.variable] else {
+            self.counts = nil
+            return
+        }
+        let file = open(path, O_RDONLY)
+        defer { close(file) }
+        let byteCount = Self.groupCount * MemoryLayout<Int64>.size
+        let mapped = file < 0 ? MAP_FAILED : mmap(nil, byteCount, PROT_READ, MAP_SHARED, file, 0)
+        self.counts = mapped == MAP_FAILED ? nil : mapped.map { UnsafePointer($0.assumingMemoryBound(to: Int64.self)) }
+        for operation in CountedOperation.allCases { self.steps[operation] = Step() }
+    }
+
+    mutating func count(_ operation: CountedOperation, _ operations: Int, _ step: () -> Void) {
+        let before = self.total
+        step()
+        let after = self.total
+        guard self.isOn else { return }
+        self.steps[operation, default: Step()].operations += operations
+        self.steps[operation, default: Step()].allocations += Int(after - before)
+    }
+
+    private var total: Int64 {
+        guard let counts = self.counts else { return 0 }
+        return (0..<Self.groupCount).reduce(0) { $0 + counts[$1] }
+    }
+}

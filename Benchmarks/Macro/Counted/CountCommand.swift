@@ -1,0 +1,120 @@
+import ArgumentParser
+import Foundation
+
+/// `make bench-micro`.
+struct CountCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "count",
+        abstract: "Count what each part of a push takes, and compare with the thresholds in the tree.",
+        discussion: """
+            Instructions by callgrind, allocations by a preloaded library, under virtual time: the machine's mood does not move them. Ends with 1 \
+            when a row is more than 3 % above its threshold, and when rows and thresholds are not the same.
+            """)
+
+    @Option(help: ArgumentHelp("The thresholds.", valueName: "file"))
+    var thresholds = "Benchmarks/Micro/thresholds.json"
+
+    @Flag(help: "Write what was counted as the thresholds from now on.")
+    var update = false
+
+    @Option(help: ArgumentHelp("Folder with the sources of the libraries that processes are started with."))
+    var preloaded = "Benchmarks/Preloaded"
+
+    /// Pushes in a turn of the loop, and as many activities as make it a second of callgrind.
+    private static let turns: [(pushes: Int, activities: Int)] = [(1, 1_000), (32, 3_200), (1_000, 10_000)]
+    private static let partitionCounts = [64, 256]
+
+    func run() throws {
+        let bench = try Bench(mailboat: CommandLine.arguments[0], isQuick: true, preloadedSources: self.preloaded)
+        defer { bench.cleanUp() }
+        let counts = try self.count(bench)
+        if self.update {
+            try counts.write(to: self.thresholds)
+            print("wrote \(self.thresholds)")
+            return
+        }
+        let thresholds = try OperationCounts.read(from: self.thresholds)
+        let standings = counts.standings(beside: thresholds)
+        Self.show(counts, thresholds, standings)
+        guard standings.allSatisfy({ $0.standing == .holds || $0.standing == .better }) else { throw ExitCode(1) }
+    }
+
+    private func count(_ bench: Bench) throws -> OperationCounts {
+        var counts = OperationCounts()
+        let callgrind = try Callgrind(bench)
+        for (pushes, activities) in Self.turns {
+            bench.say("turns of \(pushes)")
+            let arguments = Self.arguments(activities: activities, partitions: Self.partitionCounts[0], turn: pushes)
+            let report = try self.report(bench, arguments)
+            let profile = try callgrind.profile(arguments, within: CountedOperationsCommand.countedPart)
+            for operation in CountedOperation.allCases {
+                guard let step = report.steps[operation], step.operations > 0 else {
+                    throw BenchmarkFailure("\(operation.rawValue) was not counted")
+                }
+                let instructions = profile.instructions(in: operation.symbolPart)
+                guard instructions > 0 else {
+                    throw BenchmarkFailure("callgrind has seen no call of \(operation.symbolPart)")
+                }
+                let name = "\(operation.description), turn of \(pushes)"
+                counts.rows["\(name): instructions"] = .init(
+                    value: Self.rounded(Double(instructions) / Double(step.operations)), unit: "instructions")
+                counts.rows["\(name): allocations"] = .init(
+                    value: Self.rounded(Double(step.allocations) / Double(step.operations)), unit: "allocations")
+            }
+        }
+        for partitions in Self.partitionCounts {
+            bench.say("memory in \(partitions) partitions")
+            let report = try self.report(
+                bench, Self.arguments(activities: 10_000, partitions: partitions, turn: 1_000))
+            counts.rows["idle activity, \(partitions) partitions: memory"] = .init(
+                value: Self.rounded(report.byteCountPerActivity), unit: "B")
+        }
+        return counts
+    }
+
+    private static func arguments(activities: Int, partitions: Int, turn: Int) -> [String] {
+        [
+            "counted-operations", "--activities", "\(activities)", "--partitions", "\(partitions)", "--turn",
+            "\(turn)",
+        ]
+    }
+
+    /// Allocations and memory, without callgrind.
+    private func report(_ bench: Bench, _ arguments: [String]) throws -> CountedOperationsCommand.Report {
+        let counter = try AllocationCounter(bench)
+        var environment = counter.environment
+        environment["SWIFT_DETERMINISTIC_HASHING"] = "1"
+        let process = try ChildProcess(
+            "counted-operations", [bench.own] + arguments, core: bench.cores.client,
+            logPath: bench.logPath("counted"), environment: environment)
+        try process.waitForEnd(limitSeconds: 120)
+        guard let line = process.output.split(separator: "\n").last else {
+            throw BenchmarkFailure("counted-operations said nothing")
+        }
+        return try JSONDecoder().decode(CountedOperationsCommand.Report.self, from: Data(line.utf8))
+    }
+
+    private static func rounded(_ value: Double) -> Double { (value * 1_000).rounded() / 1_000 }
+
+    private static func show(
+        _ counts: OperationCounts, _ thresholds: OperationCounts,
+        _ standings: [(name: String, standing: OperationCounts.Standing)]
+    ) {
+        let width = standings.map(\.name.count).max() ?? 0
+        func number(_ row: OperationCounts.Row?) -> String {
+            row.map { String(format: "%12.3f", $0.value) } ?? String(repeating: " ", count: 11) + "-"
+        }
+        print("\nrow".padding(toLength: width + 1, withPad: " ", startingAt: 0), "       now    threshold  holds")
+        for (name, standing) in standings {
+            print(
+                name.padding(toLength: width, withPad: " ", startingAt: 0), number(counts.rows[name]),
+                number(thresholds.rows[name]), standing.rawValue)
+        }
+        let bad = standings.filter { $0.standing != .holds && $0.standing != .better }
+        if !bad.isEmpty {
+            print("\n\(bad.count) rows do not hold. If that is meant to be: make bench-micro ARGS=--update")
+        } else if standings.contains(where: { $0.standing == .better }) {
+            print("\nSome rows are better than their thresholds. To keep it so: make bench-micro ARGS=--update")
+        }
+    }
+}

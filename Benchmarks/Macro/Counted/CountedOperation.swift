@@ -1,0 +1,48 @@
+/// A part of a push whose instructions and allocations are counted. Each is a function of `CountedShard` or `CountedSession`
+/// that is never inlined, so that a profile has it by its name.
+enum CountedOperation: String, CaseIterable, Codable {
+    case decode
+    case take
+    case merge
+    case nextPush = "next-push"
+    case answer
+    case acknowledgeOutcomes = "acknowledge-outcomes"
+    case writeStates = "write-states"
+    case acknowledgeStates = "acknowledge-states"
+    case restore
+    case exchange
+
+    /// What stands for it in the mangled name of its function: type, then function, each behind its length.
+    var symbolPart: String {
+        let function =
+            switch self {
+            case .decode: "countedDecode"
+            case .take: "countedTake"
+            case .merge: "countedMerge"
+            case .nextPush: "countedNextPush"
+            case .answer: "countedAnswer"
+            case .acknowledgeOutcomes: "countedAcknowledgeOutcomes"
+            case .writeStates: "countedWriteStates"
+            case .acknowledgeStates: "countedAcknowledgeStates"
+            case .restore: "countedRestore"
+            case .exchange: "countedExchange"
+            }
+        let type = self == .exchange ? "CountedSession" : "CountedShard"
+        return "\(type.utf8.count)\(type)V\(function.utf8.count)\(function)"
+    }
+
+    var description: String {
+        switch self {
+        case .decode: "decode an update"
+        case .take: "take an event into an idle activity"
+        case .merge: "take an event that replaces a waiting one, its outcome record"
+        case .nextPush: "choose and compose a push"
+        case .answer: "answer, budget, outcome record"
+        case .acknowledgeOutcomes: "acknowledgement of an outcome"
+        case .writeStates: "state record"
+        case .acknowledgeStates: "acknowledgement of a state record, commit"
+        case .restore: "restore of a state record"
+        case .exchange: "request and answer in the HTTP/2 session"
+        }
+    }
+}

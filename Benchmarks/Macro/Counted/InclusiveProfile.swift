@@ -1,0 +1,39 @@
+/// Instructions by function, callees included, out of a profile of callgrind (its manual, "Callgrind Format Specification").
+struct InclusiveProfile {
+    /// By the function called, as its symbol is mangled: what all calls of it took.
+    private(set) var instructions: [Substring: Int] = [:]
+
+    init(_ text: String) {
+        // A name stands where it comes up first, its number everywhere.
+        var names: [Substring: Substring] = [:]
+        var callee: Substring?
+        var isCallCost = false
+        for line in text.split(separator: "\n") {
+            if line.hasPrefix("fn=") {
+                _ = Self.name(line.dropFirst(3), &names)
+            } else if line.hasPrefix("cfn=") {
+                callee = Self.name(line.dropFirst(4), &names)
+            } else if line.hasPrefix("calls=") {
+                isCallCost = true
+            } else if isCallCost {
+                isCallCost = false
+                guard let callee, let cost = line.split(separator: " ").last.flatMap({ Int($0) }) else { continue }
+                self.instructions[callee, default: 0] += cost
+            }
+        }
+    }
+
+    /// Of all functions whose symbol has this in it. What one of them calls of the others counts twice.
+    func instructions(in symbolPart: String) -> Int {
+        self.instructions.reduce(0) { $0 + ($1.key.contains(symbolPart) ? $1.value : 0) }
+    }
+
+    /// "(12) name" or "(12)".
+    private static func name(_ text: Substring, _ names: inout [Substring: Substring]) -> Substring {
+        guard let end = text.firstIndex(of: ")") else { return text }
+        let number = text[...end]
+        let rest = text[text.index(after: end)...].drop { $0 == " " }
+        if !rest.isEmpty { names[number] = rest }
+        return names[number] ?? number
+    }
+}

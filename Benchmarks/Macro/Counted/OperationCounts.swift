@@ -1,0 +1,51 @@
+import Foundation
+
+/// What was counted, by the name of its row: what thresholds are kept of, and what is compared with them.
+struct OperationCounts: Codable, Equatable {
+    struct Row: Codable, Equatable {
+        var value: Double
+        var unit: String
+    }
+
+    /// By name.
+    var rows: [String: Row] = [:]
+
+    /// No row may be worse by more.
+    static let tolerance = 0.03
+    /// What a count near zero may grow by: an allocation for a hundred operations.
+    static let slack = 0.01
+
+    /// How a row stands beside its threshold.
+    enum Standing: String {
+        case holds = "yes"
+        case worse = "NO"
+        case better = "better"
+        case unknown = "new"
+        case missing = "MISSING"
+    }
+
+    /// Rows of either, by name.
+    func standings(beside thresholds: OperationCounts) -> [(name: String, standing: Standing)] {
+        Set(self.rows.keys).union(thresholds.rows.keys).sorted().map { name in
+            guard let row = self.rows[name] else { return (name, .missing) }
+            guard let limit = thresholds.rows[name] else { return (name, .unknown) }
+            let room = max(limit.value * Self.tolerance, Self.slack)
+            if row.value > limit.value + room { return (name, .worse) }
+            return (name, row.value < limit.value - room ? .better : .holds)
+        }
+    }
+
+    static func read(from path: String) throws -> OperationCounts {
+        do {
+            return try JSONDecoder().decode(OperationCounts.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+        } catch {
+            throw BenchmarkFailure("\(path): no thresholds can be read: \(error)")
+        }
+    }
+
+    func write(to path: String) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        try (encoder.encode(self) + Data("\n".utf8)).write(to: URL(fileURLWithPath: path), options: .atomic)
+    }
+}

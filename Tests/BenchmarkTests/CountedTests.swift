@@ -1,0 +1,82 @@
+import Testing
+
+@testable import mailboat_bench
+
+struct CountedTests {
+    private static func counts(_ rows: [String: Double]) -> OperationCounts {
+        OperationCounts(rows: rows.mapValues { .init(value: $0, unit: "instructions") })
+    }
+
+    @Test(
+        arguments: [
+            (1_000, 1_030, .holds), (1_000, 1_031, .worse), (1_000, 970, .holds), (1_000, 969, .better),
+            (0, 0, .holds), (0, 0.01, .holds), (0, 0.02, .worse), (1, 1.04, .worse), (nil, 5, .unknown),
+            (5, nil, .missing),
+        ] as [(Double?, Double?, OperationCounts.Standing)])
+    func aRowStandsBesideItsThreshold(threshold: Double?, value: Double?, standing: OperationCounts.Standing) {
+        func rows(_ value: Double?) -> OperationCounts { Self.counts(value.map { ["row": $0] } ?? [:]) }
+        let standings = rows(value).standings(beside: rows(threshold))
+        #expect(standings.map(\.name) == ["row"])
+        #expect(standings.map(\.standing) == [standing])
+    }
+
+    /// As callgrind writes: names stand where they come up first, the inclusive cost behind `calls`.
+    @Test func aProfileTellsWhatAFunctionAndItsCalleesTook() {
+        let profile = InclusiveProfile(
+            """
+            events: Ir
+            fl=(1) a.swift
+            fn=(1) $s4main3runyyF
+            10 7
+            cfn=(2) $s4main12CountedShardV11countedTakeyyF
+            calls=2 20
+            11 100
+            cob=(3) libc.so.6
+            cfn=(3) memcpy
+            calls=1 0
+            12 5
+
+            fn=(2)
+            20 60
+            cfn=(3)
+            calls=4 0
+            +1 40
+
+            fn=(4) $s4main4moreyyF
+            cfn=(2)
+            calls=1 20
+            31 50
+            """)
+        #expect(profile.instructions(in: "12CountedShardV11countedTake") == 150)
+        #expect(profile.instructions(in: "memcpy") == 45)
+        #expect(profile.instructions(in: "countedMerge") == 0)
+    }
+
+    /// Renamed functions would no longer be found in a profile, and the count would fail. That each has a name of its own keeps one from
+    /// being counted for another.
+    @Test func everyOperationHasASymbolAndWordsOfItsOwn() {
+        #expect(Set(CountedOperation.allCases.map(\.symbolPart)).count == CountedOperation.allCases.count)
+        #expect(Set(CountedOperation.allCases.map(\.description)).count == CountedOperation.allCases.count)
+        #expect(CountedOperation.take.symbolPart == "12CountedShardV11countedTake")
+        #expect(CountedOperation.exchange.symbolPart == "14CountedSessionV15countedExchange")
+    }
+
+    @Test func aTurnCountsEveryOperationForEachPush() throws {
+        var meter = AllocationMeter()
+        meter.isOn = true
+        var shard = CountedShard(activities: 40, partitionCount: 4)
+        shard.register(0..<40)
+        var session = CountedSession()
+        shard.wait(millis: 5_000)
+        try shard.turn(0..<32, number: 0, meter: &meter)
+        shard.keepStates()
+        try shard.turn(32..<40, number: 0, meter: &meter)
+        shard.keepStates()
+        try session.turn(40, meter: &meter)
+        var successor = CountedShard(activities: 40, partitionCount: 4, isRestoring: true)
+        try successor.restore(shard.states, meter: &meter)
+        for operation in CountedOperation.allCases {
+            #expect(meter.steps[operation]?.operations == 40, "\(operation)")
+        }
+    }
+}
