@@ -20,6 +20,9 @@ final class SimulatedWorker {
         var restoreNext: Int64 = 0
         var restoreDueMillis: Int64 = 0
         var hasRun = false
+        /// Since when it runs; and whether it could not read, as activities waited for room.
+        var runsSinceMillis: Int64 = 0
+        var hasHadNoRoom = false
         var quietUntilMillis: Int64 = 0
         var endsAtMillis: Int64 = 0
     }

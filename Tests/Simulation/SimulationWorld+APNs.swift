@@ -30,7 +30,10 @@ extension SimulationWorld {
             result: .accepted, isApplied: false)
         flight.partition = self.home(of: activity)
         if let owned = worker.partitions[flight.partition] {
-            flight.isBehind = zip(owned.positions, owned.logEnds).contains { $0 < $1 }
+            let hasWaited =
+                owned.hasHadNoRoom
+                || self.steadyMillis >= owned.runsSinceMillis + worker.engine.configuration.catchUpMaxMillis
+            flight.isBehind = hasWaited && zip(owned.positions, owned.logEnds).contains { $0 < $1 }
         }
         // Its lease ends before anybody else can own the partition.
         if self.group.owner(of: flight.partition) != worker.number {
@@ -44,6 +47,7 @@ extension SimulationWorld {
             flight.answersMillis += Int64.random(in: 100...8_000, using: &self.random)
         }
         self.strikeAtPush(&flight)
+        self.strikeAtPushOverLateRecord(flight, of: worker)
         self.decide(&flight)
         self.sentBodies.insert(request.body)
         self.flights.append(flight)

@@ -194,6 +194,7 @@ extension SimulationWorld {
             if owned.restoreNext > marker {
                 owned.phase = .running
                 owned.hasRun = true
+                owned.runsSinceMillis = self.steadyMillis
                 worker.engine.restoreFinished(
                     partition: partition, logEnds: Self.positions(owned.logEnds, partition),
                     starts: Self.positions(owned.starts, partition), now: self.now(of: worker))

@@ -50,6 +50,29 @@ extension SimulationWorld {
         self.register(flight.activity)
     }
 
+    /// A push leaves while something of a former owner's may still come to lie in `state`. The worker dies over it.
+    mutating func strikeAtPushOverLateRecord(_ flight: Flight, of worker: SimulatedWorker) {
+        let place = SimulatedKafka.Place(topic: .state, partition: flight.partition)
+        guard self.kafka.transits.contains(where: { $0.place == place && $0.producer != worker.number }),
+            self.strikes(.pushOverLateRecord)
+        else { return }
+        self.tell("worker \(worker.number) is to die over a push of activity \(flight.activity)")
+        worker.fuse = 1
+        self.focus = (flight.activity, 4)
+    }
+
+    /// An update that expires is about to be written. APNs is away for longer, and what follows is older and all that comes.
+    /// - Parameter expires: made to be soon.
+    mutating func strikeAtExpiring(_ activity: Int, expires: inout Int64?) -> Bool {
+        guard expires != nil, self.phones[activity].token != nil, self.strikes(.lastWord) else { return false }
+        let seconds = Int64.random(in: 1...20, using: &self.random)
+        self.tell("activity \(activity) hears its last word while APNs is away")
+        expires = self.wallSeconds + seconds
+        self.apnsAwayUntilMillis = max(self.apnsAwayUntilMillis, self.steadyMillis + (seconds + 5) * 1_000)
+        self.hasHeardLast.insert(activity)
+        return true
+    }
+
     private static func activity(ofStateKey key: [UInt8]) -> Int? {
         String(decoding: key, as: UTF8.self).split(separator: "-").last.flatMap { Int($0) }
     }

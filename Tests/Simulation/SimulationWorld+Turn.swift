@@ -134,6 +134,16 @@ extension SimulationWorld {
 
     // MARK: Records from Kafka
 
+    /// A turn would find more records.
+    func hasUnread(_ worker: SimulatedWorker) -> Bool {
+        worker.engine.wantsRecords
+            && worker.partitions.contains { partition, owned in
+                owned.phase == .running
+                    && (owned.positions[0] < self.kafka.end(.init(topic: .events, partition: partition))
+                        || owned.positions[1] < self.kafka.end(.init(topic: .routed, partition: partition)))
+            }
+    }
+
     /// True: it died meanwhile.
     private mutating func consume(_ worker: SimulatedWorker) -> Bool {
         guard self.brokerAwayUntilMillis <= self.steadyMillis else { return false }
@@ -147,6 +157,10 @@ extension SimulationWorld {
                         worker.engine.recordRoom, Int.random(in: 1...InputBatch.recordCountMax, using: &self.random))
                     self.consume(count, of: place, topic: UInt16(topic), worker: worker)
                     if self.burns(worker) { return true }
+                    if self.chance(self.plan.partialReadPercent) { break }
+                }
+                if worker.partitions[partition]?.phase == .running, !worker.engine.wantsRecords {
+                    worker.partitions[partition]?.hasHadNoRoom = true
                 }
             }
         }
@@ -177,6 +191,9 @@ extension SimulationWorld {
             }
             let position = SourcePosition(topic: topic, partition: place.partition, offset: input.offset)
             self.evidence.consumed(position, worker: worker.number)
+            self.tell(
+                "worker \(worker.number) reads \(position) of \(String(decoding: record.key, as: UTF8.self))"
+            )
             if let event = self.written[input.origin ?? position], let token = event.token {
                 self.evidence.noteRegistration(
                     token, of: event.activity, worker: worker.number)

@@ -42,7 +42,9 @@ extension SimulationWorld {
             self.focus = events > 1 ? (activity, events - 1) : nil
             if Int.random(in: 0..<4, using: &self.random) > 0 { return activity }
         }
-        return Int.random(in: 0..<self.plan.activities, using: &self.random)
+        let others = (0..<self.plan.activities).filter { !self.hasHeardLast.contains($0) }
+        return others.randomElement(using: &self.random)
+            ?? Int.random(in: 0..<self.plan.activities, using: &self.random)
     }
 
     private mutating func begin(_ activity: Int) {
@@ -138,8 +140,10 @@ extension SimulationWorld {
         let body =
             "{\"aps\":{\"event\":\"\(isEnd ? "end" : "update")\",\"timestamp\":STAMP\(parts.map { "," + $0 }.joined())}}"
         var expires: Int64?
+        var isLastWord = false
         if self.chance(self.plan.expiresPercent) {
             expires = self.wallSeconds + Int64.random(in: 1...900, using: &self.random)
+            isLastWord = hasContent && !isEnd && self.strikeAtExpiring(activity, expires: &expires)
             parts.append("\"expires\":\(expires!)")
         }
         let value = """
@@ -151,6 +155,17 @@ extension SimulationWorld {
                 activity, kind: isEnd ? .end : .update, timestamp: timestamp, body: body, isHigh: priority == 10,
                 value: value, expires: expires, hasCopy: count > 1)
         }
+        if isLastWord { self.writeLastWord(activity, before: timestamp) }
+    }
+
+    /// Older than what was written before it, and does not expire.
+    private mutating func writeLastWord(_ activity: Int, before timestamp: Int64) {
+        let content = "\"content-state\":\(self.drawContent(large: false))"
+        let older = timestamp - 1
+        self.write(
+            activity, kind: .update, timestamp: older,
+            body: "{\"aps\":{\"event\":\"update\",\"timestamp\":STAMP,\(content)}}", isHigh: false,
+            value: "{\"event\":\"update\",\"timestamp\":\(older),\"priority\":5,\(content)}")
     }
 
     private mutating func drawContent(large: Bool) -> String {

@@ -30,6 +30,8 @@ package struct SimulationWorld: ~Copyable {
     var differenceMillis: Int64 = 0
     var brokerAwayUntilMillis: Int64 = 0
     var apnsAwayUntilMillis: Int64 = 0
+    /// Activities of which no further event comes, as long as there are others.
+    var hasHeardLast: Set<Int> = []
     var commitsUnderWay: [CommitUnderWay] = []
     var phones: [SimulatedPhone] = []
     var written: [SourcePosition: WrittenEvent] = [:]
@@ -227,6 +229,7 @@ package struct SimulationWorld: ~Copyable {
                 at(worker.engine.nextDeadlineMillis.map { $0 - worker.steadyOffsetMillis })
                 at(worker.retries.dueMillis)
                 for repair in worker.repairs { at(repair.dueMillis) }
+                if self.hasUnread(worker) { at(max(self.brokerAwayUntilMillis, self.steadyMillis + 1)) }
                 if !worker.commits.isEmpty, !worker.hasCommitUnderWay { at(worker.commitDueMillis) }
             } else if worker.leaseFromMillis > self.steadyMillis, worker.leaseFromMillis != .max {
                 at(worker.leaseFromMillis)

@@ -21,16 +21,19 @@ extension ShardEngine {
             return
         }
         let target = behind >= 0 ? behind : pending
-        if self.fold(into: target, mergedCount: 1, priority: priority, isReplay: isReplay, carries: true) { return }
+        if self.fold(into: target, mergedCount: 1, priority: priority, isReplay: isReplay, carries: true) {
+            if behind >= 0, !self.updates[pending].isStart, !self.updates[behind].top.alert.isEmpty {
+                // It was for its alert alone that `pending` was to go first.
+                self.replacePendingByBehind(slot)
+            }
+            return
+        }
         // Too large together: the older content goes first with its alert, this one follows.
         if behind < 0 {
             self.slots[Int(slot)].behind = self.makeUpdate(
                 slot: slot, start: nil, priority: priority, isReplay: isReplay, now: now)
         } else if !self.updates[pending].isStart {
-            // `behind` has a newer alert than `pending`: nothing of `pending` lives on.
-            self.supersedeAll(of: pending, intoNewestOf: behind)
-            self.slots[Int(slot)].pending = behind
-            self.updates.release(pending)
+            self.replacePendingByBehind(slot)
             self.slots[Int(slot)].behind = self.makeUpdate(
                 slot: slot, start: nil, priority: priority, isReplay: isReplay, now: now)
         } else {
@@ -39,19 +42,26 @@ extension ShardEngine {
         }
     }
 
+    /// `behind` has a newer alert than `pending`, or will have: nothing of `pending` lives on.
+    private mutating func replacePendingByBehind(_ slot: Int32) {
+        let pending = self.slots[Int(slot)].pending
+        let behind = self.slots[Int(slot)].behind
+        if self.updates[pending].priority == .high { self.updates[behind].priority = .high }
+        if self.updates[pending].containsReplay { self.updates[behind].containsReplay = true }
+        self.updates[behind].firstUnsentMillis = min(
+            self.updates[behind].firstUnsentMillis, self.updates[pending].firstUnsentMillis)
+        self.supersedeAll(of: pending, intoNewestOf: behind)
+        self.slots[Int(slot)].pending = behind
+        self.slots[Int(slot)].behind = Slot.none
+        self.updates.release(pending)
+    }
+
     /// A start comes while updates wait for a token: one start with the newest content.
     private mutating func mergeStart(
         _ start: StartPart, into slot: Int32, priority: PushPriority, isReplay: Bool, now: EngineTime
     ) {
-        if self.slots[Int(slot)].behind >= 0 {
-            // The start's alert is newer than the one that kept the two apart.
-            let first = self.slots[Int(slot)].pending
-            let second = self.slots[Int(slot)].behind
-            self.supersedeAll(of: first, intoNewestOf: second)
-            self.slots[Int(slot)].pending = second
-            self.slots[Int(slot)].behind = Slot.none
-            self.updates.release(first)
-        }
+        // The start's alert is newer than the one that kept the two apart.
+        if self.slots[Int(slot)].behind >= 0 { self.replacePendingByBehind(slot) }
         let pending = self.slots[Int(slot)].pending
         let isNewer = self.scratchLayer.timestampSeconds >= self.updates[pending].top.timestampSeconds
         // Whichever content wins, the start must have an alert and fit.

@@ -221,6 +221,22 @@ import Testing
         #expect(h.outcomes(of: c) == ["delivered"])
     }
 
+    /// The first was to go for its alert alone. After a crash it would have gone again, after what is newer.
+    @Test func aNewerAlertThatFitsLeavesOnePush() {
+        let h = Self.alive()
+        let a = h.update(1, at: 1, priority: 10, alert: String(repeating: "A", count: 1_000))
+        let b = h.update(2, at: 2, priority: 5, padding: 3_500)
+        let c = h.update(3, at: 3, priority: 5, alert: "C")
+        #expect(h.outcome(of: a)?.into == c)
+        #expect(h.outcome(of: b)?.into == c)
+        let push = h.deliver()
+        #expect(push?.n == 3)
+        #expect(push?.alert == "C")
+        #expect(push?.priority == 10, "the highest of those that were not sent")
+        h.advance(2_000)
+        #expect(h.take() == nil)
+    }
+
     @Test func anEndTooLargeBesideTheKeptAlertFollows() {
         let h = Self.alive()
         h.update(1, at: 1, alert: String(repeating: "A", count: 1_000))
