@@ -20,6 +20,8 @@ final class SimulatedWorker {
         var restoreNext: Int64 = 0
         var restoreDueMillis: Int64 = 0
         var hasRun = false
+        /// Nothing is read before: the rest of what there was has not been fetched yet.
+        var readsFromMillis: Int64 = 0
         /// Since when it runs; and whether it could not read, as activities waited for room.
         var runsSinceMillis: Int64 = 0
         var hasHadNoRoom = false

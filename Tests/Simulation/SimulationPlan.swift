@@ -50,6 +50,8 @@ package struct SimulationPlan {
     var alertPercent: Int
     /// A read finds less than there is, and the rest is the next turn's.
     var partialReadPercent: Int
+    /// How long until then.
+    var readPauseMillisMax: Int64
     /// Activities are forgotten within the run: tombstones are written, and tokens registered once more.
     var livesAreShort: Bool
     var lifetimeMillis: Int64
@@ -66,6 +68,8 @@ package struct SimulationPlan {
         case pushUnderWay
         /// A push leaves while a record that a former owner wrote is on its way to the partition's `state`: the worker dies over it.
         case pushOverLateRecord
+        /// Kafka takes seconds over an owner's marker, while what a former owner wrote is on its way.
+        case slowMarker
         /// While APNs is away an event comes that soon expires, and behind it an older one that does not: the activity's last.
         case lastWord
     }
@@ -125,13 +129,14 @@ package struct SimulationPlan {
         self.outcomeDelayMillisMax = min(self.gapMillisMax * 4, [0, 0, 200, 3_000].randomElement(using: &random)!)
         self.alertPercent = [5, 25, 25, 60].randomElement(using: &random)!
         self.partialReadPercent = [0, 0, 30, 80].randomElement(using: &random)!
+        self.readPauseMillisMax = [5, 500, 4_000].randomElement(using: &random)!
         // That an event was set aside has to be told.
         self.livesAreShort = Int.random(in: 0..<4, using: &random) == 0 && self.publishesAll
         self.lifetimeMillis = self.livesAreShort ? Int64.random(in: 10...40, using: &random) * 60_000 : 12 * 3_600_000
         if !self.publishesAll { self.strikes.removeAll { $0 == .pushUnderWay || $0 == .lastWord } }
         if self.strikePercent > 0, !self.strikes.isEmpty { self.refusedMessagePercent = 0 }
-        // The same limit: no activity of a burst gets so many.
-        if self.gapMillisMax < 400, self.strikes.contains(.outcomeUnderWay) { self.events = min(self.events, 60) }
+        // The same limit: no activity gets so many.
+        if self.strikes.contains(.outcomeUnderWay) { self.events = min(self.events, 60) }
         self.creditMax = Int.random(in: 1...4, using: &random)
         self.app = AppConfiguration(bundleID: "com.example.pizza")
         self.app.budgetPerHour = Int.random(in: 2...12, using: &random)

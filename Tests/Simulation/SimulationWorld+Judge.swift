@@ -150,6 +150,7 @@ extension SimulationWorld {
         for activity in self.phones.indices {
             self.judgeReasons(activity)
             self.judgeOrder(activity)
+            self.judgeOutliving(activity)
             self.judge(activity)
         }
     }
@@ -209,6 +210,15 @@ extension SimulationWorld {
     ) -> Device {
         var reference = Device()
         var known = doubtful
+        // What gave way to one of them went with it.
+        let unheard = unheard.union(
+            unheard.isEmpty
+                ? []
+                : positions.filter { position in
+                    (self.evidence.outcomes[position] ?? []).contains { note in
+                        note.name == "superseded" && note.into.map { unheard.contains($0) } == true
+                    }
+                })
         let onlySure = !doubtful.isEmpty && !doubtful.values.contains(true)
         var newest = Int64.min
         var stamp = Int64(0)
@@ -262,6 +272,8 @@ extension SimulationWorld {
         // One owner heard of it, and died; the next did not.
         if names.contains("delivered") { return names.contains("unknown") ? [.pushed, .unheard] : [] }
         if names.contains("unknown") { return [.notPushed, .pushed, .unheard] }
+        // It was pushed, nobody heard of it, and what it gave way to was given up.
+        if self.shown.contains(position), self.givenUpAt(position) != nil { return [.pushed, .unheard] }
         // Superseded, which is not published: what took its place was delivered, as nothing is set aside in such a run.
         guard self.plan.publishesAll, names.allSatisfy({ $0 == "duplicate" }) else { return [] }
         return self.isUnknown(position) ? [.notPushed, .pushed, .unheard] : [.notPushed, .pushed]
@@ -273,8 +285,7 @@ extension SimulationWorld {
     ) -> [SourcePosition] {
         var order = positions
         for position in positions where unheard.contains(position) {
-            let notes = self.evidence.outcomes[position] ?? []
-            guard let givenUp = notes.filter({ $0.name == "unknown" }).map(\.madeAt).min() else { continue }
+            guard let givenUp = self.givenUpAt(position) else { continue }
             let from = order.firstIndex(of: position)!
             let to = order[..<from].firstIndex { other in
                 (self.evidence.outcomes[other] ?? []).contains { $0.name == "delivered" && $0.madeAt >= givenUp }
@@ -286,6 +297,18 @@ extension SimulationWorld {
         return order
     }
 
+    /// When it was said of the event, or of what it gave way to, that an attempt was never answered and that it was not sent again.
+    private func givenUpAt(_ position: SourcePosition) -> Int? {
+        var (at, seen) = (position, Set<SourcePosition>())
+        while seen.insert(at).inserted {
+            let notes = self.evidence.outcomes[at] ?? []
+            if let givenUp = notes.filter({ $0.name == "unknown" }).map(\.madeAt).min() { return givenUp }
+            guard let into = notes.compactMap(\.into).last else { return nil }
+            at = into
+        }
+        return nil
+    }
+
     /// An attempt was never answered, and it was not sent again. Written twice, an event is its copy too.
     func isUnknown(_ position: SourcePosition) -> Bool {
         let event = self.written[position]!
@@ -293,7 +316,7 @@ extension SimulationWorld {
             event.hasCopy
             ? self.order.filter { self.written[$0]!.activity == event.activity && self.written[$0]!.body == event.body }
             : [position]
-        return copies.contains { (self.evidence.outcomes[$0] ?? []).contains { $0.name == "unknown" } }
+        return copies.contains { self.givenUpAt($0) != nil }
     }
 
     /// Whether the event, or what it was merged into, reached the device. `known` is what has been found out on

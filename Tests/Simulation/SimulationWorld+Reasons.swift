@@ -116,4 +116,30 @@ extension SimulationWorld {
             }
         }
     }
+
+    /// An update that gave way to one that expired first is shown all the same, unless something newer was, or was refused: it was still valid (contract §4). Of many that outlive a newer
+    /// one the oldest are given up (README, limits).
+    mutating func judgeOutliving(_ activity: Int) {
+        let updates = self.order.filter { self.written[$0]!.activity == activity && self.written[$0]!.kind == .update }
+        for position in updates.suffix(4) where !self.shown.contains(position) {
+            let notes = self.evidence.outcomes[position] ?? []
+            let expires = self.written[position]!.expiresSeconds ?? .max
+            let wasLost = notes.allSatisfy { note in
+                guard note.name == "superseded", let into = note.into, let newer = self.written[into]?.expiresSeconds
+                else { return false }
+                let isGone = (self.evidence.outcomes[into] ?? []).map(\.name).allSatisfy { $0 == "expired" }
+                return isGone && newer < expires
+            }
+            let seconds = self.written[position]!.timestampSeconds
+            let isOutdone = self.order.contains {
+                self.written[$0]!.activity == activity && self.written[$0]!.timestampSeconds >= seconds
+                    && (self.shown.contains($0)
+                        || (self.evidence.outcomes[$0] ?? []).contains {
+                            ["rejected", "unregistered", "unknown"].contains($0.name)
+                        })
+            }
+            guard wasLost, !notes.isEmpty, !isOutdone else { continue }
+            self.fail("\(position) outlived what it gave way to, and was not shown: update of activity \(activity)")
+        }
+    }
 }

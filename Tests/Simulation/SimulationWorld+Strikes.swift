@@ -61,6 +61,20 @@ extension SimulationWorld {
         self.focus = (flight.activity, 4)
     }
 
+    /// An owner's marker leaves while something of a former owner's may still come to lie before it.
+    /// - Returns: how long it may take.
+    mutating func strikeAtMarker(
+        _ record: LoggedRecord, to place: SimulatedKafka.Place, of worker: SimulatedWorker
+    ) -> Int64 {
+        guard place.topic == .state, record.key == Array("m".utf8),
+            worker.partitions[place.partition]?.phase == .running,
+            self.kafka.transits.contains(where: { $0.place == place && $0.producer != worker.number }),
+            self.strikes(.slowMarker)
+        else { return 0 }
+        self.tell("the marker of worker \(worker.number) in state \(place.partition) takes its time")
+        return 15_000
+    }
+
     /// An update that expires is about to be written. APNs is away for longer, and what follows is older and all that comes.
     /// - Parameter expires: made to be soon.
     mutating func strikeAtExpiring(_ activity: Int, expires: inout Int64?) -> Bool {

@@ -128,20 +128,22 @@ extension SimulationWorld {
         self.kafka.send(
             record, to: place, acknowledgement: acknowledgement, producer: worker.number, fate: fate,
             nowMillis: self.steadyMillis, notBeforeMillis: self.brokerAwayUntilMillis,
-            delayMillisMax: place.topic == .outcomes ? self.plan.outcomeDelayMillisMax : 0, random: &self.random)
+            delayMillisMax: place.topic == .outcomes
+                ? self.plan.outcomeDelayMillisMax : self.strikeAtMarker(record, to: place, of: worker),
+            random: &self.random)
         if place.topic == .state, record.isTombstone { self.strikeAtTombstone(record, of: worker) }
     }
 
     // MARK: Records from Kafka
 
-    /// A turn would find more records.
-    func hasUnread(_ worker: SimulatedWorker) -> Bool {
-        worker.engine.wantsRecords
-            && worker.partitions.contains { partition, owned in
-                owned.phase == .running
-                    && (owned.positions[0] < self.kafka.end(.init(topic: .events, partition: partition))
-                        || owned.positions[1] < self.kafka.end(.init(topic: .routed, partition: partition)))
-            }
+    /// When a turn would find more records; `nil`: there are none.
+    func readDueMillis(_ worker: SimulatedWorker) -> Int64? {
+        guard worker.engine.wantsRecords else { return nil }
+        return worker.partitions.filter { partition, owned in
+            owned.phase == .running
+                && (owned.positions[0] < self.kafka.end(.init(topic: .events, partition: partition))
+                    || owned.positions[1] < self.kafka.end(.init(topic: .routed, partition: partition)))
+        }.map { max($0.value.readsFromMillis, self.brokerAwayUntilMillis) }.min()
     }
 
     /// True: it died meanwhile.
@@ -151,13 +153,17 @@ extension SimulationWorld {
             for topic in 0..<2 {
                 let place = SimulatedKafka.Place(topic: topic == 0 ? .events : .routed, partition: partition)
                 while let owned = worker.partitions[partition], owned.phase == .running,
+                    owned.readsFromMillis <= self.steadyMillis,
                     worker.engine.wantsRecords, owned.positions[topic] < self.kafka.end(place)
                 {
                     let count = min(
                         worker.engine.recordRoom, Int.random(in: 1...InputBatch.recordCountMax, using: &self.random))
                     self.consume(count, of: place, topic: UInt16(topic), worker: worker)
                     if self.burns(worker) { return true }
-                    if self.chance(self.plan.partialReadPercent) { break }
+                    if self.chance(self.plan.partialReadPercent) {
+                        worker.partitions[partition]?.readsFromMillis =
+                            self.steadyMillis + Int64.random(in: 1...self.plan.readPauseMillisMax, using: &self.random)
+                    }
                 }
                 if worker.partitions[partition]?.phase == .running, !worker.engine.wantsRecords {
                     worker.partitions[partition]?.hasHadNoRoom = true

@@ -229,7 +229,7 @@ package struct SimulationWorld: ~Copyable {
                 at(worker.engine.nextDeadlineMillis.map { $0 - worker.steadyOffsetMillis })
                 at(worker.retries.dueMillis)
                 for repair in worker.repairs { at(repair.dueMillis) }
-                if self.hasUnread(worker) { at(max(self.brokerAwayUntilMillis, self.steadyMillis + 1)) }
+                at(self.readDueMillis(worker))
                 if !worker.commits.isEmpty, !worker.hasCommitUnderWay { at(worker.commitDueMillis) }
             } else if worker.leaseFromMillis > self.steadyMillis, worker.leaseFromMillis != .max {
                 at(worker.leaseFromMillis)
