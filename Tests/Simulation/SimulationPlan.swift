@@ -122,7 +122,7 @@ package struct SimulationPlan {
             self.expiresPercent = 0
             self.refusedMessagePercent = 0
         }
-        self.strikePercent = [0, 10, 30, 80].randomElement(using: &random)!
+        self.strikePercent = [0, 30, 80, 80].randomElement(using: &random)!
         self.strikes = Strike.allCases.filter { _ in Bool.random(using: &random) }
         self.lateMillisMax = [12_000, 12_000, 60_000, 180_000].randomElement(using: &random)!
         // The state record of an activity that is never quiet waits for so many outcomes, and not for more.
@@ -136,7 +136,7 @@ package struct SimulationPlan {
         if !self.publishesAll { self.strikes.removeAll { $0 == .pushUnderWay || $0 == .lastWord } }
         if self.strikePercent > 0, !self.strikes.isEmpty { self.refusedMessagePercent = 0 }
         // The same limit: no activity gets so many.
-        if self.strikes.contains(.outcomeUnderWay) { self.events = min(self.events, 60) }
+        if self.strikes.contains(.outcomeUnderWay) { self.events = min(self.events, 50 * self.activities) }
         self.creditMax = Int.random(in: 1...4, using: &random)
         self.app = AppConfiguration(bundleID: "com.example.pizza")
         self.app.budgetPerHour = Int.random(in: 2...12, using: &random)

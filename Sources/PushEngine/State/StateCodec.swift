@@ -28,8 +28,9 @@ import PushModel
 enum StateCodec {
     static let version: UInt8 = 1
     static let markerKey: [UInt8] = [UInt8(ascii: "m")]
-    /// No run in a record is longer; a payload is at most 4,096 bytes.
-    static let runByteCountMax = 65_536
+    /// No run in a record is longer: a payload is at most 4,096 bytes. Releases before this one could let an update grow with every attempt, up
+    /// to what Kafka takes.
+    static let runByteCountMax = 1_048_576
     static let tokenByteCountMax = 1_024
     /// No time in a record lies further from 1970, either way: in seconds, so that milliseconds and what is added to them stay in range.
     static let timeSecondsMax: Int64 = 1 << 50

@@ -1,0 +1,46 @@
+@testable import PushEngine
+import PushModel
+import Testing
+
+@Suite struct LayerTests {
+    private static func layer(content: String, alert: String = "", id: String = "") -> Layer {
+        var layer = Layer()
+        layer.content.contentState = layer.append(Array(content.utf8).span)
+        layer.alert = layer.append(Array(alert.utf8).span)
+        layer.eventID = layer.append(Array(id.utf8).span)
+        return layer
+    }
+
+    private static func text(_ range: ByteRange, of layer: Layer) -> String {
+        String(decoding: layer.blob[range.range], as: UTF8.self)
+    }
+
+    /// An alert that comes along with every attempt and is given back after it must not pile up: the state record would outgrow what a
+    /// restore reads.
+    @Test func whatIsTakenOverAndGivenBackLeavesNothing() {
+        let older = Self.layer(content: "{}", alert: String(repeating: "A", count: 1_800))
+        var newer = Self.layer(content: #"{"n":2}"#, id: "event-2")
+        for _ in 0..<100 {
+            newer.inherit(from: older)
+            #expect(Self.text(newer.alert, of: newer).count == 1_800)
+            newer.dropInherited(olderThan: .max)
+        }
+        #expect(newer.blob.count <= 1_800 + 14)
+        #expect(Self.text(newer.content.contentState, of: newer) == #"{"n":2}"#)
+        #expect(Self.text(newer.eventID, of: newer) == "event-2")
+        #expect(newer.alert.isEmpty)
+    }
+
+    /// The same where both turn out not to fit.
+    @Test func aMergeThatIsTakenBackLeavesNothing() {
+        let older = Self.layer(content: "{}", alert: String(repeating: "A", count: 1_800))
+        var newer = Self.layer(content: #"{"n":2}"#)
+        for _ in 0..<100 {
+            let own = newer.parts
+            newer.inherit(from: older)
+            newer.parts = own
+        }
+        #expect(newer.blob.count <= 1_800 + 7)
+        #expect(Self.text(newer.content.contentState, of: newer) == #"{"n":2}"#)
+    }
+}
