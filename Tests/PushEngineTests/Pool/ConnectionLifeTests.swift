@@ -43,6 +43,13 @@ import Testing
         return life
     }
 
+    /// A server that fell silent is known as soon without traffic as with it.
+    @Test func silenceIsKnownWithinARequestsTimeoutByDefault() {
+        let configuration = ConnectionPoolConfiguration()
+        #expect(
+            configuration.pingAfterIdleMillis + configuration.pingTimeoutMillis <= configuration.requestTimeoutMillis)
+    }
+
     @Test func eachPhaseIsReached() {
         for phase in Self.phases { #expect(Self.life(phase).phase == phase) }
     }
