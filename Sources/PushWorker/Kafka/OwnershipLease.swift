@@ -13,6 +13,9 @@ final class OwnershipLease: Sendable {
 
     init(sessionTimeoutMillis: Int64) { self.durationMillis = sessionTimeoutMillis / 10 * 9 }
 
+    /// librdkafka takes no other session timeout, milliseconds. A setting outside is refused by name, but read here before that.
+    static let sessionMillisRange: ClosedRange<Int64> = 1...3_600_000
+
     /// The shorter of the two times after which the broker takes partitions away.
     static func sessionTimeoutMillis(_ settings: KafkaSettings) -> Int64 {
         // Ours first, where we have one; then librdkafka's.
@@ -22,7 +25,9 @@ final class OwnershipLease: Sendable {
             }
             return given
         }
-        return min(millis("session.timeout.ms", default: 45_000), millis("max.poll.interval.ms", default: 300_000))
+        let shorter = min(
+            millis("session.timeout.ms", default: 45_000), millis("max.poll.interval.ms", default: 300_000))
+        return min(max(shorter, Self.sessionMillisRange.lowerBound), Self.sessionMillisRange.upperBound)
     }
 
     /// The group has confirmed the membership to a question asked then.

@@ -255,4 +255,10 @@ struct ConfigurationLoaderTests {
             #expect(isOneLine, "\(fault)")
         }
     }
+
+    /// A number that no arithmetic stands is refused by name, as any other outside librdkafka's range.
+    @Test(arguments: [Int64.min, .max, 0]) func noSessionTimeoutTraps(millis: Int64) {
+        let settings = KafkaSettings([.init("session.timeout.ms", "\(millis)")])
+        #expect(OwnershipLease.sessionMillisRange.contains(OwnershipLease.sessionTimeoutMillis(settings)))
+    }
 }
