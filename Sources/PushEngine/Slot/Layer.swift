@@ -97,27 +97,29 @@ struct Layer {
         }
     }
 
-    /// Bytes that nothing says any more are given up: an alert that is taken over and given back with every attempt would pile up otherwise.
-    private mutating func dropUnsaidBytes() {
-        let parts = [
-            self.content.contentState, self.content.attributesType, self.content.attributes,
-            self.content.relevanceScore, self.content.inputPushChannel, self.alert, self.eventID, self.traceparent,
-        ]
-        let said = parts.reduce(0) { $0 + Int($1.count) }
-        guard self.blob.count > said else { return }
+    /// Gives up the bytes that no range covers any more: an alert that is taken over and given back with every attempt would pile up
+    /// otherwise. Moves the ranges, so not between saving `parts` and putting them back.
+    mutating func dropUncoveredBytes() {
+        let covered =
+            self.content.contentState.count + self.content.attributesType.count + self.content.attributes.count
+            + self.content.relevanceScore.count + self.content.inputPushChannel.count + self.alert.count
+            + self.eventID.count + self.traceparent.count
+        guard self.blob.count > Int(covered) else { return }
         let old = self.blob
         self.blob = []
-        self.blob.reserveCapacity(said)
-        let moved = parts.map { self.append(old.span.extracting($0.range)) }
-        (self.content.contentState, self.content.attributesType) = (moved[0], moved[1])
-        (self.content.attributes, self.content.relevanceScore) = (moved[2], moved[3])
-        (self.content.inputPushChannel, self.alert) = (moved[4], moved[5])
-        (self.eventID, self.traceparent) = (moved[6], moved[7])
+        self.blob.reserveCapacity(Int(covered))
+        self.content.contentState = self.append(old.span.extracting(self.content.contentState.range))
+        self.content.attributesType = self.append(old.span.extracting(self.content.attributesType.range))
+        self.content.attributes = self.append(old.span.extracting(self.content.attributes.range))
+        self.content.relevanceScore = self.append(old.span.extracting(self.content.relevanceScore.range))
+        self.content.inputPushChannel = self.append(old.span.extracting(self.content.inputPushChannel.range))
+        self.alert = self.append(old.span.extracting(self.alert.range))
+        self.eventID = self.append(old.span.extracting(self.eventID.range))
+        self.traceparent = self.append(old.span.extracting(self.traceparent.range))
     }
 
     /// Takes over what it lacks from the event it replaces: the alert, and, as an `end`, the content.
     mutating func inherit(from older: Layer) {
-        self.dropUnsaidBytes()
         if self.isEnd, self.content.contentState.isEmpty, !older.content.contentState.isEmpty {
             self.content.contentState = self.append(older.blob.span.extracting(older.content.contentState.range))
             self.contentIsInherited = true

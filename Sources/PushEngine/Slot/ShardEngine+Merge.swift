@@ -129,6 +129,7 @@ extension ShardEngine {
             return true
         }
         let top = self.updates[update].top
+        self.scratchLayer.dropUncoveredBytes()
         let own = self.scratchLayer.parts
         // Of what was put back, something may have come from an event that was older than this one's predecessor.
         self.scratchLayer.dropInherited(olderThan: (carried ?? top).timestampSeconds)
@@ -204,6 +205,7 @@ extension ShardEngine {
         let alert = layer.alert.isEmpty ? self.alertBeneath(layer, place: place, in: update) : nil
         if let alert {
             // Among those below it is the newest: it brings their alert along, as `fold` does, where both fit.
+            layer.dropUncoveredBytes()
             let own = layer.parts
             layer.inherit(from: self.updates[update].under[alert])
             if self.byteCount(of: layer, start: self.updates[update].start.first) > PayloadWriter.payloadByteCountMax {
