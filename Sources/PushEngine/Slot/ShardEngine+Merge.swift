@@ -369,6 +369,7 @@ extension ShardEngine {
                 _ = self.fold(into: failed, mergedCount: 0, priority: priority, isReplay: isReplay, carries: true)
             }
             self.updates.release(pending)
+            self.foldOlderBehind(slot, into: failed)
         } else {
             // Too large beside the alert, or the attributes, of what failed.
             swap(&self.scratchLayer, &self.updates[pending].top)
@@ -385,6 +386,23 @@ extension ShardEngine {
                 self.slots[Int(slot)].pending = pending
             }
         }
+    }
+
+    /// What followed what came meanwhile may be older than what failed: a device would ignore it behind that.
+    private mutating func foldOlderBehind(_ slot: Int32, into failed: Int32) {
+        let behind = self.slots[Int(slot)].behind
+        guard behind >= 0, !self.updates[failed].isStart, !self.updates[behind].isEnd,
+            self.updates[behind].top.timestampSeconds < self.updates[failed].top.timestampSeconds
+        else { return }
+        let (priority, isReplay) = (self.updates[behind].priority, self.updates[behind].containsReplay)
+        self.slots[Int(slot)].behind = Slot.none
+        let layers = self.updates[behind].under + [self.updates[behind].top]
+        for (index, layer) in layers.enumerated() {
+            self.scratchLayer = layer
+            let mergedCount = index == 0 ? self.updates[behind].mergedCount : 0
+            _ = self.fold(into: failed, mergedCount: mergedCount, priority: priority, isReplay: isReplay, carries: true)
+        }
+        self.updates.release(behind)
     }
 
     // MARK: Size

@@ -263,6 +263,25 @@ import Testing
         #expect(h.deliver()?.n == 2)
     }
 
+    /// What failed is newer than both that came meanwhile and do not fit together: a device would ignore them behind it.
+    @Test func whatFailedTakesInWhatIsOlder() {
+        let h = Self.alive()
+        let a = h.update(1, at: 33)
+        let push = h.take()!
+        let b = h.update(2, at: 14, alert: String(repeating: "B", count: 1_000))
+        let c = h.update(3, at: 15, padding: 3_500)
+        h.answer(
+            push, .response(status: 500, reason: "InternalServerError", timestampMillis: nil, retryAfterSeconds: nil))
+        #expect(h.outcome(of: b)?.into == a)
+        #expect(h.outcome(of: c)?.into == a)
+        let d = h.update(4, at: 16, alert: "D")
+        #expect(h.outcome(of: d)?.into == a)
+        h.advance(5_000)
+        #expect(h.deliver()?.n == 1)
+        h.advance(2_000)
+        #expect(h.take() == nil)
+    }
+
     /// What failed, content too large for its alert, an end with an alert too large for that content: the last two say it all.
     @Test func ofThreeThatDoNotFitTheOldestGivesWay() {
         let h = Self.alive()
