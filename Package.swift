@@ -10,7 +10,7 @@ let everyTarget: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
-let pureTargets: Set<String> = ["PushModel", "APNSProtocol", "PushEngine", "DeviceModel"]
+let pureTargets: Set<String> = ["PushModel", "APNSProtocol", "PushEngine", "ShardLoop", "DeviceModel"]
 
 let nio: [Target.Dependency] = [
     .product(name: "NIOCore", package: "swift-nio"),
@@ -64,6 +64,7 @@ let package = Package(
         .target(name: "PushModel", dependencies: ["CProcessor"]),
         .target(name: "APNSProtocol", dependencies: ["PushModel"]),
         .target(name: "PushEngine", dependencies: ["CProcessor", "PushModel", "APNSProtocol", deque, heap]),
+        .target(name: "ShardLoop", dependencies: ["PushEngine", "PushModel"]),
         .target(name: "DeviceModel"),
 
         // Wrappers around the C libraries.
@@ -78,7 +79,7 @@ let package = Package(
         .target(
             name: "PushWorker",
             dependencies: [
-                "PushTransport", "KafkaLog", "PushEngine", "APNSProtocol", "PushModel", "TLSSession", logging, metrics,
+                "PushTransport", "KafkaLog", "ShardLoop", "PushEngine", "APNSProtocol", "PushModel", "TLSSession", logging, metrics,
                 coreMetrics, lifecycle, configuration, hummingbird, histogram, "LocalFiles",
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
                 .product(name: "Yams", package: "Yams"),
@@ -112,6 +113,7 @@ let package = Package(
         .testTarget(name: "PushModelTests", dependencies: ["PushModel"]),
         .testTarget(name: "APNSProtocolTests", dependencies: ["APNSProtocol", "PushModel"]),
         .testTarget(name: "PushEngineTests", dependencies: ["PushEngine", "APNSProtocol", "PushModel", "DeviceModel"]),
+        .testTarget(name: "ShardLoopTests", dependencies: ["ShardLoop", "PushEngine", "PushModel"]),
         .testTarget(name: "DeviceModelTests", dependencies: ["DeviceModel"]),
         .testTarget(name: "HTTP2SessionTests", dependencies: ["HTTP2Session"]),
         .testTarget(name: "TLSSessionTests", dependencies: ["TLSSession"]),
@@ -133,7 +135,7 @@ let package = Package(
             dependencies: ["APNSSimulator", "DeviceModel", "HTTP2Session", "TLSSession"] + nio),
         // The simulated world, for the tests and for `make simulate`.
         .target(
-            name: "Simulation", dependencies: ["PushEngine", "PushModel", "DeviceModel"], path: "Tests/Simulation"),
+            name: "Simulation", dependencies: ["ShardLoop", "PushEngine", "PushModel", "DeviceModel"], path: "Tests/Simulation"),
         .executableTarget(name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulate"),
         .testTarget(name: "SimulationTests", dependencies: ["Simulation"], exclude: ["README.md", "mutations.py"]),
         // Mutated inputs for whatever reads strangers' bytes, for the tests and for `make fuzz`.
@@ -165,7 +167,7 @@ let package = Package(
 )
 
 /// Targets whose types lend bytes as `Span`s, or read lent ones: the lifetime annotations of such declarations are still behind this feature.
-let lendingTargets: Set<String> = ["KafkaLog", "PushEngine"]
+let lendingTargets: Set<String> = ["KafkaLog", "PushEngine", "ShardLoop"]
 
 for target in package.targets where target.type != .system {
     target.swiftSettings =

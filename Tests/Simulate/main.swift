@@ -74,7 +74,7 @@ func play(_ arguments: Arguments) -> Int {
     let step = max(1, arguments.seeds / 20)
     for count in 1...max(1, arguments.seeds) where count <= arguments.seeds {
         currentSeed = arguments.from + count - 1
-        var world = SimulationWorld(seed: currentSeed)
+        let world = SimulationWorld(seed: currentSeed)
         world.run()
         simulatedMillis += world.simulatedMillis
         if !world.faults.isEmpty {
@@ -104,7 +104,7 @@ func play(_ arguments: Arguments) -> Int {
 /// Plays one seed and tells everything that happens in it.
 func trace(_ seed: UInt64) -> Int {
     currentSeed = seed
-    var world = SimulationWorld(seed: seed) { print($0) }
+    let world = SimulationWorld(seed: seed) { print($0) }
     world.run()
     print(world.plan)
     for fault in world.faults { print(fault) }

@@ -1,4 +1,5 @@
 import PushEngine
+import ShardLoop
 
 /// A record as it lies in a simulated log.
 struct LoggedRecord {
@@ -14,6 +15,24 @@ struct LoggedRecord {
     var madeAt = 0
     /// Compacted away: its offset is a gap.
     var isGone = false
+
+    init(key: [UInt8], value: [UInt8], timestampMillis: Int64 = 0) {
+        self.key = key
+        self.value = value
+        self.timestampMillis = timestampMillis
+    }
+
+    /// As a worker writes it.
+    init(_ kept: KeptRecord, madeAt: Int) {
+        self.init(key: kept.key ?? [], value: kept.value ?? [])
+        self.hasKey = kept.key != nil
+        self.isTombstone = kept.value == nil
+        self.headers = kept.headers.map {
+            (String(decoding: $0.name, as: UTF8.self), String(decoding: $0.value, as: UTF8.self))
+        }
+        self.timestampMillis = kept.timestampMillis
+        self.madeAt = madeAt
+    }
 
     func header(_ name: String) -> String? { self.headers.first { $0.name == name }?.value }
 }
@@ -56,7 +75,9 @@ struct SimulatedKafka {
     struct Transit {
         var place: Place
         var record: LoggedRecord
-        var acknowledgement: UInt64
+        /// As its producer has it.
+        var kept: KeptRecord
+        var acknowledgement: UInt64 { self.kept.acknowledgement }
         /// The worker that sent it.
         var producer: Int
         var arrivesMillis: Int64
@@ -69,11 +90,10 @@ struct SimulatedKafka {
     /// What a producer is told about one record.
     struct Delivery {
         var producer: Int
-        var acknowledgement: UInt64
         /// Where it lies; `nil`: the producer gave up waiting.
         var offset: Int64?
         var place: Place
-        var record: LoggedRecord
+        var record: KeptRecord
         var comesMillis: Int64
     }
 
@@ -105,7 +125,7 @@ struct SimulatedKafka {
     ///   - notBeforeMillis: the broker is away until then.
     ///   - delayMillisMax: by how much it may be slower than usual.
     mutating func send(
-        _ record: LoggedRecord, to place: Place, acknowledgement: UInt64, producer: Int, fate: Fate, nowMillis: Int64,
+        _ record: LoggedRecord, kept: KeptRecord, to place: Place, producer: Int, fate: Fate, nowMillis: Int64,
         notBeforeMillis: Int64, delayMillisMax: Int64, random: inout SplitMix64
     ) {
         var arrives = max(nowMillis, notBeforeMillis) + Int64.random(in: 1...40, using: &random)
@@ -125,7 +145,7 @@ struct SimulatedKafka {
         }
         self.transits.append(
             Transit(
-                place: place, record: record, acknowledgement: acknowledgement, producer: producer,
+                place: place, record: record, kept: kept, producer: producer,
                 arrivesMillis: arrives, answersMillis: answers, fate: fate))
     }
 
@@ -147,8 +167,8 @@ struct SimulatedKafka {
             guard !transit.isOrphan else { continue }
             deliveries.append(
                 Delivery(
-                    producer: transit.producer, acknowledgement: transit.acknowledgement,
-                    offset: transit.fate == .delivered ? offset : nil, place: transit.place, record: transit.record,
+                    producer: transit.producer, offset: transit.fate == .delivered ? offset : nil,
+                    place: transit.place, record: transit.kept,
                     comesMillis: transit.answersMillis))
         }
         return deliveries

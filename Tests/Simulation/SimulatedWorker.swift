@@ -1,52 +1,49 @@
 import PushEngine
+import ShardLoop
 
-/// One worker process: its engine, and what the runner around it remembers. A process that ends is not used again.
+/// One worker process: the loop of its one shard, between the ports of the simulated world, and what the worker's other threads remember.
+/// A process that ends is not used again.
 final class SimulatedWorker {
     let number: Int
     /// Which pod it runs in; its successor there has another number.
     let seat: Int
-    var engine: ShardEngine
+    /// The production loop. While it has a turn, what its ports call must leave it alone.
+    var loop: ShardLoop
+    let catchUpMaxMillis: Int64
     /// Its clocks against the world's: machines agree neither on when they were started nor quite on what time it is.
     let steadyOffsetMillis: Int64
     var wallOffsetMillis: Int64
 
+    /// A partition as the worker's consumer has it.
     struct Owned {
-        enum Phase { case claiming, restoring, running, quieting, writing, committing }
-        var phase = Phase.claiming
         /// By input topic: where reading begins, where the log ended at assignment, and what is read next.
         var starts: [Int64]
         var logEnds: [Int64]
         var positions: [Int64]
-        var restoreNext: Int64 = 0
-        var restoreDueMillis: Int64 = 0
-        var hasRun = false
+        /// Its queues are read.
+        var isRunning = false
         /// Nothing is read before: the rest of what there was has not been fetched yet.
         var readsFromMillis: Int64 = 0
         /// Since when it runs; and whether it could not read, as activities waited for room.
         var runsSinceMillis: Int64 = 0
         var hasHadNoRoom = false
-        var quietUntilMillis: Int64 = 0
-        var endsAtMillis: Int64 = 0
     }
     var partitions: [Int32: Owned] = [:]
 
-    /// What Kafka did not take, and what waits behind it.
-    var retries = RetryQueue<LoggedRecord>()
-
-    struct Repair {
-        var partition: Int32
-        var next: Int64
-        var end: Int64
-        var dueMillis: Int64
-    }
-    var repairs: [Repair] = []
     /// What Kafka says about records, to be read in a turn.
     var inbox: [SimulatedKafka.Delivery] = []
     /// What the group says.
     var events: [(event: SimulatedGroup.Event, comesMillis: Int64)] = []
-    var commits: [SimulatedKafka.Place: Int64] = [:]
-    var hasCommitUnderWay = false
-    var commitDueMillis: Int64 = 0
+    /// What is to be committed, as the worker's committer keeps it.
+    var commits: CommitQueue
+    /// When the group is asked again after a refusal; `nil`: it need not be.
+    var askDueMillis: Int64?
+    /// Partitions that the loop has let go of, until what is on its way is committed: their last positions.
+    var leaving: [(partition: Int32, positions: [CommitPosition])] = []
+    /// Parts of `state` being read.
+    var sections: [SimulatedSection] = []
+    /// When there is credit again that a push waits for; `nil`: none does.
+    var creditDueMillis: Int64?
 
     /// The group confirms its ownership from the one to the other.
     var leaseFromMillis: Int64 = .max
@@ -62,20 +59,22 @@ final class SimulatedWorker {
     var isAlive = true
 
     init(
-        number: Int, seat: Int, engine: consuming ShardEngine, steadyOffsetMillis: Int64, wallOffsetMillis: Int64
+        number: Int, seat: Int, world: SimulationWorld, configuration: ShardLoopConfiguration,
+        steadyOffsetMillis: Int64, wallOffsetMillis: Int64
     ) {
         self.number = number
         self.seat = seat
-        self.engine = engine
+        let log = SimulatedLog(world: world)
+        let push = SimulatedPushSide(world: world)
+        self.loop = ShardLoop(configuration: configuration, randomSeed: world.random.next(), log: log, push: push)
+        self.catchUpMaxMillis = configuration.engine.catchUpMaxMillis
+        self.commits = CommitQueue(lease: OwnershipLease(sessionTimeoutMillis: SimulatedGroup.sessionMillis))
         self.steadyOffsetMillis = steadyOffsetMillis
         self.wallOffsetMillis = wallOffsetMillis
+        log.worker = self
+        push.worker = self
     }
 
     var isStopped: Bool { self.stoppedUntilMillis != nil }
     var runs: Bool { self.isAlive && !self.isStopped }
-
-    /// Without it nothing is read, pushed, written or committed. One without partitions needs none.
-    func holdsLease(nowMillis: Int64) -> Bool {
-        self.partitions.isEmpty || (self.leaseFromMillis <= nowMillis && nowMillis < self.leaseEndsMillis)
-    }
 }

@@ -29,6 +29,27 @@ struct SimulationEvidence {
     /// By worker, partition and key: the record made last of those in `state`.
     private var newestStates: [Int: [SimulatedKafka.Place: [[UInt8]: UInt64]]] = [:]
 
+    /// By worker: of records that it has made, the number of the last, and how much the judge had seen by then. Both grow.
+    private var made: [Int: [(number: UInt32, sequence: Int)]] = [:]
+
+    /// The worker has made everything up to this record by now.
+    mutating func noteMade(_ acknowledgement: UInt64, worker: Int) {
+        let number = UInt32(acknowledgement >> 32)
+        guard number > self.made[worker]?.last?.number ?? 0 else { return }
+        self.made[worker, default: []].append((number, self.sequence))
+    }
+
+    /// How much the judge had seen when a worker made a record, or a little later.
+    func madeAt(_ acknowledgement: UInt64, worker: Int) -> Int {
+        let (made, number) = (self.made[worker] ?? [], UInt32(acknowledgement >> 32))
+        var places = 0..<made.count
+        while !places.isEmpty {
+            let middle = (places.lowerBound + places.upperBound) / 2
+            places = made[middle].number < number ? middle + 1..<places.upperBound : places.lowerBound..<middle
+        }
+        return places.lowerBound < made.count ? made[places.lowerBound].sequence : self.sequence
+    }
+
     mutating func consumed(_ position: SourcePosition, worker: Int) {
         self.sequence += 1
         self.consumed[position] = (worker, self.sequence)

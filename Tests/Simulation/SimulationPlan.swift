@@ -52,6 +52,11 @@ package struct SimulationPlan {
     var partialReadPercent: Int
     /// How long until then.
     var readPauseMillisMax: Int64
+    /// As configured: how long commits, and records on their way to Kafka, wait for others.
+    var commitIntervalMillis: Int64
+    var recordHoldMillis: Int64
+    /// Of hand-overs, how often Kafka's library has no room.
+    var queueFullPercent: Int
     /// Activities are forgotten within the run: tombstones are written, and tokens registered once more.
     var livesAreShort: Bool
     var lifetimeMillis: Int64
@@ -130,6 +135,9 @@ package struct SimulationPlan {
         self.alertPercent = [5, 25, 25, 60].randomElement(using: &random)!
         self.partialReadPercent = [0, 0, 30, 80].randomElement(using: &random)!
         self.readPauseMillisMax = [5, 500, 4_000].randomElement(using: &random)!
+        self.commitIntervalMillis = [50, 250, 2_000].randomElement(using: &random)!
+        self.recordHoldMillis = [1, 50, 300, 1_000].randomElement(using: &random)!
+        self.queueFullPercent = dial(20)
         // That an event was set aside has to be told.
         self.livesAreShort = Int.random(in: 0..<4, using: &random) == 0 && self.publishesAll
         self.lifetimeMillis = self.livesAreShort ? Int64.random(in: 10...40, using: &random) * 60_000 : 12 * 3_600_000

@@ -2,11 +2,12 @@ import DeviceModel
 import Foundation
 import PushEngine
 import PushModel
+import ShardLoop
 
 extension SimulationWorld {
     // MARK: Requests
 
-    mutating func depart(_ request: PushRequest, from worker: SimulatedWorker) {
+    func depart(_ request: PushRequest, from worker: SimulatedWorker) {
         let token = String(decoding: request.tokenHex, as: UTF8.self)
         let body = String(decoding: request.body, as: UTF8.self)
         let isStart = body.hasPrefix("{\"aps\":{\"event\":\"start\"")
@@ -32,7 +33,7 @@ extension SimulationWorld {
         if let owned = worker.partitions[flight.partition] {
             let hasWaited =
                 owned.hasHadNoRoom
-                || self.steadyMillis >= owned.runsSinceMillis + worker.engine.configuration.catchUpMaxMillis
+                || self.steadyMillis >= owned.runsSinceMillis + worker.catchUpMaxMillis
             flight.isBehind = hasWaited && zip(owned.positions, owned.logEnds).contains { $0 < $1 }
         }
         // Its lease ends before anybody else can own the partition.
@@ -54,7 +55,7 @@ extension SimulationWorld {
     }
 
     /// What APNs will make of it.
-    private mutating func decide(_ flight: inout Flight) {
+    private func decide(_ flight: inout Flight) {
         if self.chance(self.plan.notProcessedPercent) {
             flight.result = .notProcessed
             flight.isApplied = true
@@ -84,7 +85,7 @@ extension SimulationWorld {
     }
 
     /// Requests reach their phones, answers reach the worker.
-    mutating func fly() {
+    func fly() {
         for index in self.flights.indices
         where !self.flights[index].isApplied && self.flights[index].arrivesMillis <= self.steadyMillis {
             self.flights[index].isApplied = true
@@ -102,13 +103,14 @@ extension SimulationWorld {
             guard let worker else { continue }
             self.tell("worker \(worker.number) hears of activity \(flight.activity): \(result)")
             self.settleBudget(flight, result: result)
-            worker.engine.answered(
-                PushAnswer(id: flight.id, result: result, apnsMicros: 1_000), now: self.now(of: worker))
+            worker.loop.answered(
+                [PushAnswer(id: flight.id, result: result, apnsMicros: 1_000)], now: self.now(of: worker))
+            self.hearNews(worker)
         }
         self.flights.removeAll { $0.isApplied && $0.result == nil }
     }
 
-    private mutating func arrive(_ index: Int) {
+    private func arrive(_ index: Int) {
         let flight = self.flights[index]
         let phone = self.phones[flight.activity]
         guard flight.token == (flight.isStart ? phone.startToken : phone.token), flight.isStart || !phone.isTokenDead
@@ -144,7 +146,7 @@ extension SimulationWorld {
     // MARK: What must hold for every request
 
     /// Pushes that reach the phone carry growing stamps; the same stamp only with the same content.
-    private mutating func checkStamp(_ flight: Flight) {
+    private func checkStamp(_ flight: Flight) {
         let body = String(decoding: flight.body, as: UTF8.self)
         guard let range = body.range(of: "\"timestamp\":") else { return self.fail("no timestamp in \(body)") }
         let stamp = Int64(body[range.upperBound...].prefix { $0.isNumber })!

@@ -1,5 +1,6 @@
 import PushEngine
 import PushModel
+import ShardLoop
 
 /// The budget as the judge counts it (contract §5): the units that are out for sure, of which there are never more than N, and those that
 /// a worker may count, without which nothing is held back.
@@ -22,7 +23,7 @@ extension SimulationWorld {
 
     // MARK: When a push leaves
 
-    mutating func checkBudget(
+    func checkBudget(
         _ request: PushRequest, body: String, activity: Int, worker: SimulatedWorker
     ) {
         guard request.priority == .high else { return self.checkDowngrade(request, body: body, activity: activity) }
@@ -43,7 +44,7 @@ extension SimulationWorld {
     }
 
     /// A high-priority update leaves with priority 5 when the budget is spent, and only then.
-    private mutating func checkDowngrade(_ request: PushRequest, body: String, activity: Int) {
+    private func checkDowngrade(_ request: PushRequest, body: String, activity: Int) {
         guard let event = self.event(in: body), event.kind == .update, event.isHighPriority else { return }
         let token = String(decoding: request.tokenHex, as: UTF8.self)
         guard token != self.phones[activity].startToken else { return }
@@ -62,12 +63,12 @@ extension SimulationWorld {
     // MARK: After every step
 
     /// No worker counts more than may be out.
-    mutating func checkUnits(_ worker: SimulatedWorker) {
+    func checkUnits(_ worker: SimulatedWorker) {
         let now = self.now(of: worker)
         for activity in self.phones.indices {
             let key = self.phones[activity].keyBytes
-            guard worker.partitions[self.home(of: activity)]?.phase == .running,
-                let counted = worker.engine.budgetUnitsOut(app: 0, id: key.span, now: now), counted > 0
+            guard worker.partitions[self.home(of: activity)]?.isRunning == true,
+                let counted = worker.loop.engine.budgetUnitsOut(app: 0, id: key.span, now: now), counted > 0
             else { continue }
             let spent = self.possiblySpent(activity)
             if counted > spent {
@@ -101,7 +102,7 @@ extension SimulationWorld {
         }
     }
 
-    mutating func settleBudget(_ flight: Flight, result: PushAnswer.Result) {
+    func settleBudget(_ flight: Flight, result: PushAnswer.Result) {
         // Its successor does not hear of the answer.
         guard self.group.owner(of: flight.partition) == flight.worker else {
             self.settleBudgetOfTheDead(flight)
@@ -130,7 +131,7 @@ extension SimulationWorld {
     }
 
     /// Nobody will learn the answer. What APNs took counts from when it left.
-    mutating func settleBudgetOfTheDead(_ flight: Flight) {
+    func settleBudgetOfTheDead(_ flight: Flight) {
         guard let unit = self.unit(of: flight, in: self.budgetUnits) else { return }
         switch flight.result {
         case .accepted, .unknown, nil:
@@ -145,7 +146,7 @@ extension SimulationWorld {
     }
 
     /// The worker has lost the activity. A push of its that is in flight, or was refused just now, may stand in `state` as spent.
-    mutating func abandonBudget(_ activity: Int, worker: Int) {
+    func abandonBudget(_ activity: Int, worker: Int) {
         let returns = self.steadyMillis + Self.hourMillis
         for index in self.possibleUnits[activity].indices
         where self.possibleUnits[activity][index].worker == worker
@@ -160,7 +161,7 @@ extension SimulationWorld {
     }
 
     /// The worker has taken the activity over, or reads what the one before may have read: a push may have gone unrecorded.
-    mutating func noteUnrecordedPush(_ activity: Int, worker: Int, isTakeover: Bool) {
+    func noteUnrecordedPush(_ activity: Int, worker: Int, isTakeover: Bool) {
         self.possibleUnits[activity].removeAll {
             $0.returns != .max && $0.returns + Self.hourMillis < self.steadyMillis
         }

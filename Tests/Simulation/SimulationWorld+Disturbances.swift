@@ -1,10 +1,11 @@
 import PushEngine
 import PushModel
+import ShardLoop
 
 /// What goes wrong, and how it ends.
 extension SimulationWorld {
     /// Perhaps something happens now.
-    mutating func disturb() {
+    func disturb() {
         // Brokers compact when they like.
         if self.chance(self.plan.compactionPercent) { self.compact() }
         let dice = Int.random(in: 0..<100, using: &self.random)
@@ -72,12 +73,12 @@ extension SimulationWorld {
     }
 
     /// One of the living.
-    private mutating func pick() -> SimulatedWorker? {
+    private func pick() -> SimulatedWorker? {
         self.workers.filter { $0.runs }.randomElement(using: &self.random)
     }
 
     /// Whatever is broken comes back.
-    mutating func mend() {
+    func mend() {
         self.tell("faults end")
         self.brokerAwayUntilMillis = min(self.brokerAwayUntilMillis, self.steadyMillis + 1_000)
         self.apnsAwayUntilMillis = min(self.apnsAwayUntilMillis, self.steadyMillis + 1_000)
@@ -88,7 +89,7 @@ extension SimulationWorld {
     }
 
     /// The broker compacts what is older than the lag, or less of it: its segments end anywhere.
-    private mutating func compact() {
+    private func compact() {
         for partition in 0..<self.plan.partitions where Int.random(in: 0..<4, using: &self.random) > 0 {
             let head = self.steadyMillis - 30 * 60_000 - Int64.random(in: 0...10, using: &self.random) * 120_000
             self.tell("state \(partition) is compacted up to \(head - Self.beginMillis) ms")
@@ -99,11 +100,10 @@ extension SimulationWorld {
     // MARK: Processes
 
     /// A process begins in a seat and joins the group.
-    mutating func begin(seat: Int) {
+    func begin(seat: Int) {
         self.seatBegins[seat] = nil
-        let engine = self.makeEngine()
         let worker = SimulatedWorker(
-            number: self.workerCount, seat: seat, engine: engine,
+            number: self.workerCount, seat: seat, world: self, configuration: self.loopConfiguration(),
             steadyOffsetMillis: Int64.random(in: -900_000...50_000_000, using: &self.random),
             wallOffsetMillis: self.plan.clockSkewMillisMax == 0
                 ? 0
@@ -123,17 +123,19 @@ extension SimulationWorld {
         }
     }
 
-    private mutating func makeEngine() -> ShardEngine {
-        var configuration = EngineConfiguration(
+    private func loopConfiguration() -> ShardLoopConfiguration {
+        var engine = EngineConfiguration(
             apps: [self.plan.app], inputTopics: Self.topics, routedTopicIndex: 1, partitionCount: self.plan.partitions)
-        configuration.outcomePublication = self.plan.publishesAll ? .all : .pushes
-        configuration.unacknowledgedMax = self.plan.unacknowledgedMax
-        configuration.lifetimeMillis = self.plan.lifetimeMillis
-        return ShardEngine(configuration: configuration, randomSeed: self.random.next())
+        engine.outcomePublication = self.plan.publishesAll ? .all : .pushes
+        engine.unacknowledgedMax = self.plan.unacknowledgedMax
+        engine.lifetimeMillis = self.plan.lifetimeMillis
+        return ShardLoopConfiguration(
+            engine: engine, stateTopic: "liveactivity.state", routeCount: 1,
+            commitIntervalMillis: self.plan.commitIntervalMillis, recordHoldMillis: self.plan.recordHoldMillis)
     }
 
     /// Kill -9. What is in a socket may still arrive.
-    mutating func kill(_ worker: SimulatedWorker) {
+    func kill(_ worker: SimulatedWorker) {
         self.tell("worker \(worker.number) is killed")
         self.abandon(worker)
         self.group.noteSilence(worker.number, sinceMillis: self.steadyMillis)
@@ -141,7 +143,7 @@ extension SimulationWorld {
     }
 
     /// The process is gone.
-    private mutating func abandon(_ worker: SimulatedWorker) {
+    private func abandon(_ worker: SimulatedWorker) {
         self.moves += 1
         worker.isAlive = false
         self.kafka.producerDied(
@@ -158,7 +160,7 @@ extension SimulationWorld {
     }
 
     /// SIGSTOP, and SIGCONT later.
-    private mutating func stop(_ worker: SimulatedWorker, millis: Int64) {
+    private func stop(_ worker: SimulatedWorker, millis: Int64) {
         let until = self.steadyMillis + millis
         self.tell("worker \(worker.number) is stopped for \(millis) ms")
         worker.stoppedUntilMillis = until
@@ -180,7 +182,7 @@ extension SimulationWorld {
     }
 
     /// It works, but the coordinator does not hear of it.
-    private mutating func isolate(_ worker: SimulatedWorker, millis: Int64) {
+    private func isolate(_ worker: SimulatedWorker, millis: Int64) {
         self.tell("the coordinator does not hear of worker \(worker.number) for \(millis) ms")
         worker.isolatedUntilMillis = self.steadyMillis + millis
         for index in self.commitsUnderWay.indices where self.commitsUnderWay[index].worker == worker.number {
@@ -191,22 +193,24 @@ extension SimulationWorld {
     }
 
     /// The group confirms nothing from here on: what it confirmed last was asked for at most a sixth of a lease ago.
-    private mutating func endLease(of worker: SimulatedWorker) {
-        let lease = SimulatedGroup.sessionMillis / 10 * 9
-        let left = Int64.random(in: (lease - lease / 6)...lease, using: &self.random)
-        worker.leaseEndsMillis = min(worker.leaseEndsMillis, self.steadyMillis + left)
+    private func endLease(of worker: SimulatedWorker) {
+        var lease = OwnershipLease(sessionTimeoutMillis: SimulatedGroup.sessionMillis)
+        lease.confirmed(
+            askedAtMillis: self.steadyMillis - Int64.random(in: 0...lease.askEveryMillis, using: &self.random))
+        worker.leaseEndsMillis = min(worker.leaseEndsMillis, lease.endsMillis)
     }
 
     /// SIGTERM: it gives its partitions back and leaves.
-    private mutating func terminate(_ worker: SimulatedWorker) {
+    private func terminate(_ worker: SimulatedWorker) {
         self.tell("worker \(worker.number) is to end")
         self.moves += 1
         worker.isStopping = true
+        worker.loop.carryOut(.stopReading, now: self.now(of: worker))
         self.post(self.group.beginLeaving(worker.number))
     }
 
     /// Ends a process that has given everything back.
-    mutating func leaveIfDone(_ worker: SimulatedWorker) {
+    func leaveIfDone(_ worker: SimulatedWorker) {
         guard worker.isStopping, worker.isAlive else { return }
         let owned = (0..<self.plan.partitions).filter { self.group.owner(of: $0) == worker.number }
         if owned.isEmpty, worker.partitions.isEmpty, worker.events.isEmpty {

@@ -2,18 +2,19 @@ import DeviceModel
 import Foundation
 import PushEngine
 import PushModel
+import ShardLoop
 
 extension SimulationWorld {
     // MARK: After every step
 
-    mutating func checkInvariants(_ worker: SimulatedWorker) {
-        let counters = worker.engine.counters
+    func checkInvariants(_ worker: SimulatedWorker) {
+        let counters = worker.loop.engine.counters
         if !counters.isConserved {
             self.fail(
                 "conservation: consumed \(counters.consumed) + restored \(counters.restored) is not outcomes \(counters.outcomeSum) + pending "
                     + "\(counters.pending) + forwarded \(counters.forwarded) + handed over \(counters.handedOver)")
         }
-        let counted = worker.engine.countPendingEvents()
+        let counted = worker.loop.engine.countPendingEvents()
         if counted != counters.pending {
             self.fail("\(counted) events are pending, the counter says \(counters.pending)")
         }
@@ -24,7 +25,7 @@ extension SimulationWorld {
         }
         let underWay =
             self.kafka.transits.count { $0.producer == worker.number && !$0.isOrphan } + worker.inbox.count
-            + worker.retries.count + worker.engine.batch.records.count
+            + worker.loop.waitingRecordCount
         if counters.unacknowledged != underWay {
             self.fail("\(underWay) records are under way, the counter says \(counters.unacknowledged)")
         }
@@ -33,12 +34,12 @@ extension SimulationWorld {
         if counters.unacknowledged > self.plan.unacknowledgedMax + room || counters.unacknowledged < 0 {
             self.fail("\(counters.unacknowledged) records are not acknowledged")
         }
-        if worker.engine.updatesHeld > 3 * counters.activities {
-            self.fail("\(worker.engine.updatesHeld) updates of \(counters.activities) slots are in memory")
+        if worker.loop.engine.updatesHeld > 3 * counters.activities {
+            self.fail("\(worker.loop.engine.updatesHeld) updates of \(counters.activities) slots are in memory")
         }
-        if worker.engine.ledgerEntriesOpen > 2 * (counters.activities + counters.unacknowledged) {
+        if worker.loop.engine.ledgerEntriesOpen > 2 * (counters.activities + counters.unacknowledged) {
             self.fail(
-                "\(worker.engine.ledgerEntriesOpen) ledger entries are open for \(counters.activities) slots and "
+                "\(worker.loop.engine.ledgerEntriesOpen) ledger entries are open for \(counters.activities) slots and "
                     + "\(counters.unacknowledged) records under way")
         }
         self.checkUnits(worker)
@@ -48,7 +49,7 @@ extension SimulationWorld {
     }
 
     /// A record has come to lie in a log.
-    mutating func noteArrival(_ transit: SimulatedKafka.Transit, offset: Int64) {
+    func noteArrival(_ transit: SimulatedKafka.Transit, offset: Int64) {
         if transit.place.topic == .state { self.strikeAtState(transit) }
         switch transit.place.topic {
         case .outcomes:
@@ -83,7 +84,7 @@ extension SimulationWorld {
     }
 
     /// No offset is committed ahead of its push or changelog.
-    mutating func checkCommit(_ place: SimulatedKafka.Place, _ offsets: Range<Int64>, worker: Int) {
+    func checkCommit(_ place: SimulatedKafka.Place, _ offsets: Range<Int64>, worker: Int) {
         for offset in offsets {
             guard let record = self.kafka.record(place, offset) else { continue }
             var position = SourcePosition(topic: 0, partition: place.partition, offset: offset)
@@ -112,9 +113,9 @@ extension SimulationWorld {
 
     // MARK: At the end
 
-    mutating func checkSettled() {
+    func checkSettled() {
         for worker in self.workers {
-            let counters = worker.engine.counters
+            let counters = worker.loop.engine.counters
             if counters.pending != 0 { self.fail("\(counters.pending) events are still pending") }
             if counters.inFlight != 0 { self.fail("\(counters.inFlight) pushes are still in flight") }
             if counters.activities != 0 { self.fail("\(counters.activities) slots are still in memory") }
@@ -158,7 +159,7 @@ extension SimulationWorld {
     /// The device must show what it would show had every event been pushed in order (contract §4), those set aside left out. Of an event
     /// whose outcome is unknown both may be, and pushed it need not have kept older ones away, as nobody had said that it was accepted: one way
     /// of taking them all must explain what the phone shows.
-    private mutating func judge(_ activity: Int) {
+    private func judge(_ activity: Int) {
         let positions = self.order.filter { self.written[$0]!.activity == activity }
         let doubtful = positions.filter { !self.ways(of: $0).isEmpty }
         let hadStart = positions.contains { self.written[$0]!.kind == .start }
@@ -205,7 +206,7 @@ extension SimulationWorld {
     /// - Parameters:
     ///   - doubtful: those that are taken as pushed, and those that are not.
     ///   - unheard: those of them that do not keep older ones away.
-    private mutating func reference(
+    private func reference(
         _ positions: [SourcePosition], doubtful: [SourcePosition: Bool], unheard: Set<SourcePosition>
     ) -> Device {
         var reference = Device()

@@ -1,12 +1,13 @@
 import PushEngine
 import PushModel
+import ShardLoop
 
 /// The group, and what workers make of what it says: partitions that come, are restored, leave, are lost.
 extension SimulationWorld {
     // MARK: The broker's side
 
     /// Records and commits that arrive by now.
-    mutating func runBroker() {
+    func runBroker() {
         let now = self.steadyMillis
         var arrived: [(SimulatedKafka.Transit, Int64)] = []
         let deliveries = self.kafka.arrivals(nowMillis: now) { transit, offset in
@@ -25,11 +26,11 @@ extension SimulationWorld {
         for commit in due { self.arrive(commit) }
     }
 
-    private mutating func arrive(_ commit: CommitUnderWay) {
+    private func arrive(_ commit: CommitUnderWay) {
         let isMember =
             self.group.isMember(commit.worker) && self.group.memberships[commit.worker] == commit.membership
         if isMember, !commit.isLost {
-            for (place, offset) in commit.positions { self.apply(place, offset, worker: commit.worker) }
+            for position in commit.positions { self.apply(position, worker: commit.worker) }
         } else {
             self.tell("a commit of worker \(commit.worker) is refused")
         }
@@ -44,17 +45,25 @@ extension SimulationWorld {
             return
         }
         if commit.givesBack.isEmpty {
-            worker.hasCommitUnderWay = false
-            worker.commitDueMillis = self.steadyMillis + Int64.random(in: 0...250, using: &self.random)
+            worker.commits.answered(
+                committed: isMember ? commit.positions : [], refused: isMember ? [] : commit.positions)
+            if isMember {
+                self.sendCommits(worker)
+            } else {
+                worker.askDueMillis = self.steadyMillis + Int64.random(in: 100...7_000, using: &self.random)
+            }
         }
         for partition in commit.givesBack {
             self.tell("worker \(worker.number) gives partition \(partition) back")
-            self.forget(partition, worker: worker)
+            self.forget([partition], worker: worker)
             self.post(self.group.gaveBack(partition, worker: worker.number))
         }
     }
 
-    private mutating func apply(_ place: SimulatedKafka.Place, _ offset: Int64, worker: Int) {
+    private func apply(_ position: CommitPosition, worker: Int) {
+        let place = SimulatedKafka.Place(
+            topic: position.topic == 0 ? .events : .routed, partition: position.partition)
+        let offset = position.nextOffset
         self.tell("worker \(worker) commits \(place.topic) \(place.partition) up to \(offset)")
         if self.group.owner(of: place.partition) != worker {
             self.fail("worker \(worker) commits partition \(place.partition), which is not its own")
@@ -67,7 +76,7 @@ extension SimulationWorld {
     }
 
     /// The coordinator puts out who is silent, and hears again of who is back.
-    mutating func runGroup() {
+    func runGroup() {
         let now = self.steadyMillis
         for seat in self.seatBegins.indices {
             if let begins = self.seatBegins[seat], begins <= now { self.begin(seat: seat) }
@@ -101,7 +110,7 @@ extension SimulationWorld {
     }
 
     /// The group hears of it again: the lease is renewed soon, or it learns that it has lost everything.
-    private mutating func comeBack(_ worker: SimulatedWorker) {
+    private func comeBack(_ worker: SimulatedWorker) {
         guard worker.leaseEndsMillis != .max, self.brokerAwayUntilMillis <= self.steadyMillis else { return }
         if self.group.isMember(worker.number) {
             self.group.noteSign(worker.number)
@@ -116,7 +125,7 @@ extension SimulationWorld {
         }
     }
 
-    mutating func post(_ events: [(worker: Int, event: SimulatedGroup.Event)]) {
+    func post(_ events: [(worker: Int, event: SimulatedGroup.Event)]) {
         for (number, event) in events {
             guard let worker = self.workers.first(where: { $0.number == number && $0.isAlive }) else { continue }
             let last = worker.events.map(\.comesMillis).max() ?? 0
@@ -127,7 +136,7 @@ extension SimulationWorld {
 
     // MARK: The worker's side
 
-    mutating func hearGroup(_ worker: SimulatedWorker) {
+    func hearGroup(_ worker: SimulatedWorker) {
         guard worker.isolatedUntilMillis == nil else { return }
         while let first = worker.events.first, first.comesMillis <= self.steadyMillis {
             // Where the group stands is asked of the broker.
@@ -141,8 +150,7 @@ extension SimulationWorld {
             case .revoked(let partition): self.revoked(partition, worker: worker)
             case .lost(let partitions):
                 self.tell("worker \(worker.number) learns that it has lost \(partitions)")
-                for partition in worker.partitions.keys.sorted() { self.forget(partition, worker: worker) }
-                worker.commits = [:]
+                self.forget(worker.partitions.keys.sorted(), worker: worker)
                 worker.leaseEndsMillis = .max
                 worker.leaseFromMillis = .max
                 if worker.isStopping { worker.events = [] } else { self.post(self.group.join(worker.number)) }
@@ -150,7 +158,7 @@ extension SimulationWorld {
         }
     }
 
-    private mutating func assigned(_ partition: Int32, worker: SimulatedWorker) {
+    private func assigned(_ partition: Int32, worker: SimulatedWorker) {
         guard self.group.owner(of: partition) == worker.number, worker.partitions[partition] == nil else { return }
         self.tell("worker \(worker.number) gets partition \(partition)")
         let places = [
@@ -164,47 +172,20 @@ extension SimulationWorld {
             worker.leaseFromMillis = self.steadyMillis + Int64.random(in: 1...80, using: &self.random)
         }
         self.evidence.noteAssignment(worker: worker.number)
-        worker.engine.partitionAssigned(partition, now: self.now(of: worker))
+        let owned = worker.partitions[partition]!
+        let grant = PartitionGrant(
+            number: partition, starts: Self.positions(owned.starts, partition),
+            logEnds: Self.positions(owned.logEnds, partition))
+        worker.commits.own([partition], starts: grant.starts)
+        worker.loop.carryOut(.assign([grant]), now: self.now(of: worker))
     }
 
-    /// Begins restores, and reads on in those under way.
-    mutating func restore(_ worker: SimulatedWorker) {
-        for partition in worker.partitions.keys.sorted() {
-            guard var owned = worker.partitions[partition] else { continue }
-            if owned.phase == .claiming, worker.engine.markerOffset(partition: partition) != nil {
-                owned.phase = .restoring
-                owned.restoreDueMillis = self.steadyMillis + Int64.random(in: 0...100, using: &self.random)
-            }
-            guard owned.phase == .restoring, owned.restoreDueMillis <= self.steadyMillis,
-                self.brokerAwayUntilMillis <= self.steadyMillis,
-                let marker = worker.engine.markerOffset(partition: partition)
-            else {
-                if owned.phase == .restoring, owned.restoreDueMillis <= self.steadyMillis {
-                    owned.restoreDueMillis = self.brokerAwayUntilMillis
-                }
-                worker.partitions[partition] = owned
-                continue
-            }
-            let until = min(marker + 1, owned.restoreNext + Int64.random(in: 1...200, using: &self.random))
-            for offset in owned.restoreNext..<max(owned.restoreNext, until) {
-                self.restore(partition, offset: offset, worker: worker)
-            }
-            owned.restoreNext = max(owned.restoreNext, until)
-            owned.restoreDueMillis = self.steadyMillis + Int64.random(in: 0...50, using: &self.random)
-            if owned.restoreNext > marker {
-                owned.phase = .running
-                owned.hasRun = true
-                owned.runsSinceMillis = self.steadyMillis
-                worker.engine.restoreFinished(
-                    partition: partition, logEnds: Self.positions(owned.logEnds, partition),
-                    starts: Self.positions(owned.starts, partition), now: self.now(of: worker))
-                self.tell(
-                    "worker \(worker.number) runs partition \(partition) from \(owned.starts), epoch \(marker)")
-                for activity in self.phones.indices where self.home(of: activity) == partition {
-                    self.noteUnrecordedPush(activity, worker: worker.number, isTakeover: true)
-                }
-            }
-            worker.partitions[partition] = owned
+    /// The loop has restored the partition, and reads its queues.
+    func runs(_ partition: Int32, worker: SimulatedWorker) {
+        worker.partitions[partition]?.isRunning = true
+        worker.partitions[partition]?.runsSinceMillis = self.steadyMillis
+        for activity in self.phones.indices where self.home(of: activity) == partition {
+            self.noteUnrecordedPush(activity, worker: worker.number, isTakeover: true)
         }
     }
 
@@ -212,47 +193,5 @@ extension SimulationWorld {
         offsets.enumerated().map {
             CommitPosition(topic: UInt16($0.offset), partition: partition, nextOffset: $0.element)
         }
-    }
-
-    private mutating func restore(_ partition: Int32, offset: Int64, worker: SimulatedWorker) {
-        let state = SimulatedKafka.Place(topic: .state, partition: partition)
-        guard let record = self.kafka.record(state, offset), !record.isGone else { return }
-        let result = worker.engine.restore(
-            partition: partition, key: record.key.span, value: record.value.span, isTombstone: record.isTombstone,
-            tombstoneEpoch: record.isTombstone ? record.header("mailboat-epoch").flatMap { Int64($0) } : nil,
-            offset: offset, now: self.now(of: worker))
-        if result != .restored, result != .ignored { self.fail("restore said \(result)") }
-    }
-
-    /// Reads what others wrote into the `state` of own partitions.
-    mutating func repair(_ worker: SimulatedWorker) {
-        while worker.repairs.count < 4, let gap = worker.engine.takeStateGap() {
-            self.tell("worker \(worker.number) finds a gap in state \(gap.partition): \(gap.offsets)")
-            worker.repairs.append(
-                SimulatedWorker.Repair(
-                    partition: gap.partition, next: gap.offsets.lowerBound, end: gap.offsets.upperBound,
-                    dueMillis: self.steadyMillis + Int64.random(in: 0...300, using: &self.random)))
-        }
-        var kept: [SimulatedWorker.Repair] = []
-        for var repair in worker.repairs {
-            while repair.dueMillis <= self.steadyMillis, repair.next < repair.end {
-                let place = SimulatedKafka.Place(topic: .state, partition: repair.partition)
-                if let record = self.kafka.record(place, repair.next), !record.isGone {
-                    let done = worker.engine.repair(
-                        partition: repair.partition, key: record.key.span, value: record.value.span,
-                        offset: repair.next, now: self.now(of: worker))
-                    if done == .succeeded, self.group.owner(of: repair.partition) == worker.number {
-                        self.fail("the owner of \(repair.partition) finds a successor")
-                    }
-                }
-                repair.next += 1
-            }
-            if repair.next < repair.end {
-                kept.append(repair)
-            } else {
-                worker.engine.stateGapRepaired(partition: repair.partition, now: self.now(of: worker))
-            }
-        }
-        worker.repairs = kept
     }
 }

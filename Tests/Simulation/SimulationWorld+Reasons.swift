@@ -4,7 +4,7 @@ import PushModel
 /// Whether what outcomes say is so, and in which order a phone has shown things.
 extension SimulationWorld {
     /// Set aside only for a reason: a worker that had forgotten what it knew would have none.
-    mutating func judgeReasons(_ activity: Int) {
+    func judgeReasons(_ activity: Int) {
         let phone = self.phones[activity]
         var registered: Int64?
         var hasEnd = false
@@ -44,7 +44,7 @@ extension SimulationWorld {
 
     /// What is said of one position agrees, or is `duplicate` (contract §6). Where two owners differ, the one that takes over cannot know what
     /// was said: it says of an event that may have been delivered that it may have been, and it may deliver what was set aside in vain.
-    mutating func judgeAgreement(_ position: SourcePosition, _ notes: [SimulationEvidence.OutcomeNote]) {
+    func judgeAgreement(_ position: SourcePosition, _ notes: [SimulationEvidence.OutcomeNote]) {
         let said = notes.filter { $0.name != "duplicate" }.sorted { $0.madeAt < $1.madeAt }
         for (index, first) in said.enumerated() {
             for second in said.dropFirst(index + 1) where first.name != second.name {
@@ -72,7 +72,7 @@ extension SimulationWorld {
 
     /// An event is rejected for a token that APNs has called dead, and never for one that was replaced: the newest that its worker must have
     /// known then, or a newer one, has been refused.
-    private mutating func judgeRefusal(_ position: SourcePosition, _ event: WrittenEvent) {
+    private func judgeRefusal(_ position: SourcePosition, _ event: WrittenEvent) {
         for note in self.evidence.outcomes[position] ?? [] where note.name == "rejected" {
             let read = Set(self.evidence.tokensRead(of: event.activity, worker: note.worker, madeAt: note.madeAt))
             var tokens: [String] = []
@@ -90,7 +90,7 @@ extension SimulationWorld {
     }
 
     /// A push has shown something: which event's content, and which one's alert.
-    mutating func noteShown(_ flight: Flight) {
+    func noteShown(_ flight: Flight) {
         let body = String(decoding: flight.body, as: UTF8.self)
         if let alert = self.alertNumber(in: body) { self.shown.insert(self.order[alert]) }
         guard let number = self.eventNumber(in: body) else { return }
@@ -102,7 +102,7 @@ extension SimulationWorld {
 
     /// The phone has never shown an older state after a newer one, whoever sent them, but where the newer one expired before anybody heard
     /// whether it had arrived, or its owner could not read for so long that it went on without.
-    mutating func judgeOrder(_ activity: Int) {
+    func judgeOrder(_ activity: Int) {
         let shown = self.phones[activity].shown
         for (earlier, later) in zip(shown, shown.dropFirst()) where !later.isBehind && later.isUpdate {
             let before = self.order[earlier.event]
@@ -117,10 +117,13 @@ extension SimulationWorld {
         }
     }
 
-    /// An update that gave way to one that expired first is shown all the same, unless something newer was, or was refused: it was still valid (contract §4). Of many that outlive a newer
-    /// one the oldest are given up (README, limits).
-    mutating func judgeOutliving(_ activity: Int) {
+    /// An update that gave way to one that expired first is shown all the same, unless something newer was, or was refused: it was still
+    /// valid (contract §4). Of many that outlive a newer one the oldest are given up (README, limits).
+    func judgeOutliving(_ activity: Int) {
         let updates = self.order.filter { self.written[$0]!.activity == activity && self.written[$0]!.kind == .update }
+        // Of those that outlive what they give way to so many are kept; who comes beside them is set aside.
+        let expiredCount = updates.count { (self.evidence.outcomes[$0] ?? []).contains { $0.name == "expired" } }
+        guard expiredCount <= 4 else { return }
         for position in updates.suffix(4) where !self.shown.contains(position) {
             let notes = self.evidence.outcomes[position] ?? []
             let expires = self.written[position]!.expiresSeconds ?? .max

@@ -4,12 +4,12 @@ import PushModel
 
 /// Faults that are aimed at a moment: each of these does harm only there, and drawn blindly is met once in thousands of runs.
 extension SimulationWorld {
-    private mutating func strikes(_ kind: SimulationPlan.Strike) -> Bool {
+    private func strikes(_ kind: SimulationPlan.Strike) -> Bool {
         self.plan.strikes.contains(kind) && self.chance(self.plan.strikePercent)
     }
 
     /// A tombstone leaves. Its worker dies over it; it may arrive when the activity lives again.
-    mutating func strikeAtTombstone(_ record: LoggedRecord, of worker: SimulatedWorker) {
+    func strikeAtTombstone(_ record: LoggedRecord, of worker: SimulatedWorker) {
         guard let activity = Self.activity(ofStateKey: record.key), self.strikes(.tombstone) else { return }
         self.tell("worker \(worker.number) is to die over the tombstone of activity \(activity)")
         worker.fuse = 1
@@ -17,14 +17,14 @@ extension SimulationWorld {
     }
 
     /// A record of `state` has come to lie there.
-    mutating func strikeAtState(_ transit: SimulatedKafka.Transit) {
+    func strikeAtState(_ transit: SimulatedKafka.Transit) {
         guard let activity = Self.activity(ofStateKey: transit.record.key),
             let owner = self.group.owner(of: transit.place.partition)
         else { return }
         if owner != transit.producer {
             // The owner runs: it has written its second marker, and from then on is believed alone.
             guard let worker = self.workers.first(where: { $0.number == owner && $0.runs }),
-                worker.partitions[transit.place.partition]?.phase == .running, self.strikes(.lateRecord)
+                worker.partitions[transit.place.partition]?.isRunning == true, self.strikes(.lateRecord)
             else { return }
             self.tell("worker \(owner) is to die over a late record of activity \(activity)")
             worker.fuse = Int.random(in: 1...4, using: &self.random)
@@ -39,7 +39,7 @@ extension SimulationWorld {
     }
 
     /// A push has left. It takes its time, and meanwhile the phone gets another token.
-    mutating func strikeAtPush(_ flight: inout Flight) {
+    func strikeAtPush(_ flight: inout Flight) {
         guard !flight.isStart, flight.token == self.phones[flight.activity].token,
             self.phones[flight.activity].device.phase != .ended, self.strikes(.pushUnderWay)
         else { return }
@@ -51,7 +51,7 @@ extension SimulationWorld {
     }
 
     /// A push leaves while something of a former owner's may still come to lie in `state`. The worker dies over it.
-    mutating func strikeAtPushOverLateRecord(_ flight: Flight, of worker: SimulatedWorker) {
+    func strikeAtPushOverLateRecord(_ flight: Flight, of worker: SimulatedWorker) {
         let place = SimulatedKafka.Place(topic: .state, partition: flight.partition)
         guard self.kafka.transits.contains(where: { $0.place == place && $0.producer != worker.number }),
             self.strikes(.pushOverLateRecord)
@@ -63,11 +63,11 @@ extension SimulationWorld {
 
     /// An owner's marker leaves while something of a former owner's may still come to lie before it.
     /// - Returns: how long it may take.
-    mutating func strikeAtMarker(
+    func strikeAtMarker(
         _ record: LoggedRecord, to place: SimulatedKafka.Place, of worker: SimulatedWorker
     ) -> Int64 {
         guard place.topic == .state, record.key == Array("m".utf8),
-            worker.partitions[place.partition]?.phase == .running,
+            worker.partitions[place.partition]?.isRunning == true,
             self.kafka.transits.contains(where: { $0.place == place && $0.producer != worker.number }),
             self.strikes(.slowMarker)
         else { return 0 }
@@ -77,7 +77,7 @@ extension SimulationWorld {
 
     /// An update that expires is about to be written. APNs is away for longer, and what follows is older and all that comes.
     /// - Parameter expires: made to be soon.
-    mutating func strikeAtExpiring(_ activity: Int, expires: inout Int64?) -> Bool {
+    func strikeAtExpiring(_ activity: Int, expires: inout Int64?) -> Bool {
         guard expires != nil, self.phones[activity].token != nil, self.strikes(.lastWord) else { return false }
         let seconds = Int64.random(in: 1...20, using: &self.random)
         self.tell("activity \(activity) hears its last word while APNs is away")

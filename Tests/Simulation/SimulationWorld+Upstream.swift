@@ -5,7 +5,7 @@ import PushModel
 
 extension SimulationWorld {
     /// The upstream service, or an app on a phone, writes one event.
-    mutating func writeSomething() {
+    func writeSomething() {
         let activity = self.drawActivity()
         if self.chance(self.plan.malformedPercent) { return self.writeMalformed(activity) }
         if self.phones[activity].token == nil, self.phones[activity].startToken == nil {
@@ -37,7 +37,7 @@ extension SimulationWorld {
         self.writeContent(activity)
     }
 
-    private mutating func drawActivity() -> Int {
+    private func drawActivity() -> Int {
         if let (activity, events) = self.focus {
             self.focus = events > 1 ? (activity, events - 1) : nil
             if Int.random(in: 0..<4, using: &self.random) > 0 { return activity }
@@ -47,7 +47,7 @@ extension SimulationWorld {
             ?? Int.random(in: 0..<self.plan.activities, using: &self.random)
     }
 
-    private mutating func begin(_ activity: Int) {
+    private func begin(_ activity: Int) {
         self.phones[activity].hasFrequentUpdates = activity % 2 == 1
         let startsRemotely =
             !self.phones[activity].hasEvents && Int.random(in: 0..<100, using: &self.random) < self.plan.startPercent
@@ -62,14 +62,14 @@ extension SimulationWorld {
         }
     }
 
-    private mutating func makeToken(_ activity: Int) -> String {
+    private func makeToken(_ activity: Int) -> String {
         self.phones[activity].tokenCount += 1
         let padded = "000000" + String(self.phones[activity].tokenCount, radix: 16)
         return String(format: "%02x", activity) + padded.suffix(6) + String(repeating: "ab", count: 28)
     }
 
     /// A new token: the old one is dead at once, and the app uploads it now or later.
-    mutating func register(_ activity: Int) {
+    func register(_ activity: Int) {
         let token = self.makeToken(activity)
         let isFirst = self.phones[activity].token == nil
         if !isFirst { self.phones[activity].hasLostToken = true }
@@ -79,7 +79,7 @@ extension SimulationWorld {
         if isFirst || Int.random(in: 0..<3, using: &self.random) > 0 { self.upload(activity) }
     }
 
-    private mutating func upload(_ activity: Int) {
+    private func upload(_ activity: Int) {
         guard let token = self.phones[activity].token else { return }
         self.phones[activity].hasTokenToUpload = false
         let frequent = self.phones[activity].hasFrequentUpdates
@@ -89,7 +89,7 @@ extension SimulationWorld {
     }
 
     /// Most events are newer than the last; some share its second, some are older.
-    private mutating func drawTimestamp(_ activity: Int) -> Int64 {
+    private func drawTimestamp(_ activity: Int) -> Int64 {
         let now = self.wallSeconds
         let drawn: Int64
         // Of an activity that was forgotten nobody knows any more what came last.
@@ -104,7 +104,7 @@ extension SimulationWorld {
         return timestamp
     }
 
-    private mutating func writeStart(_ activity: Int) {
+    private func writeStart(_ activity: Int) {
         let timestamp = self.drawTimestamp(activity)
         let content = self.drawContent(large: false)
         let parts = """
@@ -118,7 +118,7 @@ extension SimulationWorld {
                 """)
     }
 
-    private mutating func writeContent(_ activity: Int) {
+    private func writeContent(_ activity: Int) {
         self.phones[activity].hasEvents = true
         let timestamp = self.drawTimestamp(activity)
         let isEnd = Int.random(in: 0..<25, using: &self.random) == 0
@@ -159,7 +159,7 @@ extension SimulationWorld {
     }
 
     /// Older than what was written before it, and does not expire.
-    private mutating func writeLastWord(_ activity: Int, before timestamp: Int64) {
+    private func writeLastWord(_ activity: Int, before timestamp: Int64) {
         let content = "\"content-state\":\(self.drawContent(large: false))"
         let older = timestamp - 1
         self.write(
@@ -168,12 +168,12 @@ extension SimulationWorld {
             value: "{\"event\":\"update\",\"timestamp\":\(older),\"priority\":5,\(content)}")
     }
 
-    private mutating func drawContent(large: Bool) -> String {
+    private func drawContent(large: Bool) -> String {
         let filler = large ? ",\"f\":\"" + String(repeating: "y", count: 3_000) + "\"" : ""
         return "{\"n\":\(self.written.count)\(filler)}"
     }
 
-    private mutating func writeMalformed(_ activity: Int) {
+    private func writeMalformed(_ activity: Int) {
         let values = [
             "{", "{\"event\":\"update\"}", "{\"event\":\"goal\"}", "[]",
             "{\"event\":\"update\",\"content-state\":{},\"colour\":1}",
@@ -185,7 +185,7 @@ extension SimulationWorld {
             value: values.randomElement(using: &self.random)!)
     }
 
-    private mutating func write(
+    private func write(
         _ activity: Int, kind: WrittenEvent.Kind, timestamp: Int64, body: String, isHigh: Bool, value: String,
         expires: Int64? = nil, hasCopy: Bool = false, token: String? = nil
     ) {

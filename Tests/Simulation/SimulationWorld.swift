@@ -1,10 +1,11 @@
 import DeviceModel
 import PushEngine
 import PushModel
+import ShardLoop
 
-/// Whole workers (decoding, engine, ledger, changelog, restore) on a virtual clock, with a simulated Kafka, group, APNs and phones.
+/// Whole workers (the production loop with all that is in it) on a virtual clock, with a simulated Kafka, group, APNs and phones.
 /// One seed is one run.
-package struct SimulationWorld: ~Copyable {
+package final class SimulationWorld {
     static let topics = ["liveactivity.events", "liveactivity.routed"]
     static let beginMillis: Int64 = 1_000_000
 
@@ -22,7 +23,7 @@ package struct SimulationWorld: ~Copyable {
     var seatBegins: [Int64?]
     /// By seat: the last process that ran there.
     var seatLast: [Int?]
-    var steadyMillis = Self.beginMillis
+    var steadyMillis = SimulationWorld.beginMillis
     var wallOffsetMillis: Int64 = 1_700_000_000_000
     /// How far all clocks were set ahead, altogether, and how far back; and how far one was set against the others.
     var aheadMillis: Int64 = 0
@@ -64,7 +65,7 @@ package struct SimulationWorld: ~Copyable {
         var worker: Int
         /// Of the worker, when it asked.
         var membership: Int
-        var positions: [(place: SimulatedKafka.Place, offset: Int64)]
+        var positions: [CommitPosition]
         /// Partitions given back once it is answered.
         var givesBack: [Int32]
         var arrivesMillis: Int64
@@ -134,7 +135,7 @@ package struct SimulationWorld: ~Copyable {
             wallMillis: self.wallMillis + worker.wallOffsetMillis)
     }
 
-    mutating func chance(_ percent: Int) -> Bool {
+    func chance(_ percent: Int) -> Bool {
         self.faultsAreOn && Int.random(in: 0..<100, using: &self.random) < percent
     }
 
@@ -143,7 +144,7 @@ package struct SimulationWorld: ~Copyable {
         trace("\(self.steadyMillis - Self.beginMillis) ms: \(text())")
     }
 
-    mutating func fail(_ text: String) {
+    func fail(_ text: String) {
         self.tell("FAULT \(text)")
         if self.faults.count < 20 {
             self.faults.append("seed \(self.seed) at \(self.steadyMillis - Self.beginMillis) ms: \(text)")
@@ -153,7 +154,7 @@ package struct SimulationWorld: ~Copyable {
     // MARK: A run
 
     /// Plays the whole run.
-    package mutating func run() {
+    package func run() {
         for _ in 0..<self.plan.events {
             self.writeSomething()
             let gap = self.focus == nil ? self.plan.gapMillisMax : min(self.plan.gapMillisMax, 3_000)
@@ -169,7 +170,7 @@ package struct SimulationWorld: ~Copyable {
     }
 
     /// Runs from one thing that happens to the next.
-    mutating func runUntil(_ endMillis: Int64) {
+    func runUntil(_ endMillis: Int64) {
         var steps = 0
         while true {
             self.step()
@@ -184,7 +185,7 @@ package struct SimulationWorld: ~Copyable {
     }
 
     /// Whatever is due now, once.
-    private mutating func step() {
+    private func step() {
         self.runBroker()
         self.runGroup()
         self.fly()
@@ -216,21 +217,13 @@ package struct SimulationWorld: ~Copyable {
             guard worker.runs else { continue }
             for delivery in worker.inbox { at(delivery.comesMillis) }
             for event in worker.events { at(event.comesMillis) }
-            for owned in worker.partitions.values {
-                switch owned.phase {
-                case .restoring: at(owned.restoreDueMillis)
-                case .quieting: at(owned.quietUntilMillis)
-                // While a commit is under way its answer is what is waited for.
-                case .writing: if !worker.hasCommitUnderWay { at(owned.endsAtMillis) }
-                case .claiming, .running, .committing: break
-                }
-            }
-            if worker.holdsLease(nowMillis: self.steadyMillis) {
-                at(worker.engine.nextDeadlineMillis.map { $0 - worker.steadyOffsetMillis })
-                at(worker.retries.dueMillis)
-                for repair in worker.repairs { at(repair.dueMillis) }
+            for section in worker.sections { at(section.readDueMillis) }
+            at(worker.loop.deadlineMillis.map { $0 - worker.steadyOffsetMillis })
+            if worker.loop.hasMore { at(self.steadyMillis + 1) }
+            at(worker.askDueMillis)
+            if worker.loop.holdsLease {
+                at(worker.creditDueMillis)
                 at(self.readDueMillis(worker))
-                if !worker.commits.isEmpty, !worker.hasCommitUnderWay { at(worker.commitDueMillis) }
             } else if worker.leaseFromMillis > self.steadyMillis, worker.leaseFromMillis != .max {
                 at(worker.leaseFromMillis)
             }

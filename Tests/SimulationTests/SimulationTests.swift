@@ -18,7 +18,7 @@ import Testing
     }
 
     private static func play(_ seed: UInt64) {
-        var world = SimulationWorld(seed: seed)
+        let world = SimulationWorld(seed: seed)
         world.run()
         let faults = world.faults
         #expect(faults.isEmpty, "\(faults.joined(separator: "\n"))")

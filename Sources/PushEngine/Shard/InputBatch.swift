@@ -5,7 +5,7 @@
 @safe public struct InputBatch: ~Copyable {
     /// More are not taken together.
     public static let recordCountMax = 32
-    /// What keys, values and headers may have together.
+    /// What keys, values and headers of several may have together.
     public static let byteCountMax = 49_152
 
     struct Element {
@@ -22,7 +22,8 @@
     }
 
     private let elements: UnsafeMutablePointer<Element>
-    private let memory: UnsafeMutablePointer<UInt8>
+    private var memory: UnsafeMutablePointer<UInt8>
+    private var capacity = Self.byteCountMax
     private(set) var count = 0
     private var byteCount = 0
 
@@ -39,17 +40,18 @@
 
     public var isEmpty: Bool { self.count == 0 }
 
-    /// Copies a record in. `false`: there is no room. Let the engine take the batch and try again; a record for which there is no room in an
-    /// empty one goes to the engine by itself.
+    /// Copies a record in. `false`: there is no room. Let the engine take the batch and try again: an empty one has room for any record.
     /// - Parameters: see `ShardEngine.consume(_:key:value:traceparent:now:)`.
     public mutating func append(
         _ record: InputRecord, key: Span<UInt8>, value: Span<UInt8>, traceparent: Span<UInt8>
     ) -> Bool {
         let start = self.byteCount
-        guard self.count < Self.recordCountMax, value.count <= Self.byteCountMax, key.count <= Self.byteCountMax,
-            traceparent.count <= Self.byteCountMax,
-            key.count + value.count + traceparent.count <= Self.byteCountMax - start
-        else { return false }
+        let byteCount = key.count + value.count + traceparent.count
+        guard self.count < Self.recordCountMax else { return false }
+        if byteCount > self.capacity - start {
+            guard self.count == 0 else { return false }
+            self.allocate(byteCount)
+        }
         self.copy(key)
         self.copy(value)
         self.copy(traceparent)
@@ -92,5 +94,14 @@
     mutating func removeAll() {
         self.count = 0
         self.byteCount = 0
+        // A record larger than any event may be was in it.
+        if self.capacity > Self.byteCountMax { self.allocate(Self.byteCountMax) }
+    }
+
+    /// While it is empty.
+    private mutating func allocate(_ byteCount: Int) {
+        unsafe self.memory.deallocate()
+        unsafe self.memory = .allocate(capacity: byteCount)
+        self.capacity = byteCount
     }
 }

@@ -51,7 +51,7 @@ public struct WorkerConfiguration: Sendable {
             ).appending(self.producer)
         }
         /// After so long without a sign of life the broker takes partitions away.
-        var sessionTimeoutMillis: Int64 { OwnershipLease.sessionTimeoutMillis(self.consumerSettings) }
+        var sessionTimeoutMillis: Int64 { SessionTimeout.millis(self.consumerSettings) }
         private var base: KafkaSettings {
             self.bootstrap.isEmpty ? KafkaSettings() : KafkaSettings(bootstrap: self.bootstrap)
         }

@@ -1,6 +1,7 @@
 import KafkaLog
 import Logging
 import PushEngine
+import ShardLoop
 import Synchronization
 
 /// Carries out what the consumer group decides: which shard gets which partition, from where, and how partitions leave.
@@ -81,8 +82,9 @@ final class GroupCoordinator: Sendable {
         }
         guard let positions = await self.positions(of: assignment) else { return }
         var starts: [TopicPartition: Int64] = [:]
-        var grants: [Int: [PartitionGrant]] = [:]
-        var toCommit: [TopicPartitionOffset] = []
+        var grants: [Int: [(grant: PartitionGrant, readers: [PartitionReader])]] = [:]
+        var toRead: [CommitPosition] = []
+        var toCommit: [CommitPosition] = []
         for number in assignment.partitions {
             let mine = assignment.topics.compactMap { topic in
                 positions[TopicPartition(topic: topic, partition: number)]
@@ -92,18 +94,19 @@ final class GroupCoordinator: Sendable {
                 starts[TopicPartition(topic: assignment.topics[Int(position.topic)], partition: number)] =
                     position.nextOffset
             }
-            toCommit += start.toCommit.map {
-                TopicPartitionOffset(topic: assignment.topics[Int($0.topic)], partition: number, offset: $0.nextOffset)
-            }
+            toRead += start.starts
+            toCommit += start.toCommit
             let readers = assignment.topics.indices.compactMap { assignment.reader(topicIndex: $0, partition: number) }
             grants[self.shard(of: number), default: []].append(
-                PartitionGrant(
-                    number: number, readers: readers, starts: start.starts, logEnds: start.logEnds,
-                    releasedWallMillis: start.releaseNote?.wallMillis,
-                    haltReason: readers.count == assignment.topics.count
-                        ? start.haltReason : "a queue of the partition is missing"))
+                (
+                    PartitionGrant(
+                        number: number, starts: start.starts, logEnds: start.logEnds,
+                        releasedWallMillis: start.releaseNote?.wallMillis,
+                        haltReason: readers.count == assignment.topics.count
+                            ? start.haltReason : "a queue of the partition is missing"), readers
+                ))
         }
-        self.committer.own(assignment.partitions, starts: starts)
+        self.committer.own(assignment.partitions, starts: toRead)
         guard assignment.complete({ starts[$0].map { .offset($0) } }) else {
             // Taken away meanwhile, which its own event tells; or started elsewhere, which the readers notice.
             return
@@ -167,7 +170,7 @@ final class GroupCoordinator: Sendable {
         // its drain.
         let quiet = max(0, min(isStopping ? left - Self.writeMillis : self.configuration.quietWaitMillis, left / 2))
         let limit = max(0, min(quiet + Self.writeMillis, left - 500))
-        var positions: [TopicPartitionOffset] = []
+        var positions: [CommitPosition] = []
         var unfinished: [Int32] = []
         await withTaskGroup(of: ReleasedPositions?.self) { group in
             for (number, shard) in self.shards.enumerated() {
@@ -186,15 +189,12 @@ final class GroupCoordinator: Sendable {
                 metadata: ["partitions": "\(Self.list(unfinished))"])
         }
         // The released positions are newer than those that waited.
-        var newest: [TopicPartition: Int64] = [:]
-        for position in self.committer.take(revocation.partitions) + positions {
-            newest[position.topicPartition] = position.offset
-        }
+        var newest = CommitGathering()
+        newest.add(self.committer.take(revocation.partitions))
+        newest.add(positions)
         await self.committer.settle()
-        guard !newest.isEmpty else { return }
-        let wanted = newest.map {
-            TopicPartitionOffset(topic: $0.key.topic, partition: $0.key.partition, offset: $0.value)
-        }
+        let wanted = self.committer.named(newest.takeAll())
+        guard !wanted.isEmpty else { return }
         let consumer = self.consumer
         let note = ReleaseNote(wallMillis: ShardClock.now().wallMillis)
         let result = await NamedThread.run("kafka-commit") {

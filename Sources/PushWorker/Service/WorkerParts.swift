@@ -148,15 +148,15 @@ final class WorkerParts: Sendable {
         let kafkaLines = KafkaLines(logger)
         let kafkaLog = kafkaLines.handler
         do {
-            let lease = OwnershipLease(
-                sessionTimeoutMillis: OwnershipLease.sessionTimeoutMillis(configuration.kafka.consumerSettings))
-            let committer = Committer(lease: lease, logger: logger)
+            let committer = Committer(
+                inputTopics: plan.inputTopics, sessionTimeoutMillis: configuration.kafka.sessionTimeoutMillis,
+                logger: logger)
             let logReader = try KafkaLogReader(configuration.kafka.consumerSettings, log: kafkaLog)
             try logReader.prepare(configuration.topics.state)
             let clusterID = await NamedThread.run("kafka-cluster") { logReader.clusterID(within: .seconds(5)) }
             let shared = ShardShared(
                 configuration: configuration, logReader: logReader, clusterID: clusterID ?? "",
-                committer: committer, lease: lease, hub: hub, logger: logger, fail: fail)
+                committer: committer, hub: hub, logger: logger, fail: fail)
             // One worker may get all of them, when the others are gone.
             let fetchAhead = ConsumerConfiguration.fetchAhead(
                 partitionCount: Int(partitionCount) * configuration.topics.events.count)
@@ -204,7 +204,7 @@ final class WorkerParts: Sendable {
                                     report.errors["commit"] = refusal.map { "offsets cannot be committed: \($0)" }
                                 }
                             }
-                            try? await Task.sleep(for: .milliseconds(lease.askEveryMillis))
+                            try? await Task.sleep(for: .milliseconds(committer.askEveryMillis))
                         }
                     },
                 ])
@@ -270,9 +270,8 @@ final class WorkerParts: Sendable {
             let runner = try ShardRunner(
                 number: number, eventLoop: loop, plan: plan, partitionCount: partitionCount, shared: shared,
                 producer: producer,
-                providerTokens: tokens, randomSeed: UInt64.random(in: .min ... .max))
-            waker.attach { runner.wokenUp() }
-            runner.start(waker: waker)
+                providerTokens: tokens, waker: waker, randomSeed: UInt64.random(in: .min ... .max))
+            runner.start()
             return ShardHandle(runner)
         }.get()
     }

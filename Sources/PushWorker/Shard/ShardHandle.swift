@@ -1,5 +1,6 @@
+import KafkaLog
 import NIOCore
-import PushEngine
+import ShardLoop
 
 /// A shard as the rest of the worker sees it, from any thread. Every call is carried out on the shard's loop.
 struct ShardHandle: Sendable {
@@ -14,35 +15,28 @@ struct ShardHandle: Sendable {
         self.runner = NIOLoopBound(runner, eventLoop: runner.eventLoop)
     }
 
-    func assign(_ grants: [PartitionGrant]) {
+    func assign(_ grants: [(grant: PartitionGrant, readers: [PartitionReader])]) {
         let runner = self.runner
-        self.eventLoop.execute {
-            let now = ShardClock.now()
-            for grant in grants { runner.value.assign(grant, now: now) }
-            runner.value.turn()
-        }
+        self.eventLoop.execute { runner.value.assign(grants) }
     }
 
-    /// See `ShardRunner.release`.
+    /// See `ShardCommand.release`.
     func release(_ partitions: [Int32], quietMillis: Int64, limitMillis: Int64) async throws -> ReleasedPositions {
         let runner = self.runner
         return try await self.eventLoop.flatSubmit {
-            runner.value.release(partitions, quietMillis: quietMillis, limitMillis: limitMillis).map { result in
-                ReleasedPositions(
-                    positions: result.commits.map(runner.value.position(of:)), unfinished: result.unfinished)
-            }
+            runner.value.release(partitions, quietMillis: quietMillis, limitMillis: limitMillis)
         }.get()
     }
 
     func forget(_ partitions: [Int32]) async throws {
         let runner = self.runner
-        try await self.eventLoop.submit { runner.value.forget(partitions) }.get()
+        try await self.eventLoop.submit { runner.value.carryOut(.forget(partitions)) }.get()
     }
 
     /// Nothing more is taken from Kafka.
     func stopReading() {
         let runner = self.runner
-        self.eventLoop.execute { runner.value.isDraining = true }
+        self.eventLoop.execute { runner.value.carryOut(.stopReading) }
     }
 
     func close() async throws {

@@ -1,5 +1,6 @@
 import PushEngine
 import PushTransport
+import ShardLoop
 
 /// One shard's part of a snapshot, taken between two turns.
 struct ShardReport: Sendable {
@@ -15,4 +16,47 @@ struct ShardReport: Sendable {
     var isHeldUp = false
     /// What is wrong, in plain words.
     var errors: [String] = []
+}
+
+extension ShardReport {
+    /// Takes the figures of this moment; those about latency are gathered turn by turn.
+    mutating func take(from loop: borrowing ShardLoop, transport: ShardTransport, shard: Int) {
+        self.engine = loop.engine.counters
+        for route in self.routes.indices {
+            self.routes[route].counters = transport.counters(route: UInt16(route))
+            self.routes[route].standing = transport.standing(route: UInt16(route))
+        }
+        self.partitions = loop.partitionReports.map { WorkerSnapshot.Partition($0, shard: shard) }
+        let outbox = loop.outboxCounters
+        self.kafka.recordsProduced = outbox.recordsProduced
+        self.kafka.deliveriesFailed = outbox.deliveriesFailed
+        self.kafka.retriesWaiting = outbox.retriesWaiting
+        self.kafka.queueFull = outbox.queueFull
+        self.kafka.restoredRecords = loop.restoredRecordCount
+        self.watermarks = loop.watermarks
+        self.isHeldUp = loop.isHeldUp
+        self.errors = loop.errors
+    }
+}
+
+extension WorkerSnapshot.Partition {
+    init(_ report: PartitionReport, shard: Int) {
+        self.init(
+            number: report.number, shard: shard, phase: WorkerSnapshot.PartitionPhase(report.life),
+            restoredRecords: report.restoredRecords, restoreRecordsMax: report.restoreRecordsMax,
+            reason: report.haltReason)
+    }
+}
+
+extension WorkerSnapshot.PartitionPhase {
+    init(_ life: PartitionLife) {
+        self =
+            switch life {
+            case .claiming: .claiming
+            case .restoring: .restoring
+            case .running: .running
+            case .halted, .haltedUnrestored: .halted
+            case .quieting, .writing, .left: .releasing
+            }
+    }
 }

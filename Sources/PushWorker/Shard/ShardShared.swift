@@ -8,7 +8,6 @@ struct ShardShared: Sendable {
     /// Kafka's own name of the cluster; empty: not known.
     let clusterID: String
     let committer: Committer
-    let lease: OwnershipLease
     let hub: SnapshotHub
     let logger: Logger
     let placementWarnings = PlacementWarnings()

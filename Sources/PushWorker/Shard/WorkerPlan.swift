@@ -1,5 +1,6 @@
 import PushEngine
 import PushTransport
+import ShardLoop
 import TLSSession
 
 /// What a configuration means to engine and transport: the routes and provider keys there are, and which app uses
@@ -30,6 +31,14 @@ struct WorkerPlan {
 
     var bundleIDs: [String] { self.apps.map(\.bundleID) }
     var routedTopicIndex: UInt16 { UInt16(self.inputTopics.count - 1) }
+
+    func loopConfiguration(partitionCount: Int32, clusterID: String = "") -> ShardLoopConfiguration {
+        ShardLoopConfiguration(
+            engine: self.engineConfiguration(partitionCount: partitionCount, clusterID: clusterID),
+            stateTopic: self.configuration.topics.state, routeCount: UInt16(self.routes.count),
+            commitIntervalMillis: self.configuration.commitIntervalMillis,
+            recordHoldMillis: self.configuration.stateFlushMillis)
+    }
 
     func engineConfiguration(partitionCount: Int32, clusterID: String = "") -> EngineConfiguration {
         var engine = EngineConfiguration(

@@ -157,12 +157,22 @@ import Testing
         let large = [UInt8](repeating: 0x20, count: InputBatch.byteCountMax)
         let small: [UInt8] = [0x61]
         let none: [UInt8] = []
-        var takes = batch.append(Self.record(0), key: small.span, value: large.span, traceparent: none.span)
-        #expect(!takes, "one byte too many")
-        takes = batch.append(Self.record(0), key: none.span, value: large.span, traceparent: none.span)
+        var takes = batch.append(Self.record(0), key: none.span, value: large.span, traceparent: none.span)
         #expect(takes, "as much as there is room for")
         takes = batch.append(Self.record(1), key: small.span, value: none.span, traceparent: none.span)
-        #expect(!takes)
+        #expect(!takes, "one byte too many")
+        batch.removeAll()
+        // Larger than any event may be: an empty batch takes it all the same, and has its size again afterwards.
+        let largest = [UInt8](repeating: 0x20, count: 3 * InputBatch.byteCountMax)
+        takes = batch.append(Self.record(2), key: small.span, value: largest.span, traceparent: small.span)
+        #expect(takes)
+        let byteCount = unsafe batch.bytes.count
+        #expect(byteCount == largest.count + 2)
+        batch.removeAll()
+        takes = batch.append(Self.record(3), key: small.span, value: none.span, traceparent: none.span)
+        #expect(takes)
+        takes = batch.append(Self.record(4), key: small.span, value: largest.span, traceparent: none.span)
+        #expect(!takes, "not behind another")
         batch.removeAll()
         for offset in 0..<InputBatch.recordCountMax {
             takes = batch.append(Self.record(Int64(offset)), key: small.span, value: small.span, traceparent: none.span)

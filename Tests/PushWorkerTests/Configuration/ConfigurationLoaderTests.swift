@@ -259,6 +259,6 @@ struct ConfigurationLoaderTests {
     /// A number that no arithmetic stands is refused by name, as any other outside librdkafka's range.
     @Test(arguments: [Int64.min, .max, 0]) func noSessionTimeoutTraps(millis: Int64) {
         let settings = KafkaSettings([.init("session.timeout.ms", "\(millis)")])
-        #expect(OwnershipLease.sessionMillisRange.contains(OwnershipLease.sessionTimeoutMillis(settings)))
+        #expect(SessionTimeout.millisRange.contains(SessionTimeout.millis(settings)))
     }
 }

@@ -1,6 +1,7 @@
 import KafkaLog
 import Logging
 import PushEngine
+import ShardLoop
 import Synchronization
 import Testing
 
@@ -19,33 +20,42 @@ import Testing
         func take() -> Sent? { self.sent.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
     }
 
-    private static func make() -> (committer: Committer, lease: OwnershipLease, group: Group) {
-        let lease = OwnershipLease(sessionTimeoutMillis: 100_000_000)
+    private static func make() -> (committer: Committer, group: Group) {
         let committer = Committer(
-            lease: lease, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+            inputTopics: ["events", "routed"], sessionTimeoutMillis: 100_000_000, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
         let group = Group()
         committer.use(isJoining: { group.isJoining.withLock { $0 } }) { positions, answer in
             group.sent.withLock { $0.append(.init(positions: positions, answer: answer)) }
         }
-        return (committer, lease, group)
+        return (committer, group)
     }
 
-    private static let start = TopicPartition(topic: "events", partition: 3)
+    private static func start(_ offset: Int64) -> [CommitPosition] {
+        [CommitPosition(topic: 0, partition: 3, nextOffset: offset)]
+    }
+
+    private static func position(_ partition: Int32 = 3, _ offset: Int64) -> CommitPosition {
+        CommitPosition(topic: 0, partition: partition, nextOffset: offset)
+    }
+
+    private static func isHeld(_ committer: Committer) -> Bool {
+        ShardClock.now().steadyMillis < committer.leaseEndsMillis
+    }
 
     @Test func askingCommitsWhereReadingBeganUntilThereIsNews() throws {
-        let (committer, lease, group) = Self.make()
+        let (committer, group) = Self.make()
         committer.ask()
         #expect(group.take() == nil, "nothing is owned, nothing is asked")
-        committer.own([3], starts: [Self.start: 40])
+        committer.own([3], starts: Self.start(40))
         committer.ask()
         let first = try #require(group.take())
         #expect(first.positions == [TopicPartitionOffset(topic: "events", partition: 3, offset: 40)])
         committer.ask()
         #expect(group.take() == nil, "one question at a time")
-        #expect(!lease.isHeld(nowMillis: ShardClock.now().steadyMillis))
+        #expect(!Self.isHeld(committer))
         first.answer(CommitResult(committed: first.positions, refused: []))
-        #expect(lease.isHeld(nowMillis: ShardClock.now().steadyMillis))
-        committer.add([TopicPartitionOffset(topic: "events", partition: 3, offset: 57)])
+        #expect(Self.isHeld(committer))
+        committer.add([Self.position(3, 57)])
         let second = try #require(group.take())
         second.answer(CommitResult(committed: second.positions, refused: []))
         committer.ask()
@@ -53,22 +63,22 @@ import Testing
     }
 
     @Test func aRefusalConfirmsNothing() throws {
-        let (committer, lease, group) = Self.make()
-        committer.own([3], starts: [Self.start: 40])
+        let (committer, group) = Self.make()
+        committer.own([3], starts: Self.start(40))
         committer.ask()
         let sent = try #require(group.take())
         sent.answer(
             CommitResult(
                 committed: [], refused: sent.positions.map { .init(position: $0, error: KafkaError(code: .timedOut)) }))
-        #expect(!lease.isHeld(nowMillis: ShardClock.now().steadyMillis))
+        #expect(!Self.isHeld(committer))
         committer.ask()
         #expect(group.take() != nil, "asked again")
     }
 
     /// No commit of a partition once its unassign begins, not even as a question.
     @Test func aPartitionThatLeftIsNotAskedFor() throws {
-        let (committer, _, group) = Self.make()
-        committer.own([3], starts: [Self.start: 40])
+        let (committer, group) = Self.make()
+        committer.own([3], starts: Self.start(40))
         _ = committer.take([3])
         committer.ask()
         #expect(group.take() == nil)
@@ -82,13 +92,13 @@ import Testing
     /// for hours, and its position must not stay behind.
     @Test(arguments: [.rebalanceInProgress, .illegalGeneration, .unknownMember, .notCoordinator] as [KafkaError.Code])
     func whatWasRefusedIsCommittedAgain(code: KafkaError.Code) throws {
-        let (committer, _, group) = Self.make()
-        committer.own([3, 4], starts: [Self.start: 40])
-        committer.add([TopicPartitionOffset(topic: "events", partition: 3, offset: 57)])
+        let (committer, group) = Self.make()
+        committer.own([3, 4], starts: Self.start(40))
+        committer.add([Self.position(3, 57)])
         let first = try #require(group.take())
         first.answer(Self.refusal(first, code))
         #expect(group.take() == nil, "not at once: the cause is seldom gone in a moment")
-        committer.add([TopicPartitionOffset(topic: "events", partition: 4, offset: 8)])
+        committer.add([Self.position(4, 8)])
         let second = try #require(group.take())
         #expect(
             Set(second.positions) == [
@@ -98,11 +108,11 @@ import Testing
     }
 
     @Test func aRefusedPositionNeverReplacesANewerOne() throws {
-        let (committer, _, group) = Self.make()
-        committer.own([3], starts: [Self.start: 40])
-        committer.add([TopicPartitionOffset(topic: "events", partition: 3, offset: 57)])
+        let (committer, group) = Self.make()
+        committer.own([3], starts: Self.start(40))
+        committer.add([Self.position(3, 57)])
         let first = try #require(group.take())
-        committer.add([TopicPartitionOffset(topic: "events", partition: 3, offset: 60)])
+        committer.add([Self.position(3, 60)])
         first.answer(Self.refusal(first, .rebalanceInProgress))
         committer.ask()
         #expect(try #require(group.take()).positions.map(\.offset) == [60])
@@ -110,12 +120,12 @@ import Testing
 
     /// The partition went to another worker, which committed, and came back before the old answer did.
     @Test func aRefusalOfAnEarlierOwnershipIsForgotten() throws {
-        let (committer, _, group) = Self.make()
-        committer.own([3], starts: [Self.start: 40])
-        committer.add([TopicPartitionOffset(topic: "events", partition: 3, offset: 57)])
+        let (committer, group) = Self.make()
+        committer.own([3], starts: Self.start(40))
+        committer.add([Self.position(3, 57)])
         let first = try #require(group.take())
         _ = committer.take([3])
-        committer.own([3], starts: [Self.start: 90])
+        committer.own([3], starts: Self.start(90))
         first.answer(Self.refusal(first, .illegalGeneration))
         committer.ask()
         #expect(try #require(group.take()).positions.map(\.offset) == [90])
@@ -123,23 +133,23 @@ import Testing
 
     /// One topic of the partition is gone; the group answered as to a member.
     @Test func onePositionThatIsTakenConfirmsTheMembership() throws {
-        let (committer, lease, group) = Self.make()
-        committer.own([3, 4], starts: [Self.start: 40])
-        committer.add((3...4).map { TopicPartitionOffset(topic: "events", partition: $0, offset: 50) })
+        let (committer, group) = Self.make()
+        committer.own([3, 4], starts: Self.start(40))
+        committer.add((3...4).map { Self.position($0, 50) })
         let sent = try #require(group.take())
         sent.answer(
             CommitResult(
                 committed: [sent.positions[0]],
                 refused: [.init(position: sent.positions[1], error: KafkaError(code: .unknownTopicOrPartition))]))
-        #expect(lease.isHeld(nowMillis: ShardClock.now().steadyMillis))
+        #expect(Self.isHeld(committer))
     }
 
     /// A commit that is sent while the group is joined again would be refused, and cost every partition.
     @Test func nothingIsSentWhileTheGroupIsJoined() throws {
-        let (committer, _, group) = Self.make()
-        committer.own([3], starts: [Self.start: 40])
+        let (committer, group) = Self.make()
+        committer.own([3], starts: Self.start(40))
         group.isJoining.withLock { $0 = true }
-        committer.add([TopicPartitionOffset(topic: "events", partition: 3, offset: 57)])
+        committer.add([Self.position(3, 57)])
         committer.ask()
         #expect(group.take() == nil)
         group.isJoining.withLock { $0 = false }
@@ -149,8 +159,8 @@ import Testing
 
     /// Readiness names it; a refusal that is part of a rebalance is none of these.
     @Test func aMissingRightIsKeptUntilACommitIsTaken() throws {
-        let (committer, _, group) = Self.make()
-        committer.own([3], starts: [Self.start: 40])
+        let (committer, group) = Self.make()
+        committer.own([3], starts: Self.start(40))
         let position = TopicPartitionOffset(topic: "events", partition: 3, offset: 40)
         func answer(_ code: KafkaError.Code?) throws {
             committer.ask()
@@ -164,8 +174,24 @@ import Testing
         try answer(nil)
         try answer(.topicAuthorizationFailed)
         #expect(committer.refusal?.remedy == "grant this client's user Read on the topic events")
-        committer.add([TopicPartitionOffset(topic: "events", partition: 3, offset: 41)])
+        committer.add([Self.position(3, 41)])
         try #require(group.take()).answer(CommitResult(committed: [position], refused: []))
         #expect(committer.refusal == nil)
+    }
+
+    /// The shards wait for it, and for no other answer.
+    @Test func theShardsAreToldWhenTheLeaseReturns() throws {
+        let (committer, group) = Self.make()
+        let returns = Mutex(0)
+        committer.whenLeaseReturns { returns.withLock { $0 += 1 } }
+        committer.own([3], starts: Self.start(40))
+        for isConfirmed in [false, true, true] {
+            committer.ask()
+            let sent = try #require(group.take())
+            sent.answer(
+                isConfirmed
+                    ? CommitResult(committed: sent.positions, refused: []) : Self.refusal(sent, .rebalanceInProgress))
+        }
+        #expect(returns.withLock { $0 } == 1)
     }
 }

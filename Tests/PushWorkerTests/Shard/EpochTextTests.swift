@@ -13,7 +13,7 @@ struct EpochTextTests {
         ] as [(String, Int64?)])
     func digitsAreANumberAndNothingElseIs(text: String, number: Int64?) {
         let bytes = Array(text.utf8)
-        let read = ShardRunner.decimal(bytes.span)
+        let read = KafkaStateSection.decimal(bytes.span)
         #expect(read == number)
     }
 }

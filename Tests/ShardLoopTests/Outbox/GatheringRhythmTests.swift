@@ -2,7 +2,7 @@ import PushEngine
 import PushModel
 import Testing
 
-@testable import PushWorker
+@testable import ShardLoop
 
 /// An activity that is updated all the time gets its push each second although records gather: a slot's next push waits for the state record
 /// of the one before, which waits for its outcome.

@@ -46,7 +46,11 @@ struct OutboxPace {
     /// Whether the `count` records that wait are handed over now, all of them.
     /// - Parameter isUrgent: somebody waits for one of them.
     mutating func handsOver(count: Int, isUrgent: Bool, nowMillis: Int64) -> Bool {
-        guard count > 0 else { return false }
+        guard count > 0 else {
+            // Those that waited may have been forgotten with their partition.
+            self.waitingSinceMillis = nil
+            return false
+        }
         let since = self.waitingSinceMillis ?? nowMillis
         let handsOver = isUrgent || count >= self.recordCountMax || since + self.holdMillis <= nowMillis
         self.waitingSinceMillis = handsOver ? nil : since

@@ -1,7 +1,7 @@
 import PushEngine
 import Testing
 
-@testable import PushWorker
+@testable import ShardLoop
 
 @Suite struct UnderWayCountTests {
     @Test func countsWhatIsOrderedByTopicAndPartition() {

@@ -1,7 +1,8 @@
+import PushEngine
 import PushModel
 import Testing
 
-@testable import PushEngine
+@testable import ShardLoop
 
 @Suite struct RetryQueueTests {
     /// Acknowledgements as the engine gives them: made in the order of `n`.
@@ -9,19 +10,24 @@ import Testing
 
     private static func entry(
         _ n: UInt64, _ topic: EngineRecord.Topic = .state, partition: Int32 = 0, key: String = "k"
-    ) -> RetryQueue<Void>.Entry {
-        RetryQueue.Entry(
-            topic: topic, partition: partition, key: Array(key.utf8), acknowledgement: Self.number(n), content: ())
+    ) -> KeptRecord {
+        KeptRecord(
+            topic: topic, partition: partition, key: Array(key.utf8), value: nil, acknowledgement: Self.number(n))
     }
 
     private static func take(
-        _ queue: inout RetryQueue<Void>, at nowMillis: Int64, underWay: Set<Int32> = []
+        _ queue: inout RetryQueue, at nowMillis: Int64, underWay: Set<Int32> = []
     ) -> [UInt64] {
-        queue.takeDue(nowMillis: nowMillis) { underWay.contains($1) }.map { $0.acknowledgement >> 32 }
+        var count = UnderWayCount()
+        for partition in underWay {
+            count.left(.state, partition: partition)
+            count.left(.routed, partition: partition)
+        }
+        return queue.takeDue(nowMillis: nowMillis, underWay: count).map { $0.acknowledgement >> 32 }
     }
 
     @Test func pausesGrowUntilSomethingIsDelivered() {
-        var queue = RetryQueue<Void>()
+        var queue = RetryQueue()
         var pauses: [Int64] = []
         for _ in 0..<8 {
             queue.failed(Self.entry(1), nowMillis: 0)
@@ -35,7 +41,7 @@ import Testing
     }
 
     @Test func laterRecordsOfThePartitionWaitBehind() {
-        var queue = RetryQueue<Void>()
+        var queue = RetryQueue()
         queue.failed(Self.entry(1, partition: 3), nowMillis: 0)
         #expect(queue.holds(.state, partition: 3))
         #expect(!queue.holds(.state, partition: 4))
@@ -49,7 +55,7 @@ import Testing
 
     /// One of its partition that was made later may still come to lie in the log: it must not lie before this one.
     @Test func nothingLeavesWhileOthersOfItsPartitionAreUnderWay() {
-        var queue = RetryQueue<Void>()
+        var queue = RetryQueue()
         queue.failed(Self.entry(1, partition: 3), nowMillis: 0)
         queue.failed(Self.entry(2, .routed, partition: 3), nowMillis: 0)
         queue.failed(Self.entry(3, .outcomes, partition: 3), nowMillis: 0)
@@ -63,7 +69,7 @@ import Testing
     }
 
     @Test func whatALaterDeliveryReplacesIsDropped() {
-        var queue = RetryQueue<Void>()
+        var queue = RetryQueue()
         queue.failed(Self.entry(1, key: "a"), nowMillis: 0)
         queue.failed(Self.entry(2, key: "b"), nowMillis: 0)
         queue.failed(Self.entry(3, .outcomes, key: "a"), nowMillis: 0)
@@ -77,7 +83,7 @@ import Testing
 
     /// Of a partition, what was made first is produced again first, whenever its failure is told.
     @Test func theyLeaveInTheOrderInWhichTheyWereMade() {
-        var queue = RetryQueue<Void>()
+        var queue = RetryQueue()
         queue.failed(Self.entry(4, partition: 1), nowMillis: 0)
         queue.failed(Self.entry(2, key: "b"), nowMillis: 0)
         queue.wait(Self.entry(5, key: "a"))
@@ -87,10 +93,10 @@ import Testing
     }
 
     @Test func whatFindsNoRoomGoesFirstNextTime() {
-        var queue = RetryQueue<Void>()
+        var queue = RetryQueue()
         queue.failed(Self.entry(1), nowMillis: 0)
         queue.wait(Self.entry(2))
-        let due = queue.takeDue(nowMillis: 500) { _, _ in false }
+        let due = queue.takeDue(nowMillis: 500, underWay: UnderWayCount())
         queue.wait(Self.entry(3))
         queue.putBack(due, nowMillis: 500)
         #expect(Self.take(&queue, at: 500) == [1, 2, 3])
@@ -98,10 +104,10 @@ import Testing
 
     /// The first could not even be handed over again, for the second there was no room.
     @Test func whatFailsAgainStaysBeforeWhatFindsNoRoom() {
-        var queue = RetryQueue<Void>()
+        var queue = RetryQueue()
         queue.failed(Self.entry(1), nowMillis: 0)
         queue.wait(Self.entry(2))
-        let due = queue.takeDue(nowMillis: 500) { _, _ in false }
+        let due = queue.takeDue(nowMillis: 500, underWay: UnderWayCount())
         queue.failed(due[0], nowMillis: 500)
         queue.putBack(due[1...], nowMillis: 500)
         #expect(Self.take(&queue, at: 1_000) == [1, 2])
@@ -109,7 +115,7 @@ import Testing
     }
 
     @Test func aForgottenPartitionsStateIsNotWritten() {
-        var queue = RetryQueue<Void>()
+        var queue = RetryQueue()
         queue.failed(Self.entry(1, partition: 1), nowMillis: 0)
         queue.failed(Self.entry(2, .deadLetters, partition: 1), nowMillis: 0)
         let forgotten = queue.forgetState(partition: 1)
@@ -122,8 +128,8 @@ import Testing
     @Test(arguments: 1...200 as ClosedRange<UInt64>)
     func whatIsAcknowledgedIsTheNewestOfItsKey(seed: UInt64) {
         var random = SplitMix64(seed: seed)
-        var queue = RetryQueue<Void>()
-        var underWay: [RetryQueue<Void>.Entry] = []
+        var queue = RetryQueue()
+        var underWay: [KeptRecord] = []
         var made: UInt64 = 0
         var nowMillis: Int64 = 0
         // By key: the last record in the log, the newest that was acknowledged.
@@ -156,7 +162,9 @@ import Testing
                 }
                 acknowledged[entry.key!] = max(acknowledged[entry.key!] ?? 0, entry.acknowledgement)
             }
-            underWay += queue.takeDue(nowMillis: nowMillis) { _, _ in !underWay.isEmpty }
+            var count = UnderWayCount()
+            for entry in underWay { count.left(entry.topic, partition: entry.partition) }
+            underWay += queue.takeDue(nowMillis: nowMillis, underWay: count)
             for (key, number) in acknowledged { #expect(log[key]! >= number, "step \(step)") }
         }
         #expect(open.isEmpty)

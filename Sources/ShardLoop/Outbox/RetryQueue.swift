@@ -1,35 +1,14 @@
+import PushEngine
 import PushModel
 
 /// Records that Kafka did not take, to be produced again after a pause, in the order in which they were made.
 ///
 /// The order of `state` matters: the last record of a key counts, and what an acknowledged one says must not be undone by an older one
-/// that comes to lie behind it. So a record of a partition that failed is not produced again before librdkafka has answered for everything
+/// that comes to lie behind it. So a record of a partition that failed is not produced again before Kafka has answered for everything
 /// it has of that partition; until then, and until those before it are on their way, later ones wait here; and one that waits is dropped
 /// as superseded when a later one of its key, which was on its way already, is delivered. `routed` records keep their order per partition
 /// alike. Bounded by the engine: it stops at `unacknowledgedMax` records.
-///
-/// `Content`: whatever else the runner needs to produce the record.
-public struct RetryQueue<Content> {
-    /// A record of its own, out of the engine's batch or librdkafka's hands.
-    public struct Entry {
-        public var topic: EngineRecord.Topic
-        public var partition: Int32
-        public var key: [UInt8]?
-        /// Tells which of two was made first (`EngineRecord.isMade`).
-        public var acknowledgement: UInt64
-        public var content: Content
-
-        public init(
-            topic: EngineRecord.Topic, partition: Int32, key: [UInt8]?, acknowledgement: UInt64, content: Content
-        ) {
-            self.topic = topic
-            self.partition = partition
-            self.key = key
-            self.acknowledgement = acknowledgement
-            self.content = content
-        }
-    }
-
+struct RetryQueue {
     /// Whose order is kept, by topic and partition.
     private struct Lane: Hashable, Comparable {
         var topic: EngineRecord.Topic
@@ -41,28 +20,26 @@ public struct RetryQueue<Content> {
     }
 
     /// In the order in which they were made; none is empty.
-    private var lanes: [Lane: [Entry]] = [:]
+    private var lanes: [Lane: [KeptRecord]] = [:]
     /// Whose order does not matter.
-    private var others: [Entry] = []
-    public private(set) var count = 0
+    private var others: [KeptRecord] = []
+    private(set) var count = 0
     /// When the first may be tried again, steady; `nil`: nothing waits.
-    public private(set) var dueMillis: Int64?
+    private(set) var dueMillis: Int64?
     private var attempt = 0
 
-    static var backoffMinMillis: Int64 { 200 }
-    static var backoffMaxMillis: Int64 { 10_000 }
+    static let backoffMinMillis: Int64 = 200
+    static let backoffMaxMillis: Int64 = 10_000
 
-    public init() {}
-
-    public var isEmpty: Bool { self.count == 0 }
+    var isEmpty: Bool { self.count == 0 }
 
     /// Whether a record of this topic and partition has to wait behind others.
-    public func holds(_ topic: EngineRecord.Topic, partition: Int32) -> Bool {
+    func holds(_ topic: EngineRecord.Topic, partition: Int32) -> Bool {
         !self.lanes.isEmpty && topic.isOrdered && self.lanes[Lane(topic: topic, partition: partition)] != nil
     }
 
     /// Kafka did not take it.
-    public mutating func failed(_ entry: Entry, nowMillis: Int64) {
+    mutating func failed(_ entry: KeptRecord, nowMillis: Int64) {
         self.wait(entry)
         guard self.dueMillis == nil else { return }
         self.dueMillis = nowMillis + min(Self.backoffMaxMillis, Self.backoffMinMillis << Int64(min(self.attempt, 10)))
@@ -70,7 +47,7 @@ public struct RetryQueue<Content> {
     }
 
     /// Waits behind those of its partition that were made before it: failures need not be told in the order of production.
-    public mutating func wait(_ entry: Entry) {
+    mutating func wait(_ entry: KeptRecord) {
         self.count += 1
         guard entry.topic.isOrdered else { return self.others.append(entry) }
         let lane = Lane(topic: entry.topic, partition: entry.partition)
@@ -85,11 +62,11 @@ public struct RetryQueue<Content> {
     }
 
     /// A delivery succeeded: the next failure begins with a short pause again.
-    public mutating func succeeded() { self.attempt = 0 }
+    mutating func succeeded() { self.attempt = 0 }
 
     /// A record of that key lies in `state`: what failed of it before is superseded. Returns the acknowledgements it
     /// stood for. What was made after it stays.
-    public mutating func takeSuperseded(partition: Int32, key: Span<UInt8>, acknowledgement: UInt64) -> [UInt64] {
+    mutating func takeSuperseded(partition: Int32, key: Span<UInt8>, acknowledgement: UInt64) -> [UInt64] {
         let lane = Lane(topic: .state, partition: partition)
         guard let waiting = self.lanes[lane] else { return [] }
         var taken: [UInt64] = []
@@ -104,14 +81,12 @@ public struct RetryQueue<Content> {
     }
 
     /// What may leave, to be tried in order; what is refused is given back by `putBack`. The rest is looked at again after a short pause.
-    /// - Parameter isUnderWay: whether librdkafka still has records of an ordered topic's partition to answer for.
-    public mutating func takeDue(
-        nowMillis: Int64, isUnderWay: (EngineRecord.Topic, _ partition: Int32) -> Bool
-    ) -> [Entry] {
+    /// - Parameter underWay: what Kafka still has to answer for.
+    mutating func takeDue(nowMillis: Int64, underWay: UnderWayCount) -> [KeptRecord] {
         guard let due = self.dueMillis, due <= nowMillis else { return [] }
         var taken = self.others
         self.others = []
-        for lane in self.lanes.keys.sorted() where !isUnderWay(lane.topic, lane.partition) {
+        for lane in self.lanes.keys.sorted() where !underWay.isAny(lane.topic, partition: lane.partition) {
             taken += self.lanes.removeValue(forKey: lane) ?? []
         }
         self.count -= taken.count
@@ -120,14 +95,14 @@ public struct RetryQueue<Content> {
     }
 
     /// There was no room for these; they are tried again when there is.
-    public mutating func putBack(_ entries: some Sequence<Entry>, nowMillis: Int64) {
+    mutating func putBack(_ entries: some Sequence<KeptRecord>, nowMillis: Int64) {
         for entry in entries { self.wait(entry) }
         if !self.isEmpty { self.dueMillis = nowMillis }
     }
 
     /// The partition belongs to somebody else: its `state` must not be written any more. Returns the acknowledgements
     /// that will never come.
-    public mutating func forgetState(partition: Int32) -> [UInt64] {
+    mutating func forgetState(partition: Int32) -> [UInt64] {
         let lane = Lane(topic: .state, partition: partition)
         let forgotten = self.lanes[lane]?.map(\.acknowledgement) ?? []
         self.replace(lane, by: [])
@@ -135,7 +110,7 @@ public struct RetryQueue<Content> {
         return forgotten
     }
 
-    private mutating func replace(_ lane: Lane, by entries: [Entry]) {
+    private mutating func replace(_ lane: Lane, by entries: [KeptRecord]) {
         self.count += entries.count - (self.lanes[lane]?.count ?? 0)
         self.lanes[lane] = entries.isEmpty ? nil : entries
     }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import PushWorker
+@testable import ShardLoop
 
 struct OutboxPaceTests {
     private static let holdMillis: Int64 = 300

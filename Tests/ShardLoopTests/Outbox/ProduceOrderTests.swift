@@ -1,7 +1,7 @@
 import Testing
 
 @testable import PushEngine
-@testable import PushWorker
+@testable import ShardLoop
 
 struct ProduceOrderTests {
     private static func record(_ topic: EngineRecord.Topic, _ partition: Int32, _ number: UInt64) -> EngineRecord {

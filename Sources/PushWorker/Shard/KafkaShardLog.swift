@@ -1,0 +1,259 @@
+import KafkaLog
+import PushEngine
+import ShardLoop
+
+/// The loop's port to Kafka: partition queues of the consumer, the reader of `state`, the producer of the shard, the worker's committer.
+/// Confined to the shard's event loop.
+final class KafkaShardLog: ShardLog {
+    let producer: KafkaProducer
+    private let shared: ShardShared
+    private let inputTopics: [String]
+    /// By `EngineRecord.Topic.rawValue`.
+    private let topics: [KafkaTopic]
+    /// Partitions that are owned, by no order.
+    private var queues: [PartitionQueues] = []
+    /// By partition number: its place in `queues`; -1: not owned.
+    private var places: [Int] = []
+    private var headers = KafkaHeaders()
+    /// Asks for a turn.
+    private let waker: ShardWaker
+
+    /// The queues of one partition, by topic index.
+    private struct PartitionQueues {
+        let number: Int32
+        let readers: [PartitionReader]
+        let flags: [ReadableFlag]
+    }
+
+    init(producer: KafkaProducer, shared: ShardShared, inputTopics: [String], waker: ShardWaker) throws(KafkaError) {
+        self.producer = producer
+        self.shared = shared
+        self.inputTopics = inputTopics
+        self.waker = waker
+        let names = shared.configuration.topics
+        self.topics = [
+            try producer.topic(names.state), try producer.topic(names.outcomes), try producer.topic(names.deadLetters),
+            // A replay is told by the highest position forwarded: one that came to lie behind a later one would be taken for it.
+            try producer.topic(names.routed, timesOut: false),
+        ]
+    }
+
+    var leaseEndsMillis: Int64 { self.shared.committer.leaseEndsMillis }
+
+    // MARK: Records of the input
+
+    /// The consumer has opened these queues; the loop is told of the partition afterwards.
+    func own(_ number: Int32, _ readers: [PartitionReader]) {
+        guard self.place(of: number) == nil else { return }
+        while self.places.count <= Int(number) { self.places.append(-1) }
+        self.places[Int(number)] = self.queues.count
+        self.queues.append(
+            PartitionQueues(number: number, readers: readers, flags: readers.map { _ in ReadableFlag() }))
+    }
+
+    private func place(of number: Int32) -> Int? {
+        guard number >= 0, Int(number) < self.places.count, self.places[Int(number)] >= 0 else { return nil }
+        return self.places[Int(number)]
+    }
+
+    func takeReadable(_ body: (_ partition: Int32, _ topic: UInt16) -> Void) {
+        for place in self.queues.indices {
+            for topic in self.queues[place].flags.indices where self.queues[place].flags[topic].take() {
+                body(self.queues[place].number, UInt16(topic))
+            }
+        }
+    }
+
+    func read(
+        partition: Int32, topic: UInt16, max: Int, into batch: inout InputBatch, whenFull: (inout InputBatch) -> Void
+    ) -> QueueRead {
+        guard let place = self.place(of: partition), Int(topic) < self.queues[place].readers.count else {
+            return QueueRead(recordCount: 0, mayHaveMore: false)
+        }
+        let isRouted = Int(topic) == self.inputTopics.count - 1
+        let result = self.queues[place].readers[Int(topic)].read(max: max) { record in
+            self.take(record, topic: topic, isRouted: isRouted, into: &batch, whenFull: whenFull)
+        }
+        return QueueRead(
+            recordCount: result.recordCount, mayHaveMore: result.mayHaveMore,
+            failure: result.failure.map { failure in
+                LogFailure(
+                    failure.inputHaltReason ?? "\(failure)", isFinal: failure.inputHaltReason != nil)
+            })
+    }
+
+    private func take(
+        _ record: borrowing KafkaRecord, topic: UInt16, isRouted: Bool, into batch: inout InputBatch,
+        whenFull: (inout InputBatch) -> Void
+    ) {
+        var input = InputRecord(
+            topic: topic, partition: record.partition, offset: record.offset,
+            timestampMillis: Swift.max(0, record.timestampMillis),
+            hasKey: record.hasKey, hasValue: record.hasValue, origin: nil)
+        if isRouted { RoutedOrigin.read(record, inputTopics: self.inputTopics, into: &input) }
+        let (key, value) = (record.key, record.value)
+        record.withHeader("traceparent") { traceparent, _ in
+            if batch.append(input, key: key, value: value, traceparent: traceparent) { return }
+            whenFull(&batch)
+            _ = batch.append(input, key: key, value: value, traceparent: traceparent)
+        }
+    }
+
+    func beginReading(partition: Int32) {
+        guard let place = self.place(of: partition) else { return }
+        for (reader, flag) in zip(self.queues[place].readers, self.queues[place].flags) {
+            reader.onReadable { [waker = self.waker] in
+                flag.set()
+                waker.wake()
+            }
+        }
+    }
+
+    func endReading(partition: Int32) {
+        guard let place = self.place(of: partition) else { return }
+        self.places[Int(partition)] = -1
+        self.queues.remove(at: place)
+        for index in place..<self.queues.count { self.places[Int(self.queues[index].number)] = index }
+    }
+
+    // MARK: State
+
+    func openState(partition: Int32, offsets: Range<Int64>) throws(LogFailure) -> any StateSection {
+        let start: LogStart = offsets.lowerBound == 0 ? .beginning : .offset(offsets.lowerBound)
+        do throws(KafkaError) {
+            let section = try self.shared.logReader.open(
+                TopicPartition(topic: self.shared.configuration.topics.state, partition: partition), from: start,
+                upTo: offsets.upperBound)
+            return KafkaStateSection(section, waker: self.waker)
+        } catch {
+            throw LogFailure("\(error)", isFinal: true)
+        }
+    }
+
+    // MARK: Records to be written
+
+    func produce(_ batch: borrowing RecordBatch, indexes: Span<Int32>) -> ProducedRun {
+        var done = ProducedRun(doneCount: 0)
+        while done.doneCount < indexes.count, !done.isFull, done.failures.isEmpty {
+            let first = done.doneCount
+            let count = Self.plainCount(batch, indexes.extracting(first..<indexes.count))
+            if count > 0 {
+                self.producePlain(batch, indexes.extracting(first..<first + count), &done)
+            } else {
+                self.note(self.produce(batch, batch.records[Int(indexes[first])]), &done)
+            }
+        }
+        return done
+    }
+
+    /// How many of the first go out together: of one topic, and with nothing that librdkafka's batch call does not take.
+    private static func plainCount(_ batch: borrowing RecordBatch, _ indexes: Span<Int32>) -> Int {
+        let topic = batch.records[Int(indexes[0])].topic
+        var count = 0
+        while count < indexes.count {
+            let record = batch.records[Int(indexes[count])]
+            guard record.topic == topic, record.headers.isEmpty, record.timestampMillis == 0 else { break }
+            count += 1
+        }
+        return count
+    }
+
+    private func producePlain(_ batch: borrowing RecordBatch, _ indexes: Span<Int32>, _ done: inout ProducedRun) {
+        let records = batch.records
+        let topic = self.topics[Int(records[Int(indexes[0])].topic.rawValue)]
+        let result = self.producer.produce(topic, count: indexes.count, bytes: batch.bytes.span) { index in
+            let record = records[Int(indexes[index])]
+            return PlainRecord(
+                partition: record.partition, key: record.hasKey ? record.key : nil,
+                value: record.isTombstone ? nil : record.value, opaque: record.acknowledgement)
+        }
+        for failure in result.failures {
+            done.failures.append((done.doneCount + failure.index, LogFailure(failure.error)))
+        }
+        done.doneCount += result.doneCount
+        done.isFull = result.doneCount < indexes.count
+    }
+
+    private func note(_ result: ProduceResult, _ done: inout ProducedRun) {
+        switch result {
+        case .queued: done.doneCount += 1
+        case .queueFull: done.isFull = true
+        case .failed(let error):
+            done.failures.append((done.doneCount, LogFailure(error)))
+            done.doneCount += 1
+        }
+    }
+
+    private func produce(_ batch: borrowing RecordBatch, _ record: EngineRecord) -> ProduceResult {
+        let bytes = batch.bytes.span
+        self.headers.removeAll()
+        for header in batch.headers[record.headers] {
+            self.headers.append(name: bytes.extracting(header.name), value: bytes.extracting(header.value))
+        }
+        return self.producer.produce(
+            self.topics[Int(record.topic.rawValue)], partition: record.partition,
+            key: record.hasKey ? bytes.extracting(record.key) : nil,
+            value: record.isTombstone ? nil : bytes.extracting(record.value), headers: self.headers,
+            timestampMillis: record.timestampMillis, opaque: record.acknowledgement)
+    }
+
+    func produce(_ record: KeptRecord) -> ProducedRun {
+        self.headers.removeAll()
+        for header in record.headers { self.headers.append(name: header.name.span, value: header.value.span) }
+        let (key, value) = (record.key ?? [], record.value ?? [])
+        let result = self.producer.produce(
+            self.topics[Int(record.topic.rawValue)], partition: record.partition,
+            key: record.key == nil ? nil : key.span, value: record.value == nil ? nil : value.span,
+            headers: self.headers, timestampMillis: record.timestampMillis, opaque: record.acknowledgement)
+        var done = ProducedRun(doneCount: 0)
+        self.note(result, &done)
+        return done
+    }
+
+    func takeDeliveries(max: Int, withKeys: Bool, into batch: inout DeliveryBatch) {
+        self.producer.drainDeliveries(max: max) { delivery in
+            let topic = self.topic(of: delivery)
+            if let error = delivery.error {
+                batch.append(Self.record(of: delivery, topic), LogFailure(error))
+            } else if topic == .state, withKeys || batch.hasFailures {
+                batch.append(
+                    delivery.opaque, topic: topic, partition: delivery.partition, offset: delivery.offset,
+                    key: delivery.key)
+            } else {
+                batch.append(
+                    delivery.opaque, topic: topic, partition: delivery.partition, offset: delivery.offset)
+            }
+        }
+    }
+
+    private func topic(of delivery: borrowing KafkaDelivery) -> EngineRecord.Topic {
+        if delivery.isOf(self.topics[Int(EngineRecord.Topic.outcomes.rawValue)]) { return .outcomes }
+        if delivery.isOf(self.topics[Int(EngineRecord.Topic.state.rawValue)]) { return .state }
+        return delivery.isOf(self.topics[Int(EngineRecord.Topic.routed.rawValue)]) ? .routed : .deadLetters
+    }
+
+    /// The partition that a partitioner chose stays: choosing again would choose it again.
+    private static func record(of delivery: borrowing KafkaDelivery, _ topic: EngineRecord.Topic) -> KeptRecord {
+        var headers: [(name: [UInt8], value: [UInt8])] = []
+        delivery.forEachHeader { name, value, _ in headers.append((Self.copy(name), Self.copy(value))) }
+        return KeptRecord(
+            topic: topic, partition: delivery.partition, key: delivery.hasKey ? Self.copy(delivery.key) : nil,
+            value: delivery.hasValue ? Self.copy(delivery.value) : nil, headers: headers,
+            timestampMillis: delivery.timestampMillis, acknowledgement: delivery.opaque)
+    }
+
+    private static func copy(_ bytes: Span<UInt8>) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: bytes.count) { copy, count in
+            for index in bytes.indices { copy.initializeElement(at: index, to: bytes[index]) }
+            count = bytes.count
+        }
+    }
+
+    // MARK: Commits
+
+    func commit(_ positions: [CommitPosition]) { self.shared.committer.add(positions) }
+}
+
+extension LogFailure {
+    init(_ error: KafkaError) { self.init("\(error)", isFinal: error.isFatal) }
+}

@@ -1,0 +1,76 @@
+import KafkaLog
+import PushEngine
+import ShardLoop
+
+/// A part of `state` as the loop reads it.
+final class KafkaStateSection: StateSection {
+    private let section: LogSection
+    private let isReadable = ReadableFlag()
+
+    /// From here on the shard is woken when something can be read.
+    init(_ section: LogSection, waker: ShardWaker) {
+        self.section = section
+        let flag = self.isReadable
+        section.onReadable {
+            flag.set()
+            waker.wake()
+        }
+    }
+
+    func takeReadable() -> Bool { self.isReadable.take() }
+
+    func read(max: Int, _ body: StateRecordBody) -> SectionRead {
+        let result = self.section.read(max: max) { record in
+            body(record.key, record.value, !record.hasValue, Self.tombstoneEpoch(record), record.offset)
+        }
+        return SectionRead(
+            recordCount: result.recordCount, mayHaveMore: result.mayHaveMore, isFinished: result.isFinished,
+            failure: result.failure.map { LogFailure($0.haltReason ?? "\($0)", isFinal: $0.haltReason != nil) })
+    }
+
+    func close() { self.section.close() }
+
+    private static func tombstoneEpoch(_ record: borrowing KafkaRecord) -> Int64? {
+        guard !record.hasValue else { return nil }
+        return record.withHeader(ShardEngine.epochHeader) { value, isPresent in
+            isPresent ? Self.decimal(value) : nil
+        }
+    }
+
+    /// Digits alone, as the engine writes an epoch; `nil`: something else. Of each tombstone there is: nothing is allocated for it.
+    static func decimal(_ text: Span<UInt8>) -> Int64? {
+        guard !text.isEmpty else { return nil }
+        var value: Int64 = 0
+        for index in text.indices {
+            let digit = text[index] &- UInt8(ascii: "0")
+            guard digit < 10 else { return nil }
+            let (tens, isOver) = value.multipliedReportingOverflow(by: 10)
+            let (sum, isOverToo) = tens.addingReportingOverflow(Int64(digit))
+            guard !isOver, !isOverToo else { return nil }
+            value = sum
+        }
+        return value
+    }
+}
+
+extension PartitionFailure {
+    /// Why the partition cannot go on; `nil`: librdkafka does so by itself.
+    var haltReason: String? {
+        switch self {
+        case .offsetOutOfRange(let position, let text): "\(position) is outside the log: \(text)"
+        case .noCommittedOffset(let partition): "\(partition) was started without a position"
+        case .failed(let partition, let error): error.isRetriable ? nil : "\(partition) cannot be read: \(error)"
+        }
+    }
+
+    /// The same for a partition of the input, with what a person has to do.
+    var inputHaltReason: String? {
+        switch self {
+        case .offsetOutOfRange(let position, _):
+            "\(position), which is to be read next, is outside the log: retention has cut off events while they waited, or the topic was made anew; \(PositionRemedy.text)"
+        case .failed(_, let error) where error.isRefusal:
+            self.haltReason.map { "\($0); then start the worker again" }
+        case .noCommittedOffset, .failed: self.haltReason
+        }
+    }
+}

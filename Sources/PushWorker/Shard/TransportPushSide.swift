@@ -1,0 +1,20 @@
+import PushEngine
+import PushTransport
+import ShardLoop
+
+/// The loop's port to APNs: the shard's transport. Confined to the shard's event loop.
+final class TransportPushSide: PushSide {
+    private let transport: ShardTransport
+
+    init(_ transport: ShardTransport) { self.transport = transport }
+
+    func submit(route: UInt16, max: Int, fill: (inout PushRequest) -> Bool) -> Int {
+        var count = 0
+        while count < max, self.transport.submit(route: route, fill: fill) { count += 1 }
+        return count
+    }
+
+    func wantsCredit(route: UInt16) { self.transport.wantsCredit(route: route) }
+
+    func flush() { self.transport.flushAll() }
+}

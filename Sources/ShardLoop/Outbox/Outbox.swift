@@ -1,0 +1,255 @@
+import PushEngine
+
+/// The way of a shard's records to Kafka: takes the engine's batches in order, keeps what there is no room for, writes again what failed.
+/// Bounded by the engine: it stops at `unacknowledgedMax` records.
+struct Outbox: ~Copyable {
+    private var batch = RecordBatch()
+    private var order = ProduceOrder()
+    /// The next of `order` to be written.
+    private var next = 0
+    private var pace: OutboxPace
+    /// The last record of a batch, and when the batch was handed over, steady: how long Kafka takes is seen by it.
+    private var probe: (acknowledgement: UInt64, handedOverMillis: Int64)?
+    private var handedOverMillis: Int64 = 0
+    /// The one that Kafka's library took last.
+    private var lastQueued: UInt64?
+    private var retries = RetryQueue()
+    private var underWay = UnderWayCount()
+    private var deliveries = DeliveryBatch()
+    /// There is no room for more: back-pressure.
+    private(set) var isBlocked = false
+    private(set) var counters = OutboxCounters()
+    /// What the last failure was, until something is delivered to the same topic: a right may be missing on one alone.
+    private(set) var failure: LogFailure?
+    private var failedTopic: EngineRecord.Topic?
+
+    /// Records handed over in one go, half a millisecond's work, unless somebody waits for one of them.
+    static let recordsPerTurnMax = 1_024
+    /// Of so many deliveries at once the engine is told ahead.
+    private static let aheadCountMax = 32
+
+    init(pace: OutboxPace) { self.pace = pace }
+
+    /// When `advance` or `take` has something to do, steady; `nil`: nothing waits for a time.
+    var dueMillis: Int64? {
+        guard !self.isBlocked else { return nil }
+        guard let retryMillis = self.retries.dueMillis else { return self.pace.dueMillis }
+        return min(retryMillis, self.pace.dueMillis ?? retryMillis)
+    }
+
+    /// Records are left that there is room for: the next turn's.
+    var hasRest: Bool { !self.isBlocked && !self.batch.isEmpty }
+
+    /// Records that are here.
+    var waitingRecordCount: Int {
+        (self.batch.isEmpty ? 0 : self.order.indexes.count - self.next) + self.retries.count
+    }
+
+    // MARK: Writing
+
+    /// Takes over what the engine wants written and hands on as much as there is room for. Records gather for a moment first, unless somebody
+    /// waits for one of them.
+    mutating func take(from engine: inout ShardEngine, to log: any ShardLog, nowMillis: Int64, isUrgent: Bool) {
+        let isUrgent = isUrgent || engine.batch.isUrgent
+        self.produce(max: isUrgent ? .max : Self.recordsPerTurnMax, to: log, nowMillis: nowMillis)
+        let count = engine.batch.records.count
+        guard self.batch.isEmpty, self.pace.handsOver(count: count, isUrgent: isUrgent, nowMillis: nowMillis) else {
+            return
+        }
+        self.handedOverMillis = nowMillis
+        swap(&self.batch, &engine.batch)
+        self.order.arrange(self.batch.records)
+        self.next = 0
+        self.produce(max: isUrgent ? .max : Self.recordsPerTurnMax, to: log, nowMillis: nowMillis)
+    }
+
+    /// Tries again what is due.
+    mutating func advance(to log: any ShardLog, nowMillis: Int64) {
+        guard !self.isBlocked, let dueMillis = self.retries.dueMillis, dueMillis <= nowMillis else { return }
+        let due = self.retries.takeDue(nowMillis: nowMillis, underWay: self.underWay)
+        for (index, record) in due.enumerated() {
+            // One before it has failed again.
+            guard !self.retries.holds(record.topic, partition: record.partition) else {
+                self.retries.wait(record)
+                continue
+            }
+            let run = log.produce(record)
+            if run.isFull {
+                self.block()
+                self.retries.putBack(due[index...], nowMillis: nowMillis)
+                return
+            }
+            if let failure = run.failures.first {
+                self.noteFailure(record, failure.failure, nowMillis: nowMillis)
+            } else {
+                self.counters.recordsProduced += 1
+                self.underWay.left(record.topic, partition: record.partition)
+            }
+        }
+    }
+
+    private mutating func produce(max: Int, to log: any ShardLog, nowMillis: Int64) {
+        guard !self.isBlocked, !self.batch.isEmpty else { return }
+        let end = max == .max ? self.order.indexes.count : min(self.order.indexes.count, self.next + max)
+        while self.next < end {
+            if self.isHeld(self.next) {
+                self.retries.wait(self.record(self.next))
+                self.next += 1
+            } else {
+                self.produceRun(end: self.endOfRun(before: end), to: log, nowMillis: nowMillis)
+            }
+            guard !self.isBlocked else { return }
+        }
+        guard end == self.order.indexes.count else { return }
+        self.batch.removeAll()
+        if self.probe == nil { self.probe = self.lastQueued.map { ($0, self.handedOverMillis) } }
+        self.lastQueued = nil
+    }
+
+    /// Others of its partition wait that were made before it.
+    private func isHeld(_ place: Int) -> Bool {
+        guard !self.retries.isEmpty else { return false }
+        let record = self.batch.records[Int(self.order.indexes[place])]
+        return self.retries.holds(record.topic, partition: record.partition)
+    }
+
+    private func endOfRun(before limit: Int) -> Int {
+        guard !self.retries.isEmpty else { return limit }
+        var end = self.next + 1
+        while end < limit, !self.isHeld(end) { end += 1 }
+        return end
+    }
+
+    private mutating func produceRun(end: Int, to log: any ShardLog, nowMillis: Int64) {
+        let first = self.next
+        let run = log.produce(self.batch, indexes: self.order.indexes.span.extracting(first..<end))
+        self.next += run.doneCount
+        self.counters.recordsProduced += UInt64(run.doneCount - run.failures.count)
+        for place in first..<self.next {
+            let record = self.batch.records[Int(self.order.indexes[place])]
+            // Those without an order come first.
+            guard record.topic.isOrdered else { continue }
+            self.underWay.left(record.topic, partition: record.partition)
+        }
+        if run.doneCount > 0 {
+            self.lastQueued = self.batch.records[Int(self.order.indexes[self.next - 1])].acknowledgement
+        }
+        for failure in run.failures {
+            let record = self.record(first + failure.index)
+            if record.acknowledgement == self.lastQueued { self.lastQueued = nil }
+            self.underWay.returned(record.topic, partition: record.partition)
+            self.noteFailure(record, failure.failure, nowMillis: nowMillis)
+        }
+        if run.isFull { self.block() }
+    }
+
+    private func record(_ place: Int) -> KeptRecord {
+        KeptRecord(self.batch.records[Int(self.order.indexes[place])], of: self.batch)
+    }
+
+    private mutating func block() {
+        self.isBlocked = true
+        self.counters.queueFull += 1
+    }
+
+    private mutating func noteFailure(_ record: KeptRecord, _ failure: LogFailure, nowMillis: Int64) {
+        (self.failure, self.failedTopic) = (failure, record.topic)
+        self.counters.deliveriesFailed += 1
+        self.retries.failed(record, nowMillis: nowMillis)
+        self.counters.retriesWaiting = self.retries.count
+    }
+
+    // MARK: Kafka's answers
+
+    /// Tells the engine what became of records. Returns how many there were.
+    mutating func takeDeliveries(
+        from log: any ShardLog, into engine: inout ShardEngine, max: Int, now: EngineTime
+    ) -> Int {
+        log.takeDeliveries(max: max, withKeys: !self.retries.isEmpty, into: &self.deliveries)
+        let count = self.deliveries.count
+        guard count > 0 else { return 0 }
+        for index in 0..<count {
+            if index % Self.aheadCountMax == 0 {
+                let end = min(count, index + Self.aheadCountMax)
+                engine.fetchAhead(acknowledgements: self.deliveries.acknowledgements.span.extracting(index..<end))
+            }
+            self.delivered(index, engine: &engine, now: now)
+        }
+        self.deliveries.removeAll()
+        self.counters.retriesWaiting = self.retries.count
+        self.isBlocked = false
+        return count
+    }
+
+    private mutating func delivered(_ index: Int, engine: inout ShardEngine, now: EngineTime) {
+        let acknowledgement = self.deliveries.acknowledgements[index]
+        let delivery = self.deliveries.deliveries[index]
+        self.underWay.returned(delivery.topic, partition: delivery.partition)
+        if let sent = self.probe, sent.acknowledgement == acknowledgement {
+            self.pace.acknowledged(afterMillis: now.steadyMillis - sent.handedOverMillis)
+            self.probe = nil
+        }
+        guard !delivery.isFailure else { return self.failed(Int(delivery.start), engine: &engine, now: now) }
+        if self.failedTopic == delivery.topic { (self.failure, self.failedTopic) = (nil, nil) }
+        engine.acknowledged(acknowledgement, offset: delivery.offset, now: now)
+        guard !self.retries.isEmpty else { return self.retries.succeeded() }
+        guard delivery.topic == .state else { return }
+        let (keys, start) = (self.deliveries.keys, Int(delivery.start))
+        let superseded = self.retries.takeSuperseded(
+            partition: delivery.partition, key: keys.span.extracting(start..<start + Int(delivery.byteCount)),
+            acknowledgement: acknowledgement)
+        for older in superseded { engine.acknowledged(older, offset: delivery.offset, now: now) }
+    }
+
+    private mutating func failed(_ index: Int, engine: inout ShardEngine, now: EngineTime) {
+        let (record, failure) = self.deliveries.failures[index]
+        self.counters.deliveriesFailed += 1
+        (self.failure, self.failedTopic) = (failure, record.topic)
+        if record.topic == .state, !engine.isAwaited(record.acknowledgement) {
+            // Of a partition that has left: somebody else writes there.
+            return engine.acknowledged(record.acknowledgement, offset: -1, now: now)
+        }
+        self.retries.failed(record, nowMillis: now.steadyMillis)
+    }
+
+    // MARK: Leaving
+
+    /// The partition belongs to somebody else, and the engine has forgotten it: what is still here of its `state` is not written, and the
+    /// engine waits for no acknowledgement of it.
+    mutating func forgetState(partition: Int32, in engine: inout ShardEngine, now: EngineTime) {
+        var forgotten = self.retries.forgetState(partition: partition)
+        Self.forgetState(partition: partition, in: &engine.batch.records, &forgotten)
+        if !self.batch.isEmpty {
+            // Those that have left already must not go out again.
+            let left = self.order.indexes[self.next...].sorted()
+            self.batch.records = left.map { self.batch.records[Int($0)] }
+            Self.forgetState(partition: partition, in: &self.batch.records, &forgotten)
+            self.order.arrange(self.batch.records)
+            self.next = 0
+            if self.batch.isEmpty { self.batch.removeAll() }
+        }
+        for acknowledgement in forgotten { engine.acknowledged(acknowledgement, offset: -1, now: now) }
+    }
+
+    private static func forgetState(
+        partition: Int32, in records: inout [EngineRecord], _ forgotten: inout [UInt64]
+    ) {
+        records.removeAll { record in
+            guard record.topic == .state, record.partition == partition else { return false }
+            forgotten.append(record.acknowledgement)
+            return true
+        }
+    }
+}
+
+/// What a shard wrote to Kafka, and how it answered.
+public struct OutboxCounters: Sendable, Equatable {
+    public var recordsProduced: UInt64 = 0
+    public var deliveriesFailed: UInt64 = 0
+    /// Records that wait to be written again.
+    public var retriesWaiting = 0
+    /// How often there was no room.
+    public var queueFull: UInt64 = 0
+
+    public init() {}
+}

@@ -1,0 +1,94 @@
+public import PushEngine
+
+/// Which offsets are committed next, one batch at a time, and what the group's answers say about the membership. All shards of a worker
+/// share one.
+///
+/// A partition that leaves is taken out first, and what is on its way is waited for: no commit of a partition is issued or in flight once its
+/// unassign begins (contract §6).
+public struct CommitQueue: Sendable {
+    private struct Key: Hashable {
+        var topic: UInt16
+        var partition: Int32
+
+        init(_ position: CommitPosition) {
+            self.topic = position.topic
+            self.partition = position.partition
+        }
+    }
+
+    public private(set) var lease: OwnershipLease
+    private var waiting: [Key: Int64] = [:]
+    private var underWay: Set<Key> = []
+    /// Partition numbers that may be committed.
+    private var owned: Set<Int32> = []
+    /// The newest position of each that may be committed, or where reading began.
+    private var newest: [Key: Int64] = [:]
+    /// When the batch on its way was sent, steady.
+    private var sentAtMillis: Int64 = 0
+
+    public init(lease: OwnershipLease) { self.lease = lease }
+
+    /// Nothing is on its way.
+    public var isIdle: Bool { self.underWay.isEmpty }
+
+    /// - Parameter starts: where reading of each begins; committed again when the group is asked and there is nothing newer.
+    public mutating func own(_ partitions: [Int32], starts: [CommitPosition]) {
+        self.owned.formUnion(partitions)
+        for start in starts { self.newest[Key(start)] = start.nextOffset }
+    }
+
+    /// The group is to be asked whether this worker is a member, by committing a position again. Nothing when a commit is on its way, and
+    /// nothing when one waits: what was refused and waits asks as well.
+    public mutating func ask() {
+        guard self.underWay.isEmpty, self.waiting.isEmpty else { return }
+        guard let some = self.newest.first(where: { self.owned.contains($0.key.partition) }) else { return }
+        self.waiting[some.key] = some.value
+    }
+
+    /// Positions to be committed soon; the newest of a partition counts.
+    public mutating func add(_ positions: [CommitPosition]) {
+        for position in positions where self.owned.contains(position.partition) {
+            self.waiting[Key(position)] = position.nextOffset
+            self.newest[Key(position)] = position.nextOffset
+        }
+    }
+
+    /// Takes partitions out: what waited for them is returned, nothing of them is sent any more.
+    public mutating func take(_ partitions: [Int32]) -> [CommitPosition] {
+        self.owned.subtract(partitions)
+        self.newest = self.newest.filter { !partitions.contains($0.key.partition) }
+        let taken = self.waiting.filter { partitions.contains($0.key.partition) }
+        for key in taken.keys { self.waiting[key] = nil }
+        return Self.positions(taken)
+    }
+
+    /// The next batch, which is on its way from here on; empty: not now.
+    /// - Parameter isJoining: the group is being joined again. A commit would be refused, and cost every partition: whoever commits or asks
+    ///   next, a fraction of a second later, tries again.
+    public mutating func takeBatch(nowMillis: Int64, isJoining: Bool) -> [CommitPosition] {
+        guard self.underWay.isEmpty, !self.waiting.isEmpty, !isJoining else { return [] }
+        let batch = Self.positions(self.waiting)
+        self.underWay = Set(self.waiting.keys)
+        self.waiting = [:]
+        self.sentAtMillis = nowMillis
+        return batch
+    }
+
+    /// The batch on its way is answered.
+    public mutating func answered(committed: [CommitPosition], refused: [CommitPosition]) {
+        self.underWay = []
+        // The group judges the member first, then each partition: one that was committed shows the membership.
+        if !committed.isEmpty { self.lease.confirmed(askedAtMillis: self.sentAtMillis) }
+        // Whatever the reason: during a rebalance the group refuses the generation it has just left, and the partition stays here.
+        // A position that is older than where this ownership stands is of an earlier one, or a newer one waits.
+        for refusal in refused where self.owned.contains(refusal.partition) {
+            guard let newest = self.newest[Key(refusal)], refusal.nextOffset >= newest else { continue }
+            self.waiting[Key(refusal)] = newest
+        }
+    }
+
+    private static func positions(_ offsets: [Key: Int64]) -> [CommitPosition] {
+        offsets.map { CommitPosition(topic: $0.key.topic, partition: $0.key.partition, nextOffset: $0.value) }
+            .sorted { ($0.partition, $0.topic) < ($1.partition, $1.topic) }
+    }
+}

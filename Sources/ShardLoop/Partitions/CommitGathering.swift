@@ -1,0 +1,41 @@
+public import PushEngine
+
+/// Offsets that may be committed, until they are handed on together.
+public struct CommitGathering: Sendable {
+    private var positions: [CommitPosition] = []
+    /// When they are due, steady; `nil`: nothing has happened since the last.
+    private(set) var dueMillis: Int64?
+
+    public init() {}
+
+    /// Something happened: offsets that became free by it wait so long for others.
+    mutating func wait(untilMillis: Int64) {
+        if self.dueMillis == nil { self.dueMillis = untilMillis }
+    }
+
+    /// The newest of a partition's topic counts.
+    public mutating func add(_ newer: [CommitPosition]) {
+        for commit in newer {
+            if let index = self.positions.firstIndex(where: {
+                $0.topic == commit.topic && $0.partition == commit.partition
+            }) {
+                self.positions[index] = commit
+            } else {
+                self.positions.append(commit)
+            }
+        }
+    }
+
+    public mutating func takeAll() -> [CommitPosition] {
+        self.dueMillis = nil
+        defer { self.positions.removeAll(keepingCapacity: true) }
+        return self.positions
+    }
+
+    /// Those of partitions that leave; they are not handed on with the others.
+    mutating func take(of partitions: [Int32]) -> [CommitPosition] {
+        let taken = self.positions.filter { partitions.contains($0.partition) }
+        self.positions.removeAll { partitions.contains($0.partition) }
+        return taken
+    }
+}

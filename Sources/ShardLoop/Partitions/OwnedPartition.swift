@@ -1,0 +1,88 @@
+public import PushEngine
+
+/// What a shard is told when it gets a partition.
+public struct PartitionGrant: Sendable {
+    public var number: Int32
+    /// By topic index: where reading begins, and where the log ended at assignment.
+    public var starts: [CommitPosition]
+    public var logEnds: [CommitPosition]
+    /// When the former owner had stopped sending, by its wall clock; `nil`: not known.
+    public var releasedWallMillis: Int64?
+    /// Why it cannot be consumed; `nil`: it can.
+    public var haltReason: String?
+
+    public init(
+        number: Int32, starts: [CommitPosition], logEnds: [CommitPosition], releasedWallMillis: Int64? = nil,
+        haltReason: String? = nil
+    ) {
+        self.number = number
+        self.starts = starts
+        self.logEnds = logEnds
+        self.releasedWallMillis = releasedWallMillis
+        self.haltReason = haltReason
+    }
+}
+
+/// One partition of a shard.
+struct OwnedPartition {
+    let grant: PartitionGrant
+    private(set) var life: PartitionLife
+    /// By topic index: the queue has something, as far as known.
+    var isReadable: [Bool]
+    /// The part of `state` being read; while it is restored.
+    var section: (any StateSection)?
+    /// The last read of the section stopped at its limit.
+    var sectionMayHaveMore = false
+    var restore = RestoreProgress()
+    private(set) var haltReason = ""
+
+    var number: Int32 { self.grant.number }
+
+    init(_ grant: PartitionGrant, topicCount: Int) {
+        self.grant = grant
+        self.life = grant.haltReason == nil ? .claiming : .haltedUnrestored
+        self.haltReason = grant.haltReason ?? ""
+        self.isReadable = Array(repeating: true, count: topicCount)
+    }
+
+    mutating func move(to next: PartitionLife) {
+        assert(self.life.followers.contains(next), "partition \(self.number): \(next) after \(self.life)")
+        self.life = next
+        guard next != .restoring else { return }
+        self.section?.close()
+        self.section = nil
+    }
+
+    mutating func halt(_ reason: String) {
+        self.move(to: self.life.hasRun ? .halted : .haltedUnrestored)
+        self.haltReason = reason
+    }
+}
+
+/// How far a restore is.
+struct RestoreProgress {
+    var recordCount: Int64 = 0
+    /// How many there are at most.
+    var recordCountMax: Int64 = 0
+    /// Steady.
+    var beganMillis: Int64 = 0
+}
+
+/// How a partition stands, for reports.
+public struct PartitionReport: Sendable, Equatable {
+    public var number: Int32
+    public var life: PartitionLife
+    /// Records of `state` read so far, and how many there are to read at most.
+    public var restoredRecords: Int64
+    public var restoreRecordsMax: Int64
+    /// Why it is halted; empty otherwise.
+    public var haltReason: String
+
+    init(_ partition: OwnedPartition) {
+        self.number = partition.number
+        self.life = partition.life
+        self.restoredRecords = partition.restore.recordCount
+        self.restoreRecordsMax = partition.restore.recordCountMax
+        self.haltReason = partition.haltReason
+    }
+}

@@ -1,0 +1,73 @@
+public import PushEngine
+
+/// What Kafka said about records that were written, gathered for one turn. Used again and again: its arrays keep their capacity.
+public struct DeliveryBatch: Sendable {
+    @usableFromInline struct Delivery: Sendable {
+        @usableFromInline var topic: EngineRecord.Topic
+        @usableFromInline var isFailure: Bool
+        @usableFromInline var partition: Int32
+        @usableFromInline var offset: Int64
+        /// Into `keys`; of a failure, the index into `failures`.
+        @usableFromInline var start: Int32
+        @usableFromInline var byteCount: Int32
+
+        @inlinable init(
+            topic: EngineRecord.Topic, isFailure: Bool, partition: Int32, offset: Int64, start: Int32, byteCount: Int32
+        ) {
+            self.topic = topic
+            self.isFailure = isFailure
+            self.partition = partition
+            self.offset = offset
+            self.start = start
+            self.byteCount = byteCount
+        }
+    }
+
+    /// By delivery; apart, so that a few together can be told to the engine ahead.
+    @usableFromInline private(set) var acknowledgements: [UInt64] = []
+    @usableFromInline private(set) var deliveries: [Delivery] = []
+    @usableFromInline private(set) var keys: [UInt8] = []
+    public private(set) var failures: [(record: KeptRecord, failure: LogFailure)] = []
+
+    public init() {}
+
+    @inlinable public var count: Int { self.deliveries.count }
+    @inlinable public var hasFailures: Bool { !self.failures.isEmpty }
+
+    /// The record lies at `offset`.
+    @inlinable public mutating func append(
+        _ acknowledgement: UInt64, topic: EngineRecord.Topic, partition: Int32, offset: Int64
+    ) {
+        self.acknowledgements.append(acknowledgement)
+        self.deliveries.append(
+            Delivery(
+                topic: topic, isFailure: false, partition: partition, offset: offset, start: 0, byteCount: 0))
+    }
+
+    /// The same, with the record's key.
+    public mutating func append(
+        _ acknowledgement: UInt64, topic: EngineRecord.Topic, partition: Int32, offset: Int64, key: Span<UInt8>
+    ) {
+        self.append(acknowledgement, topic: topic, partition: partition, offset: offset)
+        self.deliveries[self.deliveries.count - 1].start = Int32(self.keys.count)
+        self.deliveries[self.deliveries.count - 1].byteCount = Int32(key.count)
+        for index in key.indices { self.keys.append(key[index]) }
+    }
+
+    /// The record was given up, though it may lie in the log.
+    public mutating func append(_ record: KeptRecord, _ failure: LogFailure) {
+        self.acknowledgements.append(record.acknowledgement)
+        self.deliveries.append(
+            Delivery(
+                topic: record.topic, isFailure: true, partition: record.partition, offset: -1,
+                start: Int32(self.failures.count), byteCount: 0))
+        self.failures.append((record, failure))
+    }
+
+    mutating func removeAll() {
+        self.acknowledgements.removeAll(keepingCapacity: true)
+        self.deliveries.removeAll(keepingCapacity: true)
+        self.keys.removeAll(keepingCapacity: true)
+        self.failures.removeAll()
+    }
+}

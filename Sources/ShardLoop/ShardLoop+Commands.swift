@@ -1,0 +1,121 @@
+public import PushEngine
+
+/// Partitions on their way out together.
+struct Release {
+    /// Given back with `ShardNews.released`.
+    let number: Int
+    let partitions: [Int32]
+    /// When waiting for answers ends, and when waiting ends altogether; steady.
+    let quietUntilMillis: Int64
+    let endsAtMillis: Int64
+    /// What was left is written down: all of them are `.writing`.
+    var isWriting = false
+
+    var dueMillis: Int64 { self.isWriting ? self.endsAtMillis : self.quietUntilMillis }
+}
+
+extension ShardLoop {
+    /// Takes over what another thread asks for. A turn is due afterwards.
+    public mutating func carryOut(_ command: ShardCommand, now: EngineTime) {
+        switch command {
+        case .assign(let grants): for grant in grants { self.assign(grant, now: now) }
+        case .release(let number, let partitions, let quietMillis, let limitMillis):
+            self.beginRelease(
+                number, of: partitions, quietUntilMillis: now.steadyMillis + quietMillis,
+                endsAtMillis: now.steadyMillis + limitMillis, now: now)
+        case .forget(let partitions): self.forget(partitions, now: now)
+        case .stopReading: self.isDraining = true
+        }
+        self.hasChanged = true
+    }
+
+    /// Takes a partition over: its marker goes out first, and nothing is read before it came back.
+    private mutating func assign(_ grant: PartitionGrant, now: EngineTime) {
+        guard !self.partitions.contains(where: { $0.number == grant.number }) else { return }
+        if let reason = grant.haltReason {
+            self.news.append(.halted(partition: grant.number, reason: reason))
+        } else {
+            self.engine.partitionAssigned(
+                grant.number, releasedWallMillis: grant.releasedWallMillis, now: now)
+        }
+        self.partitions.append(
+            OwnedPartition(grant, topicCount: self.configuration.engine.inputTopics.count))
+    }
+
+    // MARK: Leaving
+
+    private mutating func beginRelease(
+        _ number: Int, of numbers: [Int32], quietUntilMillis: Int64, endsAtMillis: Int64, now: EngineTime
+    ) {
+        for index in self.partitions.indices
+        where numbers.contains(self.partitions[index].number) && !self.partitions[index].life.isLeaving {
+            if self.partitions[index].life.hasRun {
+                self.engine.beginRelease(partition: self.partitions[index].number, now: now)
+            } else {
+                // What was read of `state` so far must not be written over what was not.
+                self.engine.forget(partition: self.partitions[index].number)
+            }
+            self.partitions[index].move(to: .quieting)
+        }
+        self.releases.append(
+            Release(
+                number: number, partitions: numbers, quietUntilMillis: quietUntilMillis, endsAtMillis: endsAtMillis))
+    }
+
+    mutating func advanceReleases(_ now: EngineTime) {
+        for index in self.releases.indices.reversed() {
+            let release = self.releases[index]
+            if !release.isWriting,
+                now.steadyMillis >= release.quietUntilMillis
+                    || release.partitions.allSatisfy({ self.engine.isQuiet(partition: $0) })
+            {
+                for partition in release.partitions { self.engine.finishRelease(partition: partition, now: now) }
+                self.takeRecords(now)
+                self.releases[index].isWriting = true
+                self.move(release.partitions, to: .writing)
+            }
+            guard self.releases[index].isWriting else { continue }
+            let unfinished = release.partitions.filter { !self.engine.isReleased(partition: $0) }
+            guard unfinished.isEmpty || now.steadyMillis >= release.endsAtMillis else { continue }
+            self.releases.remove(at: index)
+            self.move(release.partitions, to: .left)
+            self.commits.add(self.engine.takeCommits())
+            self.news.append(
+                .released(
+                    number: release.number, commits: self.commits.take(of: release.partitions),
+                    unfinished: unfinished))
+        }
+    }
+
+    private mutating func move(_ numbers: [Int32], to life: PartitionLife) {
+        for index in self.partitions.indices where numbers.contains(self.partitions[index].number) {
+            self.partitions[index].move(to: life)
+        }
+        self.hasChanged = true
+    }
+
+    var releaseDueMillis: Int64? { self.releases.map(\.dueMillis).min() }
+
+    private mutating func forget(_ numbers: [Int32], now: EngineTime) {
+        for release in self.releases where !Set(release.partitions).isDisjoint(with: numbers) {
+            self.news.append(.released(number: release.number, commits: [], unfinished: release.partitions))
+        }
+        self.releases.removeAll { !Set($0.partitions).isDisjoint(with: numbers) }
+        self.forgetRepairs(of: numbers)
+        for number in numbers {
+            self.engine.forget(partition: number)
+            self.outbox.forgetState(partition: number, in: &self.engine, now: now)
+            self.log.endReading(partition: number)
+        }
+        _ = self.commits.take(of: numbers)
+        for partition in self.partitions where numbers.contains(partition.number) { partition.section?.close() }
+        self.partitions.removeAll { numbers.contains($0.number) }
+    }
+
+    /// The end: everything is let go of. Partitions have left by now.
+    public mutating func close(now: EngineTime) {
+        for partition in self.partitions { partition.section?.close() }
+        self.forgetRepairs(of: self.partitions.map(\.number))
+        self.partitions = []
+    }
+}

@@ -1,0 +1,58 @@
+import PushEngine
+
+extension ShardLoop {
+    /// Takes records of the input, partition by partition, as long as the engine has room.
+    mutating func readRecords(_ now: EngineTime) {
+        guard !self.isDraining, !self.partitions.isEmpty, !self.outbox.isBlocked else { return }
+        self.log.takeReadable { partition, topic in
+            guard let index = self.partitions.firstIndex(where: { $0.number == partition }) else { return }
+            self.partitions[index].isReadable[Int(topic)] = true
+        }
+        // Asked once a turn.
+        var room = min(Self.recordsPerTurnMax, self.engine.recordRoom)
+        guard room > 0 else { return }
+        // So a full turn starves none.
+        self.firstPartition = (self.firstPartition + 1) % self.partitions.count
+        reading: for step in self.partitions.indices {
+            let index = (self.firstPartition + step) % self.partitions.count
+            guard self.partitions[index].life == .running else { continue }
+            for topic in self.partitions[index].isReadable.indices where self.partitions[index].isReadable[topic] {
+                guard room > 0 else {
+                    self.hasMore = true
+                    break reading
+                }
+                room -= self.readQueue(index, topic, max: min(room, Self.recordsPerQueueMax), now)
+            }
+        }
+        self.engine.consume(&self.inputBatch, now: now)
+        guard self.engine.hasMisplacements else { return }
+        for misplacement in self.engine.takeMisplacements() { self.news.append(.misplaced(misplacement)) }
+    }
+
+    /// What is read last may stay in the batch: many queues with little each are taken together.
+    private mutating func readQueue(_ index: Int, _ topic: Int, max: Int, _ now: EngineTime) -> Int {
+        let read = self.log.read(
+            partition: self.partitions[index].number, topic: UInt16(topic), max: max, into: &self.inputBatch
+        ) { self.engine.consume(&$0, now: now) }
+        self.partitions[index].isReadable[topic] = read.mayHaveMore
+        if read.mayHaveMore { self.hasMore = true }
+        if read.recordCount > 0 { self.hasChanged = true }
+        if let failure = read.failure {
+            if failure.isFinal {
+                // What was read before the failure was read while the partition ran.
+                self.engine.consume(&self.inputBatch, now: now)
+                self.halt(index, failure.description)
+            } else {
+                self.news.append(.readingFails(failure))
+            }
+        }
+        return read.recordCount
+    }
+
+    /// The partition stops until a person has looked at it; the others go on.
+    mutating func halt(_ index: Int, _ reason: String) {
+        self.partitions[index].halt(reason)
+        self.hasChanged = true
+        self.news.append(.halted(partition: self.partitions[index].number, reason: reason))
+    }
+}

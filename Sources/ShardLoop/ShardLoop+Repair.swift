@@ -1,0 +1,72 @@
+import PushEngine
+
+/// A stretch of `state` that this owner did not write, being read.
+struct Repair {
+    let partition: Int32
+    let section: any StateSection
+    /// The last read stopped at its limit.
+    var mayHaveMore = true
+    var recordCount = 0
+}
+
+extension ShardLoop {
+    /// Gaps read at the same time; the others wait in the engine.
+    static let repairsMax = 4
+
+    /// Reads what others wrote into the `state` of own partitions, for the engine to overwrite.
+    mutating func repairState(_ now: EngineTime) {
+        while self.repairs.count < Self.repairsMax, let gap = self.engine.takeStateGap() { self.beginRepair(gap) }
+        for index in self.repairs.indices.reversed() { self.repair(index, now) }
+    }
+
+    private mutating func beginRepair(_ gap: StateGap) {
+        self.news.append(.gapFound(gap))
+        do throws(LogFailure) {
+            let section = try self.log.openState(partition: gap.partition, offsets: gap.offsets)
+            self.repairs.append(Repair(partition: gap.partition, section: section))
+        } catch {
+            self.news.append(
+                .failed("\(self.configuration.stateTopic)[\(gap.partition)] \(gap.offsets) cannot be read: \(error)"))
+        }
+    }
+
+    private mutating func repair(_ index: Int, _ now: EngineTime) {
+        let repair = self.repairs[index]
+        guard repair.section.takeReadable() || repair.mayHaveMore else { return }
+        let place = "\(self.configuration.stateTopic)[\(repair.partition)]"
+        var successorOffset: Int64?
+        let read = repair.section.read(max: Self.restoresPerTurnMax) { key, value, _, _, offset in
+            let done = self.engine.repair(
+                partition: repair.partition, key: key, value: value, offset: offset, now: now)
+            if done == .succeeded { successorOffset = offset }
+        }
+        self.repairs[index].mayHaveMore = read.mayHaveMore
+        self.repairs[index].recordCount += read.recordCount
+        self.hasChanged = true
+        if let successorOffset {
+            // Never seen while the group is asked before anything is written; not to be settled by two who both believe they own it.
+            self.news.append(
+                .failed(
+                    "another worker has taken over partition \(repair.partition) (its marker is at \(place)@\(successorOffset)), "
+                        + "and the consumer group has not said so"))
+        }
+        if let failure = read.failure, failure.isFinal {
+            self.news.append(.failed("what others wrote to \(place) cannot be read: \(failure)"))
+        } else if read.isFinished {
+            repair.section.close()
+            self.news.append(
+                .gapRepaired(partition: repair.partition, recordCount: self.repairs[index].recordCount))
+            self.repairs.remove(at: index)
+            self.engine.stateGapRepaired(partition: repair.partition, now: now)
+            self.hasMore = true
+        } else if read.mayHaveMore {
+            self.hasMore = true
+        }
+    }
+
+    /// The partition is somebody else's: nothing of it is repaired any more.
+    mutating func forgetRepairs(of numbers: [Int32]) {
+        for repair in self.repairs where numbers.contains(repair.partition) { repair.section.close() }
+        self.repairs.removeAll { numbers.contains($0.partition) }
+    }
+}

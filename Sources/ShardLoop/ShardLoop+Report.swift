@@ -1,0 +1,47 @@
+public import PushEngine
+
+extension ShardLoop {
+    public var outboxCounters: OutboxCounters { self.outbox.counters }
+
+    /// Records that the engine has made and Kafka has not got: they gather, there is no room for them, or they wait to be tried again.
+    public var waitingRecordCount: Int { self.engine.batch.records.count + self.outbox.waitingRecordCount }
+
+    public var partitionReports: [PartitionReport] { self.partitions.map { PartitionReport($0) } }
+
+    /// Next offsets to be committed, of the partitions that run: lag is measured from them.
+    public var watermarks: [CommitPosition] {
+        var positions: [CommitPosition] = []
+        for partition in self.partitions where partition.life == .running {
+            for topic in self.configuration.engine.inputTopics.indices {
+                guard let next = self.engine.watermark(topic: UInt16(topic), partition: partition.number) else {
+                    continue
+                }
+                positions.append(CommitPosition(topic: UInt16(topic), partition: partition.number, nextOffset: next))
+            }
+        }
+        return positions
+    }
+
+    /// Known causes keep it from taking records: Kafka does not take what it writes, or memory is full.
+    public var isHeldUp: Bool {
+        self.isDraining || self.outbox.isBlocked || self.outbox.failure != nil || !self.engine.wantsRecords
+    }
+
+    /// What is wrong, in plain words.
+    public var errors: [String] {
+        var errors = self.partitions.filter { $0.life.isHalted }.map {
+            "partition \($0.number) is halted: \($0.haltReason)"
+        }
+        if let failure = self.outbox.failure { errors.append("records cannot be written: \(failure)") }
+        if !self.holdsLease {
+            errors.append(
+                "the consumer group has not confirmed lately that this worker's partitions are its own: nothing is sent"
+            )
+        }
+        for held in self.engine.appsHeldBack {
+            let bundleID = self.engine.configuration.apps[Int(held.app)].bundleID
+            errors.append("APNs refuses the topic of app \(bundleID) in \(held.environment)")
+        }
+        return errors
+    }
+}

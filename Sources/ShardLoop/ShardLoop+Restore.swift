@@ -1,0 +1,113 @@
+import PushEngine
+
+extension ShardLoop {
+    /// How often a restore that takes long says how far it is.
+    static let restoreTellMillis: Int64 = 5_000
+
+    /// Begins the restore of partitions whose marker Kafka has acknowledged.
+    mutating func claimPartitions(_ now: EngineTime) {
+        for index in self.partitions.indices where self.partitions[index].life == .claiming {
+            let number = self.partitions[index].number
+            guard let marker = self.engine.markerOffset(partition: number) else { continue }
+            do throws(LogFailure) {
+                // Up to the marker and including it: it is the epoch of this owner.
+                let section = try self.log.openState(partition: number, offsets: 0..<marker + 1)
+                self.partitions[index].move(to: .restoring)
+                self.partitions[index].section = section
+                self.partitions[index].sectionMayHaveMore = true
+                self.partitions[index].restore.recordCountMax = marker + 1
+                self.partitions[index].restore.beganMillis = now.steadyMillis
+                self.hasMore = true
+            } catch {
+                self.halt(index, "its state cannot be read: \(error)")
+            }
+            self.hasChanged = true
+        }
+    }
+
+    /// Reads on in the `state` of partitions that are being restored, a bounded number of records.
+    mutating func restore(_ now: EngineTime) {
+        var room = Self.restoresPerTurnMax
+        for index in self.partitions.indices where self.partitions[index].life == .restoring {
+            guard room > 0 else {
+                self.hasMore = true
+                return
+            }
+            guard let section = self.partitions[index].section,
+                section.takeReadable() || self.partitions[index].sectionMayHaveMore
+            else { continue }
+            let number = self.partitions[index].number
+            var fault: String?
+            let read = section.read(max: room) { key, value, isTombstone, tombstoneEpoch, offset in
+                guard fault == nil else { return }
+                let result = self.engine.restore(
+                    partition: number, key: key, value: value, isTombstone: isTombstone,
+                    tombstoneEpoch: tombstoneEpoch, offset: offset, now: now)
+                fault = self.fault(result, partition: number, offset: offset)
+            }
+            room -= read.recordCount
+            self.partitions[index].sectionMayHaveMore = read.mayHaveMore
+            self.partitions[index].restore.recordCount += Int64(read.recordCount)
+            self.restoredRecordCount += UInt64(read.recordCount)
+            if read.recordCount > 0 { self.hasChanged = true }
+            if let fault {
+                self.halt(index, fault)
+            } else if let failure = read.failure, failure.isFinal {
+                self.halt(index, "its state cannot be read: \(failure)")
+            } else if read.isFinished {
+                self.finishRestore(index, now)
+            } else if read.mayHaveMore {
+                self.hasMore = true
+            }
+        }
+    }
+
+    /// What is wrong with a record of `state`; `nil`: nothing.
+    private func fault(_ result: RestoreResult, partition: Int32, offset: Int64) -> String? {
+        let place = "\(self.configuration.stateTopic)[\(partition)]@\(offset)"
+        switch result {
+        case .restored, .ignored: return nil
+        case .unknownVersion(let version):
+            return "\(place) holds version \(version), which this release does not know; a newer one wrote it"
+        case .malformed(let text): return "\(place) cannot be understood: \(text)"
+        case .refused(let text): return "\(place) does not fit: \(text)"
+        }
+    }
+
+    private mutating func finishRestore(_ index: Int, _ now: EngineTime) {
+        self.partitions[index].move(to: .running)
+        let (grant, restore) = (self.partitions[index].grant, self.partitions[index].restore)
+        self.engine.restoreFinished(
+            partition: grant.number, logEnds: grant.logEnds, starts: grant.starts, now: now)
+        if let clusterID = self.engine.voidingClusterID(partition: grant.number) {
+            self.news.append(.voided(partition: grant.number, clusterID: clusterID))
+        }
+        self.log.beginReading(partition: grant.number)
+        self.hasChanged = true
+        self.hasMore = true
+        self.news.append(
+            .restored(
+                partition: grant.number, recordCount: restore.recordCount,
+                durationMillis: now.steadyMillis - restore.beganMillis, starts: grant.starts))
+    }
+
+    /// Says every few seconds how far restores are that take longer.
+    mutating func tellRestores(_ now: EngineTime) {
+        // Each turn comes by here: nothing is copied unless there is something to tell.
+        guard self.partitions.indices.contains(where: { self.partitions[$0].life == .restoring }) else {
+            self.restoreTellDueMillis = nil
+            return
+        }
+        guard let due = self.restoreTellDueMillis else {
+            self.restoreTellDueMillis = now.steadyMillis + Self.restoreTellMillis
+            return
+        }
+        guard due <= now.steadyMillis else { return }
+        self.restoreTellDueMillis = now.steadyMillis + Self.restoreTellMillis
+        let restores = self.partitions.filter { $0.life == .restoring }.map(\.restore)
+        self.news.append(
+            .restoring(
+                partitionCount: restores.count, recordCount: restores.reduce(0) { $0 + $1.recordCount },
+                recordCountMax: restores.reduce(0) { $0 + $1.recordCountMax }))
+    }
+}

@@ -1,0 +1,23 @@
+public import PushEngine
+
+/// What a turn has to tell: for the group, or for a log line.
+public enum ShardNews: Sendable {
+    /// Answers `ShardCommand.release`. `unfinished`: of these something was not acknowledged in time, and the next owner repeats it.
+    case released(number: Int, commits: [CommitPosition], unfinished: [Int32])
+    /// The partition stops until a person has looked at it; the others go on.
+    case halted(partition: Int32, reason: String)
+    case restored(partition: Int32, recordCount: Int64, durationMillis: Int64, starts: [CommitPosition])
+    /// Its state was written for another Kafka cluster, and every event in the log is taken as new.
+    case voided(partition: Int32, clusterID: String)
+    /// Restores take long; this is how far they are, all together.
+    case restoring(partitionCount: Int, recordCount: Int64, recordCountMax: Int64)
+    /// Somebody else has written to the `state` of an own partition; it is being read.
+    case gapFound(StateGap)
+    case gapRepaired(partition: Int32, recordCount: Int)
+    /// A queue cannot be read for now; it goes on by itself.
+    case readingFails(LogFailure)
+    /// The first record of an input topic that lies on the wrong partition.
+    case misplaced(Misplacement)
+    /// The worker cannot go on.
+    case failed(String)
+}

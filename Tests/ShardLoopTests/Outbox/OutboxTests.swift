@@ -1,0 +1,113 @@
+import PushEngine
+import Testing
+
+@testable import ShardLoop
+
+/// The way of records to Kafka, through the loop.
+@Suite struct OutboxTests {
+    /// Registrations of many activities of one partition: a state record each.
+    private static func begin(_ harness: inout LoopHarness, activities: Range<Int>) {
+        harness.carryOut(.assign([LoopHarness.grant(0)]))
+        harness.settle()
+        for activity in activities {
+            harness.log.events[0, default: []].append(
+                ("order-\(activity)", #"{"event":"register","token":"aa\#(activity)"}"#))
+        }
+        harness.turn()
+        harness.wait(millis: 500)
+    }
+
+    /// What is made later of the same partition must not come to lie before what is tried again.
+    @Test func laterRecordsWaitForOneThatFailed() {
+        var harness = LoopHarness()
+        Self.begin(&harness, activities: 10..<12)
+        let first = harness.log.untold.filter { $0.record.topic == .state }.map(\.record.acknowledgement)
+        #expect(first.count == 2)
+        harness.log.answer(isFailure: true)
+        harness.turn()
+        let written = harness.log.state().count
+        harness.write("order-12", #"{"event":"register","token":"aa12"}"#)
+        harness.wait(millis: 150)
+        #expect(harness.log.state().count == written, "it waits")
+        harness.wait(millis: 1_000)
+        let again = harness.log.state().dropFirst(written).map(\.acknowledgement)
+        #expect(Array(again.prefix(2)) == first)
+        #expect(again.count == 3)
+        let failure = harness.loop.isHeldUp
+        #expect(failure, "until something is delivered")
+        harness.settle()
+        let isHeldUp = harness.loop.isHeldUp
+        #expect(!isHeldUp)
+    }
+
+    /// Kafka has two of a partition. The first fails; it is not tried again before the second is answered.
+    @Test func aFailedRecordWaitsForWhatIsUnderWay() {
+        var harness = LoopHarness()
+        Self.begin(&harness, activities: 10..<12)
+        let failed = harness.log.untold.first { $0.record.topic == .state }?.record.acknowledgement
+        func tries(_ log: ScriptedLog) -> Int { log.state().count { $0.acknowledgement == failed } }
+        harness.log.answer(1, isFailure: true)
+        harness.turn()
+        harness.wait(millis: 2_000)
+        #expect(tries(harness.log) == 1)
+        harness.log.answer()
+        harness.turn()
+        harness.wait(millis: 2_000)
+        #expect(tries(harness.log) == 2)
+    }
+
+    @Test func noRoomHoldsReadingBackAndLosesNothing() {
+        var harness = LoopHarness()
+        harness.log.room = 3
+        Self.begin(&harness, activities: 10..<15)
+        let (isHeldUp, waiting) = (harness.loop.isHeldUp, harness.loop.waitingRecordCount)
+        #expect(isHeldUp)
+        #expect(waiting > 0)
+        let read = harness.log.positions[0]
+        harness.write("order-15", #"{"event":"register","token":"aa15"}"#)
+        #expect(harness.log.positions[0] == read, "nothing is taken while Kafka takes nothing")
+        harness.log.room = nil
+        harness.settle()
+        harness.wait(millis: 500)
+        harness.settle()
+        #expect(harness.log.positions[0] == 6)
+        let left = harness.loop.waitingRecordCount
+        #expect(left == 0)
+        let keys = harness.log.state().compactMap { $0.key.map { String(decoding: $0, as: UTF8.self) } }
+        for activity in 10..<16 { #expect(keys.contains { $0.hasSuffix("order-\(activity)") }) }
+    }
+
+    /// Records that nobody waits for gather, and go together.
+    @Test func recordsGatherForAMoment() {
+        var harness = LoopHarness(recordHoldMillis: 300)
+        harness.begin()
+        harness.writeUpdate(1)
+        harness.accept()
+        let written = harness.log.untold.count
+        // With Kafka fast, as long as is configured.
+        harness.wait(millis: 299)
+        let waiting = harness.loop.waitingRecordCount
+        #expect(waiting == 1)
+        #expect(harness.log.untold.count == written)
+        harness.wait(millis: 1)
+        #expect(harness.log.untold.count == written + 1)
+    }
+
+    @Test func aRefusedRecordIsKept() {
+        var harness = LoopHarness()
+        harness.begin()
+        harness.log.refusedTopics = [.outcomes]
+        harness.writeUpdate(1)
+        harness.accept()
+        harness.turn()
+        let (errors, retries) = (harness.loop.errors, harness.loop.outboxCounters.retriesWaiting)
+        #expect(errors.contains { $0.hasPrefix("records cannot be written") })
+        #expect(retries == 1)
+        harness.log.refusedTopics = []
+        harness.wait(millis: 1_000)
+        harness.settle()
+        #expect(harness.log.logs[.init(topic: .outcomes, partition: -1)]?.count == 1)
+        let left = harness.loop.outboxCounters.retriesWaiting
+        #expect(left == 0)
+    }
+}

@@ -1,0 +1,68 @@
+import PushEngine
+import Testing
+
+@testable import ShardLoop
+
+/// Without the group's confirmation a shard takes in what it is told, and does nothing (contract §6).
+@Suite struct LeaseTests {
+    @Test func nothingIsReadPushedWrittenOrCommittedWithoutIt() {
+        var harness = LoopHarness()
+        harness.begin()
+        harness.writeUpdate(1)
+        harness.push.credit = 0
+        harness.writeUpdate(2)
+        let (requests, written, read, commits) = (
+            harness.push.requests.count, harness.log.state().count, harness.log.positions[0], harness.log.commits.count
+        )
+        harness.log.leaseEndsMillis = harness.now.steadyMillis
+        harness.push.credit = 10
+        harness.accept()
+        harness.writeUpdate(3)
+        harness.settle()
+        harness.wait(millis: 5_000)
+        harness.turn()
+        #expect(harness.push.requests.count == requests)
+        #expect(harness.log.state().count == written)
+        #expect(harness.log.positions[0] == read)
+        #expect(harness.log.commits.count == commits)
+        let errors = harness.loop.errors
+        #expect(errors.contains { $0.contains("has not confirmed lately") }, "\(errors)")
+        harness.log.leaseEndsMillis = .max
+        harness.turn()
+        harness.settle()
+        harness.wait(millis: 1_000)
+        harness.settle()
+        harness.wait(millis: 1_000)
+        #expect(harness.push.requests.count > requests)
+        #expect(harness.log.state().count > written)
+        #expect(harness.log.positions[0] == 4)
+        #expect(harness.log.commits.count > commits)
+    }
+
+    /// The end of the lease is a deadline: a report shows it though nothing else happens.
+    @Test func itsEndIsLookedAt() {
+        var harness = LoopHarness()
+        harness.begin()
+        harness.wait(millis: 10_000)
+        _ = harness.loop.takesChange()
+        harness.log.leaseEndsMillis = harness.now.steadyMillis + 700
+        let deadline = harness.loop.deadlineMillis
+        #expect(deadline == harness.now.steadyMillis + 700)
+        harness.wait(millis: 700)
+        let (holdsLease, hasChanged) = (harness.loop.holdsLease, harness.loop.takesChange())
+        #expect(!holdsLease)
+        #expect(hasChanged)
+    }
+
+    /// It needs none: there is nothing that could be another's.
+    @Test func aShardWithoutPartitionsIsNotHeldBack() {
+        var harness = LoopHarness()
+        harness.log.leaseEndsMillis = .min
+        harness.turn()
+        let holdsLease = harness.loop.holdsLease
+        #expect(holdsLease)
+        harness.wait(millis: 1_000)
+        let deadline = harness.loop.deadlineMillis
+        #expect(deadline.map { $0 > harness.now.steadyMillis } ?? true)
+    }
+}

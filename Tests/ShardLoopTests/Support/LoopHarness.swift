@@ -1,0 +1,108 @@
+import PushEngine
+import PushModel
+import ShardLoop
+
+/// A loop between a scripted Kafka and a scripted APNs, on a clock that the test moves.
+struct LoopHarness: ~Copyable {
+    let log = ScriptedLog()
+    let push = ScriptedPushSide()
+    var loop: ShardLoop
+    var now = EngineTime(steadyMillis: 1_000_000, wallMillis: 1_760_000_000_000)
+    private(set) var news: [ShardNews] = []
+    private var answeredCount = 0
+
+    init(
+        recordHoldMillis: Int64 = 0, publication: OutcomePublication = .pushes, unacknowledgedMax: Int = 50_000,
+        lowPriorityWindowMillis: Int64 = 0
+    ) {
+        var app = AppConfiguration(bundleID: "com.example.pizza")
+        app.productionRoute = 0
+        app.lowPriorityWindowMillis = lowPriorityWindowMillis
+        var engine = EngineConfiguration(
+            apps: [app], inputTopics: ["events", "routed"], routedTopicIndex: 1, partitionCount: 4)
+        engine.outcomePublication = publication
+        engine.unacknowledgedMax = unacknowledgedMax
+        engine.trustPlacement = true
+        self.loop = ShardLoop(
+            configuration: ShardLoopConfiguration(
+                engine: engine, stateTopic: "state", routeCount: 1, commitIntervalMillis: 250,
+                recordHoldMillis: recordHoldMillis), randomSeed: 1, log: self.log, push: self.push)
+    }
+
+    static func grant(_ partition: Int32, start: Int64 = 0, logEnd: Int64 = 0) -> PartitionGrant {
+        PartitionGrant(
+            number: partition, starts: [CommitPosition(topic: 0, partition: partition, nextOffset: start)],
+            logEnds: [CommitPosition(topic: 0, partition: partition, nextOffset: logEnd)])
+    }
+
+    mutating func turn() {
+        repeat {
+            self.loop.turn(now: self.now)
+            self.news += self.loop.takeNews()
+        } while self.loop.hasMore
+    }
+
+    mutating func carryOut(_ command: ShardCommand) {
+        self.loop.carryOut(command, now: self.now)
+        self.turn()
+    }
+
+    /// Kafka tells of everything, again and again until it has told of all.
+    mutating func settle() {
+        repeat {
+            self.log.answer()
+            self.turn()
+        } while !self.log.untold.isEmpty
+    }
+
+    /// The clock moves, by single milliseconds as turns would come.
+    mutating func wait(millis: Int64) {
+        for _ in 0..<millis {
+            self.now.steadyMillis += 1
+            self.now.wallMillis += 1
+            if let due = self.loop.deadlineMillis, due <= self.now.steadyMillis { self.turn() }
+        }
+    }
+
+    /// APNs accepts what it has got and not answered.
+    mutating func accept() {
+        let answers = self.push.requests[self.answeredCount...].map {
+            PushAnswer(id: $0.id, result: .accepted, apnsMicros: 1_000)
+        }
+        self.answeredCount = self.push.requests.count
+        self.loop.answered(answers, now: self.now)
+        self.news += self.loop.takeNews()
+    }
+
+    /// Partition 0 runs, and one activity of it is registered, with nothing left to be told or written.
+    mutating func begin() {
+        self.carryOut(.assign([Self.grant(0)]))
+        self.settle()
+        self.write("register", #"{"event":"register","token":"aa"}"#)
+        // Kafka answers soon: what is written waits no less than is configured.
+        for _ in 0..<40 {
+            self.settle()
+            self.wait(millis: 25)
+        }
+        self.settle()
+    }
+
+    /// An event comes.
+    mutating func write(_ key: String = "order-1", _ value: String, partition: Int32 = 0) {
+        self.log.events[partition, default: []].append((key == "register" ? "order-1" : key, value))
+        self.turn()
+    }
+
+    mutating func writeUpdate(_ number: Int) {
+        self.write("order-1", #"{"event":"update","priority":5,"content-state":{"n":\#(number)}}"#)
+    }
+
+    var lives: [Int32: PartitionLife] {
+        Dictionary(uniqueKeysWithValues: self.loop.partitionReports.map { ($0.number, $0.life) })
+    }
+
+    mutating func takeNews() -> [ShardNews] {
+        defer { self.news = [] }
+        return self.news
+    }
+}

@@ -1,0 +1,169 @@
+import PushEngine
+import ShardLoop
+
+/// A Kafka in memory that does what a test says. Records lie where they are written at once; that they do is told when the test lets it.
+final class ScriptedLog: ShardLog {
+    struct Place: Hashable {
+        var topic: EngineRecord.Topic
+        var partition: Int32
+    }
+
+    var leaseEndsMillis = Int64.max
+    /// By partition: the records of `events`, and how far they were read.
+    var events: [Int32: [(key: String, value: String)]] = [:]
+    private(set) var positions: [Int32: Int] = [:]
+    private(set) var reading: Set<Int32> = []
+    /// What the next read of a partition fails with.
+    var readFailures: [Int32: LogFailure] = [:]
+    private(set) var logs: [Place: [KeptRecord]] = [:]
+    /// Of everything that was handed over, in this order, what is not told of yet.
+    private(set) var untold: [(record: KeptRecord, offset: Int64)] = []
+    private var told: [(record: KeptRecord, offset: Int64?)] = []
+    private(set) var commits: [CommitPosition] = []
+    private(set) var sections: [(partition: Int32, offsets: Range<Int64>)] = []
+    /// Records that are taken before there is no room; `nil`: any number.
+    var room: Int?
+    /// Topics that Kafka's library refuses at once.
+    var refusedTopics: Set<EngineRecord.Topic> = []
+
+    func state(_ partition: Int32 = 0) -> [KeptRecord] { self.logs[Place(topic: .state, partition: partition)] ?? [] }
+
+    // MARK: What the test does
+
+    /// Kafka tells of the first so many; `nil`: all. A failed one is told as given up, and is taken out of its log.
+    func answer(_ count: Int? = nil, isFailure: Bool = false) {
+        for _ in 0..<min(count ?? .max, self.untold.count) {
+            let (record, offset) = self.untold.removeFirst()
+            self.told.append((record, isFailure ? nil : offset))
+        }
+    }
+
+    func append(state record: KeptRecord) {
+        self.logs[Place(topic: .state, partition: record.partition), default: []].append(record)
+    }
+
+    // MARK: ShardLog
+
+    func takeReadable(_ body: (_ partition: Int32, _ topic: UInt16) -> Void) {
+        for partition in self.reading.sorted() { body(partition, 0) }
+    }
+
+    func read(
+        partition: Int32, topic: UInt16, max: Int, into batch: inout InputBatch, whenFull: (inout InputBatch) -> Void
+    ) -> QueueRead {
+        guard topic == 0 else { return QueueRead(recordCount: 0, mayHaveMore: false) }
+        if let failure = self.readFailures.removeValue(forKey: partition) {
+            return QueueRead(recordCount: 0, mayHaveMore: false, failure: failure)
+        }
+        let (records, first) = (self.events[partition] ?? [], self.positions[partition] ?? 0)
+        let end = min(records.count, first + max)
+        for offset in first..<Swift.max(first, end) {
+            let input = InputRecord(
+                topic: 0, partition: partition, offset: Int64(offset), timestampMillis: 1_760_000_000_000, hasKey: true,
+                hasValue: true, origin: nil)
+            let (key, value, none) = (Array(records[offset].key.utf8), Array(records[offset].value.utf8), [UInt8]())
+            if batch.append(input, key: key.span, value: value.span, traceparent: none.span) { continue }
+            whenFull(&batch)
+            _ = batch.append(input, key: key.span, value: value.span, traceparent: none.span)
+        }
+        self.positions[partition] = Swift.max(first, end)
+        return QueueRead(recordCount: end - first, mayHaveMore: end < records.count)
+    }
+
+    func beginReading(partition: Int32) { self.reading.insert(partition) }
+    func endReading(partition: Int32) { self.reading.remove(partition) }
+
+    func openState(partition: Int32, offsets: Range<Int64>) throws(LogFailure) -> any StateSection {
+        self.sections.append((partition, offsets))
+        return ScriptedSection(records: Array(self.state(partition).prefix(Int(offsets.upperBound))), offsets: offsets)
+    }
+
+    func produce(_ batch: borrowing RecordBatch, indexes: Span<Int32>) -> ProducedRun {
+        var run = ProducedRun(doneCount: 0)
+        for index in indexes.indices {
+            let one = self.produce(KeptRecord(batch.records[Int(indexes[index])], of: batch))
+            run.isFull = one.isFull
+            if one.isFull { break }
+            run.failures += one.failures.map { (index, $0.failure) }
+            run.doneCount += 1
+        }
+        return run
+    }
+
+    func produce(_ record: KeptRecord) -> ProducedRun {
+        guard self.room != 0 else { return ProducedRun(doneCount: 0, isFull: true) }
+        self.room? -= 1
+        guard !self.refusedTopics.contains(record.topic) else {
+            return ProducedRun(doneCount: 1, failures: [(0, LogFailure("refused", isFinal: false))])
+        }
+        let place = Place(topic: record.topic, partition: record.partition)
+        self.logs[place, default: []].append(record)
+        self.untold.append((record, Int64(self.logs[place]!.count - 1)))
+        return ProducedRun(doneCount: 1)
+    }
+
+    func takeDeliveries(max: Int, withKeys: Bool, into batch: inout DeliveryBatch) {
+        while batch.count < max, !self.told.isEmpty {
+            let (record, offset) = self.told.removeFirst()
+            if let offset {
+                let key = record.key ?? []
+                batch.append(
+                    record.acknowledgement, topic: record.topic, partition: record.partition, offset: offset,
+                    key: key.span)
+            } else {
+                batch.append(record, LogFailure("given up", isFinal: false))
+            }
+        }
+    }
+
+    func commit(_ positions: [CommitPosition]) { self.commits += positions }
+}
+
+/// A part of a `state` in memory.
+final class ScriptedSection: StateSection {
+    private let records: [KeptRecord]
+    private var next: Int
+    private let end: Int
+
+    init(records: [KeptRecord], offsets: Range<Int64>) {
+        self.records = records
+        self.next = Int(offsets.lowerBound)
+        self.end = Int(offsets.upperBound)
+    }
+
+    func takeReadable() -> Bool { true }
+
+    func read(max: Int, _ body: StateRecordBody) -> SectionRead {
+        let first = self.next
+        while self.next < min(self.end, self.records.count), self.next - first < max {
+            let (key, value) = (self.records[self.next].key ?? [], self.records[self.next].value ?? [])
+            body(key.span, value.span, self.records[self.next].value == nil, nil, Int64(self.next))
+            self.next += 1
+        }
+        return SectionRead(recordCount: self.next - first, mayHaveMore: false, isFinished: self.next >= self.end)
+    }
+
+    func close() {}
+}
+
+/// An APNs that takes what it has credit for.
+final class ScriptedPushSide: PushSide {
+    var credit = Int.max
+    private(set) var requests: [PushRequest] = []
+    private(set) var waitsForCredit = false
+    private(set) var flushCount = 0
+
+    func submit(route: UInt16, max: Int, fill: (inout PushRequest) -> Bool) -> Int {
+        var count = 0
+        var request = PushRequest()
+        while count < min(max, self.credit), fill(&request) {
+            self.requests.append(request)
+            count += 1
+        }
+        self.credit -= count
+        return count
+    }
+
+    func wantsCredit(route: UInt16) { self.waitsForCredit = true }
+    func flush() { self.flushCount += 1 }
+}

@@ -1,0 +1,28 @@
+import PushEngine
+import ShardLoop
+
+/// The loop's port to the simulated APNs.
+final class SimulatedPushSide: PushSide {
+    private unowned let world: SimulationWorld
+    /// Set by the worker that has it.
+    unowned var worker: SimulatedWorker!
+    private var request = PushRequest()
+
+    init(world: SimulationWorld) { self.world = world }
+
+    func submit(route: UInt16, max: Int, fill: (inout PushRequest) -> Bool) -> Int {
+        guard self.worker.isAlive, self.world.apnsAwayUntilMillis <= self.world.steadyMillis else { return 0 }
+        let credit = min(max, self.world.credit())
+        var count = 0
+        while count < credit, self.worker.isAlive, fill(&self.request) {
+            count += 1
+            self.world.depart(self.request, from: self.worker)
+            _ = self.world.burns(self.worker)
+        }
+        return count
+    }
+
+    func wantsCredit(route: UInt16) { self.world.wantsCredit(self.worker) }
+
+    func flush() { _ = self.world.burns(self.worker) }
+}
