@@ -117,8 +117,8 @@ extension SimulationWorld {
         }
     }
 
-    /// An update that gave way to one that expired first is shown all the same, unless something newer was, or was refused: it was still valid (contract §4). Of many that outlive a newer
-    /// one the oldest are given up (README, limits).
+    /// An update that gave way to one that expired first is shown all the same, unless something newer was, or was refused: it was still
+    /// valid (contract §4). Of many that outlive a newer one the oldest are given up (README, limits).
     mutating func judgeOutliving(_ activity: Int) {
         let updates = self.order.filter { self.written[$0]!.activity == activity && self.written[$0]!.kind == .update }
         for position in updates.suffix(4) where !self.shown.contains(position) {
