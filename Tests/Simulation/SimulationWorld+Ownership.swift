@@ -219,7 +219,7 @@ extension SimulationWorld {
         guard let record = self.kafka.record(state, offset), !record.isGone else { return }
         let result = worker.engine.restore(
             partition: partition, key: record.key.span, value: record.value.span, isTombstone: record.isTombstone,
-            tombstoneEpoch: record.isTombstone ? record.header("mailboat-epoch").flatMap { Int64($0) } : nil,
+            tombstoneEpoch: record.isTombstone ? record.header(.epoch).flatMap { Int64($0) } : nil,
             offset: offset, now: self.now(of: worker))
         if result != .restored, result != .ignored { self.fail("restore said \(result)") }
     }
