@@ -120,7 +120,8 @@ public struct StateRecordReader: Sendable {
     }
 
     private static func hash(_ token: [UInt8]) -> String {
-        let digits = String(ShardEngine.tokenHash(token.span), radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
+        var digits: [UInt8] = []
+        Hex.append(ShardEngine.tokenHash(token.span), to: &digits)
+        return String(decoding: digits, as: UTF8.self)
     }
 }
