@@ -29,7 +29,7 @@ SEED ?=
 SECONDS ?=
 TARGET ?=
 
-.PHONY: help demo chaos test simulate mutations fuzz build bench bench-micro bench-times format lint deps clean
+.PHONY: help demo chaos test simulate mutations fuzz build bench bench-micro format lint deps clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -73,9 +73,6 @@ bench-micro: deps ## Count instructions and allocations of each part of a push, 
 	@Benchmarks/install-package.sh valgrind valgrind
 	swift build --configuration release --product mailboat-bench
 	@"$$(swift build --configuration release --show-bin-path)/mailboat-bench" count $(ARGS)
-
-bench-times: deps ## Time the parts of a push one by one
-	cd Benchmarks/Micro && swift package --disable-sandbox benchmark $(ARGS)
 
 format: ## Rewrite the sources in the project's format
 	swift format --in-place --parallel --recursive $(SWIFT_SOURCES)

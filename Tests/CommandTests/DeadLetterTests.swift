@@ -16,9 +16,9 @@ struct DeadLetterTests {
         partition: Int32 = 3, headers: [OwnedRecord.Header] = []
     ) -> DeadLetter {
         let source = [
-            ("mailboat-reason", reason), ("mailboat-topic", "liveactivity.events"), ("mailboat-partition", "5"),
-            ("mailboat-offset", "120"), ("mailboat-timestamp", "1699999999000"),
-        ].map { OwnedRecord.Header(name: $0.0, value: Array($0.1.utf8)) }
+            (RecordHeader.reason, reason), (.topic, "liveactivity.events"), (.partition, "5"), (.offset, "120"),
+            (.timestamp, "1699999999000"),
+        ].map { OwnedRecord.Header(name: $0.0.text, value: Array($0.1.utf8)) }
         return DeadLetter(
             OwnedRecord(
                 partition: partition, offset: offset, timestampMillis: (Self.now - 60) * 1_000,
@@ -78,7 +78,7 @@ struct DeadLetterTests {
         #expect(
             letter.republishedHeaders == [
                 .init(name: "x-from", value: Array("shop".utf8)),
-                .init(name: "mailboat-republished", value: Array("3:17".utf8)),
+                .init(name: RecordHeader.republished.text, value: Array("3:17".utf8)),
             ])
     }
 
@@ -133,7 +133,7 @@ struct DeadLetterTests {
         #expect(sent.first?.value == value && sent.first?.keyText == "order-7")
         let key = Array("order-7".utf8)
         #expect(sent.first?.partition == Murmur2.partition(key: key.span, count: 8))
-        #expect(sent.first?.headers.map(\.name) == ["mailboat-republished"])
+        #expect(sent.first?.headers.map(\.name) == [RecordHeader.republished.text])
         #expect((sent.first?.timestampMillis ?? 0) > Self.now * 1_000)
 
         try await DeadLettersCommand.Republish.parse(words + ["--execute", "--force"]).run()

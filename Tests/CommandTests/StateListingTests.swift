@@ -1,6 +1,7 @@
 import ArgumentParser
 import KafkaLog
 import PushEngine
+import PushModel
 import Testing
 
 @testable import mailboat
@@ -43,7 +44,7 @@ struct StateListingTests {
     @Test func withAllEveryRecordIsShown() {
         var listing = Self.listing(showsAll: true)
         listing.add(Self.record("a/app/x", [99], offset: 10))
-        let epoch = OwnedRecord.Header(name: "mailboat-epoch", value: Array("7".utf8))
+        let epoch = OwnedRecord.Header(name: RecordHeader.epoch.text, value: Array("7".utf8))
         listing.add(Self.record("a/app/x", nil, offset: 11, headers: [epoch]))
         #expect(
             listing.takeLines() == [

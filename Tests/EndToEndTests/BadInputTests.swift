@@ -1,5 +1,6 @@
 import APNSSimulator
 import Foundation
+import PushModel
 import Testing
 
 @testable import mailboat
@@ -98,19 +99,19 @@ struct BadInputTests {
             for (record, position) in zip(Self.records, publisher.positions.dropFirst()) {
                 let position = try #require(position)
                 let letter = letters.records.first {
-                    $0.headers["mailboat-offset"] == "\(position.offset)"
-                        && $0.headers["mailboat-partition"] == "\(position.partition)"
+                    $0.headers[RecordHeader.offset.text] == "\(position.offset)"
+                        && $0.headers[RecordHeader.partition.text] == "\(position.partition)"
                 }
                 guard let letter else {
                     Issue.record("\(record.what): no dead letter")
                     continue
                 }
-                let reason = letter.headers["mailboat-reason"] ?? ""
+                let reason = letter.headers[RecordHeader.reason.text] ?? ""
                 #expect(letter.key == record.key && letter.value == record.value, "\(record.what): it comes as it was")
-                #expect(letter.headers["mailboat-topic"] == house.kafka.events, "\(record.what)")
+                #expect(letter.headers[RecordHeader.topic.text] == house.kafka.events, "\(record.what)")
                 #expect(!reason.isEmpty, "\(record.what)")
                 if !record.field.isEmpty {
-                    #expect(letter.headers["mailboat-field"] == record.field, "\(record.what): \(reason)")
+                    #expect(letter.headers[RecordHeader.field.text] == record.field, "\(record.what): \(reason)")
                 }
                 for word in record.words { #expect(reason.contains(word), "\(record.what): \(reason)") }
             }

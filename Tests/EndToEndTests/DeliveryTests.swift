@@ -1,6 +1,7 @@
 import APNSSimulator
 import DeviceModel
 import Foundation
+import PushModel
 import Testing
 
 @testable import mailboat
@@ -111,9 +112,9 @@ struct DeliveryTests {
             let routed = try TopicTail(house.kafka.routed, of: house.kafka)
             try await until("the second hop is seen") { !routed.poll().isEmpty }
             for record in routed.records {
-                #expect(record.headers["mailboat-topic"] == house.kafka.events)
-                #expect(Int32(record.headers["mailboat-partition"] ?? "") != record.partition)
-                #expect(Int64(record.headers["mailboat-offset"] ?? "") != nil)
+                #expect(record.headers[RecordHeader.topic.text] == house.kafka.events)
+                #expect(Int32(record.headers[RecordHeader.partition.text] ?? "") != record.partition)
+                #expect(Int64(record.headers[RecordHeader.offset.text] ?? "") != nil)
             }
             // An outcome names the place where the producer put the event.
             let outcomes = try TopicTail(house.kafka.outcomes, of: house.kafka)

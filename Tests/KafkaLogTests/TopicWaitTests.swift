@@ -1,7 +1,7 @@
 import KafkaLog
 import Testing
 
-/// A cluster that acknowledges a creation before its metadata shows the topics, as KRaft does.
+/// A cluster that acknowledges a creation or a deletion before its metadata tells of it, as KRaft does.
 struct TopicWaitTests {
     private static let created = ["events", "state"].map { NewTopic(name: $0, partitionCount: 4) }
 
@@ -29,30 +29,42 @@ struct TopicWaitTests {
 
     @Test func topicsThatAreShownAtOnceAreNotWaitedFor() {
         let played = Self.play([["events": 4, "state": 4]])
-        #expect(played.steps == [.shown] && played.elapsedMillis == 0)
+        #expect(played.steps == [.done] && played.elapsedMillis == 0)
     }
 
     @Test func whatIsShownLateIsWaitedFor() {
         let played = Self.play([[:], ["events": 4], ["events": 4, "state": 2], ["events": 4, "state": 4]])
         #expect(
             played.steps == [
-                .lookAgain(afterMillis: 50, missing: ["events", "state"]),
-                .lookAgain(afterMillis: 100, missing: ["state"]),
-                .lookAgain(afterMillis: 200, missing: ["state"]), .shown,
+                .lookAgain(afterMillis: 50, awaited: ["events", "state"]),
+                .lookAgain(afterMillis: 100, awaited: ["state"]),
+                .lookAgain(afterMillis: 200, awaited: ["state"]), .done,
             ])
     }
 
     /// Neither forever nor a moment less than it was told to.
     @Test func theLimitEndsTheWait() {
         let played = Self.play([["events": 4]], limitMillis: 3_000)
-        #expect(played.steps.last == .overdue(missing: ["state"]))
+        #expect(played.steps.last == .overdue(awaited: ["state"]))
         #expect(played.elapsedMillis == 3_000)
         #expect(played.steps.count < 12, "it does not ask more than a few times a second")
     }
 
+    @Test func deletedTopicsAreWaitedForUntilTheyAreGone() {
+        var wait = TopicWait(untilGone: ["events", "state"], limitMillis: 100)
+        #expect(
+            wait.looked(Self.shown(["events": 4, "state": 4, "other": 1]), elapsedMillis: 0)
+                == .lookAgain(afterMillis: 50, awaited: ["events", "state"]))
+        #expect(
+            wait.looked(Self.shown(["state": 4, "other": 1]), elapsedMillis: 50)
+                == .lookAgain(afterMillis: 50, awaited: ["state"]))
+        #expect(wait.looked(Self.shown(["state": 4]), elapsedMillis: 100) == .overdue(awaited: ["state"]))
+        #expect(wait.looked(Self.shown(["other": 1]), elapsedMillis: 100) == .done)
+    }
+
     @Test func forAWorkerAnyNumberOfPartitionsWillDo() {
         var wait = TopicWait(for: ["events"], limitMillis: 1_000)
-        #expect(wait.looked([], elapsedMillis: 0) == .lookAgain(afterMillis: 50, missing: ["events"]))
-        #expect(wait.looked(Self.shown(["events": 1]), elapsedMillis: 50) == .shown)
+        #expect(wait.looked([], elapsedMillis: 0) == .lookAgain(afterMillis: 50, awaited: ["events"]))
+        #expect(wait.looked(Self.shown(["events": 1]), elapsedMillis: 50) == .done)
     }
 }

@@ -3,6 +3,16 @@ import PushModel
 import Testing
 
 @Suite struct HexTests {
+    @Test(
+        arguments: [
+            (0, "0000000000000000"), (0x0123_4567_89ab_cdef, "0123456789abcdef"), (.max, "ffffffffffffffff"),
+        ] as [(UInt64, String)])
+    func aNumberHasSixteenDigits(number: UInt64, text: String) {
+        var digits: [UInt8] = []
+        Hex.append(number, to: &digits)
+        #expect(String(decoding: digits, as: UTF8.self) == text)
+    }
+
     @Test func thereAndBack() {
         let bytes = Array(UInt8.min...UInt8.max)
         var digits: [UInt8] = [0x21]
@@ -181,5 +191,19 @@ import Testing
         JSONBytes.appendBool(true, to: &json)
         JSONBytes.appendBool(false, to: &json)
         #expect(String(decoding: json, as: UTF8.self) == "\"name\"-7truefalse")
+    }
+}
+
+struct DecimalReadingTests {
+    @Test(
+        arguments: [
+            ("0", 0), ("7", 7), ("007", 7), ("9223372036854775807", .max), ("9223372036854775808", nil),
+            ("99999999999999999999", nil), ("00000000000000000000001", 1), ("", nil), ("-1", nil), ("+1", nil),
+            ("1 ", nil),
+            ("1a", nil), ("/", nil), (":", nil), ("\u{661}", nil),
+        ] as [(String, Int64?)])
+    func digitsAloneAreANumber(text: String, value: Int64?) {
+        let bytes = Array(text.utf8)
+        #expect(DecimalDigits.value(of: bytes.span) == value)
     }
 }

@@ -1,4 +1,5 @@
 import PushEngine
+import PushModel
 import ShardLoop
 
 /// A record as it lies in a simulated log.
@@ -34,7 +35,10 @@ struct LoggedRecord {
         self.madeAt = madeAt
     }
 
-    func header(_ name: String) -> String? { self.headers.first { $0.name == name }?.value }
+    func header(_ header: RecordHeader) -> String? {
+        let name = header.text
+        return self.headers.first { $0.name == name }?.value
+    }
 }
 
 /// The broker: logs by topic and partition, and records on their way to them. What one producer has on its way to one partition arrives

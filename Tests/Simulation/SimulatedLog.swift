@@ -1,4 +1,5 @@
 import PushEngine
+import PushModel
 import ShardLoop
 
 /// The loop's port to the simulated Kafka. Its process may die within any call: what it asks for from then on does not happen.
@@ -125,7 +126,7 @@ final class SimulatedSection: StateSection {
             read.recordCount += 1
             body(
                 record.key.span, record.value.span, record.isTombstone,
-                record.isTombstone ? record.header("mailboat-epoch").flatMap { Int64($0) } : nil, self.next)
+                record.isTombstone ? record.header(.epoch).flatMap { Int64($0) } : nil, self.next)
         }
         self.dueMillis = self.world.steadyMillis + Int64.random(in: 0...50, using: &self.world.random)
         read.isFinished = self.next >= self.end

@@ -74,8 +74,8 @@ extension SimulationWorld {
                     activity: activity, worker: transit.producer, madeAt: transit.record.madeAt)
             }
         case .routed:
-            if let partition = transit.record.header("mailboat-partition").flatMap({ Int32($0) }),
-                let source = transit.record.header("mailboat-offset").flatMap({ Int64($0) })
+            if let partition = transit.record.header(.partition).flatMap({ Int32($0) }),
+                let source = transit.record.header(.offset).flatMap({ Int64($0) })
             {
                 self.evidence.noteRouted(SourcePosition(topic: 0, partition: partition, offset: source))
             }
@@ -90,8 +90,8 @@ extension SimulationWorld {
             var position = SourcePosition(topic: 0, partition: place.partition, offset: offset)
             var isMisplaced = false
             if place.topic == .routed {
-                guard let partition = record.header("mailboat-partition").flatMap({ Int32($0) }),
-                    let source = record.header("mailboat-offset").flatMap({ Int64($0) })
+                guard let partition = record.header(.partition).flatMap({ Int32($0) }),
+                    let source = record.header(.offset).flatMap({ Int64($0) })
                 else { continue }
                 position = SourcePosition(topic: 0, partition: partition, offset: source)
             } else {

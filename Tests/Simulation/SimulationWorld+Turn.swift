@@ -177,11 +177,11 @@ extension SimulationWorld {
     private func input(_ record: LoggedRecord, topic: UInt16, partition: Int32, offset: Int64) -> InputRecord {
         var origin: SourcePosition?
         var timestamp = record.timestampMillis
-        if topic == 1, let originPartition = record.header("mailboat-partition").flatMap({ Int32($0) }),
-            let originOffset = record.header("mailboat-offset").flatMap({ Int64($0) })
+        if topic == 1, let originPartition = record.header(.partition).flatMap({ Int32($0) }),
+            let originOffset = record.header(.offset).flatMap({ Int64($0) })
         {
             origin = SourcePosition(topic: 0, partition: originPartition, offset: originOffset)
-            timestamp = record.header("mailboat-timestamp").flatMap { Int64($0) } ?? timestamp
+            timestamp = record.header(.timestamp).flatMap { Int64($0) } ?? timestamp
         }
         return InputRecord(
             topic: topic, partition: partition, offset: offset, timestampMillis: timestamp, hasKey: record.hasKey,

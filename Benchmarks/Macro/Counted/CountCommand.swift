@@ -12,7 +12,7 @@ struct CountCommand: ParsableCommand {
             """)
 
     @Option(help: ArgumentHelp("The thresholds.", valueName: "file"))
-    var thresholds = "Benchmarks/Micro/thresholds.json"
+    var thresholds = "Benchmarks/Macro/Counted/thresholds.json"
 
     @Flag(help: "Write what was counted as the thresholds from now on.")
     var update = false

@@ -1,3 +1,5 @@
+import PushModel
+
 /// The request that every client sends: sizes as of a real Live Activity update.
 enum SampleRequest {
     static let bundleID = "com.example.pizza"
@@ -15,16 +17,9 @@ enum SampleRequest {
 
     /// The token of number `index`, each another: hex digits of a mixed number, then of the number itself.
     static func appendToken(_ index: UInt64, to bytes: inout [UInt8]) {
-        self.appendHex(index &* 0x9E37_79B9_7F4A_7C15, to: &bytes)
-        self.appendHex(index &* 0xBF58_476D_1CE4_E5B9, to: &bytes)
-        self.appendHex(~index, to: &bytes)
-        self.appendHex(index, to: &bytes)
-    }
-
-    private static func appendHex(_ number: UInt64, to bytes: inout [UInt8]) {
-        for shift in stride(from: 60, through: 0, by: -4) {
-            let digit = UInt8(truncatingIfNeeded: number >> UInt64(shift)) & 15
-            bytes.append(digit < 10 ? 0x30 + digit : 0x57 + digit)
-        }
+        Hex.append(index &* 0x9E37_79B9_7F4A_7C15, to: &bytes)
+        Hex.append(index &* 0xBF58_476D_1CE4_E5B9, to: &bytes)
+        Hex.append(~index, to: &bytes)
+        Hex.append(index, to: &bytes)
     }
 }

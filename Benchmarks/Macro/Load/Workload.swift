@@ -79,6 +79,8 @@ final class Prefiller {
     /// About 16 KB of updates, the default of Java's producers (`batch.size`). With the 10,000 of librdkafka's default a fetch would
     /// answer with a hundred megabytes at once, a partition after the other, as no broker that serves living producers does.
     static let batchRecordCount = 64
+    /// Long enough for nearly every batch to be full.
+    static let lingerMillis = 300
 
     private let producer: KafkaProducer
     private let topic: KafkaTopic
@@ -89,9 +91,10 @@ final class Prefiller {
     private let identity: Workload.Identity
 
     /// - Parameter lingerMillis: how long a batch that is not full waits.
-    init(_ broker: Broker, partitionCount: Int, lingerMillis: Int = 300, identity: Workload.Identity = .short)
-        throws
-    {
+    init(
+        _ broker: Broker, partitionCount: Int, lingerMillis: Int = Prefiller.lingerMillis,
+        identity: Workload.Identity = .short
+    ) throws {
         self.identity = identity
         let settings = KafkaSettings(bootstrap: broker.bootstrap).appending("linger.ms", "\(lingerMillis)")
             .appending("batch.num.messages", "\(Self.batchRecordCount)")

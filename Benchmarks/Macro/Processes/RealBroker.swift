@@ -11,6 +11,7 @@ final class RealBroker: Sendable {
     private let topics: [TopicPlan.Topic]
     private let groups = Mutex<Set<String>>([])
 
+    /// Of each request, and of the wait until the cluster shows what was created, or shows what was deleted no more.
     private static let limit = Duration.seconds(20)
     /// A member that was killed is in its group until its session ends.
     private static let groupLimitMicros: Int64 = 60_000_000
@@ -32,7 +33,8 @@ final class RealBroker: Sendable {
             for answer in try admin.createTopics(topics, within: Self.limit) {
                 if let error = answer.error { throw error }
             }
-            try Self.waitUntilShown(topics, admin)
+            // A cluster may say that a topic is created before its metadata shows it.
+            try admin.waitUntilShown(topics, within: Self.limit)
         } catch {
             try? self.remove()
             throw BenchmarkFailure("\(bootstrap): topics cannot be created: \(error)")
@@ -51,7 +53,8 @@ final class RealBroker: Sendable {
         return name
     }
 
-    /// Deletes topics and groups. Every client must have ended. A second call does nothing.
+    /// Deletes topics and groups, and waits until the cluster shows the topics no more. Every client must have ended. A second call does
+    /// nothing.
     /// - Throws: when something is left; its name is in the failure.
     func remove() throws {
         guard RealBrokers.take(self) else { return }
@@ -64,6 +67,10 @@ final class RealBroker: Sendable {
         while let fault = try self.removeGroups(admin) {
             guard Clock.nowMicros < deadline else { throw BenchmarkFailure("\(self.bootstrap): \(fault)") }
             Clock.sleep(millis: 500)
+        }
+        // A KRaft broker shows a topic for a moment after it has said that it is deleted.
+        do { try admin.waitUntilGone(self.topicNames, within: Self.limit) } catch {
+            throw BenchmarkFailure("\(self.bootstrap): deleted topics are left: \(error.text)")
         }
     }
 
@@ -80,21 +87,6 @@ final class RealBroker: Sendable {
 
     private func admin() throws -> KafkaAdmin {
         try KafkaAdmin(KafkaSettings(bootstrap: self.bootstrap), log: { _ in })
-    }
-
-    /// A cluster may say that a topic is created before its metadata shows it.
-    private static func waitUntilShown(_ topics: [NewTopic], _ admin: KafkaAdmin) throws {
-        var wait = TopicWait(for: topics, limitMillis: self.limit.components.seconds * 1_000)
-        let beganMicros = Clock.nowMicros
-        while true {
-            let found = try admin.describeTopics(topics.map(\.name), within: self.limit)
-            switch wait.looked(found, elapsedMillis: (Clock.nowMicros - beganMicros) / 1_000) {
-            case .shown: return
-            case .lookAgain(let afterMillis, _): Clock.sleep(millis: Int(afterMillis))
-            case .overdue(let missing):
-                throw BenchmarkFailure("the cluster does not show \(missing.joined(separator: ", "))")
-            }
-        }
     }
 }
 

@@ -3,9 +3,11 @@ struct Stage {
     let sink: Sink
     let broker: Broker
     let worker: Worker
+    private let partitionCount: Int
 
     /// Waits until all three are ready. Nothing stays running when it throws.
     init(_ bench: Bench, partitionCount: Int, options: Worker.Options = Worker.Options()) throws {
+        self.partitionCount = partitionCount
         self.sink = try Sink(bench)
         do {
             self.broker = try Broker(bench, partitionCount: partitionCount)
@@ -20,6 +22,17 @@ struct Stage {
             self.sink.stop()
             throw error
         }
+    }
+
+    /// Registers so many activities, from 0 on, and waits until the worker has settled them.
+    /// - Parameter lingerMillis: how long a batch that is not full waits, here and in what the prefiller writes next.
+    /// - Returns: what has registered them, for their updates.
+    @discardableResult
+    func register(_ activityCount: Int, lingerMillis: Int = Prefiller.lingerMillis) throws -> Prefiller {
+        let prefiller = try Prefiller(self.broker, partitionCount: self.partitionCount, lingerMillis: lingerMillis)
+        try prefiller.register(0..<activityCount)
+        try self.worker.settle(consumed: activityCount)
+        return prefiller
     }
 
     func stop() {

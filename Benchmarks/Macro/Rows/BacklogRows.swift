@@ -13,10 +13,8 @@ struct BacklogRows {
             self.bench.say("backlog: \(activities) updates in \(partitionCount) partitions")
             let stage = try Stage(self.bench, partitionCount: partitionCount)
             defer { stage.stop() }
-            let (broker, worker) = (stage.broker, stage.worker)
-            let prefiller = try Prefiller(broker, partitionCount: partitionCount)
-            try prefiller.register(0..<activities)
-            try worker.settle(consumed: activities)
+            let worker = stage.worker
+            let prefiller = try stage.register(activities)
             var (cpu, rate) = (Sample(), Sample())
             // Round 0 warms up.
             for round in 0...roundCount {

@@ -12,12 +12,10 @@ struct BurstRows {
         self.bench.say("burst: \(Self.updateCount) updates in \(Self.partitionCount) partitions")
         let stage = try Stage(self.bench, partitionCount: Self.partitionCount)
         defer { stage.stop() }
-        let (sink, broker, worker) = (stage.sink, stage.broker, stage.worker)
+        let (sink, worker) = (stage.sink, stage.worker)
         // As a producer by librdkafka's defaults sends.
-        let prefiller = try Prefiller(broker, partitionCount: Self.partitionCount, lingerMillis: 5)
-        try prefiller.register(0..<Self.updateCount)
+        let prefiller = try stage.register(Self.updateCount, lingerMillis: 5)
         var consumed = Self.updateCount
-        try worker.settle(consumed: consumed)
         var (whole, written) = (Sample(), Sample())
         // Round 0 warms up.
         for round in 0...roundCount {

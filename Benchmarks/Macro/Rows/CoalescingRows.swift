@@ -17,9 +17,7 @@ struct CoalescingRows {
         let stage = try Stage(self.bench, partitionCount: partitionCount)
         defer { stage.stop() }
         let (broker, worker) = (stage.broker, stage.worker)
-        let prefiller = try Prefiller(broker, partitionCount: partitionCount)
-        try prefiller.register(0..<activities)
-        try worker.settle(consumed: activities)
+        let prefiller = try stage.register(activities)
 
         var (rate, merged, cpu) = (Sample(), Sample(), Sample())
         for round in 0...roundCount {

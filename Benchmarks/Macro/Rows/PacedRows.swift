@@ -39,9 +39,8 @@ struct PacedRows {
         let stage = try Stage(self.bench, partitionCount: partitionCount)
         defer { stage.stop() }
         let (sink, broker, worker) = (stage.sink, stage.broker, stage.worker)
-        try Prefiller(broker, partitionCount: partitionCount).register(0..<activityCount)
+        try stage.register(activityCount)
         var consumed = activityCount
-        try worker.settle(consumed: consumed)
         for _ in 1...roundCount {
             try self.round(&rate, partitionCount: partitionCount, worker: worker, sink: sink, broker: broker)
             consumed += self.updateCount(rate)

@@ -17,9 +17,7 @@ struct RoundTripRows {
             options: .init(connectionsMax: Self.connections, settings: ["apns.connections-warm: \(Self.connections)"]))
         defer { stage.stop() }
         let (sink, broker, worker) = (stage.sink, stage.broker, stage.worker)
-        let prefiller = try Prefiller(broker, partitionCount: partitionCount)
-        try prefiller.register(0..<activities)
-        try worker.settle(consumed: activities)
+        let prefiller = try stage.register(activities)
         var consumed = activities
         var rates: [Int: Sample] = [:]
         var costs: [Int: Sample] = [:]

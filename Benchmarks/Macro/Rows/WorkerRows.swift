@@ -13,11 +13,9 @@ struct WorkerRows {
         let stage = try Stage(self.bench, partitionCount: partitionCount)
         defer { stage.stop() }
         let (sink, broker, worker) = (stage.sink, stage.broker, stage.worker)
-        let prefiller = try Prefiller(broker, partitionCount: partitionCount)
         var h2load = try H2Load(self.bench, sink: sink)
         self.bench.say("worker: registering \(activities) activities")
-        try prefiller.register(0..<activities)
-        try worker.settle(consumed: activities)
+        let prefiller = try stage.register(activities)
 
         var (cpu, rate, saturation, yardstick) = (Sample(), Sample(), Sample(), Sample())
         var (workerBusy, serverBusy, kafkaBusy, kafkaCPU) = (Sample(), Sample(), Sample(), Sample())
@@ -74,9 +72,7 @@ struct WorkerRows {
         let stage = try Stage(self.bench, partitionCount: 64, options: .init(environment: counter.environment))
         defer { stage.stop() }
         let (broker, worker) = (stage.broker, stage.worker)
-        let prefiller = try Prefiller(broker, partitionCount: 64)
-        try prefiller.register(0..<activities)
-        try worker.settle(consumed: activities)
+        let prefiller = try stage.register(activities)
         var counts = AllocationCounts()
         for round in 0..<3 {
             _ = try worker.work(consumed: activities * (round + 2)) {

@@ -11,11 +11,8 @@ extension KafkaAdmin {
             RD_KAFKA_ADMIN_OP_DELETETOPICS, within: limit,
             { client, options, queue in rd_kafka_DeleteTopics(client, &requests, requests.count, options, queue) },
             { event throws(KafkaError) in
-                var count = 0
-                guard let result = rd_kafka_event_DeleteTopics_result(event),
-                    let answers = rd_kafka_DeleteTopics_result_topics(result, &count)
-                else { return [] }
-                return (0..<count).compactMap { answers[$0] }.map { Self.answer($0, needing: .delete) }
+                Self.entries(of: rd_kafka_event_DeleteTopics_result(event), rd_kafka_DeleteTopics_result_topics)
+                    .map { Self.answer($0, needing: .delete) }
             })
     }
 
@@ -29,22 +26,19 @@ extension KafkaAdmin {
             RD_KAFKA_ADMIN_OP_DELETEGROUPS, within: limit,
             { client, options, queue in rd_kafka_DeleteGroups(client, &requests, requests.count, options, queue) },
             { event throws(KafkaError) in
-                var count = 0
-                guard let result = rd_kafka_event_DeleteGroups_result(event),
-                    let answers = rd_kafka_DeleteGroups_result_groups(result, &count)
-                else { return [] }
-                return (0..<count).compactMap { answers[$0] }.map { answer in
-                    let name = String(cString: rd_kafka_group_result_name(answer))
-                    guard let error = rd_kafka_group_result_error(answer) else {
-                        return GroupAnswer(name: name, error: nil)
-                    }
-                    return GroupAnswer(
-                        name: name,
-                        error: KafkaError(
-                            rd_kafka_error_code(error), subject: .group(name),
-                            text: String(cString: rd_kafka_error_string(error))))
-                }
+                Self.entries(of: rd_kafka_event_DeleteGroups_result(event), rd_kafka_DeleteGroups_result_groups)
+                    .map { Self.groupAnswer($0) }
             })
+    }
+
+    /// The broker's answer for a group.
+    private static func groupAnswer(_ answer: OpaquePointer) -> GroupAnswer {
+        let name = String(cString: rd_kafka_group_result_name(answer))
+        guard let error = rd_kafka_group_result_error(answer) else { return GroupAnswer(name: name, error: nil) }
+        return GroupAnswer(
+            name: name,
+            error: KafkaError(
+                rd_kafka_error_code(error), subject: .group(name), text: String(cString: rd_kafka_error_string(error))))
     }
 }
 

@@ -28,10 +28,11 @@ extension KafkaAdmin {
                 }
             },
             { event throws(KafkaError) in
-                var count = 0
-                guard let result = rd_kafka_event_DescribeConsumerGroups_result(event),
-                    let groups = rd_kafka_DescribeConsumerGroups_result_groups(result, &count), count > 0,
-                    let description = groups[0]
+                guard
+                    let description = Self.entries(
+                        of: rd_kafka_event_DescribeConsumerGroups_result(event),
+                        rd_kafka_DescribeConsumerGroups_result_groups
+                    ).first
                 else { return [] }
                 if let error = rd_kafka_ConsumerGroupDescription_error(description) {
                     throw KafkaError(

@@ -129,11 +129,8 @@ public final class KafkaAdmin: Sendable {
             RD_KAFKA_ADMIN_OP_CREATETOPICS, within: limit,
             { client, options, queue in rd_kafka_CreateTopics(client, &requests, requests.count, options, queue) },
             { event throws(KafkaError) in
-                var count = 0
-                guard let result = rd_kafka_event_CreateTopics_result(event),
-                    let answers = rd_kafka_CreateTopics_result_topics(result, &count)
-                else { return [] }
-                return (0..<count).compactMap { answers[$0] }.map { Self.answer($0, needing: .create) }
+                Self.entries(of: rd_kafka_event_CreateTopics_result(event), rd_kafka_CreateTopics_result_topics)
+                    .map { Self.answer($0, needing: .create) }
             })
     }
 
@@ -158,12 +155,10 @@ public final class KafkaAdmin: Sendable {
             RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, within: limit,
             { client, options, queue in rd_kafka_DescribeConfigs(client, &resources, resources.count, options, queue) },
             { event throws(KafkaError) in
-                var count = 0
-                guard let result = rd_kafka_event_DescribeConfigs_result(event),
-                    let answers = rd_kafka_DescribeConfigs_result_resources(result, &count)
-                else { return [:] }
+                let answers = Self.entries(
+                    of: rd_kafka_event_DescribeConfigs_result(event), rd_kafka_DescribeConfigs_result_resources)
                 var configurations: [String: [String: String]] = [:]
-                for answer in (0..<count).compactMap({ answers[$0] }) {
+                for answer in answers {
                     let name = String(cString: rd_kafka_ConfigResource_name(answer))
                     let code = rd_kafka_ConfigResource_error(answer)
                     guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
@@ -172,17 +167,16 @@ public final class KafkaAdmin: Sendable {
                             text: rd_kafka_ConfigResource_error_string(answer).map { String(cString: $0) }
                         ).needing(.describeConfigs)
                     }
-                    configurations[name] = Self.entries(of: answer)
+                    configurations[name] = Self.values(of: answer)
                 }
                 return configurations
             })
     }
 
-    private static func entries(of resource: OpaquePointer) -> [String: String] {
-        var count = 0
-        guard let entries = rd_kafka_ConfigResource_configs(resource, &count) else { return [:] }
+    private static func values(of resource: OpaquePointer) -> [String: String] {
         var values: [String: String] = [:]
-        for entry in (0..<count).compactMap({ entries[$0] }) where rd_kafka_ConfigEntry_is_sensitive(entry) == 0 {
+        for entry in Self.entries(of: resource, rd_kafka_ConfigResource_configs)
+        where rd_kafka_ConfigEntry_is_sensitive(entry) == 0 {
             guard let value = rd_kafka_ConfigEntry_value(entry) else { continue }
             values[String(cString: rd_kafka_ConfigEntry_name(entry))] = String(cString: value)
         }
@@ -205,6 +199,16 @@ public final class KafkaAdmin: Sendable {
                 code: .unsupportedFeature,
                 text: "the cluster has no controller to ask: it offers no administration, as the embedded one does not")
         }
+    }
+
+    /// What librdkafka lists in `whole`; nothing when there is no such result. Lives as long as the event it is of.
+    static func entries(
+        of whole: OpaquePointer?,
+        _ list: (OpaquePointer?, UnsafeMutablePointer<Int>?) -> UnsafeMutablePointer<OpaquePointer?>?
+    ) -> [OpaquePointer] {
+        var count = 0
+        guard let whole, let entries = list(whole, &count) else { return [] }
+        return (0..<count).compactMap { entries[$0] }
     }
 
     /// Sends one admin request and waits for its event.

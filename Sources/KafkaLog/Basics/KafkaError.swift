@@ -71,12 +71,8 @@ extension KafkaError.Code {
     public static let autoOffsetReset = Self(rawValue: -140)
     /// The handle is closed or closing (`_DESTROY`).
     public static let closed = Self(rawValue: -197)
-    /// The instance has seen a fatal error (`_FATAL`).
-    public static let fatal = Self(rawValue: -150)
     /// The message was dropped by a purge (`_PURGE_QUEUE`).
     public static let purged = Self(rawValue: -152)
-    /// No offset to commit (`_NO_OFFSET`).
-    public static let noOffset = Self(rawValue: -168)
     /// The broker refused user or password, before it says so in a code of its own (`_AUTHENTICATION`).
     public static let authentication = Self(rawValue: -169)
     /// TLS failed, or could not be set up (`_SSL`).

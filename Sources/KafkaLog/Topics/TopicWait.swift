@@ -1,17 +1,22 @@
-/// Waits for topics that somebody has just created: a KRaft controller acknowledges a creation a moment before the brokers' metadata tells of
-/// it. Decides; asks nobody and looks at no clock.
+/// Waits for topics that somebody has just created or deleted: a KRaft controller acknowledges either a moment before the brokers' metadata
+/// tells of it. Decides; asks nobody and looks at no clock.
 public struct TopicWait: Sendable {
     public enum Step: Sendable, Hashable {
-        /// All of them are there.
-        case shown
-        /// Some are not: ask again after so long.
-        case lookAgain(afterMillis: Int64, missing: [String])
-        /// Some are not, and the time is over.
-        case overdue(missing: [String])
+        /// Nothing is waited for any more.
+        case done
+        /// These topics are still waited for: ask again after so long.
+        case lookAgain(afterMillis: Int64, awaited: [String])
+        /// These topics are still waited for, and the time is over.
+        case overdue(awaited: [String])
     }
 
-    /// Partitions that each topic must show at least, by its name.
-    private let wanted: [(name: String, partitionCount: Int)]
+    private enum Goal {
+        /// With this many partitions at least.
+        case shown(partitionCount: Int)
+        case gone
+    }
+
+    private let goals: [(name: String, goal: Goal)]
     private let limitMillis: Int64
     private var distanceMillis = Self.distanceMillisMin
 
@@ -20,13 +25,18 @@ public struct TopicWait: Sendable {
 
     /// - Parameter limitMillis: from the first look on.
     public init(for topics: [NewTopic], limitMillis: Int64) {
-        self.wanted = topics.map { ($0.name, $0.partitionCount) }
+        self.goals = topics.map { ($0.name, .shown(partitionCount: $0.partitionCount)) }
         self.limitMillis = limitMillis
     }
 
     /// Any number of partitions will do.
     public init(for names: [String], limitMillis: Int64) {
-        self.wanted = names.map { ($0, 1) }
+        self.goals = names.map { ($0, .shown(partitionCount: 1)) }
+        self.limitMillis = limitMillis
+    }
+
+    public init(untilGone names: [String], limitMillis: Int64) {
+        self.goals = names.map { ($0, .gone) }
         self.limitMillis = limitMillis
     }
 
@@ -34,14 +44,18 @@ public struct TopicWait: Sendable {
     ///   - found: what the cluster's metadata shows now.
     ///   - elapsedMillis: since the first look.
     public mutating func looked(_ found: [TopicDescription], elapsedMillis: Int64) -> Step {
-        let missing = self.wanted.filter { topic in
-            !found.contains { $0.name == topic.name && $0.partitionCount >= topic.partitionCount }
+        let awaited = self.goals.filter { topic in
+            let partitionCount = found.first { $0.name == topic.name }?.partitionCount
+            return switch topic.goal {
+            case .shown(let least): (partitionCount ?? 0) < least
+            case .gone: partitionCount != nil
+            }
         }.map(\.name)
-        guard !missing.isEmpty else { return .shown }
+        guard !awaited.isEmpty else { return .done }
         let leftMillis = self.limitMillis - elapsedMillis
-        guard leftMillis > 0 else { return .overdue(missing: missing) }
+        guard leftMillis > 0 else { return .overdue(awaited: awaited) }
         let distance = min(self.distanceMillis, leftMillis)
         self.distanceMillis = min(self.distanceMillis * 2, Self.distanceMillisMax)
-        return .lookAgain(afterMillis: distance, missing: missing)
+        return .lookAgain(afterMillis: distance, awaited: awaited)
     }
 }

@@ -15,8 +15,8 @@ extension ShardEngine {
         let keyRange = self.appendBytes(key)
         let valueRange = self.appendBytes(value)
         let firstHeader = self.batch.headers.count
-        self.appendHeader("mailboat-reason", text: "\(refusal.field): \(refusal.reason)")
-        self.appendHeader("mailboat-field", text: refusal.field)
+        self.appendHeader(.reason, text: "\(refusal.field): \(refusal.reason)")
+        self.appendHeader(.field, text: refusal.field)
         self.appendSourceHeaders(context.source, timestampMillis: context.record.timestampMillis)
         self.appendRecord(
             .deadLetters, key: keyRange, value: valueRange, headers: firstHeader..<self.batch.headers.count,
@@ -66,7 +66,7 @@ extension ShardEngine {
         self.batch.bytes.append(UInt8(ascii: "}"))
         let valueRange = start..<self.batch.bytes.count
         let firstHeader = self.batch.headers.count
-        self.appendHeader("mailboat-reason", text: "APNs refused the push: \(details.status) \(details.reason)")
+        self.appendHeader(.reason, text: "APNs refused the push: \(details.status) \(details.reason)")
         self.appendSourceHeaders(layer.source, timestampMillis: layer.recordMillis)
         let acknowledgement = self.expectGuarded(
             .deadLetter, slot: slot, stateWaits: true, place: self.slots[Int(slot)].partition)
@@ -131,25 +131,25 @@ extension ShardEngine {
         return start..<self.batch.bytes.count
     }
 
-    private mutating func appendHeader(_ name: StaticString, text: String) {
-        let name = self.appendLiteral(name)
+    private mutating func appendHeader(_ header: RecordHeader, text: String) {
+        let name = self.appendLiteral(header.name)
         let start = self.batch.bytes.count
         self.batch.bytes.append(contentsOf: text.utf8)
         self.batch.headers.append(RecordBatch.Header(name: name, value: start..<self.batch.bytes.count))
     }
 
-    private mutating func appendHeader(_ name: StaticString, number: Int64) {
-        let name = self.appendLiteral(name)
+    mutating func appendHeader(_ header: RecordHeader, number: Int64) {
+        let name = self.appendLiteral(header.name)
         let start = self.batch.bytes.count
         JSONBytes.appendInteger(number, to: &self.batch.bytes)
         self.batch.headers.append(RecordBatch.Header(name: name, value: start..<self.batch.bytes.count))
     }
 
     private mutating func appendSourceHeaders(_ source: SourcePosition, timestampMillis: Int64) {
-        self.appendHeader("mailboat-topic", text: self.configuration.inputTopics[Int(source.topic)])
-        self.appendHeader("mailboat-partition", number: Int64(source.partition))
-        self.appendHeader("mailboat-offset", number: source.offset)
-        self.appendHeader("mailboat-timestamp", number: timestampMillis)
+        self.appendHeader(.topic, text: self.configuration.inputTopics[Int(source.topic)])
+        self.appendHeader(.partition, number: Int64(source.partition))
+        self.appendHeader(.offset, number: source.offset)
+        self.appendHeader(.timestamp, number: timestampMillis)
     }
 
     mutating func appendRecord(

@@ -65,8 +65,6 @@ public struct EngineConfiguration: Sendable {
     public var retryBackoffMaxMillis: Int64 = 60_000
     /// The longest wait of a push that was refused for a fault of its route and not its own.
     public var routeBackoffMaxMillis: Int64 = 4_000
-    /// 16 KiB: the largest value of an event.
-    public var eventByteCountMax = 16_384
 
     public init(apps: [AppConfiguration], inputTopics: [String], routedTopicIndex: UInt16, partitionCount: Int32) {
         self.apps = apps

@@ -1,10 +1,6 @@
 import PushModel
 
 extension ShardEngine {
-    /// `apns-expiration` when the event gives none: how long APNs keeps an update, and an end, for a phone that is off.
-    static var updateExpirationSeconds: Int64 { 900 }
-    static var endExpirationSeconds: Int64 { 8 * 3_600 }
-
     /// Something may be sent on this route.
     public func hasReady(route: UInt16) -> Bool {
         guard Int(route) < self.routes.count, self.acknowledgements.openCount < self.configuration.unacknowledgedMax
@@ -134,10 +130,9 @@ extension ShardEngine {
         request.app = self.slots[Int(slot)].app
         request.priority = self.updates[update].sentPriority
         request.apnsID = self.updates[update].apnsID
-        let fallback = kind == .end ? Self.endExpirationSeconds : Self.updateExpirationSeconds
         request.expirationSeconds =
             self.updates[update].start.first?.expiresSeconds ?? self.updates[update].top.expirationHeaderSeconds
-            ?? now.wallSeconds + fallback
+            ?? now.wallSeconds + EventRules.expirationSeconds(of: kind)
         request.tokenHex.removeAll(keepingCapacity: true)
         request.body.removeAll(keepingCapacity: true)
         let stamp = self.updates[update].stampSeconds ?? 0

@@ -23,9 +23,6 @@ public enum StateRepair: Sendable, Equatable {
 /// One owner a partition (contract §6): the marker that begins its time, the epoch its records carry, and what it does about records of
 /// others. `state` has one writer, so the offsets Kafka acknowledges run without gaps; in a gap lies a record of another.
 extension ShardEngine {
-    /// Name of the header that tells a tombstone's epoch: it has no value to say it in. Decimal digits.
-    public static var epochHeader: StaticString { "mailboat-epoch" }
-
     /// Gaps of one partition that wait for the runner. More than these are read as one long stretch.
     static var gapsMax: Int { 16 }
 
@@ -184,10 +181,7 @@ extension ShardEngine {
     /// The header that says a tombstone's epoch.
     mutating func appendEpochHeader(place: Int) -> Range<Int> {
         let first = self.batch.headers.count
-        let name = self.appendLiteral(Self.epochHeader)
-        let start = self.batch.bytes.count
-        JSONBytes.appendInteger(self.partitions[place].epoch, to: &self.batch.bytes)
-        self.batch.headers.append(RecordBatch.Header(name: name, value: start..<self.batch.bytes.count))
+        self.appendHeader(.epoch, number: self.partitions[place].epoch)
         return first..<self.batch.headers.count
     }
 

@@ -157,7 +157,7 @@ extension ShardEngine {
     // MARK: Restoring
 
     /// Reads one record of the partition's `state`, in the order of offsets, up to the own marker.
-    /// - Parameter tombstoneEpoch: what the header `epochHeader` of a tombstone says; `nil` without one.
+    /// - Parameter tombstoneEpoch: what the header `RecordHeader.epoch` of a tombstone says; `nil` without one.
     public mutating func restore(
         partition: Int32, key: Span<UInt8>, value: Span<UInt8>, isTombstone: Bool, tombstoneEpoch: Int64? = nil,
         offset: Int64, now: EngineTime

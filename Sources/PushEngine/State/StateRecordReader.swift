@@ -16,7 +16,7 @@ public struct StateRecordReader: Sendable {
     /// What a record says.
     /// - Parameters:
     ///   - value: `nil`: a tombstone.
-    ///   - tombstoneEpoch: what its header `ShardEngine.epochHeader` says.
+    ///   - tombstoneEpoch: what its header `RecordHeader.epoch` says.
     ///   - nowMillis: since 1970; units of budget that are back by then are not counted.
     public func read(key: [UInt8], value: [UInt8]?, tombstoneEpoch: Int64? = nil, nowMillis: Int64)
         -> StateRecordDescription
@@ -120,7 +120,8 @@ public struct StateRecordReader: Sendable {
     }
 
     private static func hash(_ token: [UInt8]) -> String {
-        let digits = String(ShardEngine.tokenHash(token.span), radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
+        var digits: [UInt8] = []
+        Hex.append(ShardEngine.tokenHash(token.span), to: &digits)
+        return String(decoding: digits, as: UTF8.self)
     }
 }

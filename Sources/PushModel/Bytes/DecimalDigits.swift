@@ -3,6 +3,21 @@ public enum DecimalDigits {
     /// The longest number, as `UInt64.max` has it.
     @inlinable static var byteCountMax: Int { 20 }
 
+    /// The number that digits alone spell; `nil`: something else, or more than an `Int64` holds. Nothing is allocated.
+    public static func value(of text: Span<UInt8>) -> Int64? {
+        guard !text.isEmpty else { return nil }
+        var value: Int64 = 0
+        for index in text.indices {
+            let digit = text[index] &- UInt8(ascii: "0")
+            guard digit < 10 else { return nil }
+            let (tens, isOver) = value.multipliedReportingOverflow(by: 10)
+            let (sum, isOverToo) = tens.addingReportingOverflow(Int64(digit))
+            guard !isOver, !isOverToo else { return nil }
+            value = sum
+        }
+        return value
+    }
+
     /// Appends `value` in decimal, with a minus sign when negative.
     public static func append(_ value: Int64, to target: inout [UInt8]) {
         if value < 0 { target.append(UInt8(ascii: "-")) }

@@ -37,6 +37,13 @@ public enum Hex {
         } while start < bytes.count
     }
 
+    /// Appends the sixteen lower-case digits of a number.
+    public static func append(_ value: UInt64, to target: inout [UInt8]) {
+        for shift in stride(from: 60, through: 0, by: -4) {
+            target.append(Self.digit(UInt8(truncatingIfNeeded: value >> UInt64(shift)) & 15))
+        }
+    }
+
     /// Appends the bytes that `digits` (either case) spell. Returns `false`, with `target` as it was, when the count is odd or a
     /// character is no hexadecimal digit.
     public static func decode(_ digits: Span<UInt8>, to target: inout [UInt8]) -> Bool {

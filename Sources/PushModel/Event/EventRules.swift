@@ -7,6 +7,10 @@ public enum EventRules {
     /// wrong stamp would silence the activity.
     public static let timestampAheadSecondsMax: Int64 = 300
 
+    /// `apns-expiration` when the event gives none: how long from now APNs keeps a push for a phone that is off. An update for 15 minutes, an
+    /// end for 8 hours.
+    public static func expirationSeconds(of kind: EventKind) -> Int64 { kind == .end ? 8 * 3_600 : 900 }
+
     /// Checks a record's key: 1 to 256 bytes of UTF-8.
     public static func checkKey(_ key: Span<UInt8>) throws(EventRejection) {
         if key.isEmpty {

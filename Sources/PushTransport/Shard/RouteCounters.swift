@@ -63,13 +63,4 @@ public struct ResponseCounts: Sendable, Equatable {
         default: self.other += 1
         }
     }
-
-    /// Label and count of each, `other` last.
-    public var all: [(status: String, count: Int)] {
-        [
-            ("200", self.status200), ("400", self.status400), ("403", self.status403), ("404", self.status404),
-            ("405", self.status405), ("410", self.status410), ("413", self.status413), ("429", self.status429),
-            ("500", self.status500), ("503", self.status503), ("other", self.other),
-        ]
-    }
 }

@@ -57,7 +57,7 @@ struct PrometheusText {
     }
 
     /// One line. Appended piece by piece: with two input topics and 256 partitions a page has 800 of them.
-    private mutating func sample(_ labels: [(name: String, value: String)], suffix: String, written value: String) {
+    mutating func sample(_ labels: [(name: String, value: String)], suffix: String = "", written value: String) {
         self.text += self.name
         self.text += suffix
         var separator = "{"

@@ -1,5 +1,5 @@
 import KafkaLog
-import PushEngine
+import PushModel
 import ShardLoop
 
 /// A part of `state` as the loop reads it.
@@ -32,24 +32,9 @@ final class KafkaStateSection: StateSection {
 
     private static func tombstoneEpoch(_ record: borrowing KafkaRecord) -> Int64? {
         guard !record.hasValue else { return nil }
-        return record.withHeader(ShardEngine.epochHeader) { value, isPresent in
-            isPresent ? Self.decimal(value) : nil
+        return record.withHeader(RecordHeader.epoch.name) { value, isPresent in
+            isPresent ? DecimalDigits.value(of: value) : nil
         }
-    }
-
-    /// Digits alone, as the engine writes an epoch; `nil`: something else. Of each tombstone there is: nothing is allocated for it.
-    static func decimal(_ text: Span<UInt8>) -> Int64? {
-        guard !text.isEmpty else { return nil }
-        var value: Int64 = 0
-        for index in text.indices {
-            let digit = text[index] &- UInt8(ascii: "0")
-            guard digit < 10 else { return nil }
-            let (tens, isOver) = value.multipliedReportingOverflow(by: 10)
-            let (sum, isOverToo) = tens.addingReportingOverflow(Int64(digit))
-            guard !isOver, !isOverToo else { return nil }
-            value = sum
-        }
-        return value
     }
 }
 

@@ -64,7 +64,7 @@ public protocol StateSection: AnyObject {
     func close()
 }
 
-/// One record of `state`, lent. `value` is empty for a tombstone; `tombstoneEpoch` is what its header `ShardEngine.epochHeader` says.
+/// One record of `state`, lent. `value` is empty for a tombstone; `tombstoneEpoch` is what its header `RecordHeader.epoch` says.
 public typealias StateRecordBody = (
     _ key: Span<UInt8>, _ value: Span<UInt8>, _ isTombstone: Bool, _ tombstoneEpoch: Int64?, _ offset: Int64
 ) -> Void

@@ -2,6 +2,7 @@ import APNSSimulator
 import DeviceModel
 import Foundation
 import KafkaLog
+import PushModel
 
 /// Holds what lies in Kafka and on the phones against what was published. Knows nothing of the workers.
 ///
@@ -145,12 +146,9 @@ struct ChaosAudit {
     private mutating func judgeDeadLetters(_ records: [OwnedRecord]) {
         var letters: Set<Position> = []
         for record in records {
-            func header(_ name: String) -> String? {
-                record.headers.first { $0.name == name }?.value.map { String(decoding: $0, as: UTF8.self) }
-            }
-            guard header("mailboat-topic") == self.topic,
-                let partition = header("mailboat-partition").flatMap(Int32.init),
-                let offset = header("mailboat-offset").flatMap(Int64.init)
+            guard record.text(of: .topic) == self.topic,
+                let partition = record.text(of: .partition).flatMap(Int32.init),
+                let offset = record.text(of: .offset).flatMap(Int64.init)
             else {
                 self.fault("the dead letter \(record.partition)@\(record.offset) does not say where it comes from")
                 continue

@@ -1,6 +1,7 @@
 import DeviceModel
 import Foundation
 import KafkaLog
+import PushModel
 import Testing
 
 @testable import mailboat
@@ -39,8 +40,8 @@ struct ChaosAuditTests {
                 self.logs.outcomes.append(ChaosAuditTests.outcome(outcome, offset: Int64(offset)))
             }
             var letter = ChaosAuditTests.record(offset: 0, key: "broken", value: Array("nonsense".utf8))
-            letter.headers = [("topic", "events"), ("partition", "3"), ("offset", "3")].map {
-                OwnedRecord.Header(name: "mailboat-\($0.0)", value: Array($0.1.utf8))
+            letter.headers = [(RecordHeader.topic, "events"), (.partition, "3"), (.offset, "3")].map {
+                OwnedRecord.Header(name: $0.0.text, value: Array($0.1.utf8))
             }
             self.logs.deadLetters = [letter]
             self.logs.positions = [

@@ -34,7 +34,7 @@ struct TerminalTextTests {
         let token = String(repeating: "0f", count: 80)
         let record = OwnedRecord(
             partition: 3, offset: 17, timestampMillis: 1_700_000_000_000, key: Array(token.utf8), value: [],
-            headers: [.init(name: "mailboat-reason", value: Array("app: \"\(token)\" is not configured".utf8))])
+            headers: [.init(name: RecordHeader.reason.text, value: Array("app: \"\(token)\" is not configured".utf8))])
         let lines = DeadLetterText.lines(DeadLetter(record), .sendable)
         #expect(
             lines == [

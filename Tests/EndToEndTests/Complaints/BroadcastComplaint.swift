@@ -1,4 +1,5 @@
 import APNSSimulator
+import PushModel
 import Testing
 
 extension Complaints {
@@ -34,10 +35,10 @@ extension Complaints {
             #expect(letters.records.count == records.count)
             for (record, position) in zip(records, publisher.positions[first...]) {
                 let offset = "\(try #require(position).offset)"
-                let letter = try #require(letters.records.first { $0.headers["mailboat-offset"] == offset })
+                let letter = try #require(letters.records.first { $0.headers[RecordHeader.offset.text] == offset })
                 #expect(letter.value == Array(record.value.utf8), "it comes as it was")
-                #expect(letter.headers["mailboat-field"] == record.field)
-                #expect(letter.headers["mailboat-reason"]?.contains("is not supported by this version") == true)
+                #expect(letter.headers[RecordHeader.field.text] == record.field)
+                #expect(letter.headers[RecordHeader.reason.text]?.contains("is not supported by this version") == true)
             }
             let outcomes = try await house.everythingIsAccountedFor(publisher, worker)
             #expect(outcomes.count { $0.outcome == "dead-lettered" } == records.count)

@@ -32,18 +32,7 @@ final class TestCluster: Sendable {
             if let error = answer.error { throw error }
         }
         // Acknowledged is not shown: a producer would take a topic that is not there yet for none.
-        var wait = TopicWait(for: new, limitMillis: 30_000)
-        let beganAt = ContinuousClock.now
-        while true {
-            let elapsedMillis = Int64((ContinuousClock.now - beganAt) / .milliseconds(1))
-            let found = try admin.describeTopics(new.map(\.name), within: .seconds(30))
-            switch wait.looked(found, elapsedMillis: elapsedMillis) {
-            case .shown: return
-            case .overdue(let missing): throw KafkaError(code: .timedOut, text: "\(missing) are not shown")
-            // There is no event to wait for: the cluster has to be asked again.
-            case .lookAgain(let afterMillis, _): Sleeping.sleep(.milliseconds(afterMillis))
-            }
-        }
+        try admin.waitUntilShown(new, within: .seconds(30))
     }
 
     /// What a topic of the test is called on this cluster.

@@ -37,12 +37,12 @@ import Testing
         #expect(letter.keyText == bad.key ?? "")
         #expect(letter.isNull == (bad.value == nil))
         #expect(letter.valueText == bad.value ?? "", "as it came")
-        #expect(letter.headers["mailboat-field"]?.hasPrefix(bad.field) == true, "\(letter.headers)")
-        #expect(letter.headers["mailboat-reason"]?.isEmpty == false)
-        #expect(letter.headers["mailboat-topic"] == "liveactivity.events")
-        #expect(letter.headers["mailboat-partition"] == "0")
-        #expect(letter.headers["mailboat-offset"] == "\(offset)")
-        #expect(letter.headers["mailboat-timestamp"] == "1699999999123")
+        #expect(letter.headers[RecordHeader.field.text]?.hasPrefix(bad.field) == true, "\(letter.headers)")
+        #expect(letter.headers[RecordHeader.reason.text]?.isEmpty == false)
+        #expect(letter.headers[RecordHeader.topic.text] == "liveactivity.events")
+        #expect(letter.headers[RecordHeader.partition.text] == "0")
+        #expect(letter.headers[RecordHeader.offset.text] == "\(offset)")
+        #expect(letter.headers[RecordHeader.timestamp.text] == "1699999999123")
         #expect(h.outcomes(of: offset) == ["dead-lettered"])
         #expect(h.counters.deadLetters == 1)
         #expect(h.counters.activities == 0)
@@ -69,7 +69,7 @@ import Testing
         let h = EngineHarness()
         let token = String(repeating: "ab", count: 40)
         h.consume(key: "a", value: #"{"event":"register","token":"\#(token)zz"}"#)
-        let reason = h.written.first { $0.topic == .deadLetters }?.headers["mailboat-reason"] ?? ""
+        let reason = h.written.first { $0.topic == .deadLetters }?.headers[RecordHeader.reason.text] ?? ""
         #expect(!reason.isEmpty && !reason.contains(token))
     }
 
@@ -84,8 +84,8 @@ import Testing
         )
         let letter = h.written.first { $0.topic == .deadLetters }
         #expect(letter?.keyText == "a")
-        #expect(letter?.headers["mailboat-reason"] == "APNs refused the push: 400 BadExpirationDate")
-        #expect(letter?.headers["mailboat-offset"] == "\(offset)")
+        #expect(letter?.headers[RecordHeader.reason.text] == "APNs refused the push: 400 BadExpirationDate")
+        #expect(letter?.headers[RecordHeader.offset.text] == "\(offset)")
         let value = HarnessJSON.object(letter?.value ?? [])
         #expect(value["event"] as? String == "update")
         #expect(value["id"] as? String == "e-7")

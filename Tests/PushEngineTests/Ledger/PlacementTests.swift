@@ -27,8 +27,9 @@ import Testing
         #expect(record?.timestampMillis == 1_699_999_000_000)
         #expect(
             record?.headers == [
-                "mailboat-topic": "liveactivity.events", "mailboat-partition": "0", "mailboat-offset": "\(offset)",
-                "mailboat-timestamp": "1699999000000", "traceparent": "00-abc-def-01",
+                RecordHeader.topic.text: "liveactivity.events", RecordHeader.partition.text: "0",
+                RecordHeader.offset.text: "\(offset)",
+                RecordHeader.timestamp.text: "1699999000000", "traceparent": "00-abc-def-01",
             ])
         #expect(h.counters.forwarded == 1)
         #expect(h.counters.misplaced == 1)

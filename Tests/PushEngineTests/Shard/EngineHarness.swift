@@ -70,7 +70,7 @@ final class EngineHarness {
             let value = record.value
             let result = self.engine.restore(
                 partition: self.partition, key: key.span, value: value.span, isTombstone: record.isNull,
-                tombstoneEpoch: record.headers["mailboat-epoch"].flatMap { Int64($0) },
+                tombstoneEpoch: record.headers[RecordHeader.epoch.text].flatMap { Int64($0) },
                 offset: Int64(offset), now: self.now)
             self.restoreResults.append(result)
         }

@@ -201,11 +201,12 @@ import Testing
         let before = try #require(h.markerOffset)
         h.crash()
         h.writeState(
-            Self.foreign("a/com.example.pizza/order-1", isNull: true, headers: ["mailboat-epoch": "\(before)"]))
+            Self.foreign("a/com.example.pizza/order-1", isNull: true, headers: [RecordHeader.epoch.text: "\(before)"]))
         h.crash()
         #expect(h.counters.activities == 1)
         let own = try #require(h.markerOffset)
-        h.writeState(Self.foreign("a/com.example.pizza/order-1", isNull: true, headers: ["mailboat-epoch": "\(own)"]))
+        h.writeState(
+            Self.foreign("a/com.example.pizza/order-1", isNull: true, headers: [RecordHeader.epoch.text: "\(own)"]))
         h.crash()
         #expect(h.counters.activities == 0)
     }
@@ -215,7 +216,7 @@ import Testing
         h.advance(13 * 3_600_000)
         let tombstone = try #require(h.stateLog.last { $0.isNull })
         let epoch = try #require(h.markerOffset)
-        #expect(tombstone.headers == ["mailboat-epoch": "\(epoch)"])
+        #expect(tombstone.headers == [RecordHeader.epoch.text: "\(epoch)"])
     }
 
     @Test func stateForOtherPartitionCountsIsRefused() {

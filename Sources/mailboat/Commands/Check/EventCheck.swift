@@ -18,9 +18,6 @@ struct EventCheck {
     private var registrations: [[UInt8]: (token: [UInt8], environment: PushEnvironment)] = [:]
     private var event = DecodedEvent()
 
-    /// How long APNs keeps what a phone does not take at once (contract: `expires`).
-    private static let updateExpirationSeconds: Int64 = 900
-    private static let endExpirationSeconds: Int64 = 8 * 3_600
     /// Digits of a token that are shown.
     private static let tokenDigitsShown = 8
 
@@ -102,7 +99,7 @@ struct EventCheck {
             ? self.app : String(decoding: self.event.text[self.event.appInText.range], as: UTF8.self)
         let expirationSeconds =
             self.event.expiresSeconds
-            ?? self.nowSeconds + (self.event.kind == .end ? Self.endExpirationSeconds : Self.updateExpirationSeconds)
+            ?? self.nowSeconds + EventRules.expirationSeconds(of: self.event.kind)
         return [
             "\(DeviceRequest.method) \(DeviceRequest.scheme)://\(environment)\(DeviceRequest.pathPrefix)\(path)",
             "\(DeviceRequest.authorizationName): bearer (provider token)",

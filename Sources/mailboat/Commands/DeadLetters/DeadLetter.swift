@@ -21,35 +21,25 @@ struct DeadLetter {
         var timestampMillis: Int64?
     }
 
-    /// Marks a record that was sent back; its value is `<partition>:<offset>` of the dead letter.
-    static let republishedHeader = "mailboat-republished"
-
     init(_ record: OwnedRecord) {
-        func header(_ name: String) -> String? {
-            record.headers.first { $0.name == name }?.value.map { String(decoding: $0, as: UTF8.self) }
-        }
         self.partition = record.partition
         self.offset = record.offset
         self.writtenMillis = record.timestampMillis
-        self.reason = header("mailboat-reason") ?? "the dead letter does not say"
+        self.reason = record.text(of: .reason) ?? "the dead letter does not say"
         self.record = record
-        if let topic = header("mailboat-topic"), let partition = header("mailboat-partition").flatMap(Int32.init),
-            let offset = header("mailboat-offset").flatMap(Int64.init)
+        if let topic = record.text(of: .topic), let partition = record.text(of: .partition).flatMap(Int32.init),
+            let offset = record.text(of: .offset).flatMap(Int64.init)
         {
             self.source = Source(
                 topic: topic, partition: partition, offset: offset,
-                timestampMillis: header("mailboat-timestamp").flatMap(Int64.init))
+                timestampMillis: record.text(of: .timestamp).flatMap(Int64.init))
         }
     }
 
     var place: String { "\(self.partition):\(self.offset)" }
 
     /// What it was republished from before, if it was: `<partition>:<offset>` of that dead letter.
-    var republishedFrom: String? {
-        self.record.headers.first { $0.name == Self.republishedHeader }?.value.map {
-            String(decoding: $0, as: UTF8.self)
-        }
-    }
+    var republishedFrom: String? { self.record.text(of: .republished) }
 
     // MARK: Sending it back
 
@@ -100,7 +90,7 @@ struct DeadLetter {
 
     /// The headers it is sent back with: its own, without what the worker wrote about it, and the mark.
     var republishedHeaders: [OwnedRecord.Header] {
-        self.record.headers.filter { !$0.name.hasPrefix("mailboat-") }
-            + [.init(name: Self.republishedHeader, value: Array(self.place.utf8))]
+        self.record.headers.filter { !$0.name.hasPrefix(RecordHeader.prefix) }
+            + [.init(name: RecordHeader.republished.text, value: Array(self.place.utf8))]
     }
 }

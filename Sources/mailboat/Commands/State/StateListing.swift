@@ -40,10 +40,9 @@ struct StateListing {
     mutating func add(_ record: OwnedRecord) {
         self.recordCount += 1
         let key = record.key ?? []
-        let epoch = record.headers.first { $0.name == "\(ShardEngine.epochHeader)" }?.value
         let description = self.reader.read(
             key: key, value: record.value,
-            tombstoneEpoch: epoch.flatMap { Int64(String(decoding: $0, as: UTF8.self)) }, nowMillis: self.nowMillis)
+            tombstoneEpoch: record.text(of: .epoch).flatMap { Int64($0) }, nowMillis: self.nowMillis)
         let entry = Entry(
             partition: record.partition, offset: record.offset, key: String(decoding: key, as: UTF8.self),
             description: description)

@@ -56,7 +56,7 @@ struct TopicsSession: Sendable {
         while true {
             let elapsed = clock.now - beganAt
             switch wait.looked(try self.existing(), elapsedMillis: Int64(elapsed / .milliseconds(1))) {
-            case .shown: return status.end()
+            case .done: return status.end()
             case .overdue(let missing):
                 throw CommandFailure(
                     "created, but \(self.brokers) does not show \(missing.joined(separator: ", ")) after "

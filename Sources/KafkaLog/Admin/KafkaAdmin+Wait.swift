@@ -1,0 +1,33 @@
+extension KafkaAdmin {
+    /// Waits until the cluster's metadata shows topics that were created. Blocks, at most about `limit`.
+    /// - Throws: also `timedOut`, which names what is not shown by then.
+    public func waitUntilShown(_ topics: [NewTopic], within limit: Duration) throws(KafkaError) {
+        let missing = try self.outwait(TopicWait(for: topics, limitMillis: Int64(limit.wholeMillis)), within: limit)
+        guard missing.isEmpty else {
+            throw KafkaError(code: .timedOut, text: "the cluster does not show \(missing.joined(separator: ", "))")
+        }
+    }
+
+    /// Waits until the cluster's metadata shows topics no more that were deleted. Blocks, at most about `limit`.
+    /// - Throws: also `timedOut`, which names what is still shown by then.
+    public func waitUntilGone(_ names: [String], within limit: Duration) throws(KafkaError) {
+        let left = try self.outwait(TopicWait(untilGone: names, limitMillis: Int64(limit.wholeMillis)), within: limit)
+        guard left.isEmpty else {
+            throw KafkaError(code: .timedOut, text: "the cluster still shows \(left.joined(separator: ", "))")
+        }
+    }
+
+    /// There is no event to wait for: the cluster has to be asked again.
+    /// - Returns: what is waited for in vain.
+    private func outwait(_ wait: consuming TopicWait, within limit: Duration) throws(KafkaError) -> [String] {
+        let beganAt = ContinuousClock.now
+        while true {
+            let found = try self.describeTopics(within: limit)
+            switch wait.looked(found, elapsedMillis: Int64((ContinuousClock.now - beganAt) / .milliseconds(1))) {
+            case .done: return []
+            case .lookAgain(let afterMillis, _): Sleeping.sleep(.milliseconds(afterMillis))
+            case .overdue(let names): return names
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+/// Headers in which records that a worker writes say what Kafka does not know of them. Other workers and tools read them: a name, once
+/// used, stays.
+public enum RecordHeader: CaseIterable, Sendable {
+    /// Where a forwarded record or a dead letter first lay, and its time there, in milliseconds since 1970.
+    case topic, partition, offset, timestamp
+    /// Why a record could not be taken, and the field that is at fault.
+    case reason, field
+    /// The epoch of a tombstone's writer: a tombstone has no value to say it in.
+    case epoch
+    /// On a dead letter that was sent back: where the letter lies, as `<partition>:<offset>`.
+    case republished
+
+    public var name: StaticString {
+        switch self {
+        case .topic: "mailboat-topic"
+        case .partition: "mailboat-partition"
+        case .offset: "mailboat-offset"
+        case .timestamp: "mailboat-timestamp"
+        case .reason: "mailboat-reason"
+        case .field: "mailboat-field"
+        case .epoch: "mailboat-epoch"
+        case .republished: "mailboat-republished"
+        }
+    }
+
+    public var text: String { "\(self.name)" }
+
+    /// All of them begin with it, those of a newer version too.
+    public static var prefix: String { "mailboat-" }
+}

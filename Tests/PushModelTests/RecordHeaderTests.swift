@@ -1,0 +1,14 @@
+import PushModel
+import Testing
+
+struct RecordHeaderTests {
+    /// Spelled out here once more: records of an older worker lie in Kafka with these names.
+    @Test func namesStay() {
+        #expect(
+            RecordHeader.allCases.map(\.text) == [
+                "mailboat-topic", "mailboat-partition", "mailboat-offset", "mailboat-timestamp", "mailboat-reason",
+                "mailboat-field", "mailboat-epoch", "mailboat-republished",
+            ])
+        #expect(RecordHeader.allCases.allSatisfy { $0.text.hasPrefix(RecordHeader.prefix) })
+    }
+}

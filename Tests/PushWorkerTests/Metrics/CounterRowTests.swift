@@ -1,0 +1,75 @@
+import Foundation
+import PushEngine
+import PushTransport
+import Testing
+
+@testable import PushWorker
+
+/// Every number that shards count is summed and served, without anybody having to remember it in a second place.
+struct CounterRowTests {
+    /// Of stored properties, those within them too, whose number is not `value`.
+    private static func others(than value: UInt64, in subject: Any, path: String = "") -> [String] {
+        switch subject {
+        case let number as UInt64: return number == value ? [] : [path]
+        case let number as Int: return number == Int(value) ? [] : [path]
+        default:
+            return Mirror(reflecting: subject).children.enumerated().flatMap {
+                Self.others(than: value, in: $0.element.value, path: "\(path).\($0.element.label ?? "\($0.offset)")")
+            }
+        }
+    }
+
+    /// Ones by way of the rows: whatever has none stays 0. Summed, they are twos.
+    private static func checkRows<Counters>(
+        _ rows: [CounterRow<Counters>], of empty: Counters, add: (inout Counters, Counters) -> Void
+    ) {
+        var ones = empty
+        for row in rows {
+            switch row.field {
+            case .unsigned(let path): ones[keyPath: path] += 1
+            case .signed(let path): ones[keyPath: path] += 1
+            }
+        }
+        #expect(Self.others(than: 1, in: ones) == [], "no row, or more than one")
+        var sum = ones
+        add(&sum, ones)
+        #expect(Self.others(than: 2, in: sum) == [])
+    }
+
+    @Test func everyNumberHasOneRow() {
+        Self.checkRows(EngineCounters.rows, of: EngineCounters()) { $0.add($1) }
+        Self.checkRows(KafkaCounters.rows, of: KafkaCounters()) { $0.add($1) }
+        Self.checkRows(RouteCounters.rows, of: RouteCounters()) { $0.add($1) }
+    }
+
+    /// Rows of one name are one family on the page, with one head.
+    @Test func everyNameIsServedOnce() throws {
+        func names<Counters>(_ rows: [CounterRow<Counters>]) -> [String] { rows.compactMap { $0.metric?.name } }
+        let all = names(EngineCounters.rows) + names(KafkaCounters.rows) + names(RouteCounters.rows)
+        let page = try ExpositionPage(WorkerMetrics.text(WorkerMetricsTests.snapshot(), .init()))
+        for name in Set(all) { #expect(page.types[name] != nil, "\(name)") }
+        let heads = WorkerMetrics.text(WorkerMetricsTests.snapshot(), .init()).split(separator: "\n").filter {
+            $0.hasPrefix("# TYPE ")
+        }
+        #expect(Set(heads).count == heads.count)
+    }
+
+    @Test func reasonsOfGoAwaysAreSummed() {
+        var (sum, other) = (RouteCounters(), RouteCounters())
+        sum.goAways = ["Shutdown": 1]
+        other.goAways = ["Shutdown": 2, "BadCertificate": 3]
+        sum.add(other)
+        #expect(sum.goAways == ["Shutdown": 3, "BadCertificate": 3])
+    }
+
+    /// What README tells to look at is there.
+    @Test func theReadmeNamesMetricsThatAreServed() throws {
+        var root = URL(fileURLWithPath: #filePath)
+        for _ in 0..<4 { root.deleteLastPathComponent() }
+        let readme = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
+        let page = try ExpositionPage(WorkerMetrics.text(WorkerMetricsTests.snapshot(), .init()))
+        let named = Set(readme.matches(of: /mailboat_[a-z_]*[a-z]/).map { String($0.output) })
+        #expect(named.count >= 9)
+        for name in named { #expect(page.types[name] != nil, "README names \(name), which no page has") }
+    }
+}
