@@ -1,7 +1,8 @@
+import APNSPool
+import APNSProtocol
 import HTTP2Session
 import NIOCore
 import NIOPosix
-import PushEngine
 import TLSSession
 import Testing
 

@@ -1,4 +1,5 @@
 import PushEngine
+import PushModel
 
 /// A record as it lies in a simulated log.
 struct LoggedRecord {

@@ -1,3 +1,5 @@
+public import PushModel
+
 extension ShardEngine {
     /// Whether anything depends on this acknowledgement: not when its partition has left since.
     public func isAwaited(_ acknowledgement: UInt64) -> Bool {

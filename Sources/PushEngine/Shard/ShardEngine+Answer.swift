@@ -1,5 +1,5 @@
-import APNSProtocol
-import PushModel
+public import APNSProtocol
+public import PushModel
 
 extension ShardEngine {
     /// What became of a push. An answer to an attempt that is no longer in flight changes nothing.

@@ -1,4 +1,4 @@
-import PushModel
+public import PushModel
 
 extension ShardEngine {
     /// How many records further on each step of looking ahead is than the next: time enough for the memory to answer.

@@ -1,4 +1,4 @@
-import PushModel
+public import PushModel
 
 extension ShardEngine {
     /// A `start` without `expires` is not sent later than this after its event.

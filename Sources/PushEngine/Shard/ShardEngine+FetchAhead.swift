@@ -1,4 +1,5 @@
-import PushModel
+public import APNSProtocol
+public import PushModel
 
 /// Asking ahead for memory, as `consume(_:now:)` of a batch does: what comes together is about activities all over the memory. What is
 /// found here decides nothing.

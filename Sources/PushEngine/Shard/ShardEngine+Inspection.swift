@@ -1,3 +1,5 @@
+public import PushModel
+
 /// What the engine holds, for whoever checks it against the promises. Nothing here changes what it does.
 extension ShardEngine {
     /// Units of the activity's budget that are out (contract §5), the one in flight included; `nil`: the activity is not in memory.

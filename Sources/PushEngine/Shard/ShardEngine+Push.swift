@@ -1,4 +1,5 @@
-import PushModel
+public import APNSProtocol
+public import PushModel
 
 extension ShardEngine {
     /// `apns-expiration` when the event gives none: how long APNs keeps an update, and an end, for a phone that is off.

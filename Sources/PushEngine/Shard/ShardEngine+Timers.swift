@@ -1,4 +1,4 @@
-import PushModel
+public import PushModel
 
 extension ShardEngine {
     /// Does what has become due: windows that close, budget that returns, content that expires, waits that end, state to be written.

@@ -1,4 +1,4 @@
-import PushModel
+public import PushModel
 
 /// Every decision of one shard: what an event does to its activity, what is sent when and at which priority, what an answer means, what
 /// is written down and which offsets are resolved. Told the time, seeded once, confined to one event loop; no I/O.

@@ -1,4 +1,4 @@
-import PushModel
+public import PushModel
 
 /// A stretch of the partition's `state` that this owner did not write, between records that it did: somebody who has lost the partition
 /// and does not know it wrote there.

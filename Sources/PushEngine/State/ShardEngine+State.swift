@@ -1,4 +1,4 @@
-import PushModel
+public import PushModel
 
 /// How reading one record of `state` went.
 public enum RestoreResult: Equatable, Sendable {

@@ -1,8 +1,8 @@
+import APNSPool
 import APNSProtocol
 import HTTP2Session
 import Logging
 import NIOCore
-import PushEngine
 import PushModel
 
 /// What happens on connections, told to the pool; its answers become the shard's.

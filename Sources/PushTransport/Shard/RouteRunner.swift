@@ -1,7 +1,7 @@
+import APNSPool
 import APNSProtocol
 import HTTP2Session
 import Logging
-import PushEngine
 import PushModel
 import TLSSession
 

@@ -1,6 +1,7 @@
 import KafkaLog
 import Logging
 import PushEngine
+import PushModel
 import Synchronization
 
 /// What partitions had left to commit when they were released.

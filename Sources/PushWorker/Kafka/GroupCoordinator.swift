@@ -1,6 +1,7 @@
 import KafkaLog
 import Logging
 import PushEngine
+import PushModel
 import Synchronization
 
 /// Carries out what the consumer group decides: which shard gets which partition, from where, and how partitions leave.

@@ -1,5 +1,6 @@
 import KafkaLog
 import PushEngine
+import PushModel
 
 /// The way of a shard's records to Kafka: takes the engine's batches in order, keeps what there is no room for,
 /// produces again what failed. Confined to the shard's loop.

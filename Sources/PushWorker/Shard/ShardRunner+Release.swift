@@ -1,6 +1,7 @@
 import KafkaLog
 import NIOCore
 import PushEngine
+import PushModel
 
 extension ShardRunner {
     /// Partitions on their way out together.

@@ -1,6 +1,7 @@
 import KafkaLog
 import Logging
 import PushEngine
+import PushModel
 
 extension ShardRunner {
     /// A stretch of `state` that this owner did not write, being read.

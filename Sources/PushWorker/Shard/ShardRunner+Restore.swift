@@ -1,6 +1,7 @@
 import KafkaLog
 import Logging
 import PushEngine
+import PushModel
 
 extension ShardRunner {
     /// Takes a partition over: its marker goes out first, and nothing is read before it came back.

@@ -1,3 +1,4 @@
+import APNSProtocol
 import KafkaLog
 import Logging
 import NIOCore

@@ -1,5 +1,7 @@
-@testable import PushEngine
+import PushModel
 import Testing
+
+@testable import PushEngine
 
 @Suite struct SlotIndexTests {
     /// The slots a walk from `hash` meets that carry it.

@@ -1,5 +1,7 @@
-@testable import PushEngine
+import PushModel
 import Testing
+
+@testable import PushEngine
 
 @Suite struct OffsetLedgerTests {
     /// What a log's watermark must be, kept the slow way.

@@ -1,5 +1,7 @@
-@testable import PushEngine
+import PushModel
 import Testing
+
+@testable import PushEngine
 
 @Suite struct DeadlineQueueTests {
     /// Against a plain list: the earliest, what is due, and each slot's own deadline.

@@ -1,5 +1,7 @@
-@testable import PushEngine
+import PushModel
 import Testing
+
+@testable import PushEngine
 
 @Suite struct AcknowledgementStoreTests {
     private static func element(_ slot: Int32) -> PendingAcknowledgement {

@@ -1,6 +1,8 @@
-@testable import PushEngine
+import APNSProtocol
 import PushModel
 import Testing
+
+@testable import PushEngine
 
 /// Answers and acknowledgements that come together are looked ahead at; what happens is what would have happened one by one.
 @Suite struct AnswerBatchTests {

@@ -1,7 +1,9 @@
+import APNSProtocol
 import Foundation
-@testable import PushEngine
 import PushModel
 import Testing
+
+@testable import PushEngine
 
 /// Two engines live through the same days. The one takes the shorter ways of an update that only replaces another (`replacePending`,
 /// `replaces`), the other never does. Whatever leaves them must be the same, byte for byte: pushes, `state`, outcomes, dead letters,

@@ -1,3 +1,4 @@
+import APNSPool
 import APNSSimulator
 import HTTP2Session
 
