@@ -117,8 +117,8 @@ let package = Package(
         .testTarget(name: "APNSPoolTests", dependencies: ["APNSPool", "PushEngine", "APNSProtocol", "PushModel"]),
         .testTarget(name: "PushEngineTests", dependencies: ["PushEngine", "APNSProtocol", "PushModel", "DeviceModel"]),
         .testTarget(name: "DeviceModelTests", dependencies: ["DeviceModel"]),
-        .testTarget(name: "HTTP2SessionTests", dependencies: ["HTTP2Session"]),
-        .testTarget(name: "TLSSessionTests", dependencies: ["TLSSession"]),
+        .testTarget(name: "HTTP2SessionTests", dependencies: ["HTTP2Session", "PushModel"]),
+        .testTarget(name: "TLSSessionTests", dependencies: ["TLSSession", "PushModel"]),
         .testTarget(name: "KafkaLogTests", dependencies: ["KafkaLog"]),
         .testTarget(
             name: "PushTransportTests",
@@ -134,7 +134,7 @@ let package = Package(
             ] + nio),
         .testTarget(
             name: "APNSSimulatorTests",
-            dependencies: ["APNSSimulator", "DeviceModel", "HTTP2Session", "TLSSession"] + nio),
+            dependencies: ["APNSSimulator", "DeviceModel", "PushModel", "HTTP2Session", "TLSSession"] + nio),
         // The simulated world, for the tests and for `make simulate`.
         .target(
             name: "Simulation", dependencies: ["PushEngine", "APNSProtocol", "PushModel", "DeviceModel"],

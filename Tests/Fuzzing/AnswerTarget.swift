@@ -1,4 +1,5 @@
 import APNSProtocol
+public import PushModel
 
 /// Bodies of APNs's answers, and the debug data of its GOAWAY.
 public struct AnswerTarget: FuzzTarget {
@@ -11,7 +12,7 @@ public struct AnswerTarget: FuzzTarget {
 
     public init() {}
 
-    public mutating func read(_ input: [UInt8], random: inout FuzzRandom) -> String? {
+    public mutating func read(_ input: [UInt8], random: inout SplitMix64) -> String? {
         let (reason, timestampMillis) = ErrorBody.parse(input.span)
         if reason.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) { return "the reason has control characters" }
         // What is cut inside a character, or was no UTF-8, is three bytes long as U+FFFD.
