@@ -231,7 +231,7 @@ import Testing
             case .answeredTokenDead: .tokenDead(invalidSinceMillis: nil, suspicious: true)
             case .answeredTokenThrottled: .tokenThrottled
             case .answeredMessageRefused: .messageRefused
-            case .answeredTopicRefused: .topicRefused
+            case .answeredTopicRefused: .topicRefused(anotherConnectionMayDo: false)
             case .answeredCredentialRefused: .credentialRefused
             case .answeredTokenExpired: .providerTokenExpired
             case .answeredTooManyUpdates: .providerTokenTooManyUpdates

@@ -216,7 +216,7 @@ import Testing
         expectEqual(pool.drainActions(), [])
     }
 
-    @Test(arguments: [.credentialRefused, .topicRefused] as [Verdict])
+    @Test(arguments: [.credentialRefused, .topicRefused(anotherConnectionMayDo: false)] as [Verdict])
     func oneRefusalOfAKeyOnTrialIsEnough(verdict: Verdict) {
         var pool = Self.poolWithNewKey(isOnTrial: true)
         self.answer(&pool, verdict)
@@ -237,7 +237,7 @@ import Testing
     @Test func lateRefusalsOfTheKeyBeforeCountForNothing() {
         var pool = Self.poolWithNewKey(isOnTrial: true)
         for _ in 0..<20 { self.answer(&pool, .credentialRefused, tokenGeneration: 1) }
-        self.answer(&pool, .topicRefused, tokenGeneration: 1)
+        self.answer(&pool, .topicRefused(anotherConnectionMayDo: false), tokenGeneration: 1)
         self.answer(&pool, .accepted, tokenGeneration: 1)
         expectEqual(pool.drainActions(), [])
         #expect(!pool.isPausedByCredentials)
@@ -307,7 +307,7 @@ import Testing
     @Test(
         arguments: [
             .tokenDead(invalidSinceMillis: nil, suspicious: true), .tokenDead(invalidSinceMillis: 1, suspicious: false),
-            .messageRefused, .tokenThrottled, .topicRefused,
+            .messageRefused, .tokenThrottled, .topicRefused(anotherConnectionMayDo: false),
         ] as [Verdict])
     func whatConcernsOnePushLeavesTheRouteAlone(verdict: Verdict) {
         var pool = ConnectionPoolTests.open()

@@ -18,11 +18,8 @@ public struct AnswerTarget: FuzzTarget {
         // What is cut inside a character, or was no UTF-8, is three bytes long as U+FFFD.
         if reason.utf8.count > 3 * ErrorBody.reasonByteCountMax { return "the reason has \(reason.utf8.count) bytes" }
         let status = UInt16(random.oneOf([0, 200, 400, 403, 405, 410, 413, 429, 500, 503, 599, 65_535]))
-        for mayTry in [false, true] {
-            let verdict = ReasonTable.verdict(
-                status: status, reason: reason, timestampMillis: timestampMillis, mayTryAnotherConnection: mayTry)
-            if verdict == .accepted, !(200...299).contains(status) { return "a \(status) is taken for accepted" }
-        }
+        let verdict = ReasonTable.verdict(status: status, reason: reason, timestampMillis: timestampMillis)
+        if verdict == .accepted, !(200...299).contains(status) { return "a \(status) is taken for accepted" }
         return nil
     }
 }

@@ -105,7 +105,7 @@ public struct StateTarget: FuzzTarget {
             while self.engine.nextPush(route: 0, into: &self.request, now: self.now) {
                 let results: [PushAnswer.Result] = [
                     .accepted, .accepted, .notProcessed, .unknown(detail: "reset"),
-                    .response(status: 410, reason: "Unregistered", timestampMillis: nil, retryAfterSeconds: nil),
+                    .response(PushResponse(status: 410, reason: "Unregistered")),
                 ]
                 // Some stay in flight.
                 guard random.below(3) > 0 else { break }

@@ -221,7 +221,7 @@ struct TransportTests {
             let answers = try await bench.send(1)
             #expect(
                 answers == [
-                    .response(status: 410, reason: "Unregistered", timestampMillis: nil, retryAfterSeconds: nil)
+                    .response(PushResponse(status: 410, reason: "Unregistered"))
                 ])
         }
     }

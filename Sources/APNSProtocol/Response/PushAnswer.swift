@@ -3,8 +3,8 @@ public import PushModel
 /// What became of one push attempt, as the transport reports it.
 public struct PushAnswer: Sendable, Equatable {
     public enum Result: Sendable, Equatable {
-        /// A status came. `reason` is empty when there was none; `timestampMillis` comes with 410.
-        case response(status: UInt16, reason: String, timestampMillis: Int64?, retryAfterSeconds: Int64?)
+        /// Another status than 200 came.
+        case response(PushResponse)
         /// 200, the common case.
         case accepted
         /// REFUSED_STREAM, above GOAWAY's last stream, or never written: APNs did not process it.
@@ -21,5 +21,22 @@ public struct PushAnswer: Sendable, Equatable {
         self.id = id
         self.result = result
         self.apnsMicros = apnsMicros
+    }
+}
+
+/// A status other than 200, and what it means: judged once, where it comes in.
+public struct PushResponse: Sendable, Equatable {
+    public let status: UInt16
+    /// Empty: there was none.
+    public let reason: String
+    public let retryAfterSeconds: Int64?
+    public let verdict: Verdict
+
+    /// `timestampMillis`: `timestamp` of the body, with 410.
+    public init(status: UInt16, reason: String, timestampMillis: Int64? = nil, retryAfterSeconds: Int64? = nil) {
+        self.status = status
+        self.reason = reason
+        self.retryAfterSeconds = retryAfterSeconds
+        self.verdict = ReasonTable.verdict(status: status, reason: reason, timestampMillis: timestampMillis)
     }
 }

@@ -12,13 +12,14 @@ extension ShardEngine {
         switch answer.result {
         case .accepted:
             self.accepted(slot, answer: answer, now: now)
-        case .response(let status, let reason, let timestampMillis, let retryAfterSeconds):
-            let verdict = ReasonTable.verdict(status: status, reason: reason, timestampMillis: timestampMillis)
-            if verdict == .accepted {
+        case .response(let response):
+            if response.verdict == .accepted {
                 self.accepted(slot, answer: answer, now: now)
             } else {
-                let details = OutcomeDetails(answer: answer, status: status, reason: reason)
-                self.refused(slot, verdict: verdict, details: details, retryAfterSeconds: retryAfterSeconds, now: now)
+                let details = OutcomeDetails(answer: answer, status: response.status, reason: response.reason)
+                self.refused(
+                    slot, verdict: response.verdict, details: details, retryAfterSeconds: response.retryAfterSeconds,
+                    now: now)
                 self.requireStateRecord(slot, now: now)
             }
         case .notProcessed:

@@ -31,36 +31,38 @@ extension PoolWorld {
             if Bool.random(using: &self.random) { self.process(request) }
             return
         }
-        let (verdict, topic) = self.judge(request, on: link)
+        let verdict = self.judge(request, on: link)
         if verdict == .accepted { self.process(request) }
         let served = self.now + Int64.random(in: 0...30, using: &self.random)
         self.future.add(at: served, .answered(link))
-        self.answer(link, request, verdict, topic: topic, servedMillis: served)
+        self.answer(link, request, verdict, servedMillis: served)
     }
 
     private func answer(
-        _ link: SimulatedLink, _ request: SimulatedLink.Request, _ verdict: Verdict, topic: Bool, servedMillis: Int64
+        _ link: SimulatedLink, _ request: SimulatedLink.Request, _ verdict: Verdict, servedMillis: Int64
     ) {
         link.lastArrivalDown = max(
             link.lastArrivalDown, servedMillis + Int64.random(in: self.plan.latencyMillis, using: &self.random))
         self.future.add(
-            at: link.lastArrivalDown, .answer(link, streamID: request.streamID, verdict, topic: topic))
+            at: link.lastArrivalDown, .answer(link, streamID: request.streamID, verdict))
     }
 
     private func process(_ request: SimulatedLink.Request) { self.pushes[request.push].processedCount += 1 }
 
-    /// What APNs says, `topic`: because of the topic.
-    private func judge(_ request: SimulatedLink.Request, on link: SimulatedLink) -> (Verdict, topic: Bool) {
-        if self.now < self.outageEndsMillis || self.strikes(.serverBusy) { return (.serverBusy, false) }
-        if let verdict = self.judgeToken(request.token, on: link) { return (verdict, false) }
-        if request.app == 2, self.plan.hasWrongTopic, self.hasFaults { return (.topicRefused, true) }
-        if self.strikes(.tokenCalledExpired) { return (.providerTokenExpired, false) }
-        if self.strikes(.tooManyTokenUpdates) { return (.providerTokenTooManyUpdates, false) }
-        if self.strikes(.shutdownReason) { return (.connectionUnusable, false) }
-        if self.strikes(.throttled) { return (.tokenThrottled, false) }
-        if self.strikes(.tokenDead) { return (.tokenDead(invalidSinceMillis: nil, suspicious: true), false) }
-        if self.strikes(.messageRefused) { return (.messageRefused, false) }
-        return (.accepted, false)
+    /// What APNs says.
+    private func judge(_ request: SimulatedLink.Request, on link: SimulatedLink) -> Verdict {
+        if self.now < self.outageEndsMillis || self.strikes(.serverBusy) { return .serverBusy }
+        if let verdict = self.judgeToken(request.token, on: link) { return verdict }
+        if request.app == 2, self.plan.hasWrongTopic, self.hasFaults {
+            return .topicRefused(anotherConnectionMayDo: true)
+        }
+        if self.strikes(.tokenCalledExpired) { return .providerTokenExpired }
+        if self.strikes(.tooManyTokenUpdates) { return .providerTokenTooManyUpdates }
+        if self.strikes(.shutdownReason) { return .connectionUnusable }
+        if self.strikes(.throttled) { return .tokenThrottled }
+        if self.strikes(.tokenDead) { return .tokenDead(invalidSinceMillis: nil, suspicious: true) }
+        if self.strikes(.messageRefused) { return .messageRefused }
+        return .accepted
     }
 
     /// Apple's rules for provider tokens; `nil`: fine.

@@ -189,18 +189,18 @@ extension PoolWorld {
             self.shards[link.shard].pool.bytesReceived(link.slot, now: self.time)
             guard let request = link.open.removeValue(forKey: streamID) else { return }
             self.fail(link, request, failure)
-        case .answer(let link, let streamID, let verdict, let topic):
+        case .answer(let link, let streamID, let verdict):
             guard !link.isClosed else { return }
             self.shards[link.shard].pool.bytesReceived(link.slot, now: self.time)
             guard let request = link.open.removeValue(forKey: streamID) else { return }
-            self.answer(link, request, verdict, topic: topic)
+            self.answer(link, request, verdict)
         case .arrives, .again, .storeTick, .tokenChanged, .keyFileReplaced, .misfortune, .request, .answered,
             .goAwayAgain:
             break
         }
     }
 
-    private func answer(_ link: SimulatedLink, _ request: SimulatedLink.Request, _ verdict: Verdict, topic: Bool) {
+    private func answer(_ link: SimulatedLink, _ request: SimulatedLink.Request, _ verdict: Verdict) {
         let shard = link.shard
         if verdict == .accepted {
             link.isProven = true
@@ -208,7 +208,9 @@ extension PoolWorld {
             self.shards[shard].gates[request.app].accepted()
             return self.finish(request.push, .accepted, ended: end)
         }
-        if topic, self.shards[shard].pool.renewsForTopic(request.tag, connection: link.slot, now: self.time) {
+        if verdict == .topicRefused(anotherConnectionMayDo: true),
+            self.shards[shard].pool.renewsForTopic(request.tag, connection: link.slot, now: self.time)
+        {
             let end = self.shards[shard].pool.answered(
                 request.tag, connection: link.slot, verdict: .connectionUnusable, retryAfterSeconds: nil,
                 now: self.time, micros: self.micros)

@@ -16,7 +16,7 @@ final class PoolWorld {
         // Towards us, of a connection.
         case transportConnected(SimulatedLink)
         case settings(SimulatedLink, limit: Int)
-        case answer(SimulatedLink, streamID: Int32, Verdict, topic: Bool)
+        case answer(SimulatedLink, streamID: Int32, Verdict)
         case reset(SimulatedLink, streamID: Int32, ConnectionPool.Failure)
         case goAway(SimulatedLink, last: Int32, isError: Bool)
         case pong(SimulatedLink)

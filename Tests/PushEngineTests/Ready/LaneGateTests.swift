@@ -6,8 +6,7 @@ import Testing
 
 /// One app's topic refused: that app rests, the others of its route go on.
 @Suite struct LaneGateTests {
-    private static let disallowed = PushAnswer.Result.response(
-        status: 400, reason: "TopicDisallowed", timestampMillis: nil, retryAfterSeconds: nil)
+    private static let disallowed = PushAnswer.Result.response(PushResponse(status: 400, reason: "TopicDisallowed"))
 
     private static func harness() -> EngineHarness {
         EngineHarness {

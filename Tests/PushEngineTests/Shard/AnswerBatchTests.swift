@@ -28,7 +28,7 @@ import Testing
         switch Int.random(in: 0..<6, using: &random) {
         case 0: .notProcessed
         case 1: .unknown(detail: "connection lost")
-        case 2: .response(status: 410, reason: "Unregistered", timestampMillis: nil, retryAfterSeconds: nil)
+        case 2: .response(PushResponse(status: 410, reason: "Unregistered"))
         default: .accepted
         }
     }

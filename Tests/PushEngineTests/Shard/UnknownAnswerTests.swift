@@ -44,7 +44,7 @@ import Testing
         let push = h.take()
         #expect(push?.alert == "!")
         h.answer(
-            push!, .response(status: 503, reason: "ServiceUnavailable", timestampMillis: nil, retryAfterSeconds: nil))
+            push!, .response(PushResponse(status: 503, reason: "ServiceUnavailable")))
         h.advance(5_000)
         #expect(h.deliver()?.alert == "!")
     }

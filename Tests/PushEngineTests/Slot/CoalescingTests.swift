@@ -257,7 +257,7 @@ import Testing
         let push = h.take()!
         h.update(2, at: 2, padding: 3_500)
         h.answer(
-            push, .response(status: 500, reason: "InternalServerError", timestampMillis: nil, retryAfterSeconds: nil))
+            push, .response(PushResponse(status: 500, reason: "InternalServerError")))
         h.advance(5_000)
         #expect(h.deliver()?.n == 1)
         h.advance(2_000)

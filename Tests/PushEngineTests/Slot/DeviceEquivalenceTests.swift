@@ -90,8 +90,7 @@ import Testing
                 result = .notProcessed
                 arrives = false
             default:
-                result = .response(
-                    status: 503, reason: "ServiceUnavailable", timestampMillis: nil, retryAfterSeconds: nil)
+                result = .response(PushResponse(status: 503, reason: "ServiceUnavailable"))
                 arrives = false
             }
             self.note(
