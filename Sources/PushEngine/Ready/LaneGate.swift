@@ -90,7 +90,7 @@ extension ShardEngine {
     enum TopicAnswer { case taken, refused, nothing }
 
     /// Told of each answer; the steady case, a lane nobody doubts, costs one look.
-    mutating func topicAnswered(_ answer: TopicAnswer, lane: Int, now: EngineTime) {
+    mutating func topicAnswered(_ answer: TopicAnswer, lane: LaneIndex, now: EngineTime) {
         guard answer == .refused || self.lanes[lane].gate.isWatching else { return }
         switch answer {
         case .taken: self.lanes[lane].gate.accepted()
@@ -101,13 +101,13 @@ extension ShardEngine {
         self.refreshLaneDeadline()
     }
 
-    mutating func topicProbeLeft(lane: Int, now: EngineTime) {
+    mutating func topicProbeLeft(lane: LaneIndex, now: EngineTime) {
         self.lanes[lane].gate.left(now: now)
         self.refreshLaneDeadline()
     }
 
     mutating func advanceLanes(now: EngineTime) {
-        for lane in self.lanes.indices where self.lanes[lane].gate.isWatching {
+        for lane in self.lanes.identifiers where self.lanes[lane].gate.isWatching {
             _ = self.lanes[lane].gate.advance(now: now)
         }
         self.refreshLaneDeadline()
@@ -116,7 +116,7 @@ extension ShardEngine {
     private mutating func refreshLaneDeadline() {
         var next: Int64?
         var closedCount = 0
-        for lane in self.lanes.indices where self.lanes[lane].gate.isWatching {
+        for lane in self.lanes.identifiers where self.lanes[lane].gate.isWatching {
             if self.lanes[lane].gate.isClosed { closedCount += 1 }
             if let due = self.lanes[lane].gate.nextDeadlineMillis { next = min(next ?? due, due) }
         }
