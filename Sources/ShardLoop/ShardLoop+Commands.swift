@@ -1,4 +1,5 @@
-public import PushEngine
+import PushEngine
+public import PushModel
 
 /// Partitions on their way out together.
 struct Release {

@@ -1,4 +1,5 @@
 import PushEngine
+import PushModel
 
 extension ShardLoop {
     /// Takes records of the input, partition by partition, as long as the engine has room.

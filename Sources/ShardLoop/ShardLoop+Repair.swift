@@ -1,4 +1,5 @@
 import PushEngine
+import PushModel
 
 /// A stretch of `state` that this owner did not write, being read.
 struct Repair {

@@ -1,4 +1,5 @@
 import PushEngine
+import PushModel
 
 extension ShardLoop {
     /// How often a restore that takes long says how far it is.

@@ -1,4 +1,6 @@
+public import APNSProtocol
 public import PushEngine
+public import PushModel
 
 /// One shard: what it does with its partitions, turn by turn. It brings together the engine, which decides about activities, and two ports,
 /// Kafka and APNs, and decides itself what may be done when: a partition's life, the lease, reading, the way of records to Kafka, commits.

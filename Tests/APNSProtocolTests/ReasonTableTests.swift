@@ -10,16 +10,18 @@ import Testing
             (400, "BadCollapseId", Verdict.messageRefused), (400, "BadDeviceToken", Self.token),
             (400, "BadExpirationDate", .messageRefused),
             (400, "BadMessageId", .messageRefused), (400, "BadPriority", .messageRefused),
-            (400, "BadTopic", .topicRefused),
+            (400, "BadTopic", .topicRefused(anotherConnectionMayDo: false)),
             (400, "DeviceTokenNotForTopic", Self.token), (400, "DuplicateHeaders", .messageRefused),
             (400, "IdleTimeout", .connectionUnusable),
             (400, "InvalidPushType", .messageRefused), (400, "MissingDeviceToken", .messageRefused),
             (400, "MissingTopic", .messageRefused),
-            (400, "PayloadEmpty", .messageRefused), (400, "TopicDisallowed", .topicRefused),
+            (400, "PayloadEmpty", .messageRefused),
+            (400, "TopicDisallowed", .topicRefused(anotherConnectionMayDo: true)),
             (403, "BadCertificate", .credentialRefused),
             (403, "BadCertificateEnvironment", .credentialRefused),
             (403, "ExpiredProviderToken", .providerTokenExpired),
-            (403, "Forbidden", .topicRefused), (403, "InvalidProviderToken", .credentialRefused),
+            (403, "Forbidden", .topicRefused(anotherConnectionMayDo: false)),
+            (403, "InvalidProviderToken", .credentialRefused),
             (403, "MissingProviderToken", .credentialRefused), (403, "UnrelatedKeyIdInToken", .connectionUnusable),
             (403, "BadEnvironmentKeyIdInToken", .credentialRefused),
             (403, "BadEnvironmentKeyInToken", .credentialRefused),
@@ -49,17 +51,6 @@ import Testing
 
     @Test func everyKnownReasonIsTestedHere() {
         #expect(ReasonTable.knownReasons.count == 34)
-    }
-
-    @Test func aDisallowedTopicIsTriedOnceOnAnotherConnection() {
-        #expect(
-            ReasonTable.verdict(
-                status: 400, reason: "TopicDisallowed", timestampMillis: nil, mayTryAnotherConnection: true)
-                == .connectionUnusable)
-        #expect(
-            ReasonTable.verdict(
-                status: 400, reason: "TopicDisallowed", timestampMillis: nil, mayTryAnotherConnection: false)
-                == .topicRefused)
     }
 
     @Test(

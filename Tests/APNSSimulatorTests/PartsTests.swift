@@ -1,5 +1,6 @@
 import DeviceModel
 import Foundation
+import PushModel
 import TLSSession
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct PartsTests {
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
     func everyTokenIsFoundAgain(seed: UInt64) {
-        var random = SeededGenerator(seed: seed)
+        var random = SplitMix64(seed: seed)
         var (table, known) = (TokenTable(), [[UInt8]: Int]())
         for _ in 0..<5_000 {
             let token = (0..<Int.random(in: 1...3, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random)
@@ -27,7 +28,7 @@ import Testing
 
     @Test(arguments: 1...50 as ClosedRange<UInt64>)
     func delayedAnswersComeInTheOrderTheyAreDue(seed: UInt64) {
-        var random = SeededGenerator(seed: seed)
+        var random = SplitMix64(seed: seed)
         var delayed = DelayedAnswers()
         var expected: [(due: UInt64, order: Int32)] = []
         for order in 0..<200 as Range<Int32> {

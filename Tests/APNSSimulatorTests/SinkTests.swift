@@ -1,5 +1,6 @@
 import DeviceModel
 import HTTP2Session
+import PushModel
 import Testing
 
 @testable import APNSSimulator
@@ -73,7 +74,7 @@ import Testing
     /// However the bytes are cut, the same requests come out.
     @Test(arguments: 1...50 as ClosedRange<UInt64>)
     func framesMayBeCutAnywhere(seed: UInt64) {
-        var random = SeededGenerator(seed: seed)
+        var random = SplitMix64(seed: seed)
         let client = HTTP2ClientSession()
         var input: [UInt8] = []
         let fields = (0..<10).map {
@@ -101,7 +102,7 @@ import Testing
     /// Nothing traps, whatever comes.
     @Test(arguments: 1...50 as ClosedRange<UInt64>)
     func noiseIsAnsweredNotTrapped(seed: UInt64) {
-        var random = SeededGenerator(seed: seed)
+        var random = SplitMix64(seed: seed)
         var session = SinkSession()
         var output: [UInt8] = []
         let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)

@@ -28,7 +28,7 @@ extension Device {
     var content: String { String(decoding: self.contentState, as: UTF8.self) }
 }
 
-/// SplitMix64: a failure prints its seed, and the seed replays it.
+/// A failure prints its seed, and the seed replays it. A copy of the engine's generator: the judge shares nothing with the engine.
 struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
     init(seed: UInt64) { self.state = seed }

@@ -2,6 +2,7 @@ import APNSSimulator
 import DeviceModel
 import Foundation
 import HTTP2Session
+import PushModel
 import Testing
 
 @testable import mailboat
@@ -55,7 +56,7 @@ struct TortureTests {
     @Test func phonesShowWhatTheyShouldWhateverAPNsDoes() async throws {
         try await TestHouse.with { house in
             print("torture seed \(Self.seed)")
-            var random = SeededOrder(state: Self.seed)
+            var random = SplitMix64(seed: Self.seed)
             let worker = try await house.startWorker(settings: Self.settings)
             let publisher = try TestPublisher(house.kafka)
             let actions = Self.actions.shuffled(using: &random)
@@ -170,18 +171,5 @@ struct TortureTests {
             #expect(
                 outcome == "unknown" || (outcome == "delivered" && cards == 1), "hero-\(number): \(outcome ?? "none")")
         }
-    }
-}
-
-/// SplitMix64: the same seed gives the same order.
-private struct SeededOrder: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = self.state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,4 +1,5 @@
 import APNSProtocol
+public import PushModel
 
 /// Bodies of APNs's answers, and the debug data of its GOAWAY.
 public struct AnswerTarget: FuzzTarget {
@@ -11,17 +12,14 @@ public struct AnswerTarget: FuzzTarget {
 
     public init() {}
 
-    public mutating func read(_ input: [UInt8], random: inout FuzzRandom) -> String? {
+    public mutating func read(_ input: [UInt8], random: inout SplitMix64) -> String? {
         let (reason, timestampMillis) = ErrorBody.parse(input.span)
         if reason.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) { return "the reason has control characters" }
         // What is cut inside a character, or was no UTF-8, is three bytes long as U+FFFD.
         if reason.utf8.count > 3 * ErrorBody.reasonByteCountMax { return "the reason has \(reason.utf8.count) bytes" }
         let status = UInt16(random.oneOf([0, 200, 400, 403, 405, 410, 413, 429, 500, 503, 599, 65_535]))
-        for mayTry in [false, true] {
-            let verdict = ReasonTable.verdict(
-                status: status, reason: reason, timestampMillis: timestampMillis, mayTryAnotherConnection: mayTry)
-            if verdict == .accepted, !(200...299).contains(status) { return "a \(status) is taken for accepted" }
-        }
+        let verdict = ReasonTable.verdict(status: status, reason: reason, timestampMillis: timestampMillis)
+        if verdict == .accepted, !(200...299).contains(status) { return "a \(status) is taken for accepted" }
         return nil
     }
 }

@@ -1,3 +1,4 @@
+public import PushModel
 import PushWorker
 
 /// The worker's configuration file, and the environment beside it.
@@ -13,7 +14,7 @@ public struct ConfigurationTarget: FuzzTarget {
 
     public init() {}
 
-    public mutating func read(_ input: [UInt8], random: inout FuzzRandom) -> String? {
+    public mutating func read(_ input: [UInt8], random: inout SplitMix64) -> String? {
         var environment: [String: String] = [:]
         if random.below(4) == 0 {
             let words = input.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: ":") }.map {

@@ -1,4 +1,4 @@
-import PushModel
+public import PushModel
 
 /// Events and registrations, their keys, and the payloads made of those that are taken.
 public struct EventTarget: FuzzTarget {
@@ -17,7 +17,7 @@ public struct EventTarget: FuzzTarget {
 
     public init() {}
 
-    public mutating func read(_ input: [UInt8], random: inout FuzzRandom) -> String? {
+    public mutating func read(_ input: [UInt8], random: inout SplitMix64) -> String? {
         let key = input.span.extracting(first: random.below(300))
         do throws(EventRejection) {
             try EventRules.checkKey(key)
@@ -58,7 +58,7 @@ public struct EventTarget: FuzzTarget {
         return inText.contains { $0.range.upperBound > self.event.text.count } ? "a range ends behind the text" : nil
     }
 
-    private func complaintAboutPayload(_ input: [UInt8], _ random: inout FuzzRandom) -> String? {
+    private func complaintAboutPayload(_ input: [UInt8], _ random: inout SplitMix64) -> String? {
         guard self.event.kind != .register, self.event.kind != .unregister else { return nil }
         let content = PayloadContent(of: self.event)
         let alert = input.span.extracting(self.event.alertInValue.range)

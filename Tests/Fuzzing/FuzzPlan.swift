@@ -1,4 +1,5 @@
 import Foundation
+import PushModel
 
 /// Plays seeds of one target: each seed is a batch of inputs that depends on nothing but the seed and the corpus.
 public struct FuzzPlan {
@@ -37,7 +38,7 @@ public struct FuzzPlan {
     /// The corpus as it is: what once was found stays found.
     public func playCorpus() -> [Failure] {
         var reader = self.target.init()
-        var random = FuzzRandom(seed: 0)
+        var random = SplitMix64(seed: 0)
         return self.corpus.enumerated().compactMap { number, input in
             reader.read(input, random: &random).map {
                 Failure(target: self.target.name, seed: 0, number: number, complaint: "corpus: " + $0, input: input)
@@ -48,7 +49,7 @@ public struct FuzzPlan {
     /// The first failure of a seed. `onInput` sees each input before it is read, for whoever dies of it.
     public func play(seed: UInt64, onInput: ([UInt8]) -> Void = { _ in }) -> Failure? {
         var reader = self.target.init()
-        var random = FuzzRandom(seed: seed)
+        var random = SplitMix64(seed: seed)
         for number in 0..<Self.inputsPerSeed {
             let input = self.mutator.input(&random)
             onInput(input)

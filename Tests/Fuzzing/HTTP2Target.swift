@@ -1,4 +1,5 @@
 import HTTP2Session
+public import PushModel
 
 /// What a server sends on a client's connection.
 public struct HTTP2Target: FuzzTarget {
@@ -59,7 +60,7 @@ public struct HTTP2Target: FuzzTarget {
         }
     }
 
-    public mutating func read(_ input: [UInt8], random: inout FuzzRandom) -> String? {
+    public mutating func read(_ input: [UInt8], random: inout SplitMix64) -> String? {
         var client = Client()
         _ = client.drain()
         var rest = input[...]

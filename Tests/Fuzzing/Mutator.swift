@@ -1,3 +1,5 @@
+public import PushModel
+
 /// Makes bad inputs out of good ones.
 public struct Mutator {
     /// Longer ones are cut: whatever is wrong shows in less.
@@ -13,14 +15,14 @@ public struct Mutator {
     }
 
     /// Mostly one change, for few inputs survive more than a reader's first check.
-    public func input(_ random: inout FuzzRandom) -> [UInt8] {
+    public func input(_ random: inout SplitMix64) -> [UInt8] {
         var bytes = random.oneOf(self.corpus)
         for _ in 0..<random.oneOf([1, 1, 1, 2, 3, 8]) { self.change(&bytes, &random) }
         if bytes.count > Self.byteCountMax { bytes.removeSubrange(Self.byteCountMax...) }
         return bytes
     }
 
-    private func change(_ bytes: inout [UInt8], _ random: inout FuzzRandom) {
+    private func change(_ bytes: inout [UInt8], _ random: inout SplitMix64) {
         let place = random.below(bytes.count + 1)
         switch random.below(13) {
         case 0 where place < bytes.count: bytes[place] = UInt8(random.below(256))
@@ -53,7 +55,7 @@ public struct Mutator {
     ]
 
     /// A run of digits becomes another number.
-    private static func exchangeNumber(_ bytes: inout [UInt8], _ random: inout FuzzRandom) {
+    private static func exchangeNumber(_ bytes: inout [UInt8], _ random: inout SplitMix64) {
         func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
         let digits = bytes.indices.filter { isDigit(bytes[$0]) }
         guard !digits.isEmpty else { return }

@@ -1,5 +1,6 @@
+import APNSProtocol
 import PushEngine
-import PushModel
+public import PushModel
 
 /// Records of the `state` topic. An input is a run of records: a byte that counts the key, the key, two bytes that count the value, the
 /// value. An engine restores from them and is worked for a while.
@@ -24,7 +25,7 @@ public struct StateTarget: FuzzTarget {
     /// Runs of records that engines of today write.
     public static var seeds: [[UInt8]] {
         (0..<12).map { seed in
-            var random = FuzzRandom(seed: UInt64(seed))
+            var random = SplitMix64(seed: UInt64(seed))
             var work = Work(seed: UInt64(seed))
             work.begin(restoring: [])
             for _ in 0..<20 { work.step(&random) }
@@ -32,7 +33,7 @@ public struct StateTarget: FuzzTarget {
         }
     }
 
-    public mutating func read(_ input: [UInt8], random: inout FuzzRandom) -> String? {
+    public mutating func read(_ input: [UInt8], random: inout SplitMix64) -> String? {
         var work = Work(seed: 1)
         work.begin(restoring: input)
         work.check()
@@ -91,7 +92,7 @@ public struct StateTarget: FuzzTarget {
             return Array(input[place..<end])
         }
 
-        mutating func step(_ random: inout FuzzRandom) {
+        mutating func step(_ random: inout SplitMix64) {
             let key = Array("a\(1 + random.below(3))".utf8)
             let record = InputRecord(
                 topic: 0, partition: 0, offset: self.offset, timestampMillis: self.now.wallMillis, hasKey: true,
@@ -104,7 +105,7 @@ public struct StateTarget: FuzzTarget {
             while self.engine.nextPush(route: 0, into: &self.request, now: self.now) {
                 let results: [PushAnswer.Result] = [
                     .accepted, .accepted, .notProcessed, .unknown(detail: "reset"),
-                    .response(status: 410, reason: "Unregistered", timestampMillis: nil, retryAfterSeconds: nil),
+                    .response(PushResponse(status: 410, reason: "Unregistered")),
                 ]
                 // Some stay in flight.
                 guard random.below(3) > 0 else { break }

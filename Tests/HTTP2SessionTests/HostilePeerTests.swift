@@ -1,4 +1,5 @@
 import HTTP2Session
+import PushModel
 import Testing
 
 /// Frames written by hand, for what a proper session would not send.

@@ -1,4 +1,5 @@
 import HTTP2Session
+import PushModel
 import Testing
 
 @Suite("HTTP/2 requests and answers")

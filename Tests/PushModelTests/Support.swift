@@ -22,16 +22,3 @@ func rejection(_ json: String) -> EventRejection? {
 extension Array where Element == UInt8 {
     func text(_ range: ByteRange) -> String { String(decoding: self[range.range], as: UTF8.self) }
 }
-
-/// A small generator with one word of state (Steele, Lea, Flood: "Fast splittable pseudorandom number generators").
-struct SplitMix64: RandomNumberGenerator {
-    var state: UInt64
-    init(seed: UInt64) { self.state = seed }
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var word = self.state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
-    }
-}

@@ -1,4 +1,4 @@
-import PushEngine
+import APNSPool
 import TLSSession
 import Testing
 

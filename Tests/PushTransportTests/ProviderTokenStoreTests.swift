@@ -1,7 +1,7 @@
 import APNSProtocol
 import Foundation
 import Logging
-import PushEngine
+import PushModel
 import Synchronization
 import TLSSession
 import Testing

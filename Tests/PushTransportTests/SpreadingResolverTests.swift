@@ -1,4 +1,5 @@
 import NIOCore
+import PushModel
 import Testing
 
 @testable import PushTransport
@@ -6,7 +7,7 @@ import Testing
 @Suite struct SpreadingResolverTests {
     /// Eight addresses, as APNs has; each new connection goes where fewest are.
     @Test(arguments: 1...20 as ClosedRange<UInt64>) func connectionsSpreadOverAddresses(seed: UInt64) throws {
-        var random = SeededRandom(seed: seed)
+        var random = SplitMix64(seed: seed)
         let addresses = try (1...8).map { try SocketAddress(ipAddress: "17.0.0.\($0)", port: 443) }
         var inUse: [String: Int] = [:]
         var firsts: Set<String> = []

@@ -1,10 +1,11 @@
+import APNSPool
+import APNSProtocol
 import APNSSimulator
 import DeviceModel
 import Foundation
 import HTTP2Session
 import NIOCore
 import NIOPosix
-import PushEngine
 import PushModel
 import TLSSession
 import Testing

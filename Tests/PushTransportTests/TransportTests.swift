@@ -1,7 +1,8 @@
+import APNSPool
+import APNSProtocol
 import HTTP2Session
 import NIOCore
 import NIOPosix
-import PushEngine
 import TLSSession
 import Testing
 
@@ -220,7 +221,7 @@ struct TransportTests {
             let answers = try await bench.send(1)
             #expect(
                 answers == [
-                    .response(status: 410, reason: "Unregistered", timestampMillis: nil, retryAfterSeconds: nil)
+                    .response(PushResponse(status: 410, reason: "Unregistered"))
                 ])
         }
     }

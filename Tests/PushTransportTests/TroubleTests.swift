@@ -1,7 +1,9 @@
+import APNSPool
+import APNSProtocol
 import HTTP2Session
 import NIOCore
 import NIOPosix
-import PushEngine
+import PushModel
 import TLSSession
 import Testing
 

@@ -1,4 +1,5 @@
 import PushEngine
+import PushModel
 
 /// What one seed makes of a run: how much of what happens, and which faults are on. Drawn so that some faults are off and others wild.
 package struct SimulationPlan {

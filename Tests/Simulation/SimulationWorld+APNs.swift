@@ -1,3 +1,4 @@
+import APNSProtocol
 import DeviceModel
 import Foundation
 import PushEngine
@@ -68,18 +69,18 @@ extension SimulationWorld {
             }
         } else if !flight.isStart, self.chance(self.plan.staleVerdictPercent) {
             flight.result = .response(
-                status: 410, reason: "Unregistered", timestampMillis: 1_600_000_000_000, retryAfterSeconds: nil)
+                PushResponse(status: 410, reason: "Unregistered", timestampMillis: 1_600_000_000_000))
             flight.isApplied = true
         } else if self.chance(self.plan.failurePercent) {
             let (status, reason) = [
                 (UInt16(500), "InternalServerError"), (503, "ServiceUnavailable"), (429, "TooManyRequests"),
                 (403, "ExpiredProviderToken"),
             ].randomElement(using: &self.random)!
-            flight.result = .response(status: status, reason: reason, timestampMillis: nil, retryAfterSeconds: nil)
+            flight.result = .response(PushResponse(status: status, reason: reason))
             flight.isApplied = true
         } else if self.chance(self.plan.refusedMessagePercent), !self.sentBodies.contains(flight.body) {
             // What APNs has taken once it does not call malformed the next time.
-            flight.result = .response(status: 400, reason: "BadMessageId", timestampMillis: nil, retryAfterSeconds: nil)
+            flight.result = .response(PushResponse(status: 400, reason: "BadMessageId"))
             flight.isApplied = true
         }
     }
@@ -118,7 +119,7 @@ extension SimulationWorld {
             if case .accepted = flight.result {
                 self.tokensRefused.insert(flight.token)
                 self.flights[index].result = .response(
-                    status: 410, reason: "Unregistered", timestampMillis: self.wallMillis, retryAfterSeconds: nil)
+                    PushResponse(status: 410, reason: "Unregistered", timestampMillis: self.wallMillis))
             }
             return
         }

@@ -1,3 +1,4 @@
+import APNSProtocol
 import DeviceModel
 import PushEngine
 import PushModel

@@ -42,12 +42,12 @@ def engine(path):
 MUTATIONS = [
     Mutation(
         "commit-early", "`OffsetLedger.watermark` is always the next offset", engine("Ledger/OffsetLedger"),
-        "return head == Self.none ? self.logs[Int(log)].nextOffset : self.entries[Int(head)].offset",
-        "_ = head\n        return self.logs[Int(log)].nextOffset"),
+        "return head.isNone ? self.logs[log].nextOffset : self.entries[head].offset",
+        "_ = head\n        return self.logs[log].nextOffset"),
     Mutation(
         "no-changelog", "`writeState` settles the entry and writes nothing", engine("State/ShardEngine+State"),
         """        self.appendRecord(
-            .state, partition: self.partitions[Int(place)].number, key: keyRange, value: valueRange, headers: headers,
+            .state, partition: self.partitions[place].number, key: keyRange, value: valueRange, headers: headers,
             hasNoValue: isTombstone,
             acknowledgement: acknowledgement)
 """,
@@ -65,7 +65,7 @@ MUTATIONS = [
         "        true\n"),
     Mutation(
         "no-unit-after-crash", "`countUnrecordedPush` takes no unit", engine("Shard/ShardEngine+Answer"),
-        "        guard !self.slots[Int(slot)].countedUnrecordedPush, self.couldHaveUnrecordedPush(slot) else { return }\n",
+        "        guard !self.slots[slot].countedUnrecordedPush, self.couldHaveUnrecordedPush(slot) else { return }\n",
         "        guard self.slots.count < 0, self.couldHaveUnrecordedPush(slot) else { return }\n"),
     Mutation(
         "older-epoch-state", "a restore believes a state record of an older epoch behind one of a newer",
@@ -78,16 +78,16 @@ MUTATIONS = [
     Mutation(
         "verdict-on-new-token", "a verdict about a token that was replaced is taken for one about the new token",
         engine("Shard/ShardEngine+Answer"),
-        "        guard self.updates[update].tokenGeneration == self.slots[Int(slot)].tokenGeneration else {\n",
+        "        guard self.updates[update].tokenGeneration == self.slots[slot].tokenGeneration else {\n",
         "        guard self.updates[update].tokenGeneration <= .max else {\n"),
     Mutation(
         "state-before-outcome", "`flushStates` writes a slot whose outcomes are not acknowledged",
         engine("State/ShardEngine+State"),
-        """            guard self.slots[Int(slot)].isLive, self.slots[Int(slot)].isDirty,
-                self.slots[Int(slot)].unguardedRecords == 0
+        """            guard self.slots[slot].isLive, self.slots[slot].isDirty,
+                self.slots[slot].unguardedRecords == 0
             else { continue }
 """,
-        "            guard self.slots[Int(slot)].isLive, self.slots[Int(slot)].isDirty else { continue }\n"),
+        "            guard self.slots[slot].isLive, self.slots[slot].isDirty else { continue }\n"),
     Mutation(
         "alert-replaced", "an update without an alert that takes the short way drops the alert it replaces",
         engine("Slot/ShardEngine+Replace"),
@@ -105,12 +105,12 @@ MUTATIONS = [
     Mutation(
         "push-before-state", "a push leaves before the state record of the one before is acknowledged",
         engine("Shard/ShardEngine+Slots"),
-        "guard update >= 0, self.slots[slot].inFlight < 0, !self.slots[slot].awaitsStateRecord,",
-        "guard update >= 0, self.slots[slot].inFlight < 0,"),
+        "guard update.isSome, self.slots[slot].inFlight.isNone, !self.slots[slot].awaitsStateRecord,",
+        "guard update.isSome, self.slots[slot].inFlight.isNone,"),
     Mutation(
         "same-stamp", "a push may get the stamp of the one before", engine("Shard/ShardEngine+Push"),
-        "self.updates[update].top.stampFloorSeconds, self.slots[Int(slot)].lastStampSeconds + 1)",
-        "self.updates[update].top.stampFloorSeconds, self.slots[Int(slot)].lastStampSeconds)"),
+        "self.updates[update].top.stampFloorSeconds, self.slots[slot].lastStampSeconds + 1)",
+        "self.updates[update].top.stampFloorSeconds, self.slots[slot].lastStampSeconds)"),
     Mutation(
         "stamp-of-unrecorded", "a replay is not stamped past what may have gone unrecorded",
         engine("Shard/ShardEngine+Push"),
@@ -130,8 +130,8 @@ MUTATIONS = [
         "        for age in self.restoredAges {\n", "        for age in self.restoredAges where age == .min {\n"),
     Mutation(
         "stale-verdict", "a 410 that is older than the registration kills the token", engine("Shard/ShardEngine+Answer"),
-        "if let invalidSinceMillis, invalidSinceMillis < self.slots[Int(slot)].registeredWallMillis {",
-        "if let invalidSinceMillis, invalidSinceMillis == self.slots[Int(slot)].registeredWallMillis {"),
+        "if let invalidSinceMillis, invalidSinceMillis < self.slots[slot].registeredWallMillis {",
+        "if let invalidSinceMillis, invalidSinceMillis == self.slots[slot].registeredWallMillis {"),
     Mutation(
         "release-forgets", "what waits is not written down when a partition is given back",
         engine("Shard/ShardEngine"),

@@ -1,3 +1,4 @@
+import PushModel
 import Testing
 
 @testable import TLSSession
@@ -6,19 +7,6 @@ import Testing
 /// the day it runs.
 let longAgo: Int64 = 946_684_800
 let farAhead: Int64 = 4_102_444_800
-
-/// Deterministic random numbers: a failure is replayed by its seed.
-struct SplitMix64: RandomNumberGenerator {
-    var state: UInt64
-    init(seed: UInt64) { self.state = seed }
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9e37_79b9_7f4a_7c15
-        var z = self.state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
-    }
-}
 
 /// A client and a server session joined by two byte pipes that cut the bytes at random places.
 final class TLSPipe {

@@ -1,3 +1,4 @@
+import APNSProtocol
 import ArgumentParser
 import Foundation
 import Glibc

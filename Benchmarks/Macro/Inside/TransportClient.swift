@@ -1,9 +1,10 @@
+import APNSPool
+import APNSProtocol
 import ArgumentParser
 import Foundation
 import Logging
 import NIOCore
 import NIOPosix
-import PushEngine
 import PushModel
 import PushTransport
 import TLSSession

@@ -1,20 +1,10 @@
 /// Apple's statuses and reasons for `/3/device` (Apple: "Handling notification responses from APNs"), each with its verdict.
 public enum ReasonTable {
-    /// The verdict on an answer that is the push's last word as far as connections go: `TopicDisallowed`, which a new connection may
-    /// cure, counts as a refused topic.
-    ///
     /// - Parameters:
     ///   - status: `:status`.
     ///   - reason: `reason` of the body, empty when there was none.
     ///   - timestampMillis: `timestamp` of the body, with 410.
     public static func verdict(status: UInt16, reason: String, timestampMillis: Int64?) -> Verdict {
-        Self.verdict(status: status, reason: reason, timestampMillis: timestampMillis, mayTryAnotherConnection: false)
-    }
-
-    /// The same; `mayTryAnotherConnection` says that this push has not yet been sent again on a new connection for this reason.
-    public static func verdict(
-        status: UInt16, reason: String, timestampMillis: Int64?, mayTryAnotherConnection: Bool
-    ) -> Verdict {
         if (200...299).contains(status) { return .accepted }
         switch reason {
         case "BadDeviceToken", "DeviceTokenNotForTopic":
@@ -22,9 +12,9 @@ public enum ReasonTable {
         case "ExpiredToken", "Unregistered":
             return .tokenDead(invalidSinceMillis: timestampMillis, suspicious: false)
         case "TopicDisallowed":
-            return mayTryAnotherConnection ? .connectionUnusable : .topicRefused
+            return .topicRefused(anotherConnectionMayDo: true)
         case "BadTopic", "Forbidden":
-            return .topicRefused
+            return .topicRefused(anotherConnectionMayDo: false)
         case "IdleTimeout", "UnrelatedKeyIdInToken", "Shutdown":
             return .connectionUnusable
         case "ExpiredProviderToken":

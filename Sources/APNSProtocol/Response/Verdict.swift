@@ -12,8 +12,9 @@ public enum Verdict: Equatable, Sendable {
     /// Our credentials, topic or environment are wrong. Stop this route and tell an operator; the push itself may be sent again.
     case credentialRefused
     /// The app's topic is refused, not the key: stop this app on this route and tell an operator; the push itself may be
-    /// sent again.
-    case topicRefused
+    /// sent again. `anotherConnectionMayDo`: the first push ties a connection to the topics its key has then, so one that is newer
+    /// than the app may take it.
+    case topicRefused(anotherConnectionMayDo: Bool)
     /// The provider token is too old: make a new one, close this connection, send again.
     case providerTokenExpired
     /// The provider token was renewed too often: keep the one before, send again later.

@@ -1,3 +1,5 @@
+import PushModel
+
 /// The faults in force, in order. Decides which one, if any, hits a request.
 struct FaultList {
     /// More are refused by the control API.
@@ -46,7 +48,7 @@ struct FaultList {
     /// The fault that hits this request. Draws from `random` only for faults with a rate below 1.
     /// - Parameter tokenText: the token as it stands in the path.
     mutating func hit(
-        tokenText: Span<UInt8>, connection: Int, random: inout SeededGenerator
+        tokenText: Span<UInt8>, connection: Int, random: inout SplitMix64
     ) -> (effect: Fault.Effect, prepared: PreparedAnswer?)? {
         for index in self.entries.indices {
             let entry = self.entries[index]

@@ -1,5 +1,6 @@
 import DeviceModel
 import HTTP2Session
+import PushModel
 
 /// Everything the connections share: keys, tokens, devices, faults, counters. Lives behind one lock, taken once per batch of requests.
 ///
@@ -14,7 +15,7 @@ struct SimulatorState {
     /// Accepted connections get no TLS.
     var isMute = false
     var concurrentStreamsMax: UInt32
-    var random: SeededGenerator
+    var random: SplitMix64
     var counters = Counters()
     private(set) var violations: [Violation] = []
     /// Where what happens to phones is written down; `nil`: nowhere.
@@ -38,7 +39,7 @@ struct SimulatorState {
         for key in keys { self.providerTokens.register(key) }
         self.store = DeviceStore(devicesMax: configuration.devicesMax)
         self.concurrentStreamsMax = configuration.concurrentStreamsMax
-        self.random = SeededGenerator(seed: configuration.randomSeed)
+        self.random = SplitMix64(seed: configuration.randomSeed)
     }
 
     /// Judges one whole request and adds what is to be done to `rulings`. One above the last stream of a GOAWAY is not seen at all.

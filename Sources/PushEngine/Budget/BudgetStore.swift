@@ -1,80 +1,75 @@
 /// The budgets of the activities that have units out; all others take no room. Named by a number that the slot keeps.
 struct BudgetStore: ~Copyable {
-    /// No budget: no unit is out.
-    static let none: Int32 = -1
-
-    private var budgets = ChunkedStore<RollingBudget>()
-    private var free: [Int32] = []
+    private var budgets = ChunkedStore<BudgetID, RollingBudget>()
+    private var free: [BudgetID] = []
 
     /// Budgets with units out, or not yet given back.
     var count: Int { self.budgets.count - self.free.count }
 
     /// The budget will be looked at soon.
-    func prefetch(_ id: Int32) {
-        if id >= 0 { self.budgets.prefetch(Int(id)) }
+    func prefetch(_ id: BudgetID) {
+        if id.isSome { self.budgets.prefetch(id) }
     }
 
     /// Units taken at `nowMillis`.
-    mutating func spent(_ id: inout Int32, nowMillis: Int64) -> Int {
-        guard id >= 0 else { return 0 }
-        let spent = self.budgets[Int(id)].spent(nowMillis: nowMillis)
+    mutating func spent(_ id: inout BudgetID, nowMillis: Int64) -> Int {
+        guard id.isSome else { return 0 }
+        let spent = self.budgets[id].spent(nowMillis: nowMillis)
         if spent == 0 { self.release(&id) }
         return spent
     }
 
-    mutating func take(_ id: inout Int32) {
-        if id < 0 { id = self.make() }
-        self.budgets[Int(id)].take()
+    mutating func take(_ id: inout BudgetID) {
+        if id.isNone { id = self.make() }
+        self.budgets[id].take()
     }
 
     /// The one in flight was answered, or nobody knows.
-    mutating func answered(_ id: Int32, nowMillis: Int64) { self.budgets[Int(id)].answered(nowMillis: nowMillis) }
+    mutating func answered(_ id: BudgetID, nowMillis: Int64) { self.budgets[id].answered(nowMillis: nowMillis) }
 
     /// The one in flight is back.
-    mutating func refunded(_ id: inout Int32) {
-        self.budgets[Int(id)].refunded()
-        if self.budgets[Int(id)].answers.isEmpty { self.release(&id) }
+    mutating func refunded(_ id: inout BudgetID) {
+        self.budgets[id].refunded()
+        if self.budgets[id].answers.isEmpty { self.release(&id) }
     }
 
-    mutating func restore(_ id: inout Int32, ageMillis: Int64, nowMillis: Int64) {
-        if id < 0 { id = self.make() }
-        self.budgets[Int(id)].restore(ageMillis: ageMillis, nowMillis: nowMillis)
-        if self.budgets[Int(id)].answers.isEmpty, !self.budgets[Int(id)].inFlight { self.release(&id) }
+    mutating func restore(_ id: inout BudgetID, ageMillis: Int64, nowMillis: Int64) {
+        if id.isNone { id = self.make() }
+        self.budgets[id].restore(ageMillis: ageMillis, nowMillis: nowMillis)
+        if self.budgets[id].answers.isEmpty, !self.budgets[id].inFlight { self.release(&id) }
     }
 
     /// See `RollingBudget.returnMillis`.
-    func returnMillis(_ id: Int32, limit: Int) -> Int64? {
-        guard id >= 0 else { return limit > 0 ? Int64.min : nil }
-        return self.budgets[Int(id)].returnMillis(limit: limit)
+    func returnMillis(_ id: BudgetID, limit: Int) -> Int64? {
+        guard id.isSome else { return limit > 0 ? Int64.min : nil }
+        return self.budgets[id].returnMillis(limit: limit)
     }
 
     /// When the last unit will have returned, unless one is in flight; `Int64.max`: not known, or none is out.
-    func allReturnedMillis(_ id: Int32) -> Int64 {
-        guard id >= 0, !self.budgets[Int(id)].inFlight, let last = self.budgets[Int(id)].answers.last else {
+    func allReturnedMillis(_ id: BudgetID) -> Int64 {
+        guard id.isSome, !self.budgets[id].inFlight, let last = self.budgets[id].answers.last else {
             return .max
         }
         return last + RollingBudget.windowMillis
     }
 
     /// A unit is in flight.
-    func isInFlight(_ id: Int32) -> Bool { id >= 0 && self.budgets[Int(id)].inFlight }
+    func isInFlight(_ id: BudgetID) -> Bool { id.isSome && self.budgets[id].inFlight }
 
     /// Answer times of the units out, oldest first. Valid until the budget changes: the array that holds them is the budget's own.
-    @unsafe func answers(_ id: Int32) -> UnsafeBufferPointer<Int64> {
-        guard id >= 0 else { return unsafe UnsafeBufferPointer(start: nil, count: 0) }
-        return unsafe self.budgets[Int(id)].answers.withUnsafeBufferPointer { unsafe $0 }
+    @unsafe func answers(_ id: BudgetID) -> UnsafeBufferPointer<Int64> {
+        guard id.isSome else { return unsafe UnsafeBufferPointer(start: nil, count: 0) }
+        return unsafe self.budgets[id].answers.withUnsafeBufferPointer { unsafe $0 }
     }
 
-    mutating func release(_ id: inout Int32) {
-        guard id >= 0 else { return }
-        self.budgets[Int(id)].reset()
+    mutating func release(_ id: inout BudgetID) {
+        guard id.isSome else { return }
+        self.budgets[id].reset()
         self.free.append(id)
-        id = Self.none
+        id = .none
     }
 
-    private mutating func make() -> Int32 {
-        if let reused = self.free.popLast() { return reused }
-        self.budgets.append(RollingBudget())
-        return Int32(self.budgets.count - 1)
+    private mutating func make() -> BudgetID {
+        self.free.popLast() ?? self.budgets.append(RollingBudget())
     }
 }

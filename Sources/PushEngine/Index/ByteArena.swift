@@ -4,9 +4,11 @@
 /// Blocks are multiples of eight bytes, cut from chunks that never move; one that is given back is used again for the same size. Grows
 /// only.
 @safe struct ByteArena: ~Copyable {
-    /// Names a run; 0: none.
-    typealias Handle = UInt32
-    static let none: Handle = 0
+    /// Names a run.
+    struct Handle: Equatable {
+        fileprivate let rawValue: UInt32
+    }
+    static let none = Handle(rawValue: 0)
     /// The longest run.
     static var byteCountMax: Int { 2_048 }
 
@@ -42,7 +44,8 @@
         }
         defer { self.used += size }
         let chunk = unsafe self.chunks.count - 1
-        return Handle(chunk * (Self.chunkByteCount / Self.granule) + self.used / Self.granule + 1)
+        return Handle(
+            rawValue: UInt32(chunk * (Self.chunkByteCount / Self.granule) + self.used / Self.granule + 1))
     }
 
     /// Gives a run back. `byteCount` is what it was allocated with; `none` is nothing.
@@ -70,7 +73,7 @@
     }
 
     private func address(of handle: Handle) -> UnsafeMutableRawPointer {
-        let place = Int(handle) - 1
+        let place = Int(handle.rawValue) - 1
         let perChunk = Self.chunkByteCount / Self.granule
         return unsafe self.chunks[place / perChunk] + place % perChunk * Self.granule
     }

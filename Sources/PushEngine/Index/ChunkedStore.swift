@@ -1,9 +1,9 @@
-/// Elements by number, in chunks that never move: growing by one never copies what is there already, which with a million activities in
+/// Elements by identifier, in chunks that never move: growing by one never copies what is there already, which with a million activities in
 /// one array would stop the loop for a tenth of a second. And an element is reached without the check for a shared copy that an array
 /// makes at every write, several of them per push.
 ///
 /// Grows only; whoever keeps elements here keeps a list of free numbers beside it.
-@safe struct ChunkedStore<Element>: ~Copyable {
+@safe struct ChunkedStore<ID: Identifier, Element>: ~Copyable {
     private static var chunkBits: Int { 10 }
     private static var chunkCount: Int { 1 << Self.chunkBits }
 
@@ -33,10 +33,13 @@
         unsafe self.chunks.deallocate()
     }
 
-    var indices: Range<Int> { 0..<self.count }
+    /// The names of all elements, in order.
+    var identifiers: IdentifierSequence<ID> { IdentifierSequence(count: self.count) }
 
-    /// The element's number is the count before.
-    mutating func append(_ element: consuming Element) {
+    func contains(_ id: ID) -> Bool { id.isSome && id.index < self.count }
+
+    /// The new element's name.
+    @discardableResult mutating func append(_ element: consuming Element) -> ID {
         let chunk = self.count >> Self.chunkBits
         if self.count & (Self.chunkCount - 1) == 0 {
             if chunk == self.chunkCapacity { self.growDirectory() }
@@ -46,24 +49,26 @@
         // The place lies in a chunk and holds nothing yet.
         unsafe (self.chunks[chunk] + (self.count & (Self.chunkCount - 1))).initialize(to: element)
         self.count += 1
+        return ID(index: self.count - 1)
     }
 
-    subscript(_ index: Int) -> Element {
-        unsafeAddress { unsafe UnsafePointer(self.address(of: index)) }
-        unsafeMutableAddress { unsafe self.address(of: index) }
+    subscript(_ id: ID) -> Element {
+        unsafeAddress { unsafe UnsafePointer(self.address(of: id)) }
+        unsafeMutableAddress { unsafe self.address(of: id) }
     }
 
     /// The element will be looked at soon: its first `byteCount` bytes, or all of it.
-    @inline(__always) func prefetch(_ index: Int, byteCount: Int = MemoryLayout<Element>.size) {
-        unsafe Prefetch.lines(from: self.address(of: index), byteCount: byteCount)
+    @inline(__always) func prefetch(_ id: ID, byteCount: Int = MemoryLayout<Element>.size) {
+        unsafe Prefetch.lines(from: self.address(of: id), byteCount: byteCount)
     }
 
     /// Lends the element's address.
-    @inline(__always) @unsafe func withAddress<Result>(of index: Int, _ body: (UnsafeRawPointer) -> Result) -> Result {
-        unsafe body(UnsafeRawPointer(self.address(of: index)))
+    @inline(__always) @unsafe func withAddress<Result>(of id: ID, _ body: (UnsafeRawPointer) -> Result) -> Result {
+        unsafe body(UnsafeRawPointer(self.address(of: id)))
     }
 
-    private func address(of index: Int) -> UnsafeMutablePointer<Element> {
+    private func address(of id: ID) -> UnsafeMutablePointer<Element> {
+        let index = id.index
         precondition(UInt(bitPattern: index) < UInt(bitPattern: self.count), "no such element")
         // Every place below `count` is initialised.
         return unsafe self.chunks[index >> Self.chunkBits] + (index & (Self.chunkCount - 1))

@@ -5,8 +5,8 @@ struct SlotIndex {
     /// The hash stands beside the slot's number: a search passes by other slots without looking at them, which would cost a wait for the
     /// memory each.
     private struct Place {
-        /// `-1`: free.
-        var slot: Int32 = -1
+        /// None: free.
+        var slot = SlotID.none
         var hash: UInt32 = 0
     }
 
@@ -67,27 +67,27 @@ struct SlotIndex {
 
     func next(after place: Int, hash: UInt32) -> Int? { self.search(from: (place + 1) & self.mask, hash: hash) }
 
-    func slot(at place: Int) -> Int32 { self.places[place].slot }
+    func slot(at place: Int) -> SlotID { self.places[place].slot }
 
     /// The caller knows that no equal slot is present.
-    mutating func insert(_ slot: Int32, hash: UInt32) {
+    mutating func insert(_ slot: SlotID, hash: UInt32) {
         if (self.count + 1) * 4 > self.places.count * 3 { self.grow() }
         self.place(Place(slot: slot, hash: hash))
         self.count += 1
     }
 
     /// Takes the slot out and closes the gap, so that no probe run is cut.
-    mutating func remove(_ slot: Int32, hash: UInt32) {
+    mutating func remove(_ slot: SlotID, hash: UInt32) {
         let mask = self.mask
         var place = Int(truncatingIfNeeded: hash) & mask
         while self.places[place].slot != slot {
-            precondition(self.places[place].slot >= 0, "slot \(slot) is not in the index")
+            precondition(self.places[place].slot.isSome, "slot \(slot) is not in the index")
             place = (place + 1) & mask
         }
         self.count -= 1
         var gap = place
         var next = (place + 1) & mask
-        while self.places[next].slot >= 0 {
+        while self.places[next].slot.isSome {
             let home = Int(truncatingIfNeeded: self.places[next].hash) & mask
             // The entry may move into the gap unless its home lies cyclically within (gap, next].
             if ((next &- home) & mask) >= ((next &- gap) & mask) {
@@ -103,7 +103,7 @@ struct SlotIndex {
 
     private func search(from start: Int, hash: UInt32) -> Int? {
         var place = start
-        while self.places[place].slot >= 0 {
+        while self.places[place].slot.isSome {
             if self.places[place].hash == hash { return place }
             place = (place + 1) & self.mask
         }
@@ -112,13 +112,13 @@ struct SlotIndex {
 
     private mutating func place(_ entry: Place) {
         var place = Int(truncatingIfNeeded: entry.hash) & self.mask
-        while self.places[place].slot >= 0 { place = (place + 1) & self.mask }
+        while self.places[place].slot.isSome { place = (place + 1) & self.mask }
         self.places[place] = entry
     }
 
     private mutating func grow() {
         let old = self.places
         self.places = Array(repeating: Place(), count: old.count * 2)
-        for entry in old where entry.slot >= 0 { self.place(entry) }
+        for entry in old where entry.slot.isSome { self.place(entry) }
     }
 }

@@ -10,7 +10,7 @@ struct DeadlineQueue {
     private struct Entry {
         /// What the heap goes by: never later than the slot's deadline, and equal to it in the first entry.
         var orderMillis: Int64
-        var slot: Int32
+        var slot: SlotID
     }
     private struct Place {
         /// Index into `entries`; `-1`: not queued.
@@ -20,21 +20,21 @@ struct DeadlineQueue {
     private static let childCount = 8
     private var entries: [Entry] = []
     /// By slot number.
-    private var places: [Place] = []
+    private var places = NumberedArray<SlotID, Place>()
 
     var count: Int { self.entries.count }
     var earliestMillis: Int64? { self.entries.first?.orderMillis }
 
-    func deadline(of slot: Int32) -> Int64? {
-        guard Int(slot) < self.places.count, self.places[Int(slot)].position >= 0 else { return nil }
-        return self.places[Int(slot)].deadlineMillis
+    func deadline(of slot: SlotID) -> Int64? {
+        guard slot.index < self.places.count, self.places[slot].position >= 0 else { return nil }
+        return self.places[slot].deadlineMillis
     }
 
     /// Sets or moves the slot's deadline.
-    mutating func set(_ deadlineMillis: Int64, for slot: Int32) {
-        while self.places.count <= Int(slot) { self.places.append(Place()) }
-        self.places[Int(slot)].deadlineMillis = deadlineMillis
-        let position = Int(self.places[Int(slot)].position)
+    mutating func set(_ deadlineMillis: Int64, for slot: SlotID) {
+        while self.places.count <= slot.index { self.places.append(Place()) }
+        self.places[slot].deadlineMillis = deadlineMillis
+        let position = Int(self.places[slot].position)
         if position < 0 {
             self.entries.append(Entry(orderMillis: deadlineMillis, slot: slot))
             self.moveUp(self.entries.count - 1)
@@ -46,22 +46,22 @@ struct DeadlineQueue {
         }
     }
 
-    mutating func remove(_ slot: Int32) {
-        guard Int(slot) < self.places.count, self.places[Int(slot)].position >= 0 else { return }
-        let position = Int(self.places[Int(slot)].position)
-        self.places[Int(slot)].position = -1
+    mutating func remove(_ slot: SlotID) {
+        guard slot.index < self.places.count, self.places[slot].position >= 0 else { return }
+        let position = Int(self.places[slot].position)
+        self.places[slot].position = -1
         let last = self.entries.removeLast()
         guard position < self.entries.count else { return }
         self.entries[position] = last
         self.moveUp(position)
-        self.moveDown(Int(self.places[Int(last.slot)].position))
+        self.moveDown(Int(self.places[last.slot].position))
         if position == 0 { self.settleFirst() }
     }
 
     /// Entries whose deadlines have moved away move until the first is one that has not.
     private mutating func settleFirst() {
         while let first = self.entries.first {
-            let deadlineMillis = self.places[Int(first.slot)].deadlineMillis
+            let deadlineMillis = self.places[first.slot].deadlineMillis
             guard deadlineMillis > first.orderMillis else { return }
             self.entries[0].orderMillis = deadlineMillis
             self.moveDown(0)
@@ -69,7 +69,7 @@ struct DeadlineQueue {
     }
 
     /// Takes the earliest slot that is due.
-    mutating func popDue(nowMillis: Int64) -> Int32? {
+    mutating func popDue(nowMillis: Int64) -> SlotID? {
         guard let first = self.entries.first, first.orderMillis <= nowMillis else { return nil }
         self.remove(first.slot)
         return first.slot
@@ -82,11 +82,11 @@ struct DeadlineQueue {
             let parent = (position - 1) / Self.childCount
             guard entry.orderMillis < self.entries[parent].orderMillis else { break }
             self.entries[position] = self.entries[parent]
-            self.places[Int(self.entries[position].slot)].position = Int32(position)
+            self.places[self.entries[position].slot].position = Int32(position)
             position = parent
         }
         self.entries[position] = entry
-        self.places[Int(entry.slot)].position = Int32(position)
+        self.places[entry.slot].position = Int32(position)
     }
 
     private mutating func moveDown(_ start: Int) {
@@ -102,10 +102,10 @@ struct DeadlineQueue {
             }
             guard self.entries[child].orderMillis < entry.orderMillis else { break }
             self.entries[position] = self.entries[child]
-            self.places[Int(self.entries[position].slot)].position = Int32(position)
+            self.places[self.entries[position].slot].position = Int32(position)
             position = child
         }
         self.entries[position] = entry
-        self.places[Int(entry.slot)].position = Int32(position)
+        self.places[entry.slot].position = Int32(position)
     }
 }

@@ -7,7 +7,7 @@ import PushModel
 /// An entry is a hint: the slot says whether it still stands in this queue and where (`Slot.queuedTicket`), so leaving costs nothing.
 struct ReadyQueue {
     struct Entry {
-        var slot: Int32
+        var slot: SlotID
         /// Equal to the slot's while it stands in the queue.
         var ticket: UInt32
         var readyMillis: Int64
@@ -26,7 +26,7 @@ struct ReadyQueue {
     }
 
     /// The next entry that still stands; those that left are dropped on the way.
-    mutating func popFirst(agingMillis: Int64, slots: borrowing ChunkedStore<Slot>) -> Entry? {
+    mutating func popFirst(agingMillis: Int64, slots: borrowing ChunkedStore<SlotID, Slot>) -> Entry? {
         while let entry = self.high.first, !Self.stands(entry, slots) { self.high.removeFirst() }
         while let entry = self.low.first, !Self.stands(entry, slots) { self.low.removeFirst() }
         switch (self.high.first, self.low.first) {
@@ -39,13 +39,13 @@ struct ReadyQueue {
     }
 
     /// Drops what left when it outnumbers what stands, so that the queue stays bounded by slots.
-    mutating func compact(standing: Int, slots: borrowing ChunkedStore<Slot>) {
+    mutating func compact(standing: Int, slots: borrowing ChunkedStore<SlotID, Slot>) {
         guard self.entryCount > 2 * standing + 64 else { return }
         self.high.removeAll { !Self.stands($0, slots) }
         self.low.removeAll { !Self.stands($0, slots) }
     }
 
-    private static func stands(_ entry: Entry, _ slots: borrowing ChunkedStore<Slot>) -> Bool {
-        slots[Int(entry.slot)].queuedTicket == entry.ticket
+    private static func stands(_ entry: Entry, _ slots: borrowing ChunkedStore<SlotID, Slot>) -> Bool {
+        slots[entry.slot].queuedTicket == entry.ticket
     }
 }

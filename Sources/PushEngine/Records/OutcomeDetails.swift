@@ -1,3 +1,4 @@
+import APNSProtocol
 import PushModel
 
 /// What an outcome record says beside what became of which event (contract §7).

@@ -6,7 +6,7 @@ extension ShardEngine {
 
     /// An event that never became content: its outcome comes at once.
     mutating func finishEvent(
-        _ context: RecordContext, slot: Int32?, outcome: Outcome, detail: OutcomeDetails.Cause, key: Span<UInt8>,
+        _ context: RecordContext, slot: SlotID?, outcome: Outcome, detail: OutcomeDetails.Cause, key: Span<UInt8>,
         now: EngineTime
     ) {
         self.counters.outcomes[Int(outcome.rawValue)] += 1
@@ -15,10 +15,11 @@ extension ShardEngine {
         }
         let isRouted = context.record.topic == self.configuration.routedTopicIndex
         let guarding =
-            slot.map { isRouted ? self.slots[Int($0)].openRoutedEntry : self.slots[Int($0)].openEntry }
-            ?? OffsetLedger.none
+            slot.map { isRouted ? self.slots[$0].openRoutedEntry : self.slots[$0].openEntry }
+            ?? EntryID.none
         let entry =
-            guarding >= 0 ? guarding : self.ledger.open(log: context.log, offset: context.record.offset, settled: true)
+            guarding.isSome
+            ? guarding : self.ledger.open(log: context.log, offset: context.record.offset, settled: true)
         self.ledger.expectAcknowledgement(entry)
         var waiting = outcome == .duplicate ? nil : slot
         if let slot = waiting, !self.mayExtendStateWait(slot) { waiting = nil }
@@ -26,7 +27,7 @@ extension ShardEngine {
         let text = self.event.text
         let traceparent = self.traceparent
         let value = self.appendOutcome(
-            outcome, app: slot.map { self.slots[Int($0)].app }, key: key, source: context.source,
+            outcome, app: slot.map { self.slots[$0].app }, key: key, source: context.source,
             eventID: text.span.extracting(self.event.eventIDInText.range), traceparent: traceparent.span,
             details: OutcomeDetails(cause: detail))
         self.appendRecord(
@@ -36,7 +37,7 @@ extension ShardEngine {
 
     /// A pending event gets its outcome and is pending no more. The caller takes the layer away.
     mutating func finishLayer(
-        _ layer: Layer, of slot: Int32, outcome: Outcome, details: OutcomeDetails, now: EngineTime
+        _ layer: Layer, of slot: SlotID, outcome: Outcome, details: OutcomeDetails, now: EngineTime
     ) {
         self.finish(
             slot, outcome: outcome, source: layer.source, isWritten: layer.isWritten,
@@ -47,7 +48,7 @@ extension ShardEngine {
 
     /// The newest event of an update was accepted. As `finishLayer`; read where it lies: lent by `updates` to a method that changes the engine,
     /// the layer would be copied for every push.
-    mutating func finishAcceptedTop(of update: Int32, slot: Int32, details: OutcomeDetails) {
+    mutating func finishAcceptedTop(of update: UpdateID, slot: SlotID, details: OutcomeDetails) {
         // Nothing before the return changes the update, which holds the array of its bytes.
         let top = unsafe self.updates.top(of: update)
         let bytes = unsafe top.pointee.blob.withUnsafeBufferPointer { unsafe $0 }
@@ -59,7 +60,7 @@ extension ShardEngine {
     }
 
     private mutating func finish(
-        _ slot: Int32, outcome: Outcome, source: SourcePosition, isWritten: Bool, eventID: Span<UInt8>,
+        _ slot: SlotID, outcome: Outcome, source: SourcePosition, isWritten: Bool, eventID: Span<UInt8>,
         traceparent: Span<UInt8>, details: borrowing OutcomeDetails
     ) {
         self.counters.pending -= 1
@@ -70,21 +71,21 @@ extension ShardEngine {
         let id = unsafe Span(_unsafeElements: idBytes)
         let keyRange = self.appendBytes(id)
         let value = self.appendOutcome(
-            outcome, app: self.slots[Int(slot)].app, key: id, source: source, eventID: eventID,
+            outcome, app: self.slots[slot].app, key: id, source: source, eventID: eventID,
             traceparent: traceparent, details: details)
         // An outcome is in Kafka before the state record that says the event is done: a replay could only call it a duplicate.
         let waits = isWritten || outcome != .superseded || self.mayExtendStateWait(slot)
         let acknowledgement = self.expectGuarded(
-            .outcome, slot: slot, stateWaits: waits, place: self.slots[Int(slot)].partition)
+            .outcome, slot: slot, stateWaits: waits, place: self.slots[slot].partition)
         self.appendRecord(.outcomes, key: keyRange, value: value, acknowledgement: acknowledgement)
     }
 
     /// Whether the slot's state record waits for one more event that needs no push. One that is due does so for a number of them only: an
     /// activity that is never quiet would never get it written, and nothing committed.
-    private mutating func mayExtendStateWait(_ slot: Int32) -> Bool {
-        guard self.slots[Int(slot)].isDirty else { return true }
-        guard self.slots[Int(slot)].stateWaitExtensions < Self.stateWaitExtensionsMax else { return false }
-        self.slots[Int(slot)].stateWaitExtensions += 1
+    private mutating func mayExtendStateWait(_ slot: SlotID) -> Bool {
+        guard self.slots[slot].isDirty else { return true }
+        guard self.slots[slot].stateWaitExtensions < Self.stateWaitExtensionsMax else { return false }
+        self.slots[slot].stateWaitExtensions += 1
         return true
     }
 
@@ -93,7 +94,7 @@ extension ShardEngine {
 
     /// A pending event gave way to a newer one. `into`: `nil` when what replaced it was already accepted.
     mutating func supersede(
-        _ layer: Layer, of slot: Int32, into: SourcePosition?, keepsAlert: Bool, keepsPriority: Bool
+        _ layer: Layer, of slot: SlotID, into: SourcePosition?, keepsAlert: Bool, keepsPriority: Bool
     ) {
         self.counters.eventsMerged += 1
         guard self.configuration.outcomePublication.includes(.superseded) else {

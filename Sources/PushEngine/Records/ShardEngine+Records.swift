@@ -41,7 +41,7 @@ extension ShardEngine {
     }
 
     /// An event that APNs refused for good. The value is the event rebuilt from what is kept of it; its outcome was given.
-    mutating func deadLetter(_ layer: Layer, of slot: Int32, details: OutcomeDetails, now: EngineTime) {
+    mutating func deadLetter(_ layer: Layer, of slot: SlotID, details: OutcomeDetails, now: EngineTime) {
         self.counters.deadLetters += 1
         // The slot lives, so its bytes do.
         let idBytes = unsafe self.idBytes(slot)
@@ -69,7 +69,7 @@ extension ShardEngine {
         self.appendHeader(.reason, text: "APNs refused the push: \(details.status) \(details.reason)")
         self.appendSourceHeaders(layer.source, timestampMillis: layer.recordMillis)
         let acknowledgement = self.expectGuarded(
-            .deadLetter, slot: slot, stateWaits: true, place: self.slots[Int(slot)].partition)
+            .deadLetter, slot: slot, stateWaits: true, place: self.slots[slot].partition)
         self.appendRecord(
             .deadLetters, key: keyRange, value: valueRange, headers: firstHeader..<self.batch.headers.count,
             acknowledgement: acknowledgement)
@@ -175,40 +175,42 @@ extension ShardEngine {
     /// A record guarded by a ledger entry of its own.
     /// - Parameter slot: its next state record is written after the acknowledgement, too.
     mutating func expect(
-        _ kind: PendingAcknowledgement.Kind, place: Int32, entry: OffsetLedger.EntryID, slot: Int32? = nil
+        _ kind: PendingAcknowledgement.Kind, place: PartitionIndex, entry: EntryID, slot: SlotID? = nil
     ) -> UInt64 {
-        self.partitions[Int(place)].unacknowledged += 1
-        if let slot { self.slots[Int(slot)].unguardedRecords += 1 }
+        self.partitions[place].unacknowledged += 1
+        if let slot { self.slots[slot].unguardedRecords += 1 }
         return self.openAcknowledgement(
             PendingAcknowledgement(
                 kind: kind, sequence: 0, isOpen: true, partition: place,
-                partitionGeneration: self.partitions[Int(place)].generation,
-                slot: slot ?? Slot.none, slotGeneration: slot.map { self.slots[Int($0)].generation } ?? 0,
-                stateVersion: 0, isUnguarded: slot != nil, entry: entry, routedEntry: OffsetLedger.none))
+                partitionGeneration: self.partitions[place].generation,
+                slot: slot ?? SlotID.none, slotGeneration: slot.map { self.slots[$0].generation } ?? 0,
+                stateVersion: 0, isUnguarded: slot != nil, entry: entry, routedEntry: EntryID.none))
     }
 
     /// A record about an event of a slot. With `stateWaits` the slot's next state record is written after it is acknowledged; otherwise
     /// the slot's open entries are resolved after that.
-    mutating func expectGuarded(_ kind: PendingAcknowledgement.Kind, slot: Int32, stateWaits: Bool, place: Int32)
+    mutating func expectGuarded(
+        _ kind: PendingAcknowledgement.Kind, slot: SlotID, stateWaits: Bool, place: PartitionIndex
+    )
         -> UInt64
     {
-        let open = self.slots[Int(slot)].openEntry
-        let openRouted = self.slots[Int(slot)].openRoutedEntry
-        let isUnguarded = stateWaits || (open < 0 && openRouted < 0)
+        let open = self.slots[slot].openEntry
+        let openRouted = self.slots[slot].openRoutedEntry
+        let isUnguarded = stateWaits || (open.isNone && openRouted.isNone)
         if isUnguarded {
-            self.slots[Int(slot)].unguardedRecords += 1
+            self.slots[slot].unguardedRecords += 1
         } else {
             // The event came through one of the two logs; neither may pass it.
-            if open >= 0 { self.ledger.expectAcknowledgement(open) }
-            if openRouted >= 0 { self.ledger.expectAcknowledgement(openRouted) }
+            if open.isSome { self.ledger.expectAcknowledgement(open) }
+            if openRouted.isSome { self.ledger.expectAcknowledgement(openRouted) }
         }
-        self.partitions[Int(place)].unacknowledged += 1
+        self.partitions[place].unacknowledged += 1
         return self.openAcknowledgement(
             PendingAcknowledgement(
                 kind: kind, sequence: 0, isOpen: true, partition: place,
-                partitionGeneration: self.partitions[Int(place)].generation,
-                slot: slot, slotGeneration: self.slots[Int(slot)].generation, stateVersion: 0, isUnguarded: isUnguarded,
-                entry: isUnguarded ? OffsetLedger.none : open, routedEntry: isUnguarded ? OffsetLedger.none : openRouted
+                partitionGeneration: self.partitions[place].generation,
+                slot: slot, slotGeneration: self.slots[slot].generation, stateVersion: 0, isUnguarded: isUnguarded,
+                entry: isUnguarded ? EntryID.none : open, routedEntry: isUnguarded ? EntryID.none : openRouted
             ))
     }
 }

@@ -17,8 +17,8 @@
         var traceparentByteCount: Int32
         /// Of the key; the engine's.
         var hash: UInt32
-        /// Where the activity's slot probably lies; the engine's. -1: not known.
-        var slot: Int32
+        /// Where the activity's slot probably lies; the engine's. None: not known.
+        var slot: SlotID
     }
 
     private let elements: UnsafeMutablePointer<Element>
@@ -61,7 +61,7 @@
                 record: record, start: Int32(truncatingIfNeeded: start),
                 keyByteCount: Int32(truncatingIfNeeded: key.count),
                 valueByteCount: Int32(truncatingIfNeeded: value.count),
-                traceparentByteCount: Int32(truncatingIfNeeded: traceparent.count), hash: 0, slot: -1))
+                traceparentByteCount: Int32(truncatingIfNeeded: traceparent.count), hash: 0, slot: .none))
         self.count += 1
         return true
     }

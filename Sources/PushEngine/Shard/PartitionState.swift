@@ -52,13 +52,13 @@ struct PartitionState {
     /// The state was written for another cluster, this one.
     var voidingClusterID: String?
     /// Ledger log by input topic index.
-    var logs: [Int32] = []
+    var logs: [LogID] = []
     /// Log end by input topic index, as seen at assignment: what lies below may be a replay.
     var replayEnds: [Int64] = []
     var inFlightCount = 0
     var unacknowledged = 0
     /// Its slots, in no order: what concerns them all is done without a look at those of other partitions.
-    var members: [Int32] = []
+    var members: [SlotID] = []
 
     var sends: Bool { self.phase == .running }
     /// The restore has met what another owner wrote.
@@ -71,17 +71,17 @@ struct PendingAcknowledgement {
     var kind: Kind
     var sequence: UInt32
     var isOpen: Bool
-    var partition: Int32
+    var partition: PartitionIndex
     var partitionGeneration: UInt32
-    /// For `state` and `outcome`; -1: none.
-    var slot: Int32
+    /// For `state` and `outcome`; none otherwise.
+    var slot: SlotID
     var slotGeneration: UInt32
     var stateVersion: UInt32
     /// The outcome's event is guarded by the slot rather than by an entry.
     var isUnguarded: Bool
     /// Ledger entries: settled by a state record, acknowledged by the others.
-    var entry: OffsetLedger.EntryID
-    var routedEntry: OffsetLedger.EntryID
+    var entry: EntryID
+    var routedEntry: EntryID
 }
 
 /// Acknowledgements by number. The number handed out carries a sequence, so that one given back twice is noticed, and of two records it can
@@ -121,9 +121,9 @@ struct AcknowledgementStore {
     }
 
     /// The slot the element is about, if there is such an element: for looking ahead, it decides nothing.
-    func slot(of rawValue: UInt64) -> Int32 {
+    func slot(of rawValue: UInt64) -> SlotID {
         let id = Int(rawValue & 0xffff_ffff)
-        return id < self.elements.count ? self.elements[id].slot : Slot.none
+        return id < self.elements.count ? self.elements[id].slot : .none
     }
 
     /// `nil` when it is not open.

@@ -1,8 +1,10 @@
+public import PushModel
+
 extension ShardEngine {
     /// Whether anything depends on this acknowledgement: not when its partition has left since.
     public func isAwaited(_ acknowledgement: UInt64) -> Bool {
         guard let element = self.acknowledgements.element(acknowledgement) else { return false }
-        let partition = self.partitions[Int(element.partition)]
+        let partition = self.partitions[element.partition]
         return partition.phase != .gone && partition.generation == element.partitionGeneration
     }
 
@@ -10,7 +12,7 @@ extension ShardEngine {
     public mutating func acknowledged(_ acknowledgement: UInt64, offset: Int64, now: EngineTime) {
         guard let done = self.acknowledgements.close(acknowledgement) else { return }
         self.counters.unacknowledged -= 1
-        let place = Int(done.partition)
+        let place = done.partition
         guard self.partitions[place].phase != .gone, self.partitions[place].generation == done.partitionGeneration
         else { return }
         self.partitions[place].unacknowledged -= 1
@@ -27,29 +29,29 @@ extension ShardEngine {
             if self.partitions[place].phase == .awaitingMarker { self.partitions[place].phase = .restoring }
         case .state:
             self.noteStateOffset(offset, place: place)
-            if done.entry >= 0 { self.ledger.settle(done.entry) }
-            if done.routedEntry >= 0 { self.ledger.settle(done.routedEntry) }
-            guard done.slot >= 0, self.slots[Int(done.slot)].generation == done.slotGeneration,
-                self.slots[Int(done.slot)].isLive
+            if done.entry.isSome { self.ledger.settle(done.entry) }
+            if done.routedEntry.isSome { self.ledger.settle(done.routedEntry) }
+            guard done.slot.isSome, self.slots[done.slot].generation == done.slotGeneration,
+                self.slots[done.slot].isLive
             else {
                 return
             }
-            if self.slots[Int(done.slot)].awaitsStateRecord,
-                done.stateVersion >= self.slots[Int(done.slot)].requiredStateVersion
+            if self.slots[done.slot].awaitsStateRecord,
+                done.stateVersion >= self.slots[done.slot].requiredStateVersion
             {
-                self.slots[Int(done.slot)].awaitsStateRecord = false
+                self.slots[done.slot].awaitsStateRecord = false
                 self.reschedule(done.slot, now: now)
             }
         case .outcome, .deadLetter, .routed:
-            if done.entry >= 0 { self.ledger.acknowledged(done.entry) }
-            if done.routedEntry >= 0 { self.ledger.acknowledged(done.routedEntry) }
-            guard done.isUnguarded, self.slots[Int(done.slot)].generation == done.slotGeneration,
-                self.slots[Int(done.slot)].isLive
+            if done.entry.isSome { self.ledger.acknowledged(done.entry) }
+            if done.routedEntry.isSome { self.ledger.acknowledged(done.routedEntry) }
+            guard done.isUnguarded, self.slots[done.slot].generation == done.slotGeneration,
+                self.slots[done.slot].isLive
             else {
                 return
             }
-            self.slots[Int(done.slot)].unguardedRecords -= 1
-            if self.slots[Int(done.slot)].unguardedRecords == 0 { self.writeStateAwaited(done.slot, now: now) }
+            self.slots[done.slot].unguardedRecords -= 1
+            if self.slots[done.slot].unguardedRecords == 0 { self.writeStateAwaited(done.slot, now: now) }
         }
     }
 }

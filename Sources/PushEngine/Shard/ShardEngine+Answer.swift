@@ -1,31 +1,32 @@
-import APNSProtocol
-import PushModel
+public import APNSProtocol
+public import PushModel
 
 extension ShardEngine {
     /// What became of a push. An answer to an attempt that is no longer in flight changes nothing.
     public mutating func answered(_ answer: PushAnswer, now: EngineTime) {
         guard let update = self.updates.id(of: answer.id) else { return }
         let slot = self.updates[update].slot
-        guard self.slots[Int(slot)].inFlight == update else { return }
-        self.partitions[Int(self.slots[Int(slot)].partition)].inFlightCount -= 1
+        guard self.slots[slot].inFlight == update else { return }
+        self.partitions[self.slots[slot].partition].inFlightCount -= 1
         self.counters.inFlight -= 1
         switch answer.result {
         case .accepted:
             self.accepted(slot, answer: answer, now: now)
-        case .response(let status, let reason, let timestampMillis, let retryAfterSeconds):
-            let verdict = ReasonTable.verdict(status: status, reason: reason, timestampMillis: timestampMillis)
-            if verdict == .accepted {
+        case .response(let response):
+            if response.verdict == .accepted {
                 self.accepted(slot, answer: answer, now: now)
             } else {
-                let details = OutcomeDetails(answer: answer, status: status, reason: reason)
-                self.refused(slot, verdict: verdict, details: details, retryAfterSeconds: retryAfterSeconds, now: now)
+                let details = OutcomeDetails(answer: answer, status: response.status, reason: response.reason)
+                self.refused(
+                    slot, verdict: response.verdict, details: details, retryAfterSeconds: response.retryAfterSeconds,
+                    now: now)
                 self.requireStateRecord(slot, now: now)
             }
         case .notProcessed:
             self.counters.pushesNotProcessed += 1
             self.topicAnswered(.nothing, lane: self.lane(of: slot), now: now)
             self.refundBudget(update)
-            self.slots[Int(slot)].notBeforeMillis = self.updates[update].notBeforeOfPrevious
+            self.slots[slot].notBeforeMillis = self.updates[update].notBeforeOfPrevious
             self.takeStampBack(update)
             self.withdrawStart(update, now: now)
             self.requeueInFlight(slot, now: now)
@@ -37,8 +38,8 @@ extension ShardEngine {
 
     // MARK: Accepted
 
-    private mutating func accepted(_ slot: Int32, answer: PushAnswer, now: EngineTime) {
-        let update = self.slots[Int(slot)].inFlight
+    private mutating func accepted(_ slot: SlotID, answer: PushAnswer, now: EngineTime) {
+        let update = self.slots[slot].inFlight
         let lane = self.lane(of: slot)
         self.lanes[lane].tokenGuard.answered(isSuspicious: false)
         self.topicAnswered(.taken, lane: lane, now: now)
@@ -51,10 +52,10 @@ extension ShardEngine {
                     apnsMicros: answer.apnsMicros))
         }
         self.spendBudget(update, now: now)
-        self.slots[Int(slot)].attempt = 0
-        self.slots[Int(slot)].backoffUntilMillis = .min
+        self.slots[slot].attempt = 0
+        self.slots[slot].backoffUntilMillis = .min
         let timestamp = self.updates[update].top.timestampSeconds
-        self.slots[Int(slot)].lastAcceptedSeconds = max(self.slots[Int(slot)].lastAcceptedSeconds, timestamp)
+        self.slots[slot].lastAcceptedSeconds = max(self.slots[slot].lastAcceptedSeconds, timestamp)
         if !self.updates[update].under.isEmpty {
             for layer in self.updates[update].under {
                 self.supersede(
@@ -66,26 +67,26 @@ extension ShardEngine {
         details.fill(from: self.updates[update])
         self.finishAcceptedTop(of: update, slot: slot, details: details)
         if self.updates[update].isStart {
-            self.slots[Int(slot)].awaitsTokenOfStart = !self.slots[Int(slot)].hasToken
-            if self.slots[Int(slot)].life == .starting {
-                self.slots[Int(slot)].life = self.slots[Int(slot)].hasToken ? .alive : .started
+            self.slots[slot].awaitsTokenOfStart = !self.slots[slot].hasToken
+            if self.slots[slot].life == .starting {
+                self.slots[slot].life = self.slots[slot].hasToken ? .alive : .started
             }
         } else if self.updates[update].isEnd {
-            self.slots[Int(slot)].life = .ended
-            self.slots[Int(slot)].lastTouchedWallMillis = now.wallMillis
-            self.slots[Int(slot)].lifeEndsMillis = now.steadyMillis + self.app(of: slot).retentionAfterEndMillis
+            self.slots[slot].life = .ended
+            self.slots[slot].lastTouchedWallMillis = now.wallMillis
+            self.slots[slot].lifeEndsMillis = now.steadyMillis + self.app(of: slot).retentionAfterEndMillis
         }
-        self.changeWork(slot) { $0.inFlight = Slot.none }
+        self.changeWork(slot) { $0.inFlight = .none }
         self.updates.release(update)
         self.dropOlderThanAccepted(slot, now: now)
         self.requireStateRecord(slot, now: now)
     }
 
     /// What came while a newer event was in flight and is older than it: the device would ignore it.
-    private mutating func dropOlderThanAccepted(_ slot: Int32, now: EngineTime) {
-        let accepted = self.slots[Int(slot)].lastAcceptedSeconds
-        guard self.slots[Int(slot)].pending >= 0 else { return }
-        for update in [self.slots[Int(slot)].pending, self.slots[Int(slot)].behind] where update >= 0 {
+    private mutating func dropOlderThanAccepted(_ slot: SlotID, now: EngineTime) {
+        let accepted = self.slots[slot].lastAcceptedSeconds
+        guard self.slots[slot].pending.isSome else { return }
+        for update in [self.slots[slot].pending, self.slots[slot].behind] where update.isSome {
             guard !self.updates[update].isStart else { continue }
             while let first = self.updates[update].under.first, first.timestampSeconds < accepted, !first.isEnd {
                 self.updates[update].under.removeFirst()
@@ -104,15 +105,15 @@ extension ShardEngine {
     }
 
     /// Takes an update whose events all have their outcome out of the slot.
-    mutating func dropUpdate(_ update: Int32, of slot: Int32) {
+    mutating func dropUpdate(_ update: UpdateID, of slot: SlotID) {
         self.changeWork(slot) {
             if $0.inFlight == update {
-                $0.inFlight = Slot.none
+                $0.inFlight = .none
             } else if $0.pending == update {
                 $0.pending = $0.behind
-                $0.behind = Slot.none
+                $0.behind = .none
             } else if $0.behind == update {
-                $0.behind = Slot.none
+                $0.behind = .none
             }
         }
         self.updates.release(update)
@@ -121,9 +122,9 @@ extension ShardEngine {
     // MARK: Refused
 
     private mutating func refused(
-        _ slot: Int32, verdict: Verdict, details: OutcomeDetails, retryAfterSeconds: Int64?, now: EngineTime
+        _ slot: SlotID, verdict: Verdict, details: OutcomeDetails, retryAfterSeconds: Int64?, now: EngineTime
     ) {
-        let update = self.slots[Int(slot)].inFlight
+        let update = self.slots[slot].inFlight
         self.counters.pushesRefused += 1
         self.refundBudget(update)
         self.withdrawStart(update, now: now)
@@ -166,39 +167,39 @@ extension ShardEngine {
     }
 
     private mutating func tokenDied(
-        _ slot: Int32, invalidSinceMillis: Int64?, isSuspicious: Bool, details: OutcomeDetails, now: EngineTime
+        _ slot: SlotID, invalidSinceMillis: Int64?, isSuspicious: Bool, details: OutcomeDetails, now: EngineTime
     ) {
-        let update = self.slots[Int(slot)].inFlight
+        let update = self.slots[slot].inFlight
         if self.updates[update].isStart {
             // The token came with the start: there is no other.
             var details = details
             details.fill(from: self.updates[update])
             return self.startFailed(slot, outcome: .rejected, details: details, now: now)
         }
-        guard self.updates[update].tokenGeneration == self.slots[Int(slot)].tokenGeneration else {
+        guard self.updates[update].tokenGeneration == self.slots[slot].tokenGeneration else {
             // The verdict is about a token that has been replaced: the push goes to the newer one.
             return self.requeueInFlight(slot, now: now)
         }
-        if let invalidSinceMillis, invalidSinceMillis < self.slots[Int(slot)].registeredWallMillis {
+        if let invalidSinceMillis, invalidSinceMillis < self.slots[slot].registeredWallMillis {
             self.requeueInFlight(slot, now: now)
             return self.backOff(slot, retryAfterSeconds: nil, now: now)
         }
         // Either way the update waits for another token: APNs asks that this one not be tried again with it.
         if isSuspicious, self.lanes[self.lane(of: slot)].tokenGuard.isStopped {
             self.counters.tokenRemovalsStopped += 1
-            self.slots[Int(slot)].tokenStanding = .doubted
+            self.slots[slot].tokenStanding = .doubted
         } else {
             self.counters.tokensDead += 1
-            self.slots[Int(slot)].tokenStanding = .dead
+            self.slots[slot].tokenStanding = .dead
         }
-        self.slots[Int(slot)].tokenMissingSinceMillis = now.steadyMillis
+        self.slots[slot].tokenMissingSinceMillis = now.steadyMillis
         self.requeueInFlight(slot, now: now)
         self.markDirty(slot, now: now)
     }
 
     /// APNs will never take this request. The event is set aside; older ones that it had replaced stay replaced.
-    private mutating func messageRefused(_ slot: Int32, details: OutcomeDetails, now: EngineTime) {
-        let update = self.slots[Int(slot)].inFlight
+    private mutating func messageRefused(_ slot: SlotID, details: OutcomeDetails, now: EngineTime) {
+        let update = self.slots[slot].inFlight
         var details = details
         details.fill(from: self.updates[update])
         if self.updates[update].isStart {
@@ -219,8 +220,8 @@ extension ShardEngine {
 
     /// The start did not happen and will not, or nobody knows. Its newest content has the start's outcome: there is no card to show it on,
     /// or one that shows it.
-    mutating func startFailed(_ slot: Int32, outcome: Outcome, details: OutcomeDetails, now: EngineTime) {
-        let update = self.slots[Int(slot)].inFlight
+    mutating func startFailed(_ slot: SlotID, outcome: Outcome, details: OutcomeDetails, now: EngineTime) {
+        let update = self.slots[slot].inFlight
         for layer in self.updates[update].under {
             self.finishLayer(layer, of: slot, outcome: outcome, details: details, now: now)
         }
@@ -228,29 +229,29 @@ extension ShardEngine {
         self.finishLayer(self.updates[update].top, of: slot, outcome: outcome, details: details, now: now)
         self.dropUpdate(update, of: slot)
         if outcome == .unknown {
-            self.slots[Int(slot)].awaitsTokenOfStart = !self.slots[Int(slot)].hasToken
+            self.slots[slot].awaitsTokenOfStart = !self.slots[slot].hasToken
             // The card, if there is one, must not go back to something older.
-            self.slots[Int(slot)].lastAcceptedSeconds = max(self.slots[Int(slot)].lastAcceptedSeconds, timestamp)
+            self.slots[slot].lastAcceptedSeconds = max(self.slots[slot].lastAcceptedSeconds, timestamp)
             self.dropOlderThanAccepted(slot, now: now)
         }
-        if self.slots[Int(slot)].life == .starting {
-            self.slots[Int(slot)].life =
-                outcome == .unknown ? .started : self.slots[Int(slot)].hasToken ? .alive : .awaiting
+        if self.slots[slot].life == .starting {
+            self.slots[slot].life =
+                outcome == .unknown ? .started : self.slots[slot].hasToken ? .alive : .awaiting
         }
         self.markDirty(slot, now: now)
     }
 
     /// An end that never reached the device: the card lives on.
-    mutating func reviveAfterFailedEnd(_ slot: Int32) {
-        guard self.slots[Int(slot)].life == .ending else { return }
-        let slotIsStarted = self.slots[Int(slot)].awaitsTokenOfStart
-        self.slots[Int(slot)].life = self.slots[Int(slot)].hasToken ? .alive : slotIsStarted ? .started : .awaiting
+    mutating func reviveAfterFailedEnd(_ slot: SlotID) {
+        guard self.slots[slot].life == .ending else { return }
+        let slotIsStarted = self.slots[slot].awaitsTokenOfStart
+        self.slots[slot].life = self.slots[slot].hasToken ? .alive : slotIsStarted ? .started : .awaiting
     }
 
     // MARK: Nobody knows
 
-    private mutating func unknown(_ slot: Int32, details: OutcomeDetails, now: EngineTime) {
-        let update = self.slots[Int(slot)].inFlight
+    private mutating func unknown(_ slot: SlotID, details: OutcomeDetails, now: EngineTime) {
+        let update = self.slots[slot].inFlight
         self.counters.pushesUnknown += 1
         self.topicAnswered(.nothing, lane: self.lane(of: slot), now: now)
         self.spendBudget(update, now: now)
@@ -272,14 +273,14 @@ extension ShardEngine {
 
     /// The push did not reach the phone: a stamp first given to this attempt is free again. So there is never more than one stamp that
     /// `state` does not know, which is what a replay steps over (contract §4, wire stamp).
-    private mutating func takeStampBack(_ update: Int32) {
+    private mutating func takeStampBack(_ update: UpdateID) {
         guard let before = self.updates[update].stampBeforeSeconds else { return }
-        self.slots[Int(self.updates[update].slot)].lastStampSeconds = before
+        self.slots[self.updates[update].slot].lastStampSeconds = before
         self.updates[update].stampSeconds = nil
     }
 
     /// This start did not reach the phone; `state` says that it may have.
-    private mutating func withdrawStart(_ update: Int32, now: EngineTime) {
+    private mutating func withdrawStart(_ update: UpdateID, now: EngineTime) {
         guard self.updates[update].isStart else { return }
         self.updates[update].stampSeconds = nil
         self.updates[update].isAnnounced = false
@@ -292,45 +293,45 @@ extension ShardEngine {
     /// is counted as spent now. So is one for each that has died over the same: each before the next took over, and after the event was
     /// written. At most once per slot and assignment.
     /// - Parameter recordMillis: when the first event was written that may have been sent.
-    mutating func countUnrecordedPush(_ slot: Int32, recordMillis: Int64, now: EngineTime) {
-        guard !self.slots[Int(slot)].countedUnrecordedPush, self.couldHaveUnrecordedPush(slot) else { return }
-        self.slots[Int(slot)].countedUnrecordedPush = true
-        let owners = self.partitions[Int(self.slots[Int(slot)].partition)].ownersWallMillis
-        for begun in owners.suffix(Int(self.slots[Int(slot)].ownersSinceRecord))
+    mutating func countUnrecordedPush(_ slot: SlotID, recordMillis: Int64, now: EngineTime) {
+        guard !self.slots[slot].countedUnrecordedPush, self.couldHaveUnrecordedPush(slot) else { return }
+        self.slots[slot].countedUnrecordedPush = true
+        let owners = self.partitions[self.slots[slot].partition].ownersWallMillis
+        for begun in owners.suffix(Int(self.slots[slot].ownersSinceRecord))
         where begun > recordMillis {
             let age = max(0, now.wallMillis - begun)
-            self.budgets.restore(&self.slots[Int(slot)].budget, ageMillis: age, nowMillis: now.steadyMillis)
+            self.budgets.restore(&self.slots[slot].budget, ageMillis: age, nowMillis: now.steadyMillis)
         }
-        self.budgets.restore(&self.slots[Int(slot)].budget, ageMillis: 0, nowMillis: now.steadyMillis)
+        self.budgets.restore(&self.slots[slot].budget, ageMillis: 0, nowMillis: now.steadyMillis)
     }
 
     /// False: nobody owned the partition before, or the owner before gave it back in order.
-    func couldHaveUnrecordedPush(_ slot: Int32) -> Bool {
-        !self.slots[Int(slot)].isHandedOver && self.partitions[Int(self.slots[Int(slot)].partition)].hadOwner
+    func couldHaveUnrecordedPush(_ slot: SlotID) -> Bool {
+        !self.slots[slot].isHandedOver && self.partitions[self.slots[slot].partition].hadOwner
     }
 
-    private mutating func spendBudget(_ update: Int32, now: EngineTime) {
+    private mutating func spendBudget(_ update: UpdateID, now: EngineTime) {
         guard self.updates[update].sentPriority == .high else { return }
-        self.budgets.answered(self.slots[Int(self.updates[update].slot)].budget, nowMillis: now.steadyMillis)
+        self.budgets.answered(self.slots[self.updates[update].slot].budget, nowMillis: now.steadyMillis)
     }
 
-    private mutating func refundBudget(_ update: Int32) {
+    private mutating func refundBudget(_ update: UpdateID) {
         guard self.updates[update].sentPriority == .high else { return }
-        self.budgets.refunded(&self.slots[Int(self.updates[update].slot)].budget)
+        self.budgets.refunded(&self.slots[self.updates[update].slot].budget)
     }
 
     /// Doubles from attempt to attempt, with half of it drawn at random so that a fleet does not come back at once.
     private mutating func backOff(
-        _ slot: Int32, retryAfterSeconds: Int64?, millisMax: Int64 = .max, now: EngineTime
+        _ slot: SlotID, retryAfterSeconds: Int64?, millisMax: Int64 = .max, now: EngineTime
     ) {
-        let attempt = self.slots[Int(slot)].attempt
-        self.slots[Int(slot)].attempt = attempt < 20 ? attempt + 1 : attempt
+        let attempt = self.slots[slot].attempt
+        self.slots[slot].attempt = attempt < 20 ? attempt + 1 : attempt
         let full = min(
             millisMax, self.configuration.retryBackoffMaxMillis,
             self.configuration.retryBackoffMinMillis << Int64(attempt))
         let drawn = full / 2 + Int64.random(in: 0...max(1, full / 2), using: &self.random)
         // A server's wish is honoured up to an hour; more is taken as nonsense.
         let asked = min(max(retryAfterSeconds ?? 0, 0), 3_600) * 1_000
-        self.slots[Int(slot)].backoffUntilMillis = now.steadyMillis + max(drawn, asked)
+        self.slots[slot].backoffUntilMillis = now.steadyMillis + max(drawn, asked)
     }
 }

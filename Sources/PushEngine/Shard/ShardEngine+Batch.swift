@@ -1,4 +1,4 @@
-import PushModel
+public import PushModel
 
 extension ShardEngine {
     /// How many records further on each step of looking ahead is than the next: time enough for the memory to answer.
@@ -45,22 +45,22 @@ extension ShardEngine {
     }
 
     @inline(__always) private func prefetchSlot(_ batch: inout InputBatch, _ index: Int) {
-        let slot = self.index.first(hash: batch[index].hash).map { self.index.slot(at: $0) } ?? Slot.none
+        let slot = self.index.first(hash: batch[index].hash).map { self.index.slot(at: $0) } ?? SlotID.none
         batch[index].slot = slot
-        if slot >= 0 { self.slots.prefetch(Int(slot), byteCount: Slot.ofEachEventByteCount) }
+        if slot.isSome { self.slots.prefetch(slot, byteCount: Slot.ofEachEventByteCount) }
     }
 
-    @inline(__always) private func prefetchPending(of slot: Int32) {
-        guard slot >= 0 else { return }
+    @inline(__always) private func prefetchPending(of slot: SlotID) {
+        guard slot.isSome else { return }
         self.identities.prefetch(
-            self.slots[Int(slot)].identity, byteCount: Int(self.slots[Int(slot)].idByteCount))
-        let pending = self.slots[Int(slot)].pending
-        if pending >= 0 { self.updates.prefetch(pending) }
+            self.slots[slot].identity, byteCount: Int(self.slots[slot].idByteCount))
+        let pending = self.slots[slot].pending
+        if pending.isSome { self.updates.prefetch(pending) }
     }
 
-    @inline(__always) private func prefetchBytes(of slot: Int32) {
-        guard slot >= 0 else { return }
-        let pending = self.slots[Int(slot)].pending
-        if pending >= 0 { self.updates.prefetchBlob(pending) }
+    @inline(__always) private func prefetchBytes(of slot: SlotID) {
+        guard slot.isSome else { return }
+        let pending = self.slots[slot].pending
+        if pending.isSome { self.updates.prefetchBlob(pending) }
     }
 }

@@ -1,4 +1,4 @@
-import PushModel
+public import PushModel
 
 extension ShardEngine {
     /// A `start` without `expires` is not sent later than this after its event.
@@ -22,18 +22,18 @@ extension ShardEngine {
     ///   - hash: of the key, as the index has it.
     ///   - hint: the slot where the activity probably lies; -1: not known.
     mutating func consume(
-        _ record: InputRecord, key: Span<UInt8>, hash: UInt32, hint: Int32 = Slot.none, value: Span<UInt8>,
+        _ record: InputRecord, key: Span<UInt8>, hash: UInt32, hint: SlotID = .none, value: Span<UInt8>,
         traceparent: Span<UInt8>, now: EngineTime
     ) {
         guard let place = self.place(of: record.partition), self.partitions[place].phase == .running else { return }
         let log = self.partitions[place].logs[Int(record.topic)]
         self.ledger.consumed(log: log, offset: record.offset)
         self.counters.consumed += 1
-        let context = RecordContext(record: record, place: Int32(place), log: log)
+        let context = RecordContext(record: record, place: place, log: log)
         if !self.traceparent.isEmpty { self.traceparent.removeAll(keepingCapacity: true) }
         self.traceparent.append(copying: traceparent)
 
-        let known = record.hasKey ? self.findKnown(id: key, hash: hash, hint: hint, partition: Int32(place)) : nil
+        let known = record.hasKey ? self.findKnown(id: key, hash: hash, hint: hint, partition: place) : nil
         // The key of an activity that is known here was looked at when its first event came.
         if known == nil {
             do throws(EventRejection) {
@@ -62,8 +62,8 @@ extension ShardEngine {
             try EventDecoder.decode(value, into: &self.event)
             let app = try self.resolveApp()
             try self.checkEvent(app: app, key: key, value: value, record: record, now: now)
-            let isOfApp = known.map { self.slots[Int($0)].app == app } ?? false
-            let slot = isOfApp ? known : self.findSlot(app: app, id: key, hash: hash, partition: Int32(place))
+            let isOfApp = known.map { self.slots[$0].app == app } ?? false
+            let slot = isOfApp ? known : self.findSlot(app: app, id: key, hash: hash, partition: place)
             if let slot, self.replacePending(context, slot: slot, value: value, traceparent: traceparent, now: now) {
                 return
             }
@@ -77,8 +77,8 @@ extension ShardEngine {
     /// What is known of the record being taken.
     struct RecordContext {
         var record: InputRecord
-        var place: Int32
-        var log: Int32
+        var place: PartitionIndex
+        var log: LogID
         var source: SourcePosition {
             self.record.origin
                 ?? SourcePosition(
@@ -177,7 +177,7 @@ extension ShardEngine {
     // MARK: Taking an event
 
     private mutating func apply(
-        _ context: RecordContext, app: UInt16, slot found: Int32?, key: Span<UInt8>, value: Span<UInt8>,
+        _ context: RecordContext, app: UInt16, slot found: SlotID?, key: Span<UInt8>, value: Span<UInt8>,
         traceparent: Span<UInt8>, now: EngineTime
     ) {
         if let found, self.isApplied(context, slot: found) {
@@ -187,7 +187,7 @@ extension ShardEngine {
             return self.finishEvent(context, slot: nil, outcome: .applied, detail: .none, key: key, now: now)
         }
         let slot = found ?? self.makeSlot(app: app, id: key, partition: context.place, now: now)
-        self.slots[Int(slot)].isLeaving = false
+        self.slots[slot].isLeaving = false
         self.openEntry(context, slot: slot, now: now)
         self.noteApplied(context, slot: slot)
         let tokenRange = self.event.tokenInText
@@ -198,10 +198,10 @@ extension ShardEngine {
             let isMeant =
                 tokenRange.isEmpty
                 || self.tokenEquals(self.event.text.span.extracting(tokenRange.range), slot: slot)
-            if isMeant, self.slots[Int(slot)].hasToken {
+            if isMeant, self.slots[slot].hasToken {
                 self.clearToken(slot: slot)
-                self.slots[Int(slot)].tokenMissingSinceMillis = now.steadyMillis
-                if self.slots[Int(slot)].life == .alive { self.slots[Int(slot)].life = .awaiting }
+                self.slots[slot].tokenMissingSinceMillis = now.steadyMillis
+                if self.slots[slot].life == .alive { self.slots[slot].life = .awaiting }
             }
             self.finishEvent(context, slot: slot, outcome: .applied, detail: .none, key: key, now: now)
             self.markDirty(slot, now: now)
@@ -209,97 +209,97 @@ extension ShardEngine {
             self.takeContent(context, slot: slot, key: key, value: value, traceparent: traceparent, now: now)
         }
         // Nothing will leave whose answer writes a record: the entry that was opened above needs one of its own.
-        if !self.slots[Int(slot)].hasWork { self.markDirty(slot, now: now) }
+        if !self.slots[slot].hasWork { self.markDirty(slot, now: now) }
         self.reschedule(slot, now: now)
     }
 
-    private mutating func register(_ context: RecordContext, slot: Int32, key: Span<UInt8>, now: EngineTime) {
+    private mutating func register(_ context: RecordContext, slot: SlotID, key: Span<UInt8>, now: EngineTime) {
         let token = self.event.tokenInText
-        switch self.slots[Int(slot)].life {
+        switch self.slots[slot].life {
         case .ended:
             guard !self.tokenEquals(self.event.text.span.extracting(token.range), slot: slot) else {
                 return self.finishEvent(context, slot: slot, outcome: .late, detail: .afterEnd, key: key, now: now)
             }
             self.beginNewLife(slot)
-            self.slots[Int(slot)].life = .alive
+            self.slots[slot].life = .alive
         case .awaiting, .started:
-            self.slots[Int(slot)].life = .alive
+            self.slots[slot].life = .alive
         case .alive, .starting, .ending: break
         }
         self.takeToken(slot, now: now, registeredMillis: context.record.timestampMillis)
-        self.slots[Int(slot)].frequentUpdates = self.event.frequentUpdates
+        self.slots[slot].frequentUpdates = self.event.frequentUpdates
         self.touch(slot, now: now)
         self.finishEvent(context, slot: slot, outcome: .applied, detail: .none, key: key, now: now)
         self.markDirty(slot, now: now)
     }
 
     /// The token in `event.text` is the newest one this activity has.
-    private mutating func takeToken(_ slot: Int32, now: EngineTime, registeredMillis: Int64) {
+    private mutating func takeToken(_ slot: SlotID, now: EngineTime, registeredMillis: Int64) {
         let token = self.event.tokenInText
         self.setEnvironment(self.event.environment, of: slot)
-        self.slots[Int(slot)].awaitsTokenOfStart = false
+        self.slots[slot].awaitsTokenOfStart = false
         if self.tokenEquals(self.event.text.span.extracting(token.range), slot: slot) {
             // The same token registered again: the app says that it lives.
-            self.slots[Int(slot)].tokenStanding = .usable
+            self.slots[slot].tokenStanding = .usable
         } else {
             let text = self.event.text
             self.setToken(text.span.extracting(token.range), slot: slot)
-            self.slots[Int(slot)].backoffUntilMillis = .min
-            self.slots[Int(slot)].attempt = 0
+            self.slots[slot].backoffUntilMillis = .min
+            self.slots[slot].attempt = 0
         }
-        self.slots[Int(slot)].registeredWallMillis = registeredMillis
+        self.slots[slot].registeredWallMillis = registeredMillis
     }
 
     /// What an owner before has read of this slot it may have sent, too, without `state` knowing.
-    func couldBeSent(_ slot: Int32) -> Bool {
+    func couldBeSent(_ slot: SlotID) -> Bool {
         guard self.couldHaveUnrecordedPush(slot) else { return false }
         // A start is announced before it leaves, and takes along what waits.
-        return self.slots[Int(slot)].life != .starting || self.app(of: slot).startOnUnknown == .resend
+        return self.slots[slot].life != .starting || self.app(of: slot).startOnUnknown == .resend
     }
 
     /// A card of its own: nothing known of the one before holds for it but the budget, which is the device's.
-    private mutating func beginNewLife(_ slot: Int32) {
+    private mutating func beginNewLife(_ slot: SlotID) {
         self.clearToken(slot: slot)
-        self.slots[Int(slot)].life = .awaiting
-        self.slots[Int(slot)].awaitsTokenOfStart = false
-        self.slots[Int(slot)].lastAcceptedSeconds = .min
-        self.slots[Int(slot)].lastStampSeconds = 0
+        self.slots[slot].life = .awaiting
+        self.slots[slot].awaitsTokenOfStart = false
+        self.slots[slot].lastAcceptedSeconds = .min
+        self.slots[slot].lastStampSeconds = 0
     }
 
     private mutating func takeContent(
-        _ context: RecordContext, slot: Int32, key: Span<UInt8>, value: Span<UInt8>, traceparent: Span<UInt8>,
+        _ context: RecordContext, slot: SlotID, key: Span<UInt8>, value: Span<UInt8>, traceparent: Span<UInt8>,
         now: EngineTime
     ) {
         let kind = self.event.kind
         let isExpired = self.contentExpiresSeconds <= now.wallSeconds
-        switch (kind, self.slots[Int(slot)].life) {
+        switch (kind, self.slots[slot].life) {
         case (.update, .ending), (.update, .ended), (.end, .ending), (.end, .ended):
             return self.finishEvent(context, slot: slot, outcome: .late, detail: .afterEnd, key: key, now: now)
         case (.start, .alive), (.start, .starting), (.start, .started), (.start, .ending):
             return self.finishEvent(
                 context, slot: slot, outcome: .duplicate, detail: .alreadyStarted, key: key, now: now)
         case (.start, .ended), (.start, .awaiting):
-            if self.slots[Int(slot)].life == .ended { self.beginNewLife(slot) }
-            self.slots[Int(slot)].life = .starting
+            if self.slots[slot].life == .ended { self.beginNewLife(slot) }
+            self.slots[slot].life = .starting
             self.setEnvironment(self.event.environment, of: slot)
         case (.update, .awaiting), (.update, .alive), (.update, .starting), (.update, .started): break
         case (.end, .awaiting), (.end, .alive), (.end, .starting), (.end, .started):
-            if !isExpired { self.slots[Int(slot)].life = .ending }
+            if !isExpired { self.slots[slot].life = .ending }
         case (.register, _), (.unregister, _): return
         }
         if self.event.target == .token {
             if !self.tokenEquals(self.event.text.span.extracting(self.event.tokenInText.range), slot: slot)
-                || self.slots[Int(slot)].tokenStanding != .usable
+                || self.slots[slot].tokenStanding != .usable
             {
                 self.takeToken(slot, now: now, registeredMillis: context.record.timestampMillis)
             }
-            if self.slots[Int(slot)].life == .awaiting || self.slots[Int(slot)].life == .started {
-                self.slots[Int(slot)].life = .alive
+            if self.slots[slot].life == .awaiting || self.slots[slot].life == .started {
+                self.slots[slot].life = .alive
             }
         }
         self.touch(slot, now: now)
         let timestamp = self.eventTimestamp(context.record, now: now)
-        if kind == .update, timestamp < self.slots[Int(slot)].lastAcceptedSeconds {
+        if kind == .update, timestamp < self.slots[slot].lastAcceptedSeconds {
             let wasSent = self.mayBeReplay(context) && self.couldBeSent(slot)
             return self.finishEvent(
                 context, slot: slot, outcome: .superseded, detail: wasSent ? .mayBeSentBefore : .older, key: key,
@@ -389,16 +389,16 @@ extension ShardEngine {
 
     /// The event may have been taken, and pushed, by an owner before. A forwarded one may have been forwarded twice: its own time tells.
     private func mayBeReplay(_ context: RecordContext) -> Bool {
-        let place = Int(context.place)
+        let place = context.place
         if context.record.offset < self.partitions[place].replayEnds[Int(context.record.topic)] { return true }
         return context.record.origin != nil
             && context.record.timestampMillis < self.partitions[place].assignedWallMillis
     }
 
     /// A replay of what `state` already covers (contract §6): only records below the log end seen at assignment can be one.
-    private func isApplied(_ context: RecordContext, slot: Int32) -> Bool {
+    private func isApplied(_ context: RecordContext, slot: SlotID) -> Bool {
         let record = context.record
-        guard record.offset < self.partitions[Int(context.place)].replayEnds[Int(record.topic)] || record.origin != nil
+        guard record.offset < self.partitions[context.place].replayEnds[Int(record.topic)] || record.origin != nil
         else { return false }
         if let origin = record.origin {
             let positions = self.routedPositions(of: slot)
@@ -408,42 +408,42 @@ extension ShardEngine {
             }
             return record.offset <= positions.appliedOffset
         }
-        let applied = self.slots[Int(slot)].applied
+        let applied = self.slots[slot].applied
         return applied.isOf(topic: record.topic) && record.offset <= applied.offset
     }
 
-    func routedPositions(of slot: Int32) -> RoutedPositions {
-        guard self.slots[Int(slot)].hasRoutedPositions else { return RoutedPositions() }
+    func routedPositions(of slot: SlotID) -> RoutedPositions {
+        guard self.slots[slot].hasRoutedPositions else { return RoutedPositions() }
         return self.routedPositions[slot] ?? RoutedPositions()
     }
 
-    private mutating func noteApplied(_ context: RecordContext, slot: Int32) {
+    private mutating func noteApplied(_ context: RecordContext, slot: SlotID) {
         let record = context.record
         if record.topic == self.configuration.routedTopicIndex {
-            self.slots[Int(slot)].hasRoutedPositions = true
+            self.slots[slot].hasRoutedPositions = true
             self.routedPositions[slot, default: RoutedPositions()].appliedOffset = record.offset
             if let origin = record.origin {
                 self.routedPositions[slot, default: RoutedPositions()].appliedOrigin = origin
             }
         } else {
-            self.slots[Int(slot)].applied = AppliedPosition(
+            self.slots[slot].applied = AppliedPosition(
                 offset: record.offset, topic: record.topic)
         }
     }
 
     /// From here on the slot holds the watermark of this log until a state record covers the event.
-    private mutating func openEntry(_ context: RecordContext, slot: Int32, now: EngineTime) {
+    private mutating func openEntry(_ context: RecordContext, slot: SlotID, now: EngineTime) {
         if context.record.topic == self.configuration.routedTopicIndex {
-            guard self.slots[Int(slot)].openRoutedEntry < 0 else { return }
-            self.slots[Int(slot)].openRoutedEntry = self.ledger.open(log: context.log, offset: context.record.offset)
+            guard self.slots[slot].openRoutedEntry.isNone else { return }
+            self.slots[slot].openRoutedEntry = self.ledger.open(log: context.log, offset: context.record.offset)
         } else {
-            let open = self.slots[Int(slot)].openEntry
-            if open >= 0 {
+            let open = self.slots[slot].openEntry
+            if open.isSome {
                 guard self.ledger.log(of: open) != context.log else { return }
                 // Another input topic holds the one place for an entry: a state record takes that one over first.
                 self.writeState(slot, now: now)
             }
-            self.slots[Int(slot)].openEntry = self.ledger.open(log: context.log, offset: context.record.offset)
+            self.slots[slot].openEntry = self.ledger.open(log: context.log, offset: context.record.offset)
         }
     }
 }

@@ -1,4 +1,5 @@
-import PushModel
+public import APNSProtocol
+public import PushModel
 
 /// Asking ahead for memory, as `consume(_:now:)` of a batch does: what comes together is about activities all over the memory. What is
 /// found here decides nothing.
@@ -21,12 +22,12 @@ extension ShardEngine {
 
     private func prefetchSlot(of push: PushID) {
         guard let update = self.updates.id(of: push) else { return }
-        self.slots.prefetch(Int(self.updates[update].slot))
+        self.slots.prefetch(self.updates[update].slot)
     }
 
     private func prefetchRest(of push: PushID) {
         guard let update = self.updates.id(of: push) else { return }
-        let slot = Int(self.updates[update].slot)
+        let slot = self.updates[update].slot
         self.budgets.prefetch(self.slots[slot].budget)
         self.identities.prefetch(self.slots[slot].identity, byteCount: self.slots[slot].identityByteCount)
     }
@@ -36,7 +37,7 @@ extension ShardEngine {
         for index in acknowledgements.indices { self.acknowledgements.prefetch(acknowledgements[index]) }
         for index in acknowledgements.indices {
             let slot = self.acknowledgements.slot(of: acknowledgements[index])
-            if slot >= 0 { self.slots.prefetch(Int(slot)) }
+            if slot.isSome { self.slots.prefetch(slot) }
         }
     }
 }

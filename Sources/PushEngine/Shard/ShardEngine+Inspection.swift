@@ -1,14 +1,16 @@
+public import PushModel
+
 /// What the engine holds, for whoever checks it against the promises. Nothing here changes what it does.
 extension ShardEngine {
     /// Units of the activity's budget that are out (contract §5), the one in flight included; `nil`: the activity is not in memory.
     /// - Parameter app: index into `EngineConfiguration.apps`.
     public func budgetUnitsOut(app: UInt16, id: Span<UInt8>, now: EngineTime) -> Int? {
-        var found: Int32?
-        for place in self.partitions.indices where found == nil {
-            found = self.findSlot(app: app, id: id, partition: Int32(place))
+        var found: SlotID?
+        for place in self.partitions.identifiers where found == nil {
+            found = self.findSlot(app: app, id: id, partition: place)
         }
         guard let slot = found else { return nil }
-        let budget = self.slots[Int(slot)].budget
+        let budget = self.slots[slot].budget
         let held = unsafe self.budgets.answers(budget).count { $0 + RollingBudget.windowMillis > now.steadyMillis }
         return held + (self.budgets.isInFlight(budget) ? 1 : 0)
     }

@@ -1,4 +1,5 @@
-import PushModel
+public import APNSProtocol
+public import PushModel
 
 extension ShardEngine {
     /// Something may be sent on this route.
@@ -43,8 +44,8 @@ extension ShardEngine {
 
     /// A second card is worse than none (contract §4): before a start leaves, `state` says that it may have, and with which stamp.
     /// True: that record comes first.
-    private mutating func announcesStart(_ slot: Int32, now: EngineTime) -> Bool {
-        let update = self.slots[Int(slot)].pending
+    private mutating func announcesStart(_ slot: SlotID, now: EngineTime) -> Bool {
+        let update = self.slots[slot].pending
         guard self.updates[update].isStart, !self.updates[update].isAnnounced,
             self.app(of: slot).startOnUnknown == .drop
         else { return false }
@@ -56,42 +57,42 @@ extension ShardEngine {
         return true
     }
 
-    private mutating func giveStamp(_ update: Int32, of slot: Int32) {
+    private mutating func giveStamp(_ update: UpdateID, of slot: SlotID) {
         // The device drops what is not newer than what it has.
-        var stamp = max(self.updates[update].top.stampFloorSeconds, self.slots[Int(slot)].lastStampSeconds + 1)
+        var stamp = max(self.updates[update].top.stampFloorSeconds, self.slots[slot].lastStampSeconds + 1)
         if self.updates[update].containsReplay {
             stamp = self.stampPastUnrecorded(slot, floorSeconds: self.updates[update].top.stampFloorSeconds)
         }
         self.updates[update].stampSeconds = stamp
-        self.slots[Int(slot)].lastStampSeconds = stamp
+        self.slots[slot].lastStampSeconds = stamp
     }
 
     /// Past the one push of each owner before that may have gone unrecorded: of several that died one after the other each has gone
     /// one further. The time of the assignment helps where their markers are gone.
-    private func stampPastUnrecorded(_ slot: Int32, floorSeconds: Int64) -> Int64 {
-        let partition = Int(self.slots[Int(slot)].partition)
+    private func stampPastUnrecorded(_ slot: SlotID, floorSeconds: Int64) -> Int64 {
+        let partition = self.slots[slot].partition
         let assigned = max(self.partitions[partition].assignedWallMillis, self.partitions[partition].stampBaseMillis)
         let further = max(1, self.partitions[partition].takeoversRead)
         return max(
-            floorSeconds + further, self.slots[Int(slot)].lastStampSeconds + 1 + further, assigned / 1_000 + 2)
+            floorSeconds + further, self.slots[slot].lastStampSeconds + 1 + further, assigned / 1_000 + 2)
     }
 
     /// An event that an owner before may have sent ends without being sent again. No record tells of the stamp it may have left with:
     /// whatever comes next is stamped past it, by the next owner too.
-    mutating func passUnrecordedStamp(_ slot: Int32, floorSeconds: Int64, now: EngineTime) {
-        self.slots[Int(slot)].lastStampSeconds = self.stampPastUnrecorded(slot, floorSeconds: floorSeconds)
+    mutating func passUnrecordedStamp(_ slot: SlotID, floorSeconds: Int64, now: EngineTime) {
+        self.slots[slot].lastStampSeconds = self.stampPastUnrecorded(slot, floorSeconds: floorSeconds)
         self.markDirty(slot, now: now)
     }
 
-    private mutating func send(_ slot: Int32, request: inout PushRequest, now: EngineTime) {
-        let update = self.slots[Int(slot)].pending
+    private mutating func send(_ slot: SlotID, request: inout PushRequest, now: EngineTime) {
+        let update = self.slots[slot].pending
         let isStart = self.updates[update].isStart
         let isEnd = self.updates[update].isEnd
         var priority = self.updates[update].priority
         if priority == .high {
             let limit = self.budgetLimit(slot, update: update)
-            if self.budgets.spent(&self.slots[Int(slot)].budget, nowMillis: now.steadyMillis) < limit {
-                self.budgets.take(&self.slots[Int(slot)].budget)
+            if self.budgets.spent(&self.slots[slot].budget, nowMillis: now.steadyMillis) < limit {
+                self.budgets.take(&self.slots[slot].budget)
                 self.counters.pushesHighPriority += 1
             } else {
                 priority = .low
@@ -100,23 +101,23 @@ extension ShardEngine {
         }
         self.updates[update].stampBeforeSeconds = nil
         if self.updates[update].stampSeconds == nil {
-            self.updates[update].stampBeforeSeconds = self.slots[Int(slot)].lastStampSeconds
+            self.updates[update].stampBeforeSeconds = self.slots[slot].lastStampSeconds
             self.giveStamp(update, of: slot)
         }
         self.updates[update].sequence &+= 1
         self.updates[update].sentMillis = now.steadyMillis
         self.updates[update].sentPriority = priority
-        self.updates[update].tokenGeneration = self.slots[Int(slot)].tokenGeneration
+        self.updates[update].tokenGeneration = self.slots[slot].tokenGeneration
         self.updates[update].apnsID = self.makeUUID()
-        self.updates[update].notBeforeOfPrevious = self.slots[Int(slot)].notBeforeMillis
-        self.slots[Int(slot)].notBeforeMillis =
-            now.steadyMillis + self.configuration.apps[Int(self.slots[Int(slot)].app)].minimumDistanceMillis
+        self.updates[update].notBeforeOfPrevious = self.slots[slot].notBeforeMillis
+        self.slots[slot].notBeforeMillis =
+            now.steadyMillis + self.configuration.apps[Int(self.slots[slot].app)].minimumDistanceMillis
         self.changeWork(slot) {
             $0.inFlight = update
             $0.pending = $0.behind
-            $0.behind = Slot.none
+            $0.behind = .none
         }
-        self.partitions[Int(self.slots[Int(slot)].partition)].inFlightCount += 1
+        self.partitions[self.slots[slot].partition].inFlightCount += 1
         self.counters.inFlight += 1
         self.counters.pushesSent += 1
         self.fill(&request, slot: slot, update: update, kind: isStart ? .start : isEnd ? .end : .update, now: now)
@@ -124,10 +125,10 @@ extension ShardEngine {
     }
 
     private mutating func fill(
-        _ request: inout PushRequest, slot: Int32, update: Int32, kind: EventKind, now: EngineTime
+        _ request: inout PushRequest, slot: SlotID, update: UpdateID, kind: EventKind, now: EngineTime
     ) {
         request.id = self.updates.pushID(of: update)
-        request.app = self.slots[Int(slot)].app
+        request.app = self.slots[slot].app
         request.priority = self.updates[update].sentPriority
         request.apnsID = self.updates[update].apnsID
         request.expirationSeconds =

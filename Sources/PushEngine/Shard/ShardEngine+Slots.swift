@@ -6,7 +6,7 @@ enum SlotKind: UInt8 { case activity = 1 }
 extension ShardEngine {
     // MARK: The table
 
-    func findSlot(app: UInt16, id: Span<UInt8>, partition: Int32) -> Int32? {
+    func findSlot(app: UInt16, id: Span<UInt8>, partition: PartitionIndex) -> SlotID? {
         self.findSlot(
             app: app, id: id, hash: self.index.hash(kind: SlotKind.activity.rawValue, id: id), partition: partition)
     }
@@ -16,53 +16,43 @@ extension ShardEngine {
     /// - Parameters:
     ///   - hash: of the id.
     ///   - partition: index into `partitions`.
-    func findSlot(app: UInt16, id: Span<UInt8>, hash: UInt32, partition: Int32) -> Int32? {
-        var place: Int32 = Slot.none
+    func findSlot(app: UInt16, id: Span<UInt8>, hash: UInt32, partition: PartitionIndex) -> SlotID? {
         var candidate = self.index.first(hash: hash)
         while let found = candidate {
             let slot = self.index.slot(at: found)
-            if self.slots[Int(slot)].app == app, self.slots[Int(slot)].partition == partition,
-                self.idEquals(id, slot: slot)
-            {
-                place = slot
-                break
+            if self.slots[slot].app == app, self.slots[slot].partition == partition, self.idEquals(id, slot: slot) {
+                return slot
             }
             candidate = self.index.next(after: found, hash: hash)
         }
-        return place >= 0 ? place : nil
+        return nil
     }
 
     /// A slot with this id, of whatever app, in this partition.
-    /// - Parameter hint: where it probably lies; -1: not known.
-    func findKnown(id: Span<UInt8>, hash: UInt32, hint: Int32, partition: Int32) -> Int32? {
-        if hint >= 0, self.slots[Int(hint)].identity != ByteArena.none, self.slots[Int(hint)].partition == partition,
+    /// - Parameter hint: where it probably lies; none: not known.
+    func findKnown(id: Span<UInt8>, hash: UInt32, hint: SlotID, partition: PartitionIndex) -> SlotID? {
+        if hint.isSome, self.slots[hint].identity != ByteArena.none, self.slots[hint].partition == partition,
             self.idEquals(id, slot: hint)
         {
             return hint
         }
         guard let found = self.index.first(hash: hash) else { return nil }
         let slot = self.index.slot(at: found)
-        return self.slots[Int(slot)].partition == partition && self.idEquals(id, slot: slot) ? slot : nil
+        return self.slots[slot].partition == partition && self.idEquals(id, slot: slot) ? slot : nil
     }
 
-    mutating func makeSlot(app: UInt16, id: Span<UInt8>, partition: Int32, now: EngineTime) -> Int32 {
+    mutating func makeSlot(app: UInt16, id: Span<UInt8>, partition: PartitionIndex, now: EngineTime) -> SlotID {
         let hash = self.index.hash(kind: SlotKind.activity.rawValue, id: id)
-        let number = self.makeSlot(app: app, hash: hash, partition: partition)
-        self.setID(id, slot: number)
-        self.touch(number, now: now)
-        return number
+        let slot = self.makeSlot(app: app, hash: hash, partition: partition)
+        self.setID(id, slot: slot)
+        self.touch(slot, now: now)
+        return slot
     }
 
     /// One that has no bytes yet: `setID` comes next.
-    mutating func makeSlot(app: UInt16, hash: UInt32, partition: Int32) -> Int32 {
-        let number: Int32
-        if let reused = self.freeSlots.popLast() {
-            number = reused
-        } else {
-            number = Int32(self.slots.count)
-            self.slots.append(Slot())
-        }
-        let generation = self.slots[Int(number)].generation
+    mutating func makeSlot(app: UInt16, hash: UInt32, partition: PartitionIndex) -> SlotID {
+        let number = self.freeSlots.popLast() ?? self.slots.append(Slot())
+        let generation = self.slots[number].generation
         var slot = Slot()
         slot.generation = generation &+ 1
         slot.isLive = true
@@ -71,105 +61,105 @@ extension ShardEngine {
         slot.hash = hash
         // Without a record of its own, any owner may have sent of it.
         slot.ownersSinceRecord = Self.ownersReadMax
-        slot.memberIndex = Int32(self.partitions[Int(partition)].members.count)
-        self.partitions[Int(partition)].members.append(number)
-        self.slots[Int(number)] = slot
+        slot.memberIndex = Int32(self.partitions[partition].members.count)
+        self.partitions[partition].members.append(number)
+        self.slots[number] = slot
         self.index.insert(number, hash: hash)
         self.counters.activities += 1
         return number
     }
 
     /// The slot and what it holds leave memory. The caller has settled events and records.
-    mutating func removeSlot(_ number: Int32) {
-        self.leaveReadyQueue(number)
-        self.deadlines.remove(number)
+    mutating func removeSlot(_ slot: SlotID) {
+        self.leaveReadyQueue(slot)
+        self.deadlines.remove(slot)
         for update in [
-            self.slots[Int(number)].pending, self.slots[Int(number)].behind, self.slots[Int(number)].inFlight,
+            self.slots[slot].pending, self.slots[slot].behind, self.slots[slot].inFlight,
         ]
-        where update >= 0 {
+        where update.isSome {
             self.updates.release(update)
         }
-        if self.slots[Int(number)].hasWork {
+        if self.slots[slot].hasWork {
             self.counters.activitiesPending -= 1
-            self.lanes[self.lane(of: number)].pendingSlots -= 1
+            self.lanes[self.lane(of: slot)].pendingSlots -= 1
         }
-        self.index.remove(number, hash: self.slots[Int(number)].hash)
-        self.leavePartition(number)
+        self.index.remove(slot, hash: self.slots[slot].hash)
+        self.leavePartition(slot)
         self.counters.activities -= 1
-        self.releaseIdentity(slot: number)
-        self.budgets.release(&self.slots[Int(number)].budget)
-        if self.slots[Int(number)].hasRoutedPositions { self.routedPositions[number] = nil }
-        let generation = self.slots[Int(number)].generation
-        self.slots[Int(number)] = Slot()
-        self.slots[Int(number)].generation = generation
-        self.freeSlots.append(number)
+        self.releaseIdentity(slot: slot)
+        self.budgets.release(&self.slots[slot].budget)
+        if self.slots[slot].hasRoutedPositions { self.routedPositions[slot] = nil }
+        let generation = self.slots[slot].generation
+        self.slots[slot] = Slot()
+        self.slots[slot].generation = generation
+        self.freeSlots.append(slot)
     }
 
     /// The last of the partition's members takes its place among them.
-    private mutating func leavePartition(_ number: Int32) {
-        let partition = Int(self.slots[Int(number)].partition)
-        guard let last = self.partitions[partition].members.popLast(), last != number else { return }
-        let place = self.slots[Int(number)].memberIndex
-        self.partitions[partition].members[Int(place)] = last
-        self.slots[Int(last)].memberIndex = place
+    private mutating func leavePartition(_ slot: SlotID) {
+        let partition = self.slots[slot].partition
+        guard let last = self.partitions[partition].members.popLast(), last != slot else { return }
+        let memberIndex = self.slots[slot].memberIndex
+        self.partitions[partition].members[Int(memberIndex)] = last
+        self.slots[last].memberIndex = memberIndex
     }
 
     /// Calls `body` for each slot of a partition. It makes no slot, and removes none.
-    mutating func forEachMember(place: Int, _ body: (inout ShardEngine, Int32) -> Void) {
+    mutating func forEachMember(place: PartitionIndex, _ body: (inout ShardEngine, SlotID) -> Void) {
         for index in self.partitions[place].members.indices { body(&self, self.partitions[place].members[index]) }
     }
 
-    func lane(of slot: Int32) -> Int {
-        self.lane(app: self.slots[Int(slot)].app, environment: self.slots[Int(slot)].environment)
+    func lane(of slot: SlotID) -> LaneIndex {
+        self.lane(app: self.slots[slot].app, environment: self.slots[slot].environment)
     }
 
-    func app(of slot: Int32) -> AppConfiguration { self.configuration.apps[Int(self.slots[Int(slot)].app)] }
+    func app(of slot: SlotID) -> AppConfiguration { self.configuration.apps[Int(self.slots[slot].app)] }
 
     /// A start, update, end or registration came: the 12 hours begin again.
-    mutating func touch(_ slot: Int32, now: EngineTime) {
-        self.slots[Int(slot)].lastTouchedWallMillis = now.wallMillis
-        self.slots[Int(slot)].lifeEndsMillis = now.steadyMillis + self.configuration.lifetimeMillis
+    mutating func touch(_ slot: SlotID, now: EngineTime) {
+        self.slots[slot].lastTouchedWallMillis = now.wallMillis
+        self.slots[slot].lifeEndsMillis = now.steadyMillis + self.configuration.lifetimeMillis
     }
 
     /// The environment is part of the lane; what the slot counts for moves with it.
-    mutating func setEnvironment(_ environment: PushEnvironment, of slot: Int32) {
-        guard self.slots[Int(slot)].environment != environment else { return }
+    mutating func setEnvironment(_ environment: PushEnvironment, of slot: SlotID) {
+        guard self.slots[slot].environment != environment else { return }
         self.leaveReadyQueue(slot)
-        let hasWork = self.slots[Int(slot)].hasWork
+        let hasWork = self.slots[slot].hasWork
         if hasWork { self.lanes[self.lane(of: slot)].pendingSlots -= 1 }
-        self.slots[Int(slot)].environment = environment
+        self.slots[slot].environment = environment
         if hasWork { self.lanes[self.lane(of: slot)].pendingSlots += 1 }
     }
 
     // MARK: Work
 
     /// Call around every change of `pending` and `inFlight`: keeps the counts of slots with work.
-    mutating func changeWork(_ slot: Int32, _ change: (inout Slot) -> Void) {
-        let had = self.slots[Int(slot)].hasWork
-        change(&self.slots[Int(slot)])
-        let has = self.slots[Int(slot)].hasWork
+    mutating func changeWork(_ slot: SlotID, _ change: (inout Slot) -> Void) {
+        let had = self.slots[slot].hasWork
+        change(&self.slots[slot])
+        let has = self.slots[slot].hasWork
         guard had != has else { return }
         let step = has ? 1 : -1
         self.counters.activitiesPending += step
         self.lanes[self.lane(of: slot)].pendingSlots += step
     }
 
-    mutating func leaveReadyQueue(_ slot: Int32) {
-        guard self.slots[Int(slot)].queuedTicket != 0 else { return }
-        self.slots[Int(slot)].queuedTicket = 0
+    mutating func leaveReadyQueue(_ slot: SlotID) {
+        guard self.slots[slot].queuedTicket != 0 else { return }
+        self.slots[slot].queuedTicket = 0
         self.lanes[self.lane(of: slot)].readyCount -= 1
     }
 
-    mutating func enterReadyQueue(_ slot: Int32, priority: PushPriority, now: EngineTime) {
-        if self.slots[Int(slot)].queuedTicket != 0 {
-            guard self.slots[Int(slot)].queuedPriority != priority else { return }
+    mutating func enterReadyQueue(_ slot: SlotID, priority: PushPriority, now: EngineTime) {
+        if self.slots[slot].queuedTicket != 0 {
+            guard self.slots[slot].queuedPriority != priority else { return }
             self.leaveReadyQueue(slot)
         }
         let lane = self.lane(of: slot)
         let ticket = self.nextTicket
         self.nextTicket = ticket == .max ? 1 : ticket + 1
-        self.slots[Int(slot)].queuedTicket = ticket
-        self.slots[Int(slot)].queuedPriority = priority
+        self.slots[slot].queuedTicket = ticket
+        self.slots[slot].queuedPriority = priority
         self.lanes[lane].readyCount += 1
         self.lanes[lane].ready.append(
             ReadyQueue.Entry(slot: slot, ticket: ticket, readyMillis: now.steadyMillis), priority: priority)
@@ -187,25 +177,24 @@ extension ShardEngine {
         case blocked
     }
 
-    mutating func readiness(_ number: Int32, now: EngineTime) -> Readiness {
-        let slot = Int(number)
+    mutating func readiness(_ slot: SlotID, now: EngineTime) -> Readiness {
         let update = self.slots[slot].pending
-        let partition = Int(self.slots[slot].partition)
-        guard update >= 0, self.slots[slot].inFlight < 0, !self.slots[slot].awaitsStateRecord,
+        let partition = self.slots[slot].partition
+        guard update.isSome, self.slots[slot].inFlight.isNone, !self.slots[slot].awaitsStateRecord,
             self.partitions[partition].sends, self.partitions[partition].mayPush
         else {
             return .blocked
         }
         let isStart = self.updates[update].isStart
         guard isStart || self.slots[slot].hasUsableToken else { return .blocked }
-        guard self.lanes[self.lane(of: number)].route != nil else { return .blocked }
+        guard self.lanes[self.lane(of: slot)].route != nil else { return .blocked }
         var at = max(self.slots[slot].notBeforeMillis, self.slots[slot].backoffUntilMillis)
         let app = Int(self.slots[slot].app)
         if self.updates[update].priority == .low {
             at = max(
                 at, self.updates[update].firstUnsentMillis + self.configuration.apps[app].lowPriorityWindowMillis)
         } else if self.configuration.apps[app].budgetPolicy == .defer, !isStart, !self.updates[update].isEnd {
-            let limit = self.budgetLimit(number, update: update)
+            let limit = self.budgetLimit(slot, update: update)
             if self.budgets.spent(&self.slots[slot].budget, nowMillis: now.steadyMillis) >= limit {
                 at = max(at, self.budgets.returnMillis(self.slots[slot].budget, limit: limit) ?? .max)
             }
@@ -214,49 +203,47 @@ extension ShardEngine {
     }
 
     /// Units the pending update may use: the reserve is for pushes with an alert, for starts and for ends.
-    func budgetLimit(_ slot: Int32, update: Int32) -> Int {
-        let app = Int(self.slots[Int(slot)].app)
+    func budgetLimit(_ slot: SlotID, update: UpdateID) -> Int {
+        let app = Int(self.slots[slot].app)
         let limit =
-            self.slots[Int(slot)].frequentUpdates
+            self.slots[slot].frequentUpdates
             ? self.configuration.apps[app].budgetFrequentPerHour : self.configuration.apps[app].budgetPerHour
         let isReserved = self.updates[update].hasAlert || self.updates[update].isEnd || self.updates[update].isStart
         return isReserved ? limit : max(0, limit - self.configuration.apps[app].budgetReserve)
     }
 
     /// Puts the slot where it belongs after any change: into the ready queue, or under the earliest time at which something is due.
-    mutating func reschedule(_ number: Int32, now: EngineTime) {
-        var deadline = self.slots[Int(number)].lifeEndsMillis
-        switch self.readiness(number, now: now) {
+    mutating func reschedule(_ slot: SlotID, now: EngineTime) {
+        var deadline = self.slots[slot].lifeEndsMillis
+        switch self.readiness(slot, now: now) {
         case .ready:
-            self.enterReadyQueue(number, priority: self.updates[self.slots[Int(number)].pending].priority, now: now)
+            self.enterReadyQueue(slot, priority: self.updates[self.slots[slot].pending].priority, now: now)
         case .at(let millis):
-            self.leaveReadyQueue(number)
+            self.leaveReadyQueue(slot)
             deadline = min(deadline, millis)
         case .blocked:
-            self.leaveReadyQueue(number)
+            self.leaveReadyQueue(slot)
         }
-        let slot = Int(number)
         let update = self.slots[slot].pending
-        if update >= 0, self.partitions[Int(self.slots[slot].partition)].sends {
+        if update.isSome, self.partitions[self.slots[slot].partition].sends {
             let expires = self.updates[update].firstExpirySeconds
             if expires != .max { deadline = min(deadline, now.steadyMillis + max(0, expires * 1_000 - now.wallMillis)) }
-            if !self.updates[update].isStart, !self.slots[slot].hasUsableToken, self.slots[slot].inFlight < 0 {
-                deadline = min(deadline, self.tokenWaitEndsMillis(number))
+            if !self.updates[update].isStart, !self.slots[slot].hasUsableToken, self.slots[slot].inFlight.isNone {
+                deadline = min(deadline, self.tokenWaitEndsMillis(slot))
             }
-            if self.slots[slot].openEntry >= 0 || self.slots[slot].openRoutedEntry >= 0, !self.slots[slot].isDirty {
-                deadline = min(deadline, self.durableDueMillis(number))
+            if self.slots[slot].openEntry.isSome || self.slots[slot].openRoutedEntry.isSome, !self.slots[slot].isDirty {
+                deadline = min(deadline, self.durableDueMillis(slot))
             }
         }
-        if self.slots[slot].budget >= 0 {
+        if self.slots[slot].budget.isSome {
             // An idle activity's budget is forgotten when its last unit has returned.
             deadline = min(deadline, self.budgets.allReturnedMillis(self.slots[slot].budget))
         }
-        self.deadlines.set(deadline, for: number)
+        self.deadlines.set(deadline, for: slot)
     }
 
     /// When a pending update that found no usable token is given up.
-    func tokenWaitEndsMillis(_ number: Int32) -> Int64 {
-        let slot = Int(number)
+    func tokenWaitEndsMillis(_ slot: SlotID) -> Int64 {
         let hasToken = self.slots[slot].hasToken
         // After an accepted start the token may come as long as the activity lives.
         if self.slots[slot].awaitsTokenOfStart, !hasToken { return self.slots[slot].lifeEndsMillis }
@@ -267,10 +254,10 @@ extension ShardEngine {
     }
 
     /// When a pending update has been held long enough to be written down, not more than once a second per slot.
-    func durableDueMillis(_ number: Int32) -> Int64 {
-        let pending = self.slots[Int(number)].pending
+    func durableDueMillis(_ slot: SlotID) -> Int64 {
+        let pending = self.slots[slot].pending
         let held = self.updates[pending].firstUnsentMillis + self.configuration.pendingDurableAfterMillis
-        let lastWrite = self.slots[Int(number)].lastStateWriteMillis
+        let lastWrite = self.slots[slot].lastStateWriteMillis
         guard lastWrite != .min else { return held }
         return max(held, lastWrite + self.configuration.pendingDurableAfterMillis)
     }

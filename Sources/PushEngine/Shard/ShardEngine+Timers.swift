@@ -1,4 +1,4 @@
-import PushModel
+public import PushModel
 
 extension ShardEngine {
     /// Does what has become due: windows that close, budget that returns, content that expires, waits that end, state to be written.
@@ -10,39 +10,39 @@ extension ShardEngine {
         if let flush = self.stateFlushAtMillis, flush <= now.steadyMillis { self.flushStates(now: now) }
     }
 
-    private mutating func becameDue(_ slot: Int32, now: EngineTime) {
-        guard self.partitions[Int(self.slots[Int(slot)].partition)].sends else {
+    private mutating func becameDue(_ slot: SlotID, now: EngineTime) {
+        guard self.partitions[self.slots[slot].partition].sends else {
             // Restoring or leaving: looked at again when the partition runs.
             return
         }
-        if self.slots[Int(slot)].lifeEndsMillis <= now.steadyMillis {
-            guard self.slots[Int(slot)].inFlight < 0 else {
+        if self.slots[slot].lifeEndsMillis <= now.steadyMillis {
+            guard self.slots[slot].inFlight.isNone else {
                 // Its answer, or its time-out, comes first.
-                self.slots[Int(slot)].lifeEndsMillis = now.steadyMillis + 1_000
+                self.slots[slot].lifeEndsMillis = now.steadyMillis + 1_000
                 return self.reschedule(slot, now: now)
             }
         }
-        _ = self.budgets.spent(&self.slots[Int(slot)].budget, nowMillis: now.steadyMillis)
+        _ = self.budgets.spent(&self.slots[slot].budget, nowMillis: now.steadyMillis)
         self.expireContent(slot, now: now)
         self.giveUpWaiting(slot, now: now)
-        if self.slots[Int(slot)].lifeEndsMillis <= now.steadyMillis { return self.endLife(slot, now: now) }
-        let isOpen = self.slots[Int(slot)].openEntry >= 0 || self.slots[Int(slot)].openRoutedEntry >= 0
-        if self.slots[Int(slot)].pending >= 0, isOpen, self.durableDueMillis(slot) <= now.steadyMillis {
+        if self.slots[slot].lifeEndsMillis <= now.steadyMillis { return self.endLife(slot, now: now) }
+        let isOpen = self.slots[slot].openEntry.isSome || self.slots[slot].openRoutedEntry.isSome
+        if self.slots[slot].pending.isSome, isOpen, self.durableDueMillis(slot) <= now.steadyMillis {
             self.markDirty(slot, now: now)
         }
         self.reschedule(slot, now: now)
     }
 
     /// Sets aside what may no longer be sent. An older event that outlives a newer one comes to the front again.
-    mutating func expireContent(_ slot: Int32, now: EngineTime) {
-        while self.slots[Int(slot)].pending >= 0 {
-            let update = self.slots[Int(slot)].pending
+    mutating func expireContent(_ slot: SlotID, now: EngineTime) {
+        while self.slots[slot].pending.isSome {
+            let update = self.slots[slot].pending
             guard self.updates[update].firstExpirySeconds <= now.wallSeconds else { return }
             let wasStart = self.updates[update].isStart
             if let start = self.updates[update].start.first, start.expiresSeconds <= now.wallSeconds {
                 self.updates[update].start = []
-                if self.slots[Int(slot)].life == .starting {
-                    self.slots[Int(slot)].life = self.slots[Int(slot)].hasToken ? .alive : .awaiting
+                if self.slots[slot].life == .starting {
+                    self.slots[slot].life = self.slots[slot].hasToken ? .alive : .awaiting
                 }
             }
             let startExpired = wasStart && !self.updates[update].isStart
@@ -72,25 +72,25 @@ extension ShardEngine {
     }
 
     /// Whoever reads "expired" may rely on it that the phone never got it.
-    private mutating func finishExpired(_ layer: Layer, of update: Int32, slot: Int32, now: EngineTime) {
+    private mutating func finishExpired(_ layer: Layer, of update: UpdateID, slot: SlotID, now: EngineTime) {
         self.finishUnsent(
             layer, of: update, slot: slot, outcome: .expired,
             details: OutcomeDetails(cause: layer.isStart ? .startExpired : .expires), now: now)
     }
 
     /// No usable token came in time (contract §3): the update is given up.
-    private mutating func giveUpWaiting(_ slot: Int32, now: EngineTime) {
-        while self.slots[Int(slot)].pending >= 0 {
-            let update = self.slots[Int(slot)].pending
-            guard !self.updates[update].isStart, !self.slots[Int(slot)].hasUsableToken,
-                self.slots[Int(slot)].inFlight < 0,
+    private mutating func giveUpWaiting(_ slot: SlotID, now: EngineTime) {
+        while self.slots[slot].pending.isSome {
+            let update = self.slots[slot].pending
+            guard !self.updates[update].isStart, !self.slots[slot].hasUsableToken,
+                self.slots[slot].inFlight.isNone,
                 self.tokenWaitEndsMillis(slot) <= now.steadyMillis
             else { return }
-            let isDead = self.slots[Int(slot)].hasToken
-            if self.slots[Int(slot)].tokenStanding == .doubted {
-                self.slots[Int(slot)].tokenStanding = .usable
+            let isDead = self.slots[slot].hasToken
+            if self.slots[slot].tokenStanding == .doubted {
+                self.slots[slot].tokenStanding = .usable
                 // One that came after the refusal has not tried the token yet.
-                if self.updates[update].firstUnsentMillis > self.slots[Int(slot)].tokenMissingSinceMillis { return }
+                if self.updates[update].firstUnsentMillis > self.slots[slot].tokenMissingSinceMillis { return }
             }
             self.finishAll(
                 of: update, slot: slot, outcome: isDead ? .rejected : .unregistered,
@@ -101,7 +101,7 @@ extension ShardEngine {
 
     /// Gives every event of an update its outcome and takes the update out of the slot.
     private mutating func finishAll(
-        of update: Int32, slot: Int32, outcome: Outcome, details: OutcomeDetails, now: EngineTime
+        of update: UpdateID, slot: SlotID, outcome: Outcome, details: OutcomeDetails, now: EngineTime
     ) {
         for layer in self.updates[update].under {
             self.finishUnsent(layer, of: update, slot: slot, outcome: outcome, details: details, now: now)
@@ -114,7 +114,7 @@ extension ShardEngine {
 
     /// An event that is not sent any more. One that may be on the phone all the same is not said to be set aside.
     private mutating func finishUnsent(
-        _ layer: Layer, of update: Int32, slot: Int32, outcome: Outcome, details: OutcomeDetails, now: EngineTime
+        _ layer: Layer, of update: UpdateID, slot: SlotID, outcome: Outcome, details: OutcomeDetails, now: EngineTime
     ) {
         if layer.mayBeSent {
             if self.updates[update].containsReplay {
@@ -128,14 +128,14 @@ extension ShardEngine {
     }
 
     /// Twelve hours without a start or update, or the retention after an end: the slot leaves memory and the changelog.
-    private mutating func endLife(_ slot: Int32, now: EngineTime) {
-        while self.slots[Int(slot)].pending >= 0 {
+    private mutating func endLife(_ slot: SlotID, now: EngineTime) {
+        while self.slots[slot].pending.isSome {
             self.finishAll(
-                of: self.slots[Int(slot)].pending, slot: slot, outcome: .expired,
+                of: self.slots[slot].pending, slot: slot, outcome: .expired,
                 details: OutcomeDetails(cause: .lifeOver), now: now)
         }
         self.leaveReadyQueue(slot)
-        self.slots[Int(slot)].isLeaving = true
+        self.slots[slot].isLeaving = true
         self.markDirty(slot, now: now)
     }
 }

@@ -1,4 +1,4 @@
-import PushModel
+public import PushModel
 
 /// Every decision of one shard: what an event does to its activity, what is sent when and at which priority, what an answer means, what
 /// is written down and which offsets are resolved. Told the time, seeded once, confined to one event loop; no I/O.
@@ -15,26 +15,26 @@ public struct ShardEngine: ~Copyable {
     /// a method that does not change it, eighteen times per push.
     private let place: any Sendable = ()
     var random: SplitMix64
-    var partitions: [PartitionState] = []
-    /// By partition number: its index in `partitions`; -1: not owned.
-    var places: [Int32] = []
-    var slots = ChunkedStore<Slot>()
+    var partitions = NumberedArray<PartitionIndex, PartitionState>()
+    /// By partition number; none: not owned.
+    var places: [PartitionIndex] = []
+    var slots = ChunkedStore<SlotID, Slot>()
     var identities = ByteArena()
     var budgets = BudgetStore()
     /// Of the slots that took records of the routed topic.
-    var routedPositions: [Int32: RoutedPositions] = [:]
-    var freeSlots: [Int32] = []
+    var routedPositions: [SlotID: RoutedPositions] = [:]
+    var freeSlots: [SlotID] = []
     var index: SlotIndex
     var updates = UpdateStore()
     var ledger = OffsetLedger()
     var deadlines = DeadlineQueue()
     /// By `lane(app:environment:)`.
-    var lanes: [Lane] = []
+    var lanes = NumberedArray<LaneIndex, Lane>()
     /// Lanes of each route, and where the turn stands.
     var routes: [RouteLanes] = []
     var acknowledgements = AcknowledgementStore()
     /// Slots whose state record is to be written at `stateFlushMillis`.
-    var dirtySlots: [Int32] = []
+    var dirtySlots: [SlotID] = []
     var stateFlushAtMillis: Int64?
     /// The earliest time at which a marker is written again, steady.
     var nextMarkerMillis: Int64 = .max
@@ -73,8 +73,7 @@ public struct ShardEngine: ~Copyable {
         for app in configuration.apps {
             for environment in PushEnvironment.allCases {
                 let route = environment == .production ? app.productionRoute : app.developmentRoute
-                let lane = self.lanes.count
-                self.lanes.append(Lane(route: route))
+                let lane = self.lanes.append(Lane(route: route))
                 guard let route else { continue }
                 while self.routes.count <= Int(route) { self.routes.append(RouteLanes()) }
                 self.routes[Int(route)].lanes.append(lane)
@@ -93,15 +92,15 @@ public struct ShardEngine: ~Copyable {
     }
 
     struct RouteLanes {
-        var lanes: [Int] = []
+        var lanes: [LaneIndex] = []
         var turn = 0
     }
 
     /// `allCases` would be made anew for every call.
     private static let environmentCount = PushEnvironment.allCases.count
 
-    func lane(app: UInt16, environment: PushEnvironment) -> Int {
-        Int(app) * Self.environmentCount + Int(environment.rawValue)
+    func lane(app: UInt16, environment: PushEnvironment) -> LaneIndex {
+        LaneIndex(index: Int(app) * Self.environmentCount + Int(environment.rawValue))
     }
 
     // MARK: Reading on
@@ -165,9 +164,9 @@ public struct ShardEngine: ~Copyable {
     /// Counts the events without an outcome by walking every slot: what `counters.pending` must equal.
     public func countPendingEvents() -> UInt64 {
         var count = 0
-        for slot in self.slots.indices where self.slots[slot].isLive {
+        for slot in self.slots.identifiers where self.slots[slot].isLive {
             for update in [self.slots[slot].pending, self.slots[slot].behind, self.slots[slot].inFlight]
-            where update >= 0 {
+            where update.isSome {
                 count += self.updates[update].eventCount
             }
         }
@@ -176,10 +175,10 @@ public struct ShardEngine: ~Copyable {
 
     // MARK: Partitions
 
-    func place(of partition: Int32) -> Int? {
+    func place(of partition: Int32) -> PartitionIndex? {
         guard partition >= 0, Int(partition) < self.places.count else { return nil }
         let place = self.places[Int(partition)]
-        return place < 0 ? nil : Int(place)
+        return place.isNone ? nil : place
     }
 
     /// Takes the partition over: the ownership marker goes into `batch`. Its acknowledgement ends the first step.
@@ -190,19 +189,18 @@ public struct ShardEngine: ~Copyable {
     ) {
         precondition(self.place(of: partition) == nil, "partition \(partition) assigned twice")
         let state: PartitionState
-        let place: Int
-        if let free = self.partitions.firstIndex(where: { $0.phase == .gone }) {
+        let place: PartitionIndex
+        if let free = self.partitions.firstIdentifier(where: { $0.phase == .gone }) {
             place = free
             state = PartitionState(
                 number: partition, phase: .awaitingMarker, generation: self.partitions[free].generation &+ 1)
             self.partitions[free] = state
         } else {
-            place = self.partitions.count
             state = PartitionState(number: partition, phase: .awaitingMarker, generation: 0)
-            self.partitions.append(state)
+            place = self.partitions.append(state)
         }
-        while self.places.count <= Int(partition) { self.places.append(-1) }
-        self.places[Int(partition)] = Int32(place)
+        while self.places.count <= Int(partition) { self.places.append(.none) }
+        self.places[Int(partition)] = place
         self.partitions[place].assignedWallMillis = now.wallMillis
         let quietMillis = max(0, now.wallMillis - (releasedWallMillis ?? now.wallMillis))
         self.partitions[place].formerOwnerQuietSinceMillis = now.steadyMillis - quietMillis
@@ -262,17 +260,16 @@ public struct ShardEngine: ~Copyable {
     public mutating func finishRelease(partition: Int32, now: EngineTime) {
         guard let place = self.place(of: partition), self.partitions[place].phase == .releasing else { return }
         self.partitions[place].phase = .released
-        self.forEachMember(place: place) { engine, number in
-            let slot = Int(number)
+        self.forEachMember(place: place) { engine, slot in
             let pending = engine.slots[slot].pending
-            if pending >= 0, engine.updates[pending].isAnnounced {
+            if pending.isSome, engine.updates[pending].isAnnounced {
                 // It was about to leave, and does not.
                 engine.updates[pending].isAnnounced = false
                 engine.updates[pending].stampSeconds = nil
             }
-            let isOpen = engine.slots[slot].openEntry >= 0 || engine.slots[slot].openRoutedEntry >= 0
+            let isOpen = engine.slots[slot].openEntry.isSome || engine.slots[slot].openRoutedEntry.isSome
             if engine.slots[slot].hasWork || isOpen || engine.slots[slot].isDirty {
-                engine.markDirty(number, now: now)
+                engine.markDirty(slot, now: now)
             }
         }
         self.flushStates(now: now)
@@ -284,22 +281,21 @@ public struct ShardEngine: ~Copyable {
         guard self.partitions[place].phase == .released, self.partitions[place].unacknowledged == 0 else {
             return false
         }
-        return !self.dirtySlots.contains { self.slots[Int($0)].isLive && self.slots[Int($0)].partition == Int32(place) }
+        return !self.dirtySlots.contains { self.slots[$0].isLive && self.slots[$0].partition == place }
     }
 
     /// Last step, and the only one for a lost partition: everything about it leaves memory, uncommitted work included.
     public mutating func forget(partition: Int32) {
         guard let place = self.place(of: partition) else { return }
         // Those that leave from the end move no other.
-        while let number = self.partitions[place].members.last {
-            let slot = Int(number)
+        while let slot = self.partitions[place].members.last {
             for update in [self.slots[slot].pending, self.slots[slot].behind, self.slots[slot].inFlight]
-            where update >= 0 {
+            where update.isSome {
                 let events = UInt64(self.updates[update].eventCount)
                 self.counters.handedOver += events
                 self.counters.pending -= events
             }
-            self.removeSlot(number)
+            self.removeSlot(slot)
         }
         self.counters.inFlight -= self.partitions[place].inFlightCount
         for log in self.partitions[place].logs { self.ledger.closeLog(log) }
@@ -307,6 +303,6 @@ public struct ShardEngine: ~Copyable {
         self.partitions[place].members = []
         self.partitions[place].phase = .gone
         self.partitions[place].number = -1
-        self.places[Int(partition)] = -1
+        self.places[Int(partition)] = .none
     }
 }

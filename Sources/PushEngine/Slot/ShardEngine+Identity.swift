@@ -3,50 +3,50 @@ import PushModel
 /// A slot's bytes: the activity id, and behind it the raw token.
 extension ShardEngine {
     /// Valid until the slot's token changes or the slot is removed.
-    @unsafe func identityBytes(_ slot: Int32) -> UnsafeMutableBufferPointer<UInt8> {
+    @unsafe func identityBytes(_ slot: SlotID) -> UnsafeMutableBufferPointer<UInt8> {
         unsafe self.identities.bytes(
-            of: self.slots[Int(slot)].identity, byteCount: self.slots[Int(slot)].identityByteCount)
+            of: self.slots[slot].identity, byteCount: self.slots[slot].identityByteCount)
     }
 
     /// The same of the id alone.
-    @unsafe func idBytes(_ slot: Int32) -> UnsafeBufferPointer<UInt8> {
+    @unsafe func idBytes(_ slot: SlotID) -> UnsafeBufferPointer<UInt8> {
         unsafe UnsafeBufferPointer(
             self.identities.bytes(
-                of: self.slots[Int(slot)].identity, byteCount: Int(self.slots[Int(slot)].idByteCount)))
+                of: self.slots[slot].identity, byteCount: Int(self.slots[slot].idByteCount)))
     }
 
     /// The same of the token alone; empty without one.
-    @unsafe func tokenBytes(_ slot: Int32) -> UnsafeBufferPointer<UInt8> {
+    @unsafe func tokenBytes(_ slot: SlotID) -> UnsafeBufferPointer<UInt8> {
         unsafe UnsafeBufferPointer(
-            rebasing: self.identityBytes(slot).dropFirst(Int(self.slots[Int(slot)].idByteCount)))
+            rebasing: self.identityBytes(slot).dropFirst(Int(self.slots[slot].idByteCount)))
     }
 
-    func idEquals(_ id: Span<UInt8>, slot: Int32) -> Bool {
+    func idEquals(_ id: Span<UInt8>, slot: SlotID) -> Bool {
         // The slot lives, so its bytes do.
         let bytes = unsafe self.idBytes(slot)
         return unsafe Span(_unsafeElements: bytes).holdsSameBytes(as: id)
     }
 
-    func tokenEquals(_ token: Span<UInt8>, slot: Int32) -> Bool {
+    func tokenEquals(_ token: Span<UInt8>, slot: SlotID) -> Bool {
         let bytes = unsafe self.tokenBytes(slot)
         return unsafe Span(_unsafeElements: bytes).holdsSameBytes(as: token)
     }
 
     /// A new slot's id.
-    mutating func setID(_ id: Span<UInt8>, slot: Int32) {
-        self.slots[Int(slot)].identity = self.identities.allocate(max(1, id.count))
-        self.slots[Int(slot)].idByteCount = UInt16(id.count)
-        self.slots[Int(slot)].tokenByteCount = 0
+    mutating func setID(_ id: Span<UInt8>, slot: SlotID) {
+        self.slots[slot].identity = self.identities.allocate(max(1, id.count))
+        self.slots[slot].idByteCount = UInt16(id.count)
+        self.slots[slot].tokenByteCount = 0
         // As long as what was allocated.
         let bytes = unsafe self.identityBytes(slot)
         unsafe Self.copy(id, to: bytes, at: 0)
     }
 
     /// The same with its token, which nothing has been said of.
-    mutating func setID(_ id: Span<UInt8>, token: Span<UInt8>, slot: Int32) {
-        self.slots[Int(slot)].identity = self.identities.allocate(max(1, id.count + token.count))
-        self.slots[Int(slot)].idByteCount = UInt16(id.count)
-        self.slots[Int(slot)].tokenByteCount = UInt16(token.count)
+    mutating func setID(_ id: Span<UInt8>, token: Span<UInt8>, slot: SlotID) {
+        self.slots[slot].identity = self.identities.allocate(max(1, id.count + token.count))
+        self.slots[slot].idByteCount = UInt16(id.count)
+        self.slots[slot].tokenByteCount = UInt16(token.count)
         // As long as what was allocated.
         let bytes = unsafe self.identityBytes(slot)
         unsafe Self.copy(id, to: bytes, at: 0)
@@ -64,10 +64,10 @@ extension ShardEngine {
     }
 
     /// The token is another one from here on, alive as far as is known.
-    mutating func setToken(_ token: Span<UInt8>, slot: Int32) {
-        let idByteCount = Int(self.slots[Int(slot)].idByteCount)
-        let old = self.slots[Int(slot)].identity
-        let oldByteCount = self.slots[Int(slot)].identityByteCount
+    mutating func setToken(_ token: Span<UInt8>, slot: SlotID) {
+        let idByteCount = Int(self.slots[slot].idByteCount)
+        let old = self.slots[slot].identity
+        let oldByteCount = self.slots[slot].identityByteCount
         let byteCount = idByteCount + token.count
         if !ByteArena.fits(max(1, oldByteCount), max(1, byteCount)) {
             let identity = self.identities.allocate(max(1, byteCount))
@@ -76,21 +76,21 @@ extension ShardEngine {
             let to = unsafe self.identities.bytes(of: identity, byteCount: idByteCount)
             _ = unsafe to.update(fromContentsOf: from)
             self.identities.release(old, byteCount: max(1, oldByteCount))
-            self.slots[Int(slot)].identity = identity
+            self.slots[slot].identity = identity
         }
-        self.slots[Int(slot)].tokenByteCount = UInt16(token.count)
-        self.slots[Int(slot)].tokenStanding = .usable
-        self.slots[Int(slot)].tokenGeneration &+= 1
+        self.slots[slot].tokenByteCount = UInt16(token.count)
+        self.slots[slot].tokenStanding = .usable
+        self.slots[slot].tokenGeneration &+= 1
         let bytes = unsafe self.identityBytes(slot)
         unsafe Self.copy(token, to: bytes, at: idByteCount)
     }
 
-    mutating func clearToken(slot: Int32) { self.setToken([UInt8]().span, slot: slot) }
+    mutating func clearToken(slot: SlotID) { self.setToken([UInt8]().span, slot: slot) }
 
     /// The slot's bytes are given back.
-    mutating func releaseIdentity(slot: Int32) {
+    mutating func releaseIdentity(slot: SlotID) {
         self.identities.release(
-            self.slots[Int(slot)].identity, byteCount: max(1, self.slots[Int(slot)].identityByteCount))
-        self.slots[Int(slot)].identity = ByteArena.none
+            self.slots[slot].identity, byteCount: max(1, self.slots[slot].identityByteCount))
+        self.slots[slot].identity = ByteArena.none
     }
 }

@@ -4,37 +4,37 @@ import PushModel
 /// the device, its alert with it; a newer one replaces content, and brings along the newest alert the device has not been shown.
 extension ShardEngine {
     /// Takes the event in `scratchLayer` into what the slot will send next. It already counts as pending.
-    mutating func merge(into slot: Int32, start: StartPart?, priority: PushPriority, isReplay: Bool, now: EngineTime) {
-        let pending = self.slots[Int(slot)].pending
-        let behind = self.slots[Int(slot)].behind
-        guard pending >= 0 else {
+    mutating func merge(into slot: SlotID, start: StartPart?, priority: PushPriority, isReplay: Bool, now: EngineTime) {
+        let pending = self.slots[slot].pending
+        let behind = self.slots[slot].behind
+        guard pending.isSome else {
             let update = self.makeUpdate(slot: slot, start: start, priority: priority, isReplay: isReplay, now: now)
             return self.changeWork(slot) { $0.pending = update }
         }
         if let start {
             return self.mergeStart(start, into: slot, priority: priority, isReplay: isReplay, now: now)
         }
-        if behind < 0, self.updates[pending].isStart, self.scratchLayer.isEnd {
+        if behind.isNone, self.updates[pending].isStart, self.scratchLayer.isEnd {
             // A start cannot also end: the card appears first, then the end follows.
-            self.slots[Int(slot)].behind = self.makeUpdate(
+            self.slots[slot].behind = self.makeUpdate(
                 slot: slot, start: nil, priority: priority, isReplay: isReplay, now: now)
             return
         }
-        let target = behind >= 0 ? behind : pending
+        let target = behind.isSome ? behind : pending
         if self.fold(into: target, mergedCount: 1, priority: priority, isReplay: isReplay, carries: true) {
-            if behind >= 0, !self.updates[pending].isStart, !self.updates[behind].top.alert.isEmpty {
+            if behind.isSome, !self.updates[pending].isStart, !self.updates[behind].top.alert.isEmpty {
                 // It was for its alert alone that `pending` was to go first.
                 self.replacePendingByBehind(slot)
             }
             return
         }
         // Too large together: the older content goes first with its alert, this one follows.
-        if behind < 0 {
-            self.slots[Int(slot)].behind = self.makeUpdate(
+        if behind.isNone {
+            self.slots[slot].behind = self.makeUpdate(
                 slot: slot, start: nil, priority: priority, isReplay: isReplay, now: now)
         } else if !self.updates[pending].isStart {
             self.replacePendingByBehind(slot)
-            self.slots[Int(slot)].behind = self.makeUpdate(
+            self.slots[slot].behind = self.makeUpdate(
                 slot: slot, start: nil, priority: priority, isReplay: isReplay, now: now)
         } else {
             // A start, an alert too large for it and a content too large for the alert: the alert gives way.
@@ -43,26 +43,26 @@ extension ShardEngine {
     }
 
     /// `behind` has a newer alert than `pending`, or will have: nothing of `pending` lives on.
-    private mutating func replacePendingByBehind(_ slot: Int32) {
-        let pending = self.slots[Int(slot)].pending
-        let behind = self.slots[Int(slot)].behind
+    private mutating func replacePendingByBehind(_ slot: SlotID) {
+        let pending = self.slots[slot].pending
+        let behind = self.slots[slot].behind
         if self.updates[pending].priority == .high { self.updates[behind].priority = .high }
         if self.updates[pending].containsReplay { self.updates[behind].containsReplay = true }
         self.updates[behind].firstUnsentMillis = min(
             self.updates[behind].firstUnsentMillis, self.updates[pending].firstUnsentMillis)
         self.supersedeAll(of: pending, intoNewestOf: behind)
-        self.slots[Int(slot)].pending = behind
-        self.slots[Int(slot)].behind = Slot.none
+        self.slots[slot].pending = behind
+        self.slots[slot].behind = .none
         self.updates.release(pending)
     }
 
     /// A start comes while updates wait for a token: one start with the newest content.
     private mutating func mergeStart(
-        _ start: StartPart, into slot: Int32, priority: PushPriority, isReplay: Bool, now: EngineTime
+        _ start: StartPart, into slot: SlotID, priority: PushPriority, isReplay: Bool, now: EngineTime
     ) {
         // The start's alert is newer than the one that kept the two apart.
-        if self.slots[Int(slot)].behind >= 0 { self.replacePendingByBehind(slot) }
-        let pending = self.slots[Int(slot)].pending
+        if self.slots[slot].behind.isSome { self.replacePendingByBehind(slot) }
+        let pending = self.slots[slot].pending
         let isNewer = self.scratchLayer.timestampSeconds >= self.updates[pending].top.timestampSeconds
         // Whichever content wins, the start must have an alert and fit.
         var content = isNewer ? self.scratchLayer : self.updates[pending].top
@@ -71,8 +71,8 @@ extension ShardEngine {
         }
         guard self.byteCount(of: content, start: start) <= PayloadWriter.payloadByteCountMax else {
             let update = self.makeUpdate(slot: slot, start: start, priority: priority, isReplay: isReplay, now: now)
-            self.slots[Int(slot)].behind = pending
-            self.slots[Int(slot)].pending = update
+            self.slots[slot].behind = pending
+            self.slots[slot].pending = update
             return
         }
         self.updates[pending].start = [start]
@@ -98,8 +98,8 @@ extension ShardEngine {
 
     /// A new update whose newest event is `scratchLayer`.
     private mutating func makeUpdate(
-        slot: Int32, start: StartPart?, priority: PushPriority, isReplay: Bool, now: EngineTime
-    ) -> Int32 {
+        slot: SlotID, start: StartPart?, priority: PushPriority, isReplay: Bool, now: EngineTime
+    ) -> UpdateID {
         let update = self.updates.make(slot: slot)
         swap(&self.updates[update].top, &self.scratchLayer)
         self.updates[update].start = start.map { [$0] } ?? []
@@ -114,7 +114,7 @@ extension ShardEngine {
     /// the content of an `end` that has none, that must be carried along it would be too large. Without `carries` an update always fits.
     /// - Parameter carried: what is carried along comes from this one; `nil`: from the newest event of the update.
     private mutating func fold(
-        into update: Int32, mergedCount: UInt32, priority: PushPriority, isReplay: Bool, carries: Bool,
+        into update: UpdateID, mergedCount: UInt32, priority: PushPriority, isReplay: Bool, carries: Bool,
         from carried: Layer? = nil
     ) -> Bool {
         let slot = self.updates[update].slot
@@ -171,7 +171,7 @@ extension ShardEngine {
 
     /// The common case of `fold`: the event takes the place of the newest one, nothing of which lives on, and nobody wants a record of
     /// that. It fits, as it did when it was taken.
-    private func replaces(_ update: Int32) -> Bool {
+    private func replaces(_ update: UpdateID) -> Bool {
         guard self.updates[update].under.isEmpty, self.updates[update].start.isEmpty,
             self.updates[update].top.expiresSeconds <= self.scratchLayer.expiresSeconds,
             !self.scratchLayer.hasInherited
@@ -181,7 +181,7 @@ extension ShardEngine {
         return !carriesAlert && !carriesContent && !self.publishesSuperseded
     }
 
-    private mutating func replaceTop(of update: Int32, mergedCount: UInt32, priority: PushPriority, isReplay: Bool) {
+    private mutating func replaceTop(of update: UpdateID, mergedCount: UInt32, priority: PushPriority, isReplay: Bool) {
         self.counters.eventsMerged += 1
         self.counters.pending -= 1
         self.counters.outcomes[Int(Outcome.superseded.rawValue)] += 1
@@ -196,7 +196,7 @@ extension ShardEngine {
     }
 
     /// An event older than the newest one of the update: the device would ignore it, unless everything newer expires unsent.
-    private mutating func foldOlder(into update: Int32, priority: PushPriority) {
+    private mutating func foldOlder(into update: UpdateID, priority: PushPriority) {
         let slot = self.updates[update].slot
         var layer = self.scratchLayer
         if priority == .high { self.updates[update].priority = .high }
@@ -240,7 +240,7 @@ extension ShardEngine {
 
     /// Which of those beneath `place` has the alert that a device would show before the content of `layer`: the newest that did not come
     /// after something newer than itself.
-    private func alertBeneath(_ layer: Layer, place: Int, in update: Int32) -> Int? {
+    private func alertBeneath(_ layer: Layer, place: Int, in update: UpdateID) -> Int? {
         var earliest = layer.arrival
         for below in (0..<place).reversed() where self.updates[update].under[below].arrival < earliest {
             if !self.updates[update].under[below].alert.isEmpty { return below }
@@ -251,7 +251,7 @@ extension ShardEngine {
 
     /// What was beneath is the newest of the update now. An alert still further beneath did not fit beside its content: it goes first, with
     /// its own, and the newer content follows.
-    mutating func letAlertGoFirst(_ update: Int32, of slot: Int32) {
+    mutating func letAlertGoFirst(_ update: UpdateID, of slot: SlotID) {
         guard !self.updates[update].isStart, self.updates[update].top.alert.isEmpty,
             let place = self.alertBeneath(
                 self.updates[update].top, place: self.updates[update].under.count, in: update)
@@ -263,24 +263,24 @@ extension ShardEngine {
         self.updates[update].under.removeSubrange(place...)
         for layer in newer {
             self.scratchLayer = layer
-            if self.slots[Int(slot)].behind < 0 {
+            if self.slots[slot].behind.isNone {
                 let behind = self.updates.make(slot: slot)
                 swap(&self.updates[behind].top, &self.scratchLayer)
                 self.updates[behind].priority = priority
                 self.updates[behind].firstUnsentMillis = self.updates[update].firstUnsentMillis
                 self.updates[behind].mergedCount = 1
                 self.updates[behind].containsReplay = isReplay
-                self.slots[Int(slot)].behind = behind
+                self.slots[slot].behind = behind
             } else {
                 // Without an alert to carry along it always fits.
                 _ = self.fold(
-                    into: self.slots[Int(slot)].behind, mergedCount: 1, priority: priority, isReplay: isReplay,
+                    into: self.slots[slot].behind, mergedCount: 1, priority: priority, isReplay: isReplay,
                     carries: false)
             }
         }
     }
 
-    private mutating func dropUnder(of update: Int32, notOutliving expires: Int64, into: SourcePosition) {
+    private mutating func dropUnder(of update: UpdateID, notOutliving expires: Int64, into: SourcePosition) {
         guard !self.updates[update].under.isEmpty else { return }
         let slot = self.updates[update].slot
         var place = 0
@@ -297,7 +297,7 @@ extension ShardEngine {
     }
 
     /// Everything of an update gives way to `into`.
-    mutating func supersedeAll(of update: Int32, into: SourcePosition?) {
+    mutating func supersedeAll(of update: UpdateID, into: SourcePosition?) {
         let slot = self.updates[update].slot
         for layer in self.updates[update].under {
             self.supersede(layer, of: slot, into: into, keepsAlert: false, keepsPriority: false)
@@ -306,7 +306,7 @@ extension ShardEngine {
     }
 
     /// The same to the newest event of another update: of that it is not known any more that the phone has not got it.
-    private mutating func supersedeAll(of update: Int32, intoNewestOf other: Int32) {
+    private mutating func supersedeAll(of update: UpdateID, intoNewestOf other: UpdateID) {
         if self.updates[update].top.mayBeSent || self.updates[update].under.contains(where: { $0.mayBeSent }) {
             self.updates[other].top.mayBeSent = true
         }
@@ -316,11 +316,11 @@ extension ShardEngine {
     // MARK: After an attempt that did not reach the device
 
     /// Puts what was in flight back, under what came meanwhile.
-    mutating func requeueInFlight(_ slot: Int32, now: EngineTime) {
-        let failed = self.slots[Int(slot)].inFlight
-        let pending = self.slots[Int(slot)].pending
-        self.changeWork(slot) { $0.inFlight = Slot.none }
-        guard pending >= 0 else {
+    mutating func requeueInFlight(_ slot: SlotID, now: EngineTime) {
+        let failed = self.slots[slot].inFlight
+        let pending = self.slots[slot].pending
+        self.changeWork(slot) { $0.inFlight = .none }
+        guard pending.isSome else {
             return self.changeWork(slot) { $0.pending = failed }
         }
         if self.updates[pending].isStart, !self.updates[failed].isStart {
@@ -330,14 +330,14 @@ extension ShardEngine {
         }
         self.changeWork(slot) { $0.pending = failed }
         let startGoesFirst = self.updates[failed].isStart && self.updates[pending].isEnd
-        let wasBehind = self.slots[Int(slot)].behind
+        let wasBehind = self.slots[slot].behind
         if startGoesFirst {
-            if wasBehind >= 0 {
+            if wasBehind.isSome {
                 // Nothing follows an end; only a damaged state record says so.
                 self.supersedeAll(of: wasBehind, intoNewestOf: pending)
                 self.updates.release(wasBehind)
             }
-            self.slots[Int(slot)].behind = pending
+            self.slots[slot].behind = pending
             return
         }
         // What came meanwhile arrived later: oldest first, each into what failed.
@@ -373,8 +373,8 @@ extension ShardEngine {
         } else {
             // Too large beside the alert, or the attributes, of what failed.
             swap(&self.scratchLayer, &self.updates[pending].top)
-            if wasBehind < 0 {
-                self.slots[Int(slot)].behind = pending
+            if wasBehind.isNone {
+                self.slots[slot].behind = pending
             } else if self.updates[failed].isStart {
                 // A third one: its content is the newest, and there is no place for the alert that kept the two apart.
                 self.supersedeAll(of: pending, intoNewestOf: wasBehind)
@@ -383,19 +383,19 @@ extension ShardEngine {
                 // A third one: of the two that came meanwhile one has the newest content, the other the newest alert.
                 self.supersedeAll(of: failed, intoNewestOf: pending)
                 self.updates.release(failed)
-                self.slots[Int(slot)].pending = pending
+                self.slots[slot].pending = pending
             }
         }
     }
 
     /// What followed what came meanwhile may be older than what failed: a device would ignore it behind that.
-    private mutating func foldOlderBehind(_ slot: Int32, into failed: Int32) {
-        let behind = self.slots[Int(slot)].behind
-        guard behind >= 0, !self.updates[failed].isStart, !self.updates[behind].isEnd,
+    private mutating func foldOlderBehind(_ slot: SlotID, into failed: UpdateID) {
+        let behind = self.slots[slot].behind
+        guard behind.isSome, !self.updates[failed].isStart, !self.updates[behind].isEnd,
             self.updates[behind].top.timestampSeconds < self.updates[failed].top.timestampSeconds
         else { return }
         let (priority, isReplay) = (self.updates[behind].priority, self.updates[behind].containsReplay)
-        self.slots[Int(slot)].behind = Slot.none
+        self.slots[slot].behind = .none
         let layers = self.updates[behind].under + [self.updates[behind].top]
         for (index, layer) in layers.enumerated() {
             self.scratchLayer = layer

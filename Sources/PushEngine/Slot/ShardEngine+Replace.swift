@@ -8,18 +8,17 @@ import PushModel
 extension ShardEngine {
     /// Takes the event if it is one of those. `false`: it is not, and nothing was changed.
     mutating func replacePending(
-        _ context: RecordContext, slot number: Int32, value: Span<UInt8>, traceparent: Span<UInt8>, now: EngineTime
+        _ context: RecordContext, slot: SlotID, value: Span<UInt8>, traceparent: Span<UInt8>, now: EngineTime
     ) -> Bool {
         let record = context.record
         guard self.event.kind == .update, self.event.target == .activity, !self.publishesSuperseded,
             record.origin == nil, record.topic != self.configuration.routedTopicIndex,
-            record.offset >= self.partitions[Int(context.place)].replayEnds[Int(record.topic)]
+            record.offset >= self.partitions[context.place].replayEnds[Int(record.topic)]
         else { return false }
-        let slot = Int(number)
         let pending = self.slots[slot].pending
-        guard pending >= 0, self.slots[slot].behind < 0, !self.slots[slot].isLeaving,
+        guard pending.isSome, self.slots[slot].behind.isNone, !self.slots[slot].isLeaving,
             self.slots[slot].life != .ending, self.slots[slot].life != .ended,
-            self.slots[slot].openEntry >= 0, self.slots[slot].applied.isOf(topic: record.topic)
+            self.slots[slot].openEntry.isSome, self.slots[slot].applied.isOf(topic: record.topic)
         else { return false }
         let timestamp = self.eventTimestamp(record, now: now)
         let expires = self.contentExpiresSeconds
@@ -30,7 +29,7 @@ extension ShardEngine {
         assert(self.ledger.log(of: self.slots[slot].openEntry) == context.log)
 
         self.slots[slot].applied.offset = record.offset
-        self.touch(number, now: now)
+        self.touch(slot, now: now)
         self.counters.eventsMerged += 1
         self.counters.outcomes[Int(Outcome.superseded.rawValue)] += 1
         self.updates[pending].mergedCount += 1
@@ -43,7 +42,7 @@ extension ShardEngine {
     }
 
     /// Whether an event with these times may take the place of all there is of the update.
-    private func mayReplace(_ update: Int32, timestamp: Int64, expires: Int64, nowSeconds: Int64) -> Bool {
+    private func mayReplace(_ update: UpdateID, timestamp: Int64, expires: Int64, nowSeconds: Int64) -> Bool {
         let isUrgent = self.event.priority == .high
         let hasAlert = !self.event.alertInValue.isEmpty
         guard self.updates[update].under.isEmpty, self.updates[update].start.isEmpty,

@@ -54,8 +54,6 @@ enum TokenStanding: UInt8 {
 /// Everything remembered about one activity, but for its bytes (`ByteArena`), its budget (`BudgetStore`) and what waits or is in flight
 /// (`UpdateStore`). A million of these lie in memory: fields are small, and nothing in it lives on the heap.
 struct Slot {
-    static let none: Int32 = -1
-
     // What each event looks at lies together, in one or two cache lines.
 
     /// Event time of the newest accepted event; `Int64.min`: none.
@@ -66,15 +64,14 @@ struct Slot {
     var lifeEndsMillis: Int64 = 0
     var applied = AppliedPosition()
     var app: UInt16 = 0
-    var pending = Slot.none
+    var pending = UpdateID.none
     /// What must follow `pending` and cannot be merged into it: the end behind an unsent start, content too large beside the kept alert.
-    var behind = Slot.none
+    var behind = UpdateID.none
     /// Unresolved offsets not yet covered by a state record.
-    var openEntry = OffsetLedger.none
+    var openEntry = EntryID.none
     /// The activity id, then the raw token.
     var identity = ByteArena.none
-    /// Index into the engine's partitions.
-    var partition: Int32 = 0
+    var partition = PartitionIndex.none
     var idByteCount: UInt16 = 0
     var tokenByteCount: UInt16 = 0
     var life = SlotLife.awaiting
@@ -99,9 +96,9 @@ struct Slot {
     var generation: UInt32 = 0
     /// Differs with each new token; a verdict about an older one says nothing of this one.
     var tokenGeneration: UInt32 = 0
-    var budget = BudgetStore.none
+    var budget = BudgetID.none
 
-    var inFlight = Slot.none
+    var inFlight = UpdateID.none
     /// Which ready-queue entry stands; 0: none.
     var queuedTicket: UInt32 = 0
     var stateVersion: UInt32 = 0
@@ -109,7 +106,7 @@ struct Slot {
     var requiredStateVersion: UInt32 = 0
     /// Outcomes and dead letters that must be acknowledged before the next state record is written.
     var unguardedRecords: UInt32 = 0
-    var openRoutedEntry = OffsetLedger.none
+    var openRoutedEntry = EntryID.none
     /// Where it stands in `PartitionState.members`.
     var memberIndex: Int32 = 0
 
@@ -138,5 +135,5 @@ struct Slot {
     var identityByteCount: Int { Int(self.idByteCount) + Int(self.tokenByteCount) }
     var hasToken: Bool { self.tokenByteCount > 0 }
     var hasUsableToken: Bool { self.hasToken && self.tokenStanding == .usable }
-    var hasWork: Bool { self.pending >= 0 || self.inFlight >= 0 }
+    var hasWork: Bool { self.pending.isSome || self.inFlight.isSome }
 }

@@ -8,7 +8,7 @@ struct Update {
     /// A newer event that expires sooner than `underMax` older ones drops the oldest of them.
     static let underMax = 4
 
-    var slot: Int32 = -1
+    var slot = SlotID.none
     /// Differs from use to use of this place; half of the `PushID`.
     var sequence: UInt32 = 0
     var top = Layer()
@@ -55,7 +55,7 @@ struct Update {
 
     /// Back to nothing; storage is kept for the next use.
     mutating func reset() {
-        self.slot = -1
+        self.slot = .none
         self.sequence &+= 1
         self.top.reset()
         if !self.under.isEmpty { self.under = [] }
@@ -72,70 +72,69 @@ struct Update {
 
 /// A store of updates by number, so that a busy slot's content lives outside the slot and its buffers are reused.
 struct UpdateStore: ~Copyable {
-    private var updates = ChunkedStore<Update>()
-    private var free: [Int32] = []
+    private var updates = ChunkedStore<UpdateID, Update>()
+    private var free: [UpdateID] = []
     /// Where in an update its newest event lies, and in that its bytes hang. Stored properties have an offset.
     private let topOffset = MemoryLayout<Update>.offset(of: \.top)!
     private let blobOffset = MemoryLayout<Layer>.offset(of: \.blob)!
 
     var liveCount: Int { self.updates.count - self.free.count }
 
-    subscript(_ id: Int32) -> Update {
-        _read { yield self.updates[Int(id)] }
-        _modify { yield &self.updates[Int(id)] }
+    subscript(_ id: UpdateID) -> Update {
+        _read { yield self.updates[id] }
+        _modify { yield &self.updates[id] }
     }
 
-    mutating func make(slot: Int32) -> Int32 {
-        let id: Int32
-        if let reused = self.free.popLast() {
-            id = reused
-        } else {
-            id = Int32(self.updates.count)
-            self.updates.append(Update())
-        }
-        self.updates[Int(id)].slot = slot
+    mutating func make(slot: SlotID) -> UpdateID {
+        let id = self.free.popLast() ?? self.updates.append(Update())
+        self.updates[id].slot = slot
         return id
     }
 
-    mutating func release(_ id: Int32) {
-        self.updates[Int(id)].reset()
+    mutating func release(_ id: UpdateID) {
+        self.updates[id].reset()
         self.free.append(id)
     }
 
     /// The update a push attempt belongs to, if it is still the one meant.
-    func id(of push: PushID) -> Int32? {
-        let id = Int(truncatingIfNeeded: push.rawValue & 0xffff_ffff)
-        guard id < self.updates.count, self.updates[id].sequence == UInt32(truncatingIfNeeded: push.rawValue >> 32),
-            self.updates[id].slot >= 0
+    func id(of push: PushID) -> UpdateID? {
+        let id = Self.id(in: push)
+        guard self.updates.contains(id), self.updates[id].sequence == UInt32(truncatingIfNeeded: push.rawValue >> 32),
+            self.updates[id].slot.isSome
         else { return nil }
-        return Int32(id)
+        return id
     }
 
     /// Where its newest event lies: what is here never moves. Valid until the update changes or is released.
-    @inline(__always) @unsafe func top(of id: Int32) -> UnsafePointer<Layer> {
-        unsafe self.updates.withAddress(of: Int(id)) {
+    @inline(__always) @unsafe func top(of id: UpdateID) -> UnsafePointer<Layer> {
+        unsafe self.updates.withAddress(of: id) {
             unsafe ($0 + self.topOffset).assumingMemoryBound(to: Layer.self)
         }
     }
 
     /// A newer event will be merged into it soon.
-    @inline(__always) func prefetch(_ id: Int32) { self.updates.prefetch(Int(id)) }
+    @inline(__always) func prefetch(_ id: UpdateID) { self.updates.prefetch(id) }
 
     /// The update of a push attempt, if there is one, will be looked at soon.
     func prefetch(of push: PushID) {
-        let id = Int(truncatingIfNeeded: push.rawValue & 0xffff_ffff)
-        if id < self.updates.count { self.updates.prefetch(id) }
+        let id = Self.id(in: push)
+        if self.updates.contains(id) { self.updates.prefetch(id) }
     }
 
     /// The bytes of its newest event will be written over soon.
-    @inline(__always) func prefetchBlob(_ id: Int32) {
+    @inline(__always) func prefetchBlob(_ id: UpdateID) {
         // An array is one word, the address of its storage. By way of the array itself it would be retained, which is to wait for it.
         let top = unsafe UnsafeRawPointer(self.top(of: id))
         guard let storage = unsafe (top + self.blobOffset).load(as: UnsafeRawPointer?.self) else { return }
         unsafe Prefetch.lines(from: storage, byteCount: Layer.prefetchedBlobByteCount)
     }
 
-    func pushID(of id: Int32) -> PushID {
-        PushID(rawValue: UInt64(UInt32(bitPattern: id)) | UInt64(self.updates[Int(id)].sequence) << 32)
+    /// The lower half of the push's identifier, whoever made it.
+    private static func id(in push: PushID) -> UpdateID {
+        UpdateID(rawValue: Int32(truncatingIfNeeded: push.rawValue))
+    }
+
+    func pushID(of id: UpdateID) -> PushID {
+        PushID(rawValue: UInt64(UInt32(bitPattern: id.rawValue)) | UInt64(self.updates[id].sequence) << 32)
     }
 }

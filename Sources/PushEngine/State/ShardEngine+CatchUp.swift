@@ -4,7 +4,7 @@ import PushModel
 /// push could show a phone something older than it shows already (contract §4). So none leaves before; for a limited time, as a log can be
 /// long, and its end may be one that is never read (the mark of a transaction).
 extension ShardEngine {
-    mutating func beginCatchUp(place: Int, now: EngineTime) {
+    mutating func beginCatchUp(place: PartitionIndex, now: EngineTime) {
         // Nobody can have sent anything.
         guard self.partitions[place].hadOwner, self.isBehind(place: place) else { return }
         let ends = now.steadyMillis + self.configuration.catchUpMaxMillis
@@ -17,7 +17,7 @@ extension ShardEngine {
         self.catchUpEndsMillis = .max
         // More is read only when something has left.
         let isFull = self.recordRoom == 0 && self.acknowledgements.openCount < self.configuration.unacknowledgedMax
-        for place in self.partitions.indices where self.partitions[place].phase == .running {
+        for place in self.partitions.identifiers where self.partitions[place].phase == .running {
             guard let ends = self.partitions[place].catchUpEndsMillis else { continue }
             if ends <= now.steadyMillis || isFull || !self.isBehind(place: place) {
                 self.partitions[place].catchUpEndsMillis = nil
@@ -28,7 +28,7 @@ extension ShardEngine {
         }
     }
 
-    private func isBehind(place: Int) -> Bool {
+    private func isBehind(place: PartitionIndex) -> Bool {
         for topic in self.partitions[place].logs.indices {
             let next = self.ledger.nextOffset(log: self.partitions[place].logs[topic])
             if next < self.partitions[place].replayEnds[topic] { return true }

@@ -1,4 +1,4 @@
-import PushModel
+public import PushModel
 
 /// A stretch of the partition's `state` that this owner did not write, between records that it did: somebody who has lost the partition
 /// and does not know it wrote there.
@@ -30,7 +30,7 @@ extension ShardEngine {
 
     /// The first one's offset ends the restore and is the owner's epoch; the later ones make sure that a gap is noticed in a partition
     /// where nothing happens.
-    mutating func writeMarker(place: Int, now: EngineTime) {
+    mutating func writeMarker(place: PartitionIndex, now: EngineTime) {
         let markerKey = StateCodec.markerKey
         let key = self.appendBytes(markerKey.span)
         let start = self.batch.bytes.count
@@ -48,10 +48,10 @@ extension ShardEngine {
         self.nextMarkerMillis = min(self.nextMarkerMillis, self.partitions[place].markerDueMillis)
         let acknowledgement = self.openAcknowledgement(
             PendingAcknowledgement(
-                kind: .marker, sequence: 0, isOpen: true, partition: Int32(place),
-                partitionGeneration: self.partitions[place].generation, slot: Slot.none, slotGeneration: 0,
+                kind: .marker, sequence: 0, isOpen: true, partition: place,
+                partitionGeneration: self.partitions[place].generation, slot: .none, slotGeneration: 0,
                 stateVersion: 0,
-                isUnguarded: false, entry: OffsetLedger.none, routedEntry: OffsetLedger.none))
+                isUnguarded: false, entry: EntryID.none, routedEntry: EntryID.none))
         self.appendRecord(
             .state, partition: self.partitions[place].number, key: key, value: value, acknowledgement: acknowledgement)
         self.batch.isUrgent = true
@@ -60,7 +60,7 @@ extension ShardEngine {
     /// Writes the markers that are due again.
     mutating func refreshMarkers(now: EngineTime) {
         self.nextMarkerMillis = .max
-        for place in self.partitions.indices where self.partitions[place].phase == .running {
+        for place in self.partitions.identifiers where self.partitions[place].phase == .running {
             if self.partitions[place].markerDueMillis <= now.steadyMillis {
                 self.writeMarker(place: place, now: now)
             } else {
@@ -72,7 +72,7 @@ extension ShardEngine {
     // MARK: Gaps
 
     /// Kafka has a record of this owner's at `offset`; negative: the runner gave it up, and no offset is known.
-    mutating func noteStateOffset(_ offset: Int64, place: Int) {
+    mutating func noteStateOffset(_ offset: Int64, place: PartitionIndex) {
         guard offset >= 0 else { return }
         let next = self.partitions[place].nextStateOffset
         // Records of a partition are acknowledged in order. One that stands for another's offset changes nothing.
@@ -93,7 +93,7 @@ extension ShardEngine {
     /// The next stretch of `state` to be read and given to `repair`, record by record; then `stateGapRepaired`. One of a partition at a
     /// time, none before it runs.
     public mutating func takeStateGap() -> StateGap? {
-        for place in self.partitions.indices
+        for place in self.partitions.identifiers
         where self.partitions[place].phase == .running && !self.partitions[place].gaps.isEmpty
             && !self.partitions[place].isUnderRepair
         {
@@ -113,14 +113,14 @@ extension ShardEngine {
 
     /// Pushes of the partition leave once its marker lies in `state`, what others wrote before that is repaired, and what lay in the log
     /// has been read.
-    mutating func beginPushing(place: Int, now: EngineTime) {
+    mutating func beginPushing(place: PartitionIndex, now: EngineTime) {
         let partition = self.partitions[place]
         guard partition.phase == .running, partition.isMarked, partition.gaps.isEmpty, !partition.isUnderRepair,
             partition.catchUpEndsMillis == nil, !partition.mayPush
         else { return }
         self.partitions[place].mayPush = true
         self.forEachMember(place: place) { engine, slot in
-            if engine.slots[Int(slot)].pending >= 0 { engine.reschedule(slot, now: now) }
+            if engine.slots[slot].pending.isSome { engine.reschedule(slot, now: now) }
         }
     }
 
@@ -148,7 +148,7 @@ extension ShardEngine {
         }
         guard let (app, idStart) = self.parseStateKey(key) else { return .ignored }
         self.counters.stateRecordsForeign += 1
-        if let slot = self.findSlot(app: app, id: key.extracting(idStart..<key.count), partition: Int32(place)) {
+        if let slot = self.findSlot(app: app, id: key.extracting(idStart..<key.count), partition: place) {
             if self.partitions[place].mayPush {
                 self.markDirty(slot, now: now)
             } else {
@@ -161,16 +161,16 @@ extension ShardEngine {
     }
 
     /// For a key that no slot stands behind.
-    private mutating func writeTombstone(place: Int, key: Span<UInt8>) {
+    private mutating func writeTombstone(place: PartitionIndex, key: Span<UInt8>) {
         let keyRange = self.appendBytes(key)
         self.counters.stateRecords += 1
         self.partitions[place].unacknowledged += 1
         let acknowledgement = self.openAcknowledgement(
             PendingAcknowledgement(
-                kind: .state, sequence: 0, isOpen: true, partition: Int32(place),
-                partitionGeneration: self.partitions[place].generation, slot: Slot.none, slotGeneration: 0,
+                kind: .state, sequence: 0, isOpen: true, partition: place,
+                partitionGeneration: self.partitions[place].generation, slot: .none, slotGeneration: 0,
                 stateVersion: 0,
-                isUnguarded: false, entry: OffsetLedger.none, routedEntry: OffsetLedger.none))
+                isUnguarded: false, entry: EntryID.none, routedEntry: EntryID.none))
         let headers = self.appendEpochHeader(place: place)
         self.appendRecord(
             .state, partition: self.partitions[place].number, key: keyRange,
@@ -179,7 +179,7 @@ extension ShardEngine {
     }
 
     /// The header that says a tombstone's epoch.
-    mutating func appendEpochHeader(place: Int) -> Range<Int> {
+    mutating func appendEpochHeader(place: PartitionIndex) -> Range<Int> {
         let first = self.batch.headers.count
         self.appendHeader(.epoch, number: self.partitions[place].epoch)
         return first..<self.batch.headers.count
@@ -194,7 +194,7 @@ extension ShardEngine {
 
     /// An owner of this epoch has run: what older ones wrote behind this is not believed. Its first marker alone does not say so: that of
     /// a worker that died over it may come to lie behind its successor's.
-    mutating func noteEpoch(_ epoch: Int64, place: Int) {
+    mutating func noteEpoch(_ epoch: Int64, place: PartitionIndex) {
         guard epoch > self.partitions[place].newestEpochRead else { return }
         self.partitions[place].newestEpochRead = epoch
         self.doubtHandOvers(place: place)
@@ -205,8 +205,8 @@ extension ShardEngine {
         }
         self.partitions[place].ownersWallMillis.append(begun)
         self.forEachMember(place: place) { engine, slot in
-            guard engine.slots[Int(slot)].ownersSinceRecord < Self.ownersReadMax else { return }
-            engine.slots[Int(slot)].ownersSinceRecord += 1
+            guard engine.slots[slot].ownersSinceRecord < Self.ownersReadMax else { return }
+            engine.slots[slot].ownersSinceRecord += 1
         }
     }
 
@@ -214,12 +214,12 @@ extension ShardEngine {
     static var ownersReadMax: UInt8 { 64 }
 
     /// Somebody has owned the partition since those who said that they left nothing behind: it may have sent what `state` does not know.
-    private mutating func doubtHandOvers(place: Int) {
-        self.forEachMember(place: place) { engine, slot in engine.slots[Int(slot)].isHandedOver = false }
+    private mutating func doubtHandOvers(place: PartitionIndex) {
+        self.forEachMember(place: place) { engine, slot in engine.slots[slot].isHandedOver = false }
     }
 
     /// A marker met in a restore.
-    mutating func noteMarker(_ marker: StateCodec.Marker, place: Int, offset: Int64) -> RestoreResult {
+    mutating func noteMarker(_ marker: StateCodec.Marker, place: PartitionIndex, offset: Int64) -> RestoreResult {
         if marker.epoch >= 0 {
             self.noteEpoch(marker.epoch, place: place)
             let last = self.partitions[place].ownersWallMillis.count - 1
@@ -268,9 +268,9 @@ extension ShardEngine {
     }
 
     /// Positions of another cluster's log are forgotten.
-    mutating func voidPositions(of slot: Int32) {
-        self.slots[Int(slot)].applied = AppliedPosition()
-        self.slots[Int(slot)].hasRoutedPositions = false
+    mutating func voidPositions(of slot: SlotID) {
+        self.slots[slot].applied = AppliedPosition()
+        self.slots[slot].hasRoutedPositions = false
         self.routedPositions[slot] = nil
     }
 }

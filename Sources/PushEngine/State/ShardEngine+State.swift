@@ -1,4 +1,4 @@
-import PushModel
+public import PushModel
 
 /// How reading one record of `state` went.
 public enum RestoreResult: Equatable, Sendable {
@@ -16,10 +16,10 @@ extension ShardEngine {
     // MARK: Writing
 
     /// The slot's record is to be written within `stateFlushMillis`; while outcomes of its must be acknowledged first, as soon as they are.
-    mutating func markDirty(_ slot: Int32, now: EngineTime) {
-        guard !self.slots[Int(slot)].isDirty else { return }
-        self.slots[Int(slot)].isDirty = true
-        guard self.slots[Int(slot)].unguardedRecords == 0 else { return }
+    mutating func markDirty(_ slot: SlotID, now: EngineTime) {
+        guard !self.slots[slot].isDirty else { return }
+        self.slots[slot].isDirty = true
+        guard self.slots[slot].unguardedRecords == 0 else { return }
         self.dirtySlots.append(slot)
         if self.stateFlushAtMillis == nil {
             self.stateFlushAtMillis = now.steadyMillis + self.configuration.stateFlushMillis
@@ -27,15 +27,15 @@ extension ShardEngine {
     }
 
     /// Nothing may leave the slot until a record written from here on is acknowledged (contract §4).
-    mutating func requireStateRecord(_ slot: Int32, now: EngineTime) {
-        self.slots[Int(slot)].awaitsStateRecord = true
-        self.slots[Int(slot)].requiredStateVersion = self.slots[Int(slot)].stateVersion &+ 1
+    mutating func requireStateRecord(_ slot: SlotID, now: EngineTime) {
+        self.slots[slot].awaitsStateRecord = true
+        self.slots[slot].requiredStateVersion = self.slots[slot].stateVersion &+ 1
         self.markDirty(slot, now: now)
     }
 
     /// The last outcome that the slot's record had to wait for is acknowledged.
-    mutating func writeStateAwaited(_ slot: Int32, now: EngineTime) {
-        guard self.slots[Int(slot)].isDirty else { return }
+    mutating func writeStateAwaited(_ slot: SlotID, now: EngineTime) {
+        guard self.slots[slot].isDirty else { return }
         // It may stand there already; the second time it will be found written.
         self.dirtySlots.append(slot)
         self.stateFlushAtMillis = now.steadyMillis
@@ -47,8 +47,8 @@ extension ShardEngine {
         self.stateFlushAtMillis = nil
         for index in self.dirtySlots.indices {
             let slot = self.dirtySlots[index]
-            guard self.slots[Int(slot)].isLive, self.slots[Int(slot)].isDirty,
-                self.slots[Int(slot)].unguardedRecords == 0
+            guard self.slots[slot].isLive, self.slots[slot].isDirty,
+                self.slots[slot].unguardedRecords == 0
             else { continue }
             self.writeState(slot, now: now)
         }
@@ -56,43 +56,43 @@ extension ShardEngine {
     }
 
     /// Everything that must move together about one slot, in one record. Its acknowledgement settles what the slot held open.
-    mutating func writeState(_ number: Int32, now: EngineTime) {
-        let place = self.slots[Int(number)].partition
-        let keyRange = self.appendStateKey(of: number)
-        let isTombstone = self.slots[Int(number)].isLeaving && !self.slots[Int(number)].hasWork
+    mutating func writeState(_ slot: SlotID, now: EngineTime) {
+        let place = self.slots[slot].partition
+        let keyRange = self.appendStateKey(of: slot)
+        let isTombstone = self.slots[slot].isLeaving && !self.slots[slot].hasWork
         let valueRange =
-            isTombstone ? self.batch.bytes.count..<self.batch.bytes.count : self.appendStateValue(of: number, now: now)
-        self.slots[Int(number)].stateVersion &+= 1
-        self.slots[Int(number)].isDirty = false
-        self.slots[Int(number)].stateWaitExtensions = 0
-        self.slots[Int(number)].lastStateWriteMillis = now.steadyMillis
+            isTombstone ? self.batch.bytes.count..<self.batch.bytes.count : self.appendStateValue(of: slot, now: now)
+        self.slots[slot].stateVersion &+= 1
+        self.slots[slot].isDirty = false
+        self.slots[slot].stateWaitExtensions = 0
+        self.slots[slot].lastStateWriteMillis = now.steadyMillis
         self.counters.stateRecords += 1
-        self.partitions[Int(place)].unacknowledged += 1
+        self.partitions[place].unacknowledged += 1
         let acknowledgement = self.openAcknowledgement(
             PendingAcknowledgement(
                 kind: .state, sequence: 0, isOpen: true, partition: place,
-                partitionGeneration: self.partitions[Int(place)].generation,
-                slot: number, slotGeneration: self.slots[Int(number)].generation,
-                stateVersion: self.slots[Int(number)].stateVersion,
-                isUnguarded: false, entry: self.slots[Int(number)].openEntry,
-                routedEntry: self.slots[Int(number)].openRoutedEntry))
-        self.slots[Int(number)].openEntry = OffsetLedger.none
-        self.slots[Int(number)].openRoutedEntry = OffsetLedger.none
-        let headers = isTombstone ? self.appendEpochHeader(place: Int(place)) : 0..<0
+                partitionGeneration: self.partitions[place].generation,
+                slot: slot, slotGeneration: self.slots[slot].generation,
+                stateVersion: self.slots[slot].stateVersion,
+                isUnguarded: false, entry: self.slots[slot].openEntry,
+                routedEntry: self.slots[slot].openRoutedEntry))
+        self.slots[slot].openEntry = .none
+        self.slots[slot].openRoutedEntry = .none
+        let headers = isTombstone ? self.appendEpochHeader(place: place) : 0..<0
         self.appendRecord(
-            .state, partition: self.partitions[Int(place)].number, key: keyRange, value: valueRange, headers: headers,
+            .state, partition: self.partitions[place].number, key: keyRange, value: valueRange, headers: headers,
             hasNoValue: isTombstone,
             acknowledgement: acknowledgement)
         // A start leaves once this is acknowledged.
-        let pending = self.slots[Int(number)].pending
-        if pending >= 0, self.updates[pending].isAnnounced { self.batch.isUrgent = true }
-        if isTombstone { self.removeSlot(number) }
+        let pending = self.slots[slot].pending
+        if pending.isSome, self.updates[pending].isAnnounced { self.batch.isUrgent = true }
+        if isTombstone { self.removeSlot(slot) }
     }
 
-    private mutating func appendStateKey(of slot: Int32) -> Range<Int> {
+    private mutating func appendStateKey(of slot: SlotID) -> Range<Int> {
         let start = self.batch.bytes.count
         // The texts never change, and hold the array as long as the engine lives.
-        let prefix = unsafe self.texts.stateKeyPrefixes[Int(self.slots[Int(slot)].app)].withUnsafeBufferPointer {
+        let prefix = unsafe self.texts.stateKeyPrefixes[Int(self.slots[slot].app)].withUnsafeBufferPointer {
             unsafe $0
         }
         unsafe self.batch.bytes.append(contentsOf: prefix)
@@ -102,16 +102,16 @@ extension ShardEngine {
         return start..<self.batch.bytes.count
     }
 
-    private mutating func appendStateValue(of slot: Int32, now: EngineTime) -> Range<Int> {
+    private mutating func appendStateValue(of slot: SlotID, now: EngineTime) -> Range<Int> {
         let start = self.batch.bytes.count
         let held = (
-            self.slots[Int(slot)].inFlight, self.slots[Int(slot)].pending, self.slots[Int(slot)].behind
+            self.slots[slot].inFlight, self.slots[slot].pending, self.slots[slot].behind
         )
-        let budget = self.slots[Int(slot)].budget
+        let budget = self.slots[slot].budget
         // Nothing here changes the slot's budget.
         let answerTimes = unsafe self.budgets.answers(budget)
         let answers = unsafe Span(_unsafeElements: answerTimes)
-        var byteCountMax = StateCodec.byteCountMax(self.slots[Int(slot)], budgetUnits: answers.count)
+        var byteCountMax = StateCodec.byteCountMax(self.slots[slot], budgetUnits: answers.count)
         let count =
             self.noteWritten(held.0, &byteCountMax) + self.noteWritten(held.1, &byteCountMax)
             + self.noteWritten(held.2, &byteCountMax)
@@ -120,17 +120,17 @@ extension ShardEngine {
         let token = unsafe Span(_unsafeElements: tokenBytes)
         Self.compose(
             into: &self.batch.bytes, scratch: &self.scratchBytes, byteCountMax: byteCountMax,
-            slot: self.slots[Int(slot)], token: token, routed: self.routedPositions(of: slot), answers: answers,
+            slot: self.slots[slot], token: token, routed: self.routedPositions(of: slot), answers: answers,
             isInFlight: self.budgets.isInFlight(budget), held: held, heldCount: count,
-            updates: self.updates, epoch: self.partitions[Int(self.slots[Int(slot)].partition)].epoch,
-            isReleased: self.partitions[Int(self.slots[Int(slot)].partition)].phase == .released,
+            updates: self.updates, epoch: self.partitions[self.slots[slot].partition].epoch,
+            isReleased: self.partitions[self.slots[slot].partition].phase == .released,
             topicHashes: self.topicHashes, now: now)
         return start..<self.batch.bytes.count
     }
 
     /// The update, if there is one, stands in a state record from here on. 1 or 0; adds the bytes it may take.
-    private mutating func noteWritten(_ update: Int32, _ byteCountMax: inout Int) -> UInt64 {
-        guard update >= 0 else { return 0 }
+    private mutating func noteWritten(_ update: UpdateID, _ byteCountMax: inout Int) -> UInt64 {
+        guard update.isSome else { return 0 }
         byteCountMax += StateCodec.byteCountMax(self.updates[update])
         self.updates[update].top.isWritten = true
         for layer in self.updates[update].under.indices { self.updates[update].under[layer].isWritten = true }
@@ -140,7 +140,7 @@ extension ShardEngine {
     private static func compose(
         into bytes: inout [UInt8], scratch: inout [UInt8], byteCountMax: Int, slot: Slot,
         token: Span<UInt8>, routed: RoutedPositions, answers: Span<Int64>, isInFlight: Bool,
-        held: (Int32, Int32, Int32), heldCount: UInt64,
+        held: (UpdateID, UpdateID, UpdateID), heldCount: UInt64,
         updates: borrowing UpdateStore, epoch: Int64, isReleased: Bool, topicHashes: [UInt32], now: EngineTime
     ) {
         bytes.append(atMost: byteCountMax, using: &scratch) { cursor in
@@ -148,9 +148,9 @@ extension ShardEngine {
                 slot, token: token, routed: routed, answers: answers, isInFlight: isInFlight, epoch: epoch,
                 isReleased: isReleased, topicHashes: topicHashes, now: now, to: &cursor)
             cursor.unsigned(heldCount)
-            if held.0 >= 0 { StateCodec.write(updates[held.0], topicHashes: topicHashes, now: now, to: &cursor) }
-            if held.1 >= 0 { StateCodec.write(updates[held.1], topicHashes: topicHashes, now: now, to: &cursor) }
-            if held.2 >= 0 { StateCodec.write(updates[held.2], topicHashes: topicHashes, now: now, to: &cursor) }
+            if held.0.isSome { StateCodec.write(updates[held.0], topicHashes: topicHashes, now: now, to: &cursor) }
+            if held.1.isSome { StateCodec.write(updates[held.1], topicHashes: topicHashes, now: now, to: &cursor) }
+            if held.2.isSome { StateCodec.write(updates[held.2], topicHashes: topicHashes, now: now, to: &cursor) }
         }
     }
 
@@ -171,7 +171,7 @@ extension ShardEngine {
             }
             guard let (app, idStart) = self.parseStateKey(key) else { return .ignored }
             let id = key.extracting(idStart..<key.count)
-            if let slot = self.findSlot(app: app, id: id, partition: Int32(place)) {
+            if let slot = self.findSlot(app: app, id: id, partition: place) {
                 self.forgetRestored(slot)
             }
             return .ignored
@@ -197,7 +197,8 @@ extension ShardEngine {
     }
 
     private mutating func restoreSlot(
-        place: Int, app: UInt16, id: Span<UInt8>, value: Span<UInt8>, reader: inout StateReader, now: EngineTime
+        place: PartitionIndex, app: UInt16, id: Span<UInt8>, value: Span<UInt8>, reader: inout StateReader,
+        now: EngineTime
     ) throws(StateError) -> RestoreResult {
         if !self.restoredAges.isEmpty { self.restoredAges.removeAll(keepingCapacity: true) }
         var read = try StateCodec.readParts(
@@ -224,31 +225,33 @@ extension ShardEngine {
             self.partitions[place].formerOwnerQuietSinceMillis
             + self.configuration.apps[Int(app)].minimumDistanceMillis
         read.slot.isHandedOver = read.isReleased && read.epoch >= self.partitions[place].newestTakeoverRead
-        let number = self.slotToRestore(app: app, id: id, token: value.extracting(read.token), place: place)
+        let slot = self.slotToRestore(app: app, id: id, token: value.extracting(read.token), place: place)
         read.slot.hasRoutedPositions = read.routed != RoutedPositions()
-        self.fill(number, with: read.slot)
-        if read.slot.hasRoutedPositions { self.routedPositions[number] = read.routed }
+        self.fill(slot, with: read.slot)
+        if read.slot.hasRoutedPositions { self.routedPositions[slot] = read.routed }
         for age in self.restoredAges {
-            self.budgets.restore(&self.slots[Int(number)].budget, ageMillis: age, nowMillis: now.steadyMillis)
+            self.budgets.restore(&self.slots[slot].budget, ageMillis: age, nowMillis: now.steadyMillis)
         }
         guard !held.isEmpty else { return .restored }
         let places: [Place] = isFirstInFlight ? [.inFlight, .pending, .behind] : [.pending, .behind]
         for (update, place) in zip(held, places) {
             self.counters.restored += UInt64(update.eventCount)
             self.counters.pending += UInt64(update.eventCount)
-            self.adopt(update, of: number, as: place)
+            self.adopt(update, of: slot, as: place)
         }
         return .restored
     }
 
     /// The slot that a record is about, with its id and token and nothing else: a new one, or the one that an earlier record of the same key
     /// has made. That one stays where it is, in the table as in memory.
-    private mutating func slotToRestore(app: UInt16, id: Span<UInt8>, token: Span<UInt8>, place: Int) -> Int32 {
+    private mutating func slotToRestore(app: UInt16, id: Span<UInt8>, token: Span<UInt8>, place: PartitionIndex)
+        -> SlotID
+    {
         let hash = self.index.hash(kind: SlotKind.activity.rawValue, id: id)
-        guard let old = self.findSlot(app: app, id: id, hash: hash, partition: Int32(place)) else {
-            let number = self.makeSlot(app: app, hash: hash, partition: Int32(place))
-            self.setID(id, token: token, slot: number)
-            return number
+        guard let old = self.findSlot(app: app, id: id, hash: hash, partition: place) else {
+            let slot = self.makeSlot(app: app, hash: hash, partition: place)
+            self.setID(id, token: token, slot: slot)
+            return slot
         }
         self.emptyRestored(old)
         if !self.tokenEquals(token, slot: old) { self.setToken(token, slot: old) }
@@ -256,27 +259,27 @@ extension ShardEngine {
     }
 
     /// What a record says of a slot that has its id and token.
-    private mutating func fill(_ number: Int32, with read: Slot) {
+    private mutating func fill(_ number: SlotID, with read: Slot) {
         var slot = read
-        slot.generation = self.slots[Int(number)].generation
+        slot.generation = self.slots[number].generation
         slot.isLive = true
-        slot.app = self.slots[Int(number)].app
-        slot.partition = self.slots[Int(number)].partition
-        slot.memberIndex = self.slots[Int(number)].memberIndex
-        slot.hash = self.slots[Int(number)].hash
-        slot.identity = self.slots[Int(number)].identity
-        slot.idByteCount = self.slots[Int(number)].idByteCount
-        slot.tokenByteCount = self.slots[Int(number)].tokenByteCount
+        slot.app = self.slots[number].app
+        slot.partition = self.slots[number].partition
+        slot.memberIndex = self.slots[number].memberIndex
+        slot.hash = self.slots[number].hash
+        slot.identity = self.slots[number].identity
+        slot.idByteCount = self.slots[number].idByteCount
+        slot.tokenByteCount = self.slots[number].tokenByteCount
         slot.tokenGeneration = 1
-        self.slots[Int(number)] = slot
+        self.slots[number] = slot
     }
 
     /// The last record of the slot has been read. What may have been in flight is taken as an attempt that nobody knows the answer of.
-    mutating func settleRestored(_ slot: Int32, now: EngineTime) {
-        guard self.slots[Int(slot)].hasWork else { return }
+    mutating func settleRestored(_ slot: SlotID, now: EngineTime) {
+        guard self.slots[slot].hasWork else { return }
         let couldBeSent = self.couldBeSent(slot)
-        for update in [self.slots[Int(slot)].inFlight, self.slots[Int(slot)].pending, self.slots[Int(slot)].behind]
-        where update >= 0 {
+        for update in [self.slots[slot].inFlight, self.slots[slot].pending, self.slots[slot].behind]
+        where update.isSome {
             if self.updates[update].priority == .high {
                 self.countUnrecordedPush(slot, recordMillis: self.updates[update].top.recordMillis, now: now)
             }
@@ -285,8 +288,8 @@ extension ShardEngine {
             self.updates[update].top.mayBeSent = true
             for layer in self.updates[update].under.indices { self.updates[update].under[layer].mayBeSent = true }
         }
-        guard self.slots[Int(slot)].inFlight >= 0 else { return }
-        let first = self.slots[Int(slot)].inFlight
+        guard self.slots[slot].inFlight.isSome else { return }
+        let first = self.slots[slot].inFlight
         self.updates[first].top.mayBeSent = true
         if self.updates[first].isStart, self.updates[first].isAnnounced, self.app(of: slot).startOnUnknown == .drop {
             // A second card is worse than none (contract §4).
@@ -298,7 +301,7 @@ extension ShardEngine {
 
     private enum Place { case pending, behind, inFlight }
 
-    private mutating func adopt(_ update: Update, of slot: Int32, as place: Place) {
+    private mutating func adopt(_ update: Update, of slot: SlotID, as place: Place) {
         let id = self.updates.make(slot: slot)
         let sequence = self.updates[id].sequence
         self.updates[id] = update
@@ -316,26 +319,26 @@ extension ShardEngine {
     }
 
     /// A tombstone takes away what was restored from an earlier record.
-    private mutating func forgetRestored(_ slot: Int32) {
+    private mutating func forgetRestored(_ slot: SlotID) {
         self.emptyRestored(slot)
         self.removeSlot(slot)
     }
 
     /// A later record of the same key takes the place of an earlier one: what that one brought along leaves the slot.
-    private mutating func emptyRestored(_ slot: Int32) {
-        self.budgets.release(&self.slots[Int(slot)].budget)
-        if self.slots[Int(slot)].hasRoutedPositions {
-            self.slots[Int(slot)].hasRoutedPositions = false
+    private mutating func emptyRestored(_ slot: SlotID) {
+        self.budgets.release(&self.slots[slot].budget)
+        if self.slots[slot].hasRoutedPositions {
+            self.slots[slot].hasRoutedPositions = false
             self.routedPositions[slot] = nil
         }
-        let held = (self.slots[Int(slot)].pending, self.slots[Int(slot)].behind, self.slots[Int(slot)].inFlight)
-        guard held.0 >= 0 || held.1 >= 0 || held.2 >= 0 else { return }
+        let held = (self.slots[slot].pending, self.slots[slot].behind, self.slots[slot].inFlight)
+        guard held.0.isSome || held.1.isSome || held.2.isSome else { return }
         self.changeWork(slot) {
-            $0.pending = Slot.none
-            $0.behind = Slot.none
-            $0.inFlight = Slot.none
+            $0.pending = .none
+            $0.behind = .none
+            $0.inFlight = .none
         }
-        for update in [held.0, held.1, held.2] where update >= 0 {
+        for update in [held.0, held.1, held.2] where update.isSome {
             let events = UInt64(self.updates[update].eventCount)
             self.counters.restored -= events
             self.counters.pending -= events

@@ -1,6 +1,7 @@
+import APNSPool
+import APNSProtocol
 import HTTP2Session
 import NIOCore
-import PushEngine
 import TLSSession
 
 /// One connection to APNs on its loop: a channel, TLS and an HTTP/2 session in one handler. Moves bytes and hands

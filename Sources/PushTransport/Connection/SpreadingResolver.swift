@@ -1,6 +1,7 @@
 import Glibc
 import NIOCore
 import NIOPosix
+import PushModel
 import Synchronization
 
 /// One name lookup for one connection: asks the system anew (Apple wants an uncached lookup per connection) and puts
@@ -79,7 +80,7 @@ final class SpreadingResolver: Resolver, Sendable {
             }
             entry = info.ai_next
         }
-        var random = SeededRandom(seed: self.seed)
+        var random = SplitMix64(seed: self.seed)
         self.v6.succeed(Self.spread(v6, inUse: self.inUse, using: &random))
         self.v4.succeed(Self.spread(v4, inUse: self.inUse, using: &random))
     }
@@ -100,19 +101,4 @@ struct LookupFailure: Error, CustomStringConvertible {
     var host: String
     var detail: String
     var description: String { "looking up \(self.host): \(self.detail)" }
-}
-
-/// SplitMix64: the same seed gives the same order of addresses.
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { self.state = seed }
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = self.state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
 }

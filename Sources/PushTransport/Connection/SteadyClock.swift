@@ -1,5 +1,5 @@
 import Glibc
-import PushEngine
+import PushModel
 
 /// The clocks of this machine, read once per turn. The only place of this module that does.
 enum SteadyClock {

@@ -1,4 +1,5 @@
-import PushEngine
+import APNSPool
+import PushModel
 import TLSSession
 
 /// The keys of one configured credential, which of them is in use, and the token handed out. Told of files and of what

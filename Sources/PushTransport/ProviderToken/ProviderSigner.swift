@@ -1,5 +1,6 @@
+import APNSPool
 import APNSProtocol
-import PushEngine
+import PushModel
 import TLSSession
 
 /// One private key, and the tokens signed with it when its schedule says so.

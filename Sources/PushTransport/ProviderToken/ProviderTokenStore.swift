@@ -1,8 +1,9 @@
+import APNSPool
 import APNSProtocol
 public import Logging
 public import NIOCore
 import NIOPosix
-import PushEngine
+import PushModel
 import Synchronization
 import TLSSession
 

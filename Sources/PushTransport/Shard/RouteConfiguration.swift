@@ -1,4 +1,4 @@
-public import PushEngine
+public import APNSPool
 public import TLSSession
 
 /// Where one route leads and as whom it speaks: an APNs environment with one provider key. Its place in the transport's

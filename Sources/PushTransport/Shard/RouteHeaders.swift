@@ -1,6 +1,5 @@
 import APNSProtocol
 import HTTP2Session
-import PushEngine
 import PushModel
 
 /// The header fields of one route's requests: a template per app and priority, made when first needed and anew with each

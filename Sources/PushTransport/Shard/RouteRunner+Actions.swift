@@ -1,8 +1,10 @@
+import APNSPool
+import APNSProtocol
 import HTTP2Session
 import Logging
 import NIOCore
 import NIOPosix
-import PushEngine
+import PushModel
 import TLSSession
 
 /// What the pool decides, carried out.

@@ -1,8 +1,8 @@
+import APNSPool
 import APNSProtocol
 import HTTP2Session
 import Logging
 import NIOCore
-import PushEngine
 import PushModel
 
 /// What happens on connections, told to the pool; its answers become the shard's.
@@ -88,36 +88,34 @@ extension RouteRunner {
         _ tag: UInt32, _ connection: APNSConnection, status: UInt16, body: Span<UInt8>, retryAfterSeconds: Int64
     ) {
         let (reason, timestampMillis) = ErrorBody.parse(body)
-        let retryAfter = retryAfterSeconds < 0 ? nil : retryAfterSeconds
-        let verdict = ReasonTable.verdict(status: status, reason: reason, timestampMillis: timestampMillis)
-        self.note(verdict, status: status, reason: reason)
-        let elsewhere = ReasonTable.verdict(
-            status: status, reason: reason, timestampMillis: timestampMillis, mayTryAnotherConnection: true)
-        if verdict != elsewhere, self.pool.renewsForTopic(tag, connection: connection.slot, now: self.shard.now) {
+        let response = PushResponse(
+            status: status, reason: reason, timestampMillis: timestampMillis,
+            retryAfterSeconds: retryAfterSeconds < 0 ? nil : retryAfterSeconds)
+        self.note(response)
+        if response.verdict == .topicRefused(anotherConnectionMayDo: true),
+            self.pool.renewsForTopic(tag, connection: connection.slot, now: self.shard.now)
+        {
             // An app added to the key after a connection's first push is disallowed on that connection only.
             self.counters.notProcessedTotal += 1
             let end = self.pool.answered(
-                tag, connection: connection.slot, verdict: elsewhere, retryAfterSeconds: nil, now: self.shard.now,
+                tag, connection: connection.slot, verdict: .connectionUnusable, retryAfterSeconds: nil,
+                now: self.shard.now,
                 micros: self.shard.nowMicros)
             guard let end else { return }
             self.shard.answers.append(PushAnswer(id: end.push, result: .notProcessed, apnsMicros: end.micros))
             return
         }
         let end = self.pool.answered(
-            tag, connection: connection.slot, verdict: verdict, retryAfterSeconds: retryAfter, now: self.shard.now,
-            micros: self.shard.nowMicros)
+            tag, connection: connection.slot, verdict: response.verdict, retryAfterSeconds: response.retryAfterSeconds,
+            now: self.shard.now, micros: self.shard.nowMicros)
         guard let end else { return }
-        self.shard.answers.append(
-            PushAnswer(
-                id: end.push,
-                result: .response(
-                    status: status, reason: reason, timestampMillis: timestampMillis, retryAfterSeconds: retryAfter),
-                apnsMicros: end.micros))
+        self.shard.answers.append(PushAnswer(id: end.push, result: .response(response), apnsMicros: end.micros))
     }
 
     /// A refusal's line, if it gets one, and what alarms say.
-    private func note(_ verdict: Verdict, status: UInt16, reason: String) {
-        switch verdict {
+    private func note(_ response: PushResponse) {
+        let (status, reason) = (response.status, response.reason)
+        switch response.verdict {
         case .accepted: return
         case .tokenDead, .tokenThrottled, .messageRefused: break
         case .credentialRefused, .topicRefused, .providerTokenExpired, .providerTokenTooManyUpdates, .serverBusy,
@@ -127,7 +125,7 @@ extension RouteRunner {
         let untold = self.refusals.admit(
             RefusalLog.Kind(status: status, reason: reason), nowMillis: self.shard.now.steadyMillis)
         guard let untold else { return }
-        var (level, text) = RefusalLog.line(verdict)
+        var (level, text) = RefusalLog.line(response.verdict)
         var metadata: Logger.Metadata = ["status": "\(status)", "reason": "\(reason)"]
         if !ReasonTable.isKnown(reason) {
             level = max(level, .warning)

@@ -1,7 +1,7 @@
+import APNSPool
 import APNSProtocol
 import HTTP2Session
 import Logging
-import PushEngine
 import PushModel
 import TLSSession
 
@@ -20,7 +20,7 @@ final class RouteRunner {
     var connections: [APNSConnection?]
     var actions: [PoolAction] = []
     var timedOut: [TimedOutPush] = []
-    var random: SeededRandom
+    var random: SplitMix64
     /// The last reason APNs gave for a refusal, for the alarm's text.
     var lastReason = ""
     /// Why the last connection could not be made.
@@ -47,7 +47,7 @@ final class RouteRunner {
         self.headers = RouteHeaders(authority: configuration.authority, bundleIDs: bundleIDs)
         self.token = token
         self.tlsContext = tlsContext
-        self.random = SeededRandom(seed: ~randomSeed)
+        self.random = SplitMix64(seed: ~randomSeed)
         var logger = logger
         logger[metadataKey: "route"] = "\(configuration.name)"
         self.logger = logger

@@ -1,7 +1,7 @@
+public import APNSPool
 import Glibc
 import NIOCore
 import NIOPosix
-public import PushEngine
 import TLSSession
 
 /// How one route of one shard stands, for whoever has to tell an operator.

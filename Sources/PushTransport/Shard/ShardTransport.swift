@@ -1,6 +1,8 @@
+import APNSPool
+public import APNSProtocol
 public import Logging
 public import NIOCore
-public import PushEngine
+import PushModel
 import TLSSession
 
 /// The way out of one shard: its connections to APNs, all routes. Confined to `eventLoop`: made, called and closed

@@ -1,3 +1,4 @@
+import APNSPool
 import KafkaLog
 import PushEngine
 import PushTransport

@@ -1,3 +1,4 @@
+import APNSPool
 import Logging
 import PushEngine
 import PushModel

@@ -1,7 +1,8 @@
+public import APNSPool
 public import KafkaLog
 public import Logging
 import NIOCore
-public import PushEngine
+import PushEngine
 public import PushModel
 
 /// Everything `mailboat run` can be told. A fresh value holds the defaults of the settings table; brokers and apps are

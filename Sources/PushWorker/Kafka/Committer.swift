@@ -1,6 +1,7 @@
 import KafkaLog
 import Logging
 import PushEngine
+import PushModel
 import ShardLoop
 import Synchronization
 

@@ -1,6 +1,6 @@
 import KafkaLog
 import Logging
-import PushEngine
+import PushModel
 import Synchronization
 
 /// What librdkafka and the clients report goes into the worker's log, without flooding it: with its brokers gone,

@@ -1,6 +1,7 @@
 import KafkaLog
 import Logging
 import PushEngine
+import PushModel
 
 /// Asks now and then where the logs of the owned partitions end, for lag and for partitions that do not get on, and notices that
 /// Kafka answers again.

@@ -1,4 +1,4 @@
-import PushEngine
+import APNSPool
 import PushTransport
 
 /// What readiness says of a route: once, however many shards have it. Pure.

@@ -3,6 +3,7 @@ import Logging
 import NIOCore
 import NIOPosix
 import PushEngine
+import PushModel
 import PushTransport
 
 /// What a running worker consists of, put together in one place and taken apart in one place.

@@ -1,7 +1,9 @@
+import APNSProtocol
 import KafkaLog
 import Logging
 import NIOCore
 import PushEngine
+import PushModel
 import PushTransport
 import ShardLoop
 

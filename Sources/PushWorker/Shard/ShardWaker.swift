@@ -1,5 +1,5 @@
 import NIOCore
-import PushEngine
+import PushModel
 import Synchronization
 
 /// Wakes a shard from any thread, with at most one wake-up on its way.

@@ -1,3 +1,4 @@
+import APNSProtocol
 import PushEngine
 import PushTransport
 import ShardLoop

@@ -1,4 +1,5 @@
 import PushEngine
+import PushModel
 
 /// The way of a shard's records to Kafka: takes the engine's batches in order, keeps what there is no room for, writes again what failed.
 /// Bounded by the engine: it stops at `unacknowledgedMax` records.

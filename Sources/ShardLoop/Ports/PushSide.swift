@@ -1,4 +1,5 @@
-public import PushEngine
+public import APNSProtocol
+import PushEngine
 
 /// A shard's way to APNs, as its loop sees it. Answers come by `ShardLoop.answered`. Called on the shard's loop, within a turn.
 public protocol PushSide: AnyObject {

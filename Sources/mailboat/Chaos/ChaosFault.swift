@@ -1,4 +1,4 @@
-import PushEngine
+import PushModel
 
 /// Something that goes wrong, for a while or at once.
 struct ChaosFault: Equatable, Sendable {

@@ -1,4 +1,5 @@
 import PushEngine
+import PushModel
 
 /// Steady events of every kind for thousands of activities, without end. Pure: told the time, its randomness comes from a seed.
 struct ChaosTraffic {

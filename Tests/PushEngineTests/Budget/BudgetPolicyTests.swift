@@ -1,3 +1,4 @@
+import APNSProtocol
 import PushEngine
 import PushModel
 import Testing
@@ -86,16 +87,16 @@ import Testing
         Answer(result: .accepted, spends: true), Answer(result: .unknown(detail: "reset"), spends: true),
         Answer(result: .notProcessed, spends: false),
         Answer(
-            result: .response(status: 429, reason: "TooManyRequests", timestampMillis: nil, retryAfterSeconds: nil),
+            result: .response(PushResponse(status: 429, reason: "TooManyRequests")),
             spends: false),
         Answer(
-            result: .response(status: 500, reason: "InternalServerError", timestampMillis: nil, retryAfterSeconds: nil),
+            result: .response(PushResponse(status: 500, reason: "InternalServerError")),
             spends: false),
         Answer(
-            result: .response(status: 413, reason: "PayloadTooLarge", timestampMillis: nil, retryAfterSeconds: nil),
+            result: .response(PushResponse(status: 413, reason: "PayloadTooLarge")),
             spends: false),
         Answer(
-            result: .response(status: 410, reason: "Unregistered", timestampMillis: nil, retryAfterSeconds: nil),
+            result: .response(PushResponse(status: 410, reason: "Unregistered")),
             spends: false),
     ])
     func aRefusedOrUnprocessedPushGivesItsUnitBack(_ answer: Answer) {

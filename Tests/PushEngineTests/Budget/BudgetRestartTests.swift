@@ -1,3 +1,4 @@
+import APNSProtocol
 import PushEngine
 import PushModel
 import Testing
@@ -160,8 +161,7 @@ import Testing
                 let unknown = Int.random(in: 0..<6, using: &random) == 0
                 h.acknowledgesAtOnce = Int.random(in: 0..<3, using: &random) > 0
                 h.advance(Int64.random(in: 0...2_000, using: &random))
-                let refusal = PushAnswer.Result.response(
-                    status: 503, reason: "ServiceUnavailable", timestampMillis: nil, retryAfterSeconds: nil)
+                let refusal = PushAnswer.Result.response(PushResponse(status: 503, reason: "ServiceUnavailable"))
                 h.answer(push, refused ? refusal : unknown ? .unknown(detail: "reset") : .accepted)
                 if Int.random(in: 0..<10, using: &random) == 0 {
                     h.crash(afterMillis: Int64.random(in: 0...60_000, using: &random))

@@ -4,9 +4,9 @@ import Testing
 @Suite struct BudgetStoreTests {
     @Test func anActivityWithoutUnitsTakesNoRoom() {
         var store = BudgetStore()
-        var slot = BudgetStore.none
+        var slot = BudgetID.none
         #expect(store.spent(&slot, nowMillis: 0) == 0)
-        #expect(slot == BudgetStore.none)
+        #expect(slot == BudgetID.none)
         #expect(store.returnMillis(slot, limit: 3) == .min)
         #expect(store.allReturnedMillis(slot) == .max)
         store.take(&slot)
@@ -20,19 +20,19 @@ import Testing
         #expect(held == 1)
         #expect(store.spent(&slot, nowMillis: over) == 0)
         let left = store.count
-        #expect(slot == BudgetStore.none && left == 0)
+        #expect(slot == BudgetID.none && left == 0)
     }
 
     /// A place that is used again knows nothing of who had it before.
     @Test func placesAreUsedAgainEmpty() {
         var store = BudgetStore()
-        var first = BudgetStore.none
+        var first = BudgetID.none
         store.take(&first)
         store.answered(first, nowMillis: 100)
         store.take(&first)
         let place = first
         store.release(&first)
-        var second = BudgetStore.none
+        var second = BudgetID.none
         store.restore(&second, ageMillis: 50, nowMillis: 1_000)
         #expect(second == place)
         let (answers, isInFlight) = unsafe (Array(store.answers(second)), store.isInFlight(second))
@@ -45,11 +45,11 @@ import Testing
     /// The fault this repairs: a budget without units, kept, was due at once and for ever.
     @Test func aRefundedOnlyUnitLeavesNothing() {
         var store = BudgetStore()
-        var slot = BudgetStore.none
+        var slot = BudgetID.none
         store.take(&slot)
         store.refunded(&slot)
-        #expect(slot == BudgetStore.none)
+        #expect(slot == BudgetID.none)
         store.restore(&slot, ageMillis: RollingBudget.windowMillis, nowMillis: 5)
-        #expect(slot == BudgetStore.none)
+        #expect(slot == BudgetID.none)
     }
 }

@@ -1,5 +1,7 @@
-@testable import PushEngine
+import PushModel
 import Testing
+
+@testable import PushEngine
 
 @Suite struct RollingBudgetTests {
     private static let hour: Int64 = 3_600_000

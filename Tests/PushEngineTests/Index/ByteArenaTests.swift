@@ -1,5 +1,7 @@
-@testable import PushEngine
+import PushModel
 import Testing
+
+@testable import PushEngine
 
 @Suite struct ByteArenaTests {
     /// Runs of every size, given back and taken again in any order: none ever shares a byte with another.

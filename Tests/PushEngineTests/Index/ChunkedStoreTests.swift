@@ -17,20 +17,20 @@ import Testing
     /// Across the ends of chunks, and past the first directory.
     @Test(arguments: [0, 1, 1_023, 1_024, 1_025, 16 * 1_024, 40_000])
     func holdsWhatAnArrayHolds(count: Int) {
-        var store = ChunkedStore<Int>()
+        var store = ChunkedStore<SlotID, Int>()
         for number in 0..<count { store.append(number) }
         let stored = store.count
         #expect(stored == count)
-        for number in 0..<count { store[number] += 7 }
+        for id in store.identifiers { store[id] += 7 }
         var wrong = 0
-        for number in 0..<count where store[number] != number + 7 { wrong += 1 }
+        for number in 0..<count where store[SlotID(index: number)] != number + 7 { wrong += 1 }
         #expect(wrong == 0)
     }
 
     @Test func letsGoOfEveryElementOnce() {
         let counter = Counter()
         do {
-            var store = ChunkedStore<[Witness]>()
+            var store = ChunkedStore<SlotID, [Witness]>()
             for _ in 0..<3_000 { store.append([Witness(counter)]) }
             store[1_500] = []
             #expect(counter.alive == 2_999)

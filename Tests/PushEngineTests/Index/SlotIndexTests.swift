@@ -1,10 +1,12 @@
-@testable import PushEngine
+import PushModel
 import Testing
+
+@testable import PushEngine
 
 @Suite struct SlotIndexTests {
     /// The slots a walk from `hash` meets that carry it.
-    private static func find(_ index: SlotIndex, hash: UInt32) -> Set<Int32> {
-        var found: Set<Int32> = []
+    private static func find(_ index: SlotIndex, hash: UInt32) -> Set<SlotID> {
+        var found: Set<SlotID> = []
         var steps = 0
         var place = index.first(hash: hash)
         while let at = place, steps <= index.count {
@@ -25,20 +27,20 @@ import Testing
         let hashBase: UInt32 = seed.isMultiple(of: 2) ? 0 : 60
         var index = SlotIndex(seed: seed)
         var hashes = Array(repeating: UInt32(0), count: 400)
-        var model: [UInt32: Set<Int32>] = [:]
-        var free = Array(Int32(0)..<400)
-        var taken: [Int32] = []
+        var model: [UInt32: Set<SlotID>] = [:]
+        var free = (0..<400).map { SlotID(index: $0) }
+        var taken: [SlotID] = []
         for _ in 0..<2_000 {
             if taken.isEmpty || (!free.isEmpty && Int.random(in: 0..<5, using: &random) < 3) {
                 let slot = free.remove(at: Int.random(in: 0..<free.count, using: &random))
-                hashes[Int(slot)] = (UInt32(truncatingIfNeeded: random.next()) & hashMask) &+ hashBase
-                index.insert(slot, hash: hashes[Int(slot)])
-                model[hashes[Int(slot)], default: []].insert(slot)
+                hashes[slot.index] = (UInt32(truncatingIfNeeded: random.next()) & hashMask) &+ hashBase
+                index.insert(slot, hash: hashes[slot.index])
+                model[hashes[slot.index], default: []].insert(slot)
                 taken.append(slot)
             } else {
                 let slot = taken.remove(at: Int.random(in: 0..<taken.count, using: &random))
-                index.remove(slot, hash: hashes[Int(slot)])
-                model[hashes[Int(slot)]]?.remove(slot)
+                index.remove(slot, hash: hashes[slot.index])
+                model[hashes[slot.index]]?.remove(slot)
                 free.append(slot)
             }
             #expect(index.count == taken.count)

@@ -1,3 +1,4 @@
+import APNSProtocol
 import PushEngine
 import PushModel
 import Testing
@@ -80,7 +81,7 @@ import Testing
         h.register()
         let offset = h.update(7, at: 3, alert: "!", more: #""id":"e-7""#, #""relevance-score":1.50"#)
         h.answer(
-            h.take()!, .response(status: 400, reason: "BadExpirationDate", timestampMillis: nil, retryAfterSeconds: nil)
+            h.take()!, .response(PushResponse(status: 400, reason: "BadExpirationDate"))
         )
         let letter = h.written.first { $0.topic == .deadLetters }
         #expect(letter?.keyText == "a")
@@ -107,7 +108,7 @@ import Testing
         h.update(1, at: 1, alert: "first")
         h.update(2, at: 2)
         h.answer(
-            h.take()!, .response(status: 413, reason: "PayloadTooLarge", timestampMillis: nil, retryAfterSeconds: nil))
+            h.take()!, .response(PushResponse(status: 413, reason: "PayloadTooLarge")))
         let letter = h.written.first { $0.topic == .deadLetters }
         #expect(letter?.valueText.contains("first") == false)
     }
@@ -118,7 +119,7 @@ import Testing
         h.update(1, at: 1, priority: 10)
         let push = h.take()!
         h.update(2, at: 2, priority: 10)
-        h.answer(push, .response(status: 413, reason: "PayloadTooLarge", timestampMillis: nil, retryAfterSeconds: nil))
+        h.answer(push, .response(PushResponse(status: 413, reason: "PayloadTooLarge")))
         h.advance(2_000)
         #expect(h.deliver()?.n == 2)
     }
@@ -128,7 +129,7 @@ import Testing
         h.register()
         let end = h.end(1)
         h.answer(
-            h.take()!, .response(status: 413, reason: "PayloadTooLarge", timestampMillis: nil, retryAfterSeconds: nil))
+            h.take()!, .response(PushResponse(status: 413, reason: "PayloadTooLarge")))
         #expect(h.outcomes(of: end) == ["dead-lettered"])
         h.advance(2_000)
         h.update(2, priority: 10)
@@ -148,7 +149,7 @@ import Testing
         h.register()
         let offset = h.update(1, priority: 10)
         for _ in 0..<30 {
-            h.answer(h.take()!, .response(status: status, reason: reason, timestampMillis: nil, retryAfterSeconds: nil))
+            h.answer(h.take()!, .response(PushResponse(status: status, reason: reason)))
             // An app whose topic is refused rests for up to five minutes.
             h.advance(reason == "BadTopic" ? 361_000 : 61_000)
         }

@@ -1,19 +1,24 @@
-@testable import PushEngine
+import PushModel
 import Testing
+
+@testable import PushEngine
 
 @Suite struct OffsetLedgerTests {
     /// What a log's watermark must be, kept the slow way.
     private struct LogModel {
-        var number: Int32
+        var number: LogID
         var topic: UInt16
         var nextOffset: Int64
         var committed: Int64
-        var open: [OffsetLedger.EntryID: (offset: Int64, isSettled: Bool, outstanding: Int)] = [:]
+        var open: [EntryID: (offset: Int64, isSettled: Bool, outstanding: Int)] = [:]
         var watermark: Int64 { self.open.values.map(\.offset).min() ?? self.nextOffset }
-        mutating func closeIfResolved(_ id: OffsetLedger.EntryID) {
+        mutating func closeIfResolved(_ id: EntryID) {
             if let entry = self.open[id], entry.isSettled, entry.outstanding == 0 { self.open[id] = nil }
         }
     }
+
+    /// The same order in every run.
+    private static func sorted(_ ids: some Sequence<EntryID>) -> [EntryID] { ids.sorted { $0.rawValue < $1.rawValue } }
 
     /// Commits never pass an unresolved offset, whatever order settlements and acknowledgements come in, over several logs that come
     /// and go with entries open.
@@ -52,14 +57,16 @@ import Testing
                 }
                 logs[at].open[id] = (offset, isSettled, outstanding)
             case 45..<70:
-                guard let id = logs[at].open.filter({ !$0.value.isSettled }).keys.sorted().randomElement(using: &random)
+                guard
+                    let id = Self.sorted(logs[at].open.filter { !$0.value.isSettled }.keys).randomElement(
+                        using: &random)
                 else { break }
                 ledger.settle(id)
                 logs[at].open[id]!.isSettled = true
                 logs[at].closeIfResolved(id)
             case 70..<97:
                 guard
-                    let id = logs[at].open.filter({ $0.value.outstanding > 0 }).keys.sorted().randomElement(
+                    let id = Self.sorted(logs[at].open.filter { $0.value.outstanding > 0 }.keys).randomElement(
                         using: &random)
                 else { break }
                 ledger.acknowledged(id)
@@ -118,8 +125,8 @@ import Testing
     @Test func memoryIsBoundedByOpenEntries() {
         var ledger = OffsetLedger()
         let log = ledger.openLog(topic: 0, partition: 0, startOffset: 0)
-        var open: [OffsetLedger.EntryID] = []
-        var ids: Set<OffsetLedger.EntryID> = []
+        var open: [EntryID] = []
+        var ids: Set<EntryID> = []
         for offset in Int64(0)..<10_000 {
             ledger.consumed(log: log, offset: offset)
             open.append(ledger.open(log: log, offset: offset))

@@ -1,5 +1,7 @@
-@testable import PushEngine
+import PushModel
 import Testing
+
+@testable import PushEngine
 
 @Suite struct DeadlineQueueTests {
     /// Against a plain list: the earliest, what is due, and each slot's own deadline.
@@ -7,14 +9,14 @@ import Testing
     func agreesWithASortedList(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var queue = DeadlineQueue()
-        var model: [Int32: Int64] = [:]
+        var model: [SlotID: Int64] = [:]
         var now: Int64 = 0
         // Few distinct times make ties common.
         let span = [Int64(3), 50, 10_000][Int(seed % 3)]
         // 700 slots lie four levels deep.
         let slots = [Int32(60), 700][Int(seed % 2)]
         for _ in 0..<1_500 {
-            let slot = Int32.random(in: 0..<slots, using: &random)
+            let slot = SlotID(rawValue: .random(in: 0..<slots, using: &random))
             switch Int.random(in: 0..<10, using: &random) {
             case 0..<6:
                 let deadline = now + Int64.random(in: -span...span, using: &random)
@@ -36,7 +38,10 @@ import Testing
             #expect(queue.earliestMillis == model.values.min())
             #expect(queue.deadline(of: slot) == model[slot])
         }
-        for slot in 0..<slots { #expect(queue.deadline(of: slot) == model[slot]) }
+        for number in 0..<slots {
+            let slot = SlotID(rawValue: number)
+            #expect(queue.deadline(of: slot) == model[slot])
+        }
     }
 
     @Test func aSlotHasOneDeadline() {

@@ -6,18 +6,18 @@ import Testing
     /// Slots with tickets, as the engine keeps them.
     private final class Bench {
         var queue = ReadyQueue()
-        var slots = ChunkedStore(repeating: Slot(), count: 64)
+        var slots = ChunkedStore<SlotID, Slot>(repeating: Slot(), count: 64)
         var nextTicket: UInt32 = 1
 
-        func enter(_ slot: Int32, _ priority: PushPriority, at readyMillis: Int64) {
-            self.slots[Int(slot)].queuedTicket = self.nextTicket
+        func enter(_ slot: SlotID, _ priority: PushPriority, at readyMillis: Int64) {
+            self.slots[slot].queuedTicket = self.nextTicket
             self.queue.append(.init(slot: slot, ticket: self.nextTicket, readyMillis: readyMillis), priority: priority)
             self.nextTicket += 1
         }
 
-        func leave(_ slot: Int32) { self.slots[Int(slot)].queuedTicket = 0 }
+        func leave(_ slot: SlotID) { self.slots[slot].queuedTicket = 0 }
 
-        func pop(agingMillis: Int64 = 2_000) -> Int32? {
+        func pop(agingMillis: Int64 = 2_000) -> SlotID? {
             guard let entry = self.queue.popFirst(agingMillis: agingMillis, slots: self.slots) else { return nil }
             self.leave(entry.slot)
             return entry.slot
@@ -34,8 +34,8 @@ import Testing
     }
 
     /// A low one is taken as if it had become ready two seconds later: never before, always after.
-    @Test(arguments: [(2_100, 2), (2_101, 1), (9_000, 1), (100, 2)] as [(Int64, Int32)])
-    func lowPassesHighAfterAging(highReadyMillis: Int64, first: Int32) {
+    @Test(arguments: [(2_100, 2), (2_101, 1), (9_000, 1), (100, 2)] as [(Int64, SlotID)])
+    func lowPassesHighAfterAging(highReadyMillis: Int64, first: SlotID) {
         let bench = Bench()
         bench.enter(1, .low, at: 100)
         bench.enter(2, .high, at: highReadyMillis)
@@ -48,7 +48,7 @@ import Testing
         bench.enter(0, .low, at: 0)
         var leftAt: Int64?
         for now in stride(from: Int64(0), to: 10_000, by: 10) where leftAt == nil {
-            bench.enter(1 + Int32(now / 10 % 60), .high, at: now)
+            bench.enter(SlotID(index: 1 + Int(now / 10 % 60)), .high, at: now)
             if bench.pop(agingMillis: 2_000) == 0 { leftAt = now }
         }
         #expect(leftAt == 2_010)
@@ -80,10 +80,10 @@ import Testing
     func agreesWithAPlainList(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let bench = Bench()
-        var model: [(slot: Int32, priority: PushPriority, at: Int64)] = []
+        var model: [(slot: SlotID, priority: PushPriority, at: Int64)] = []
         let agingMillis: Int64 = 200
         for now in Int64(0)..<3_000 {
-            let slot = Int32.random(in: 0..<64, using: &random)
+            let slot = SlotID(rawValue: .random(in: 0..<64, using: &random))
             switch Int.random(in: 0..<4, using: &random) {
             case 0, 1:
                 guard !model.contains(where: { $0.slot == slot }) else { continue }
@@ -97,7 +97,7 @@ import Testing
             default:
                 let high = model.first { $0.priority == .high }
                 let low = model.first { $0.priority == .low }
-                let expected: Int32?
+                let expected: SlotID?
                 if let high, let low {
                     expected = low.at + agingMillis < high.at ? low.slot : high.slot
                 } else {

@@ -1,12 +1,14 @@
-@testable import PushEngine
+import PushModel
 import Testing
 
+@testable import PushEngine
+
 @Suite struct AcknowledgementStoreTests {
-    private static func element(_ slot: Int32) -> PendingAcknowledgement {
+    private static func element(_ slot: SlotID) -> PendingAcknowledgement {
         PendingAcknowledgement(
             kind: .state, sequence: 0, isOpen: false, partition: 0, partitionGeneration: 0, slot: slot,
             slotGeneration: 0,
-            stateVersion: 0, isUnguarded: false, entry: OffsetLedger.none, routedEntry: OffsetLedger.none)
+            stateVersion: 0, isUnguarded: false, entry: .none, routedEntry: .none)
     }
 
     /// Each number gives its own element back, once.
@@ -14,9 +16,9 @@ import Testing
     func everyNumberIsGoodOnce(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var store = AcknowledgementStore()
-        var open: [UInt64: Int32] = [:]
+        var open: [UInt64: SlotID] = [:]
         var closed: [UInt64] = []
-        for slot in Int32(0)..<2_000 {
+        for slot in (0..<2_000).map({ SlotID(index: $0) }) {
             if open.count < 40, Bool.random(using: &random) {
                 let number = store.open(Self.element(slot))
                 #expect(open[number] == nil && !closed.contains(number))

@@ -1,6 +1,8 @@
-@testable import PushEngine
+import APNSProtocol
 import PushModel
 import Testing
+
+@testable import PushEngine
 
 /// Answers and acknowledgements that come together are looked ahead at; what happens is what would have happened one by one.
 @Suite struct AnswerBatchTests {
@@ -26,7 +28,7 @@ import Testing
         switch Int.random(in: 0..<6, using: &random) {
         case 0: .notProcessed
         case 1: .unknown(detail: "connection lost")
-        case 2: .response(status: 410, reason: "Unregistered", timestampMillis: nil, retryAfterSeconds: nil)
+        case 2: .response(PushResponse(status: 410, reason: "Unregistered"))
         default: .accepted
         }
     }

@@ -1,6 +1,8 @@
-@testable import PushEngine
+import APNSProtocol
 import PushModel
 import Testing
+
+@testable import PushEngine
 
 @Suite struct InputBatchTests {
     private static func engine(partitionCount: Int32 = 1) -> ShardEngine {

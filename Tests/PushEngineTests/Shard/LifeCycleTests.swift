@@ -1,3 +1,4 @@
+import APNSProtocol
 import PushEngine
 import PushModel
 import Testing
@@ -113,7 +114,7 @@ import Testing
         let register = h.register(token: "bb02")
         h.answer(
             first,
-            .response(status: 410, reason: "Unregistered", timestampMillis: h.now.wallMillis, retryAfterSeconds: nil))
+            .response(PushResponse(status: 410, reason: "Unregistered", timestampMillis: h.now.wallMillis)))
         h.advance(5_000)
         let second = h.deliver()
         #expect(second?.event == "end")

@@ -1,3 +1,4 @@
+import APNSProtocol
 import PushEngine
 import PushModel
 import Testing
@@ -5,10 +6,9 @@ import Testing
 /// Tokens: which one a push goes to, what a verdict says about it, how long an update waits for one (contract §3).
 @Suite struct RegistrationTests {
     private static func dead(_ sinceMillis: Int64?) -> PushAnswer.Result {
-        .response(status: 410, reason: "Unregistered", timestampMillis: sinceMillis, retryAfterSeconds: nil)
+        .response(PushResponse(status: 410, reason: "Unregistered", timestampMillis: sinceMillis))
     }
-    private static let bad: PushAnswer.Result = .response(
-        status: 400, reason: "BadDeviceToken", timestampMillis: nil, retryAfterSeconds: nil)
+    private static let bad: PushAnswer.Result = .response(PushResponse(status: 400, reason: "BadDeviceToken"))
 
     @Test func theNewestTokenIsUsedAtOnce() {
         let h = EngineHarness()
@@ -292,8 +292,7 @@ import Testing
             h.register(token: "aa\(10 + number)", of: "a\(number)")
             h.update(1, of: "a\(number)", priority: 10)
         }
-        let other = PushAnswer.Result.response(
-            status: status, reason: reason, timestampMillis: nil, retryAfterSeconds: nil)
+        let other = PushAnswer.Result.response(PushResponse(status: status, reason: reason))
         for count in 0..<40 { if let push = h.take() { h.answer(push, count % 4 == 3 ? Self.bad : other) } }
         #expect(h.counters.tokensDead == 0)
         #expect(h.counters.tokenRemovalsStopped == 10)

@@ -1,3 +1,4 @@
+import APNSProtocol
 import PushEngine
 import PushModel
 import Testing
@@ -76,8 +77,7 @@ import Testing
     func aStartThatDidNotArriveIsWithdrawn(isRefused: Bool) {
         let h = EngineHarness()
         h.start(1)
-        let refusal = PushAnswer.Result.response(
-            status: 503, reason: "ServiceUnavailable", timestampMillis: nil, retryAfterSeconds: nil)
+        let refusal = PushAnswer.Result.response(PushResponse(status: 503, reason: "ServiceUnavailable"))
         h.answer(h.take()!, isRefused ? refusal : .notProcessed)
         h.advance(100)
         h.crash()

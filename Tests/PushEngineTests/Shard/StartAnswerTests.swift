@@ -1,3 +1,4 @@
+import APNSProtocol
 import PushEngine
 import PushModel
 import Testing
@@ -15,7 +16,7 @@ import Testing
         let start = h.start(1)
         let push = h.take()!
         let update = h.update(2)
-        h.answer(push, .response(status: status, reason: reason, timestampMillis: nil, retryAfterSeconds: nil))
+        h.answer(push, .response(PushResponse(status: status, reason: reason)))
         let said = h.outcome(of: start)
         #expect(said?.outcome == outcome)
         #expect(said?.status == Int64(status))
@@ -125,7 +126,7 @@ import Testing
         case "unknown": h.answer(orphan, .unknown(detail: "reset"))
         default:
             h.answer(
-                orphan, .response(status: 410, reason: "Unregistered", timestampMillis: nil, retryAfterSeconds: nil))
+                orphan, .response(PushResponse(status: 410, reason: "Unregistered")))
         }
         h.advance(5_000)
         let push = h.deliver()

@@ -1,4 +1,5 @@
 import PushEngine
+import PushModel
 import Testing
 
 /// Where Kafka puts the records of an engine that owns one partition alone: one behind the other, the first marker at 0.

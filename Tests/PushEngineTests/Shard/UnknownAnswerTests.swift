@@ -1,3 +1,4 @@
+import APNSProtocol
 import PushEngine
 import PushModel
 import Testing
@@ -43,7 +44,7 @@ import Testing
         let push = h.take()
         #expect(push?.alert == "!")
         h.answer(
-            push!, .response(status: 503, reason: "ServiceUnavailable", timestampMillis: nil, retryAfterSeconds: nil))
+            push!, .response(PushResponse(status: 503, reason: "ServiceUnavailable")))
         h.advance(5_000)
         #expect(h.deliver()?.alert == "!")
     }

@@ -1,3 +1,4 @@
+import APNSProtocol
 import PushEngine
 import PushModel
 import Testing
@@ -256,7 +257,7 @@ import Testing
         let push = h.take()!
         h.update(2, at: 2, padding: 3_500)
         h.answer(
-            push, .response(status: 500, reason: "InternalServerError", timestampMillis: nil, retryAfterSeconds: nil))
+            push, .response(PushResponse(status: 500, reason: "InternalServerError")))
         h.advance(5_000)
         #expect(h.deliver()?.n == 1)
         h.advance(2_000)
@@ -266,12 +267,12 @@ import Testing
     /// What failed is newer than both that came meanwhile and do not fit together: a device would ignore them behind it.
     @Test func whatFailedTakesInWhatIsOlder() {
         let h = Self.alive()
-        let a = h.update(1, at: 33)
+        let a = h.update(1, at: 33, priority: 10)
         let push = h.take()!
         let b = h.update(2, at: 14, alert: String(repeating: "B", count: 1_000))
         let c = h.update(3, at: 15, padding: 3_500)
         h.answer(
-            push, .response(status: 500, reason: "InternalServerError", timestampMillis: nil, retryAfterSeconds: nil))
+            push, .response(PushResponse(status: 500, reason: "InternalServerError")))
         #expect(h.outcome(of: b)?.into == a)
         #expect(h.outcome(of: c)?.into == a)
         let d = h.update(4, at: 16, alert: "D")

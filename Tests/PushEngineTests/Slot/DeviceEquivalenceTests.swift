@@ -1,3 +1,4 @@
+import APNSProtocol
 import DeviceModel
 import PushEngine
 import PushModel
@@ -89,8 +90,7 @@ import Testing
                 result = .notProcessed
                 arrives = false
             default:
-                result = .response(
-                    status: 503, reason: "ServiceUnavailable", timestampMillis: nil, retryAfterSeconds: nil)
+                result = .response(PushResponse(status: 503, reason: "ServiceUnavailable"))
                 arrives = false
             }
             self.note(

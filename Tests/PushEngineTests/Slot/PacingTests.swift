@@ -1,3 +1,4 @@
+import APNSProtocol
 import PushEngine
 import PushModel
 import Testing
@@ -184,7 +185,7 @@ import Testing
         var waits: [Int64] = []
         for _ in 0..<12 {
             let push = h.take()!
-            h.answer(push, .response(status: status, reason: reason, timestampMillis: nil, retryAfterSeconds: nil))
+            h.answer(push, .response(PushResponse(status: status, reason: reason)))
             let from = h.now.steadyMillis
             while !h.hasReady() { h.advance(100) }
             waits.append(h.now.steadyMillis - from)
@@ -203,7 +204,7 @@ import Testing
         h.update(1, priority: 10)
         h.answer(
             h.take()!,
-            .response(status: 429, reason: "TooManyRequests", timestampMillis: nil, retryAfterSeconds: seconds))
+            .response(PushResponse(status: 429, reason: "TooManyRequests", retryAfterSeconds: seconds)))
         if leastMillis > 0 {
             h.advance(leastMillis - 1)
             #expect(h.take() == nil)
@@ -214,8 +215,7 @@ import Testing
 
     @Test func anAcceptedPushEndsTheBackoff() {
         let h = Self.alive()
-        let refusal = PushAnswer.Result.response(
-            status: 500, reason: "InternalServerError", timestampMillis: nil, retryAfterSeconds: nil)
+        let refusal = PushAnswer.Result.response(PushResponse(status: 500, reason: "InternalServerError"))
         h.update(1, priority: 10)
         for _ in 0..<6 {
             h.answer(h.take()!, refusal)
@@ -232,7 +232,7 @@ import Testing
     @Test func aConnectionThatIsOfNoMoreUseCostsNoBackoff() {
         let h = Self.alive { $0.apps[0].minimumDistanceMillis = 1_000 }
         h.update(1, priority: 10)
-        h.answer(h.take()!, .response(status: 421, reason: "", timestampMillis: nil, retryAfterSeconds: nil))
+        h.answer(h.take()!, .response(PushResponse(status: 421, reason: "")))
         h.advance(1_000)
         #expect(h.take() != nil)
     }

@@ -1,3 +1,4 @@
+import APNSProtocol
 import Foundation
 import PushEngine
 import PushModel

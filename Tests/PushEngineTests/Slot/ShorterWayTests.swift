@@ -1,7 +1,9 @@
+import APNSProtocol
 import Foundation
-@testable import PushEngine
 import PushModel
 import Testing
+
+@testable import PushEngine
 
 /// Two engines live through the same days. The one takes the shorter ways of an update that only replaces another (`replacePending`,
 /// `replaces`), the other never does. Whatever leaves them must be the same, byte for byte: pushes, `state`, outcomes, dead letters,
@@ -106,10 +108,10 @@ import Testing
             guard let push = self.inFlight.popLast() else { return }
             let results: [PushAnswer.Result] = [
                 .accepted, .accepted, .accepted, .notProcessed, .unknown(detail: "reset"),
-                .response(status: 400, reason: "BadDeviceToken", timestampMillis: nil, retryAfterSeconds: nil),
-                .response(status: 410, reason: "Unregistered", timestampMillis: nil, retryAfterSeconds: nil),
-                .response(status: 413, reason: "PayloadTooLarge", timestampMillis: nil, retryAfterSeconds: nil),
-                .response(status: 503, reason: "ServiceUnavailable", timestampMillis: nil, retryAfterSeconds: 3),
+                .response(PushResponse(status: 400, reason: "BadDeviceToken")),
+                .response(PushResponse(status: 410, reason: "Unregistered")),
+                .response(PushResponse(status: 413, reason: "PayloadTooLarge")),
+                .response(PushResponse(status: 503, reason: "ServiceUnavailable", retryAfterSeconds: 3)),
             ]
             h.answer(push, results[self.int(0...results.count - 1)])
         }

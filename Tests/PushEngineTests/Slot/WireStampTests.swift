@@ -1,3 +1,4 @@
+import APNSProtocol
 import PushEngine
 import PushModel
 import Testing
@@ -11,9 +12,9 @@ import Testing
     }
     private static let failures: [PushAnswer.Result] = [
         .unknown(detail: "reset"), .notProcessed,
-        .response(status: 429, reason: "TooManyRequests", timestampMillis: nil, retryAfterSeconds: 1),
-        .response(status: 503, reason: "ServiceUnavailable", timestampMillis: nil, retryAfterSeconds: nil),
-        .response(status: 403, reason: "ExpiredProviderToken", timestampMillis: nil, retryAfterSeconds: nil),
+        .response(PushResponse(status: 429, reason: "TooManyRequests", retryAfterSeconds: 1)),
+        .response(PushResponse(status: 503, reason: "ServiceUnavailable")),
+        .response(PushResponse(status: 403, reason: "ExpiredProviderToken")),
     ]
 
     @Test func itIsTheEventsTimestamp() {

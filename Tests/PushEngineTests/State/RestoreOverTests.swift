@@ -67,10 +67,12 @@ import Testing
     /// All that a slot says, but for where things lie.
     private static func description(of id: Int, partition: Int32, in engine: borrowing ShardEngine) -> String {
         let bytes = Array("order-\(id)".utf8)
-        guard let number = engine.findSlot(app: 0, id: bytes.span, partition: partition) else { return "none" }
-        var slot = engine.slots[Int(number)]
+        // Partitions are assigned in the order of their numbers.
+        let place = PartitionIndex(rawValue: partition)
+        guard let number = engine.findSlot(app: 0, id: bytes.span, partition: place) else { return "none" }
+        var slot = engine.slots[number]
         let held = [slot.inFlight, slot.pending, slot.behind].map { update -> String in
-            guard update >= 0 else { return "-" }
+            guard update.isSome else { return "-" }
             let top = engine.updates[update].top
             return "\(engine.updates[update].eventCount) \(engine.updates[update].priority) \(top.source) \(top.blob)"
         }
@@ -79,25 +81,25 @@ import Testing
         slot.generation = 0
         slot.tokenGeneration = 0
         slot.memberIndex = 0
-        slot.identity = 0
-        slot.budget = 0
-        (slot.inFlight, slot.pending, slot.behind) = (0, 0, 0)
+        slot.identity = ByteArena.none
+        slot.budget = .none
+        (slot.inFlight, slot.pending, slot.behind) = (.none, .none, .none)
         return "\(slot) \(held) \(token) \(answers) \(engine.routedPositions(of: number))"
     }
 
     /// Each slot stands where it says it stands, and every live one stands somewhere.
     private static func expectMembersAreRight(in engine: borrowing ShardEngine) {
         var count = 0
-        for place in engine.partitions.indices {
+        for place in engine.partitions.identifiers {
             for (index, number) in engine.partitions[place].members.enumerated() {
-                let slot = engine.slots[Int(number)]
-                #expect(slot.isLive && Int(slot.partition) == place && Int(slot.memberIndex) == index)
+                let slot = engine.slots[number]
+                #expect(slot.isLive && slot.partition == place && Int(slot.memberIndex) == index)
                 count += 1
             }
         }
         let activityCount = engine.counters.activities
         #expect(count == activityCount)
-        let liveCount = engine.slots.indices.count { engine.slots[$0].isLive }
+        let liveCount = engine.slots.identifiers.count { engine.slots[$0].isLive }
         #expect(count == liveCount)
     }
 
@@ -166,7 +168,7 @@ import Testing
         #expect(after == before)
         // Its place serves the next.
         engine.partitionAssigned(forgotten, now: Self.now)
-        let members = engine.partitions.indices.map { engine.partitions[$0].members.count }
+        let members = engine.partitions.identifiers.map { engine.partitions[$0].members.count }
         let activityCount = engine.counters.activities
         #expect(members.reduce(0, +) == activityCount)
     }

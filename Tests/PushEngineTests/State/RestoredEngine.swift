@@ -1,3 +1,4 @@
+import APNSProtocol
 import PushEngine
 import PushModel
 import Testing
@@ -44,8 +45,8 @@ enum RestoredEngine {
             if engine.nextPush(route: 0, into: &request, now: now) {
                 let results: [PushAnswer.Result] = [
                     .accepted, .notProcessed, .unknown(detail: "reset"),
-                    .response(status: 410, reason: "Unregistered", timestampMillis: nil, retryAfterSeconds: nil),
-                    .response(status: 413, reason: "PayloadTooLarge", timestampMillis: nil, retryAfterSeconds: nil),
+                    .response(PushResponse(status: 410, reason: "Unregistered")),
+                    .response(PushResponse(status: 413, reason: "PayloadTooLarge")),
                 ]
                 engine.answered(PushAnswer(id: request.id, result: results[random.int(0...4)], apnsMicros: 1), now: now)
             }

@@ -1,3 +1,4 @@
+import APNSProtocol
 import PushEngine
 import PushModel
 import Testing
@@ -132,7 +133,7 @@ import Testing
         h.crash()
         h.advance(2_000)
         let push = try #require(h.take())
-        h.answer(push, .response(status: 410, reason: "Unregistered", timestampMillis: nil, retryAfterSeconds: nil))
+        h.answer(push, .response(PushResponse(status: 410, reason: "Unregistered")))
         h.advance(301_000)
         #expect(h.outcomes(of: offset) == ["delivered", "unknown"])
     }

@@ -1,8 +1,9 @@
+import APNSPool
+import APNSProtocol
 import Foundation
 import Logging
 import NIOCore
 import NIOPosix
-import PushEngine
 import PushModel
 import TLSSession
 
@@ -189,7 +190,8 @@ final class Player {
             let push = Int(answer.id.rawValue)
             switch answer.result {
             case .notProcessed where self.resends.rawValue >= Resends.unprocessed.rawValue: self.ready.append(push)
-            case .response(let status, _, _, _) where self.resends.rawValue >= Resends.busy.rawValue && status != 410:
+            case .response(let response)
+            where self.resends.rawValue >= Resends.busy.rawValue && response.status != 410:
                 self.ready.append(push)
             case .unknown where self.resends == .unknown: self.ready.append(push)
             case .accepted, .response, .notProcessed, .unknown:

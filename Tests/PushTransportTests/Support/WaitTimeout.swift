@@ -1,3 +1,4 @@
+import APNSPool
 import NIOCore
 
 /// What a test waited for did not come. Says what is missing.

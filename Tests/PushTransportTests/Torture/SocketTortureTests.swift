@@ -1,6 +1,7 @@
+import APNSPool
+import APNSProtocol
 import APNSSimulator
 import Foundation
-import PushEngine
 import TLSSession
 import Testing
 

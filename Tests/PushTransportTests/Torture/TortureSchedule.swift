@@ -1,5 +1,7 @@
+import APNSPool
 import APNSSimulator
 import HTTP2Session
+import PushModel
 
 @testable import PushTransport
 
@@ -39,7 +41,7 @@ struct TortureSchedule: Sendable {
 
     init(seed: UInt64) {
         self.seed = seed
-        var random = SeededRandom(seed: seed)
+        var random = SplitMix64(seed: seed)
         var configuration = SimulatorConfiguration()
         configuration.randomSeed = seed
         configuration.concurrentStreamsMax = [3, 50, 500].randomElement(using: &random) ?? 50

@@ -1,8 +1,9 @@
+import APNSPool
+import APNSProtocol
 import Foundation
 import Logging
 import NIOCore
 import NIOPosix
-import PushEngine
 import PushModel
 import TLSSession
 

@@ -1,5 +1,6 @@
 import KafkaLog
 import PushEngine
+import PushModel
 import Testing
 
 @testable import PushWorker

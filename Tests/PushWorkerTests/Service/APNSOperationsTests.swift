@@ -1,3 +1,4 @@
+import APNSPool
 import APNSSimulator
 import Foundation
 import PushEngine

@@ -1,4 +1,4 @@
-import PushEngine
+import APNSPool
 import PushTransport
 import Testing
 

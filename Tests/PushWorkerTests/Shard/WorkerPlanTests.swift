@@ -1,3 +1,4 @@
+import APNSPool
 import PushEngine
 import PushTransport
 import TLSSession

@@ -1,4 +1,5 @@
 import PushEngine
+import PushModel
 import Testing
 
 @testable import ShardLoop

@@ -1,4 +1,4 @@
-import PushEngine
+import PushModel
 
 /// The story: what is published and what happens to phones, in order of time. The same seed and start give the same script.
 struct Script: Sendable {

@@ -1,0 +1,264 @@
+import APNSProtocol
+public import PushModel
+
+/// What happens to connections, and to the number of them.
+extension ConnectionPool {
+    /// Opens the warm connections.
+    public mutating func start(now: EngineTime) {
+        self.isStarted = true
+        self.connectWhatIsDue(now: now)
+    }
+
+    /// Pushes are ready and there is no credit for them. Opens a connection when none is there, or, after
+    /// `growthPauseMillis` of it, one more.
+    public mutating func wanted(now: EngineTime) {
+        guard self.credit == 0 else { return }
+        self.waitsForWindow =
+            self.configuration.limitsInFlight && self.creditSum > 0
+            && self.unansweredCount >= self.window.count
+        // Streams there are: a further connection would not help.
+        guard !self.waitsForWindow else { return }
+        if !self.hasDemand, now.steadyMillis > self.lastWantedMillis + Self.demandMemoryMillis {
+            self.waitingSinceMillis = now.steadyMillis
+        }
+        self.lastWantedMillis = now.steadyMillis
+        self.hasDemand = true
+        self.connectWhatIsDue(now: now)
+    }
+
+    // MARK: Events of a connection
+
+    public mutating func transportConnected(_ connection: Int, now: EngineTime) {
+        self.members[connection].life.transportConnected(now: now)
+    }
+
+    /// SETTINGS came: the first make the connection ready, later ones change its credit at once.
+    public mutating func settingsReceived(_ connection: Int, streamsMax: Int, now: EngineTime) {
+        switch self.members[connection].life.settingsReceived(streamsMax: streamsMax, now: now) {
+        case .becameReady: self.members[connection].isReady = true
+        case .limitChanged, .ignore: break
+        }
+        if self.members[connection].offersStreams {
+            self.members[connection].slowness = nil
+            self.health.reached()
+        }
+        self.refreshCredit(connection)
+    }
+
+    public mutating func bytesReceived(_ connection: Int, now: EngineTime) {
+        self.members[connection].life.bytesReceived(now: now)
+    }
+
+    public mutating func outputBlocked(_ connection: Int, _ blocked: Bool) {
+        self.members[connection].life.outputBlocked(blocked)
+        self.refreshCredit(connection)
+    }
+
+    /// GOAWAY came: nothing new here, what lies at or below its last stream finishes. `isError`: its code was not
+    /// NO_ERROR.
+    public mutating func goAwayReceived(_ connection: Int, isError: Bool, now: EngineTime) {
+        guard self.members[connection].isInUse else { return }
+        let life = self.members[connection].life
+        // A server that says goodbye to each new connection must not be met by ever new ones.
+        if isError || now.steadyMillis - life.beganMillis < self.configuration.lifeMillisMin {
+            self.countFailure(connection, now: now)
+        }
+        if life.isProven, life.isUsable, !self.isShutDown { self.replacementsDue += 1 }
+        self.retire(connection, now: now)
+        self.connectWhatIsDue(now: now)
+    }
+
+    /// The session takes no more requests on this connection, for a reason of its own.
+    public mutating func requestsRefused(_ connection: Int, now: EngineTime) {
+        self.retire(connection, now: now)
+    }
+
+    /// The connection could not be made, was lost, or is closed as told. Its slot is free again. What was still in
+    /// flight comes back: nobody knows what became of it. `fault`: what is known of why it could not be made.
+    public mutating func connectionEnded(
+        _ connection: Int, fault: ConnectFault = .network, now: EngineTime, micros: Int64
+    ) -> [PushEnd] {
+        let member = self.members[connection]
+        guard member.isInUse else { return [] }
+        let left: [PushEnd] = self.streams.tags(connection: connection).compactMap { tag in
+            guard let stream = self.streams.stream(tag, connection: connection) else { return nil }
+            self.streams.release(tag)
+            guard stream.state == .inFlight else { return nil }
+            return PushEnd(push: stream.push, micros: max(0, micros - stream.beganMicros))
+        }
+        // What was still to be done with it must not hit the next one in this slot.
+        self.actions.removeAll { $0.connectionToTouch == connection }
+        self.creditSum -= member.credit
+        self.members[connection] = Member(configuration: self.configuration)
+        self.noteEnd(of: member, fault: fault, now: now)
+        self.countEnd(of: member, now: now)
+        self.connectWhatIsDue(now: now)
+        return left
+    }
+
+    /// No more requests; connections without any are closed, the others drain.
+    public mutating func shutDown(now: EngineTime) {
+        self.isShutDown = true
+        for connection in self.members.indices { self.retire(connection, now: now, reason: .shutdown) }
+    }
+
+    // MARK: Time
+
+    /// Ends the window's round if it is over: more or fewer requests may be in flight from here on. Cheap; call it once per
+    /// turn. `cpuMicros`: what this thread has used so far, asked only at the end of a round; `nil`: not known.
+    public mutating func lookAtWindow(micros: Int64, cpuMicros: () -> Int64?) {
+        guard self.configuration.limitsInFlight else { return }
+        let hasGrown = self.window.look(nowMicros: micros, isWanted: self.waitsForWindow, cpuMicros: cpuMicros)
+        // Until then the wait goes on, from round to round: the answers that would have ended it may never come.
+        if hasGrown { self.waitsForWindow = false }
+    }
+
+    /// Does what is due: requests timed out (see `timedOut`), PINGs, deadlines of connections, ends of pauses,
+    /// connection attempts.
+    public mutating func advance(now: EngineTime, micros: Int64) {
+        self.lookAtWindow(micros: micros) { nil }
+        for connection in self.members.indices where self.members[connection].isInUse {
+            self.timeOutRequests(connection, now: now, micros: micros)
+            let action = self.members[connection].life.deadlineReached(now: now, mayCloseIdle: self.mayCloseIdle)
+            self.refreshCredit(connection)
+            switch action {
+            case .none: break
+            case .ping: self.actions.append(.ping(connection: connection))
+            case .closeIdle: self.actions.append(.close(connection: connection, reason: .idle))
+            case .close(let reason):
+                self.countFailure(connection, now: now)
+                self.actions.append(.close(connection: connection, reason: reason))
+            case .retireDenied:
+                if !self.members.contains(where: \.offersStreams) { self.health.connecting = .noStreams }
+                self.countFailure(connection, now: now)
+                self.retire(connection, now: now, reason: .denied)
+            }
+        }
+        self.noteSlowness(now: now)
+        _ = self.busyGate.advance(now: now)
+        _ = self.credentialGate.advance(now: now)
+        _ = self.tokenGate.advance(now: now)
+        self.connectWhatIsDue(now: now)
+    }
+
+    /// When `advance` has something to do, steady milliseconds; `nil`: only events matter.
+    public var nextDeadlineMillis: Int64? {
+        var next = Int64.max
+        let mayCloseIdle = self.mayCloseIdle
+        for connection in self.members.indices where self.members[connection].isInUse {
+            next = min(next, self.members[connection].life.nextDeadlineMillis(mayCloseIdle: mayCloseIdle) ?? .max)
+            if let tag = self.streams.oldest(connection: connection) {
+                next = min(next, self.deadlineMillis(ofRequestBegunMicros: self.streams.streams[Int(tag)].beganMicros))
+            }
+        }
+        next = min(next, self.busyGate.nextDeadlineMillis ?? .max, self.credentialGate.nextDeadlineMillis ?? .max)
+        next = min(next, self.tokenGate.nextDeadlineMillis ?? .max, self.nextConnectMillis ?? .max)
+        next = min(next, self.nextTroubleMillis)
+        if self.waitsForWindow { next = min(next, (self.window.roundEndsMicros + 999) / 1_000) }
+        return next == .max ? nil : next
+    }
+
+    // MARK: Internals
+
+    private func deadlineMillis(ofRequestBegunMicros micros: Int64) -> Int64 {
+        // Rounded up: a timer set for this moment finds the request overdue.
+        (micros + 999) / 1_000 + self.configuration.requestTimeoutMillis
+    }
+
+    private mutating func timeOutRequests(_ connection: Int, now: EngineTime, micros: Int64) {
+        while let tag = self.streams.oldest(connection: connection) {
+            let stream = self.streams.streams[Int(tag)]
+            guard now.steadyMillis >= self.deadlineMillis(ofRequestBegunMicros: stream.beganMicros) else { return }
+            self.streams.abandon(tag)
+            self.timedOut.append(
+                TimedOutPush(
+                    push: stream.push, micros: max(0, micros - stream.beganMicros), connection: connection,
+                    streamID: stream.streamID))
+            self.actions.append(.reset(connection: connection, streamID: stream.streamID))
+            switch self.members[connection].life.requestTimedOut(micros: micros) {
+            case .keepConnection: break
+            case .retireStalled:
+                self.countFailure(connection, now: now)
+                self.retire(connection, now: now)
+            }
+            // Nothing came on any connection since this one left.
+            let lastAnswerMicros = self.members.reduce(Int64.min) { max($0, $1.life.lastAnswerMicros) }
+            if lastAnswerMicros < stream.beganMicros { self.health.fellSilent(now: now) }
+        }
+    }
+
+    /// Idle connections may go as long as the warm ones stay. One that is being made is none yet.
+    private var mayCloseIdle: Bool {
+        self.members.count { $0.isReady && $0.life.isUsable } > self.configuration.connectionsWarm
+    }
+
+    private var usableCount: Int { self.members.count { $0.life.isUsable } }
+
+    private mutating func countEnd(of member: Member, now: EngineTime) {
+        guard !self.isShutDown, !member.endIsCounted else { return }
+        let isYoung = now.steadyMillis - member.life.beganMillis < self.configuration.lifeMillisMin
+        let wasOfNoUse = !member.isReady || (!member.life.isProven && member.requestsBegan > 0)
+        if isYoung || wasOfNoUse { self.backOff(for: member, now: now) } else { self.connectBackoff.succeeded() }
+    }
+
+    /// When the next connection is due; `nil`: none is.
+    private var nextConnectMillis: Int64? {
+        guard !self.isShutDown, self.members.contains(where: { !$0.isInUse }) else { return nil }
+        let usable = self.usableCount
+        guard usable < max(1, self.configuration.connectionsMax) else { return nil }
+        guard !self.isResting else { return nil }
+        if usable > 0, self.isScouting {
+            let isWanted =
+                self.replacementsDue > 0 || self.hasDemand
+                || self.isStarted && usable < self.configuration.connectionsWarm
+            let startsUntilMillis = self.startsUntilMillis
+            return isWanted && startsUntilMillis < .max ? max(self.connectNotBeforeMillis, startsUntilMillis) : nil
+        }
+        if self.isStarted, usable < self.configuration.connectionsWarm { return self.connectNotBeforeMillis }
+        if self.replacementsDue > 0 { return self.connectNotBeforeMillis }
+        guard self.hasDemand else { return nil }
+        if usable == 0 { return self.connectNotBeforeMillis }
+        // A probe under way says soon how much there is; a route that lets single probes through needs no more
+        // connections.
+        guard !self.isHolding else { return nil }
+        let startsUntilMillis = self.startsUntilMillis
+        guard startsUntilMillis < .max else { return nil }
+        return max(
+            self.connectNotBeforeMillis, self.waitingSinceMillis + self.configuration.growthPauseMillis,
+            startsUntilMillis)
+    }
+
+    /// Connections cannot be made, or answer nothing: one attempt at a time finds out when that is over; one that hangs is
+    /// not waited for.
+    private var isScouting: Bool {
+        if self.health.mutesInRow > 0 {
+            return !self.members.contains { $0.isReady && $0.life.isUsable && $0.life.hasAnswered }
+        }
+        return self.health.connecting != nil && !self.members.contains(where: \.offersStreams)
+    }
+
+    /// Until when a connection that starts is waited for.
+    private var startsUntilMillis: Int64 { self.members.reduce(Int64.min) { max($0, $1.life.startsUntilMillis) } }
+
+    /// A gate lets nothing through but a probe.
+    private var isHolding: Bool {
+        self.busyGate.isHolding || self.credentialGate.isHolding || self.tokenGate.isHolding
+    }
+
+    /// A gate lets nothing through at all.
+    private var isResting: Bool {
+        self.busyGate.nextDeadlineMillis != nil || self.credentialGate.nextDeadlineMillis != nil
+            || self.tokenGate.nextDeadlineMillis != nil
+    }
+
+    mutating func connectWhatIsDue(now: EngineTime) {
+        while let due = self.nextConnectMillis, due <= now.steadyMillis,
+            let connection = self.members.firstIndex(where: { !$0.isInUse })
+        {
+            self.members[connection] = Member(configuration: self.configuration, beginningAt: now)
+            self.replacementsDue = max(0, self.replacementsDue - 1)
+            self.waitingSinceMillis = now.steadyMillis
+            self.actions.append(.connect(connection: connection))
+        }
+    }
+}

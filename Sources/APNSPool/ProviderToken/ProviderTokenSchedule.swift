@@ -1,0 +1,183 @@
+public import PushModel
+
+/// When the provider token of one key is signed anew, and which issue time it gets. One per private key and process:
+/// another key's tokens go to new connections only, so its 20 minutes begin anew.
+///
+/// Apple's rules: a token is good for 60 minutes from its issue time and may change at most once in 20 minutes. The
+/// choices on top: tokens are renewed at 45 minutes; issue times lie on a grid of 45 minutes that all workers share, so
+/// that a fleet behind one address presents one issue time at a time. A process that starts late in a period takes a
+/// finer point and joins the grid 20 minutes later.
+///
+/// Age is counted on the steady clock, so a wall clock that steps neither ages nor rejuvenates a token; APNs' answer
+/// decides then. A token it refuses is replaced at once: connections are limited in their tokens, so the new one is for
+/// new connections, and the old ones are left.
+public struct ProviderTokenSchedule: Equatable, Sendable {
+    public enum Decision: Equatable, Sendable {
+        /// The current token stays.
+        case keep
+        /// Sign with this issue time (`iat`), then call `signed`. `isOutOfTurn`: sooner than a connection may change
+        /// its token; only connections that begin afterwards may see it.
+        case sign(issuedAtSeconds: Int64, isOutOfTurn: Bool)
+        /// Hand out the token before the current one again, which becomes the one before; then call `exchanged`.
+        case usePrevious
+    }
+
+    /// Age at which a token is renewed, and the grid of issue times.
+    public static let renewalAgeSeconds: Int64 = 2_700
+    /// Apple's least time between two new tokens.
+    public static let renewalDistanceSeconds: Int64 = 1_200
+    /// The finer grid for a process that starts late in a period.
+    public static let fineGridSeconds: Int64 = 300
+    /// Apple's oldest token is 3,600 s; past this one it is not gone back to.
+    public static let ageSecondsMax: Int64 = 3_300
+    /// The grid of tokens signed because APNs refused the one before: as new as can be.
+    public static let exactGridSeconds: Int64 = 60
+    /// A renewal waits this long for a point of the grid that is near.
+    public static let gridPatienceSeconds: Int64 = 60
+    /// A wall clock that moved by more than this against the steady one since signing was set.
+    public static let clockStepSecondsMin: Int64 = 120
+
+    private struct Issue: Equatable, Sendable {
+        /// Steady time at which a token with this issue time has age 0, by the wall clock of its signing.
+        var bornMillis: Int64
+        var renewAtMillis: Int64
+    }
+    private var current: Issue?
+    private var previous: Issue?
+    /// No new token in turn before this moment.
+    private var notBeforeMillis: Int64 = .min
+    /// APNs' word allows one token out of turn, on fresh connections; not another until this moment.
+    private var noExceptionBeforeMillis: Int64 = .min
+    /// APNs called a token expired that we thought young: our clock is slow, and the grid's older points lie too far
+    /// back. Until the clock is set.
+    private var isClockDoubted = false
+    private var wantsNewToken = false
+    /// Wall less steady time when the newest token was signed.
+    private var clockOffsetMillis: Int64 = 0
+    /// The older of two tokens is in use, because APNs said that the newer one came too soon.
+    private var isReverted = false
+
+    public init() {}
+
+    /// What is due now. Ask at start and once a second or so.
+    public func due(now: EngineTime) -> Decision {
+        guard let current = self.current else { return self.sign(now: now) }
+        if self.isReverted, now.steadyMillis >= current.renewAtMillis, let newer = self.previous,
+            self.ageSeconds(of: newer, now: now) < Self.renewalAgeSeconds
+        {
+            return .usePrevious
+        }
+        guard self.wantsNewToken || now.steadyMillis >= current.renewAtMillis, now.steadyMillis >= self.notBeforeMillis
+        else {
+            return .keep
+        }
+        // A clock that was corrected by a little must not make the renewal miss the grid.
+        let untilGridSeconds = Self.renewalAgeSeconds - Self.remainder(now.wallSeconds, Self.renewalAgeSeconds)
+        let mayWait = now.steadyMillis < current.renewAtMillis + Self.gridPatienceSeconds * 1_000
+        if !self.wantsNewToken, mayWait, untilGridSeconds <= Self.gridPatienceSeconds { return .keep }
+        return self.sign(now: now)
+    }
+
+    private func sign(now: EngineTime) -> Decision {
+        .sign(
+            issuedAtSeconds: Self.issueTime(
+                wallSeconds: now.wallSeconds, isClockDoubted: self.isClockDoubted && !self.wasClockSet(now)),
+            isOutOfTurn: false)
+    }
+
+    /// Since the newest token was signed.
+    private func wasClockSet(_ now: EngineTime) -> Bool {
+        let stepMillis = (now.wallMillis - now.steadyMillis) - self.clockOffsetMillis
+        return stepMillis.magnitude > UInt64(Self.clockStepSecondsMin * 1_000)
+    }
+
+    /// A token with this issue time was signed and is handed out from now on.
+    public mutating func signed(issuedAtSeconds: Int64, now: EngineTime) {
+        let bornMillis = now.steadyMillis - (now.wallMillis - issuedAtSeconds * 1_000)
+        let distanceMillis = Self.renewalDistanceSeconds * 1_000
+        let isOnGrid = issuedAtSeconds.isMultiple(of: Self.renewalAgeSeconds)
+        if self.wasClockSet(now) { self.isClockDoubted = false }
+        self.clockOffsetMillis = now.wallMillis - now.steadyMillis
+        // A token that APNs would not have is not gone back to.
+        self.previous = self.wantsNewToken ? nil : self.current
+        self.current = Issue(
+            bornMillis: bornMillis,
+            renewAtMillis: isOnGrid ? bornMillis + Self.renewalAgeSeconds * 1_000 : now.steadyMillis + distanceMillis)
+        self.notBeforeMillis = now.steadyMillis + distanceMillis
+        self.wantsNewToken = false
+        self.isReverted = false
+    }
+
+    /// APNs called the current token expired. A new one is due: at once if the last is 20 minutes old, else out of turn,
+    /// for fresh connections only, but no two such within 20 minutes.
+    public mutating func expiredReported(now: EngineTime) -> Decision {
+        guard self.current != nil else { return self.due(now: now) }
+        if self.isReverted {
+            // It is the older of two that is too old: the newer one returns.
+            self.current?.renewAtMillis = now.steadyMillis
+            return self.due(now: now)
+        }
+        self.wantsNewToken = true
+        self.isClockDoubted = !self.wasClockSet(now)
+        return self.signAfterRefusal(now: now)
+    }
+
+    /// APNs refused our credentials. If the wall clock was set since signing, the token's issue time was wrong (in the
+    /// future, perhaps) and a new one may mend it; otherwise the key is at fault, and no token would.
+    public mutating func invalidReported(now: EngineTime) -> Decision {
+        guard self.current != nil, self.wasClockSet(now) else { return .keep }
+        self.wantsNewToken = true
+        return self.signAfterRefusal(now: now)
+    }
+
+    private mutating func signAfterRefusal(now: EngineTime) -> Decision {
+        guard now.steadyMillis < self.notBeforeMillis else { return self.sign(now: now) }
+        guard now.steadyMillis >= self.noExceptionBeforeMillis else { return .keep }
+        self.noExceptionBeforeMillis = now.steadyMillis + Self.renewalDistanceSeconds * 1_000
+        return .sign(
+            issuedAtSeconds: now.wallSeconds - Self.remainder(now.wallSeconds, Self.exactGridSeconds),
+            isOutOfTurn: true)
+    }
+
+    /// APNs said that the token was changed too often. The one before is used again while it is young enough; the newer
+    /// one returns after 20 minutes, or when the older one's age demands it. Nothing is signed for 20 minutes.
+    public mutating func tooManyUpdatesReported(now: EngineTime) -> Decision {
+        self.notBeforeMillis = max(self.notBeforeMillis, now.steadyMillis + Self.renewalDistanceSeconds * 1_000)
+        self.wantsNewToken = false
+        guard !self.isReverted, let previous = self.previous,
+            self.ageSeconds(of: previous, now: now) < Self.ageSecondsMax
+        else {
+            return .keep
+        }
+        return .usePrevious
+    }
+
+    /// Current token and the one before changed places, as `usePrevious` asked.
+    public mutating func exchanged(now: EngineTime) {
+        swap(&self.current, &self.previous)
+        self.isReverted.toggle()
+        guard self.isReverted, let older = self.current else { return }
+        self.current?.renewAtMillis = min(
+            now.steadyMillis + Self.renewalDistanceSeconds * 1_000, older.bornMillis + Self.ageSecondsMax * 1_000)
+    }
+
+    /// How old the current token is for APNs, if the wall clock was right at signing.
+    public func ageSeconds(now: EngineTime) -> Int64? { self.current.map { self.ageSeconds(of: $0, now: now) } }
+
+    private func ageSeconds(of issue: Issue, now: EngineTime) -> Int64 { (now.steadyMillis - issue.bornMillis) / 1_000 }
+
+    /// The newest grid point when it leaves the token 20 minutes until it is renewed; else the newest fine one. With a
+    /// clock that seems slow the newest point at all.
+    static func issueTime(wallSeconds: Int64, isClockDoubted: Bool = false) -> Int64 {
+        if isClockDoubted { return wallSeconds - Self.remainder(wallSeconds, Self.exactGridSeconds) }
+        let onGrid = wallSeconds - Self.remainder(wallSeconds, Self.renewalAgeSeconds)
+        if wallSeconds - onGrid <= Self.renewalAgeSeconds - Self.renewalDistanceSeconds { return onGrid }
+        return wallSeconds - Self.remainder(wallSeconds, Self.fineGridSeconds)
+    }
+
+    /// Never negative, also before 1970.
+    private static func remainder(_ value: Int64, _ divisor: Int64) -> Int64 {
+        let remainder = value % divisor
+        return remainder < 0 ? remainder + divisor : remainder
+    }
+}

@@ -1,0 +1,5 @@
+/// Names one push attempt of one shard until it is answered.
+public struct PushID: Hashable, Sendable {
+    public var rawValue: UInt64
+    @inlinable public init(rawValue: UInt64) { self.rawValue = rawValue }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import Testing
+
+/// What a machine does with each event in each state, written as text: a row per event, a column per state.
+///
+/// `check` fails for a pair that the table leaves out, for an unknown name, and for a mutating method of the machine
+/// that no event stands for: whoever adds a state or an event has to say what is to happen.
+struct MachineTable {
+    private let columns: [String]
+    private let rows: [(event: String, cells: [String])]
+
+    /// - Parameter text: the first line names the states, each further one an event and what comes of it in each state,
+    ///   separated by blanks.
+    init(_ text: String) {
+        let lines = text.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
+        self.columns = Array(lines.first?.dropFirst() ?? [])
+        self.rows = lines.dropFirst().map { ($0[0], Array($0.dropFirst())) }
+    }
+
+    /// Runs every pair and compares.
+    func check<State: CaseIterable, Event: CaseIterable>(
+        _ states: State.Type, _ events: Event.Type, sourceLocation: SourceLocation = #_sourceLocation,
+        outcome: (Event, State) -> String
+    ) {
+        let stateNames = State.allCases.map { "\($0)" }
+        #expect(self.columns == stateNames, "the table's columns are not the states", sourceLocation: sourceLocation)
+        #expect(
+            self.rows.map(\.event) == Event.allCases.map { "\($0)" }, "the table's rows are not the events",
+            sourceLocation: sourceLocation)
+        for event in Event.allCases {
+            let expected = self.rows.first { $0.event == "\(event)" }?.cells ?? []
+            let actual = State.allCases.map { outcome(event, $0) }
+            for (index, state) in stateNames.enumerated() {
+                let cell = index < expected.count ? expected[index] : "nothing in the table"
+                #expect(actual[index] == cell, "\(event) while \(state)", sourceLocation: sourceLocation)
+            }
+            #expect(expected.count <= stateNames.count, "\(event): too many cells", sourceLocation: sourceLocation)
+            // The row as it should stand, to be judged and copied.
+            if actual != expected { print("\(event)".padded(to: 22) + actual.map { $0.padded(to: 9) }.joined()) }
+        }
+    }
+
+    /// Each mutating method that `files` (paths below `Sources`) declare for others begins the name of an event.
+    static func expectEvents<Event: CaseIterable>(
+        _ events: Event.Type, nameMethodsOf files: [String], except: Set<String> = [],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let names = Event.allCases.map { "\($0)" }
+        for file in files {
+            let text = try String(
+                contentsOf: root.appending(path: "Sources/\(file).swift"), encoding: .utf8)
+            let methods = text.matches(of: /public mutating func (\w+)/).map { String($0.output.1) }
+            #expect(!methods.isEmpty, "\(file): no methods found", sourceLocation: sourceLocation)
+            for method in methods where !except.contains(method) {
+                #expect(
+                    names.contains { $0.hasPrefix(method) }, "\(file): no event for \(method)",
+                    sourceLocation: sourceLocation)
+            }
+        }
+    }
+}
+
+extension String {
+    fileprivate func padded(to count: Int) -> String {
+        self.count < count ? self + String(repeating: " ", count: count - self.count) : self + " "
+    }
+}

@@ -1,0 +1,88 @@
+import PushModel
+import Testing
+
+@testable import APNSPool
+
+/// Which key is used, and which next.
+struct ProviderKeyChoiceTests {
+    @Test func theFirstIsUsedUntilANewerAppears() {
+        var choice = ProviderKeyChoice([1, 2])
+        #expect(choice.current == 1 && choice.isOnTrial)
+        expectEqual(choice.accepted(1), true)
+        expectEqual(choice.accepted(1), false, "known already")
+        #expect(!choice.isOnTrial)
+        choice.appeared(3)
+        #expect(choice.current == 3 && choice.keys == [3, 1, 2] && choice.isOnTrial)
+    }
+
+    @Test func aLoneKeyIsOnNoTrialAndStays() {
+        var choice = ProviderKeyChoice([1])
+        #expect(!choice.isOnTrial)
+        expectEqual(choice.currentRefused(nowMillis: 0), false)
+        expectEqual(choice.currentRefused(nowMillis: 10_000_000), false)
+        #expect(choice.current == 1)
+    }
+
+    /// What is known of the others, newest first, and which is used when the newest of all is refused at an hour.
+    @Test(
+        arguments: [
+            ("accepted, untried", 1), ("untried, accepted", 2), ("untried, untried", 1), ("refused, untried", 2),
+            ("refused, refused", nil), ("refused, accepted", 2), ("refused long ago, refused", 1),
+            ("refused, refused long ago", 2), ("refused long ago, untried", 2), ("accepted, accepted", 1),
+        ] as [(String, Int?)])
+    func theNextIsTheNewestThatMayDo(others: String, expected: Int?) {
+        let standings = others.split(separator: ", ").map(String.init)
+        let (long, lately): (Int64, Int64) = (
+            3_600_000 - ProviderKeyChoice.refusedMillis, 3_600_001 - ProviderKeyChoice.refusedMillis
+        )
+        // Key 9 is at hand, so that each may be refused in its turn, and then gone.
+        var choice = ProviderKeyChoice([2])
+        self.give(&choice, standings[1], long: long, lately: lately)
+        choice.appeared(1)
+        self.give(&choice, standings[0], long: long, lately: lately)
+        choice.appeared(0)
+        let isAnother = choice.currentRefused(nowMillis: 3_600_000)
+        #expect(isAnother == (expected != nil))
+        #expect(choice.current == expected ?? 0)
+        #expect(choice.standing(0) == .refused(sinceMillis: 3_600_000))
+    }
+
+    /// The current key gets its standing and stays the current one.
+    private func give(_ choice: inout ProviderKeyChoice, _ standing: String, long: Int64, lately: Int64) {
+        let key = choice.current
+        switch standing {
+        case "accepted": _ = choice.accepted(key)
+        case "refused", "refused long ago":
+            _ = choice.currentRefused(nowMillis: standing == "refused" ? lately : long)
+        default: break
+        }
+    }
+
+    @Test func aForgottenKeyIsNotGoneBackTo() {
+        var choice = ProviderKeyChoice([1])
+        _ = choice.accepted(1)
+        choice.appeared(2)
+        choice.forget(2)
+        #expect(choice.keys == [2, 1], "the one in use is not forgotten")
+        choice.forget(1)
+        #expect(choice.keys == [2] && !choice.isOnTrial)
+        expectEqual(choice.currentRefused(nowMillis: 0), false)
+    }
+
+    /// Whatever APNs says in whatever order: a key is exchanged only for one that may do, and no pair of refused keys is
+    /// exchanged for one another more often than once in `refusedMillis` each.
+    @Test(arguments: 1...50 as ClosedRange<UInt64>) func refusedKeysAreExchangedSeldom(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var choice = ProviderKeyChoice([0, 1, 2])
+        var exchanges = 0
+        for second in 0..<3_600 as Range<Int64> {
+            if Int.random(in: 0..<3, using: &random) == 0, choice.currentRefused(nowMillis: second * 1_000) {
+                exchanges += 1
+            }
+            #expect(choice.standing(choice.current) != nil)
+        }
+        // Two at first, then each of three keys once in ten minutes.
+        #expect(exchanges <= 2 + 3 * 6)
+        #expect(exchanges > 2)
+    }
+}

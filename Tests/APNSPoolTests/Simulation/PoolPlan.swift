@@ -1,0 +1,95 @@
+import PushModel
+
+@testable import APNSPool
+@testable import PushEngine
+
+/// What one history is made of, drawn from its seed. Swarm: in each, some faults are off and others wild.
+struct PoolPlan {
+    enum Fault: CaseIterable {
+        // When connecting.
+        case connectFails, connectHangs, tlsFails, settingsNeverCome
+        // To one request.
+        case refusedStream, streamReset, answerLost, serverBusy, throttled, tokenDead, messageRefused
+        case tokenCalledExpired, tooManyTokenUpdates, shutdownReason
+        // To a connection.
+        case goAway, goAwayInTwoSteps, goAwayWithError, connectionLost, silent, stalled, frozen
+        case limitZero, limitOne, limitHigh, limitAny
+        // To everything.
+        case outage, clockStep, keyWithdrawn, addressesChange
+        // A key is put beside the one in use; APNs knows it, or does not.
+        case goodKeyAppears, badKeyAppears
+
+        /// Drawn after all else, so that the histories of before stay what they were.
+        static let drawnLast: [Fault] = [.goodKeyAppears, .badKeyAppears]
+    }
+
+    let seed: UInt64
+    var configuration = ConnectionPoolConfiguration()
+    var shardCount: Int
+    var pushCount: Int
+    var faultsEndMillis: Int64
+    /// Chances in 1,000 of each fault, each time there is an occasion.
+    var weights: [Fault: Int] = [:]
+    /// App 2's topic is not the key's until the faults end.
+    var hasWrongTopic: Bool
+    var latencyMillis: ClosedRange<Int64>
+    /// How busy the loops say they are, of a core.
+    var busyPercent: Int64 = 0
+
+    init(seed: UInt64) {
+        self.seed = seed
+        var random = SplitMix64(seed: seed)
+        self.shardCount = Int.random(in: 1...2, using: &random)
+        self.pushCount = Int.random(in: 50...200, using: &random)
+        // One in ten is long enough for tokens to be renewed.
+        self.faultsEndMillis = Int.random(in: 0..<10, using: &random) == 0 ? 7_200_000 : 60_000
+        self.hasWrongTopic = Int.random(in: 0..<4, using: &random) == 0
+        self.latencyMillis = 1...Int64.random(in: 1...40, using: &random)
+        for fault in Fault.allCases
+        where !Fault.drawnLast.contains(fault) && Int.random(in: 0..<3, using: &random) == 0 {
+            self.weights[fault] = Int.random(in: 1...(Bool.random(using: &random) ? 30 : 300), using: &random)
+        }
+        self.configuration.connectionsMax = Int.random(in: 1...4, using: &random)
+        self.configuration.connectionsWarm = Int.random(in: 0...self.configuration.connectionsMax, using: &random)
+        self.configuration.streamsPerConnectionMax = Int.random(in: 1...60, using: &random)
+        self.configuration.requestsPerConnectionMax =
+            Int.random(in: 0..<4, using: &random) == 0 ? Int.random(in: 2...50, using: &random) : 1 << 30
+        self.configuration.requestTimeoutMillis = 2_000
+        self.configuration.connectTimeoutMillis = 1_000
+        self.configuration.drainTimeoutMillis = 500
+        self.configuration.pingAfterSilenceMillis = 500
+        self.configuration.pingTimeoutMillis = 300
+        self.configuration.pingAfterIdleMillis = 20_000
+        self.configuration.idleCloseMillis = Int64.random(in: 3_000...60_000, using: &random)
+        self.configuration.backoffMinMillis = 20
+        self.configuration.backoffMaxMillis = 2_000
+        self.configuration.refusedProbeMinMillis = 100
+        self.configuration.refusedProbeMaxMillis = 2_000
+        self.busyPercent = Int64.random(in: 0...100, using: &random)
+        if Bool.random(using: &random) {
+            self.configuration.inFlightMin = Int.random(in: 1...10, using: &random)
+            self.configuration.inFlightAtFirst = Int.random(in: 1...30, using: &random)
+        }
+        for fault in Fault.drawnLast where Int.random(in: 0..<3, using: &random) == 0 {
+            self.weights[fault] = Int.random(in: 1...30, using: &random)
+        }
+    }
+
+    /// Faults at work on the provider token: what they leave behind may last Apple's 20 minutes.
+    private var touchesToken: Bool {
+        [.clockStep, .tokenCalledExpired, .tooManyTokenUpdates, .keyWithdrawn, .badKeyAppears].contains {
+            self.weights[$0] != nil
+        }
+    }
+
+    /// By then, counted from the last fault, every push has its verdict: what was out times out and drains, the longest
+    /// pause ends, a connection is made, the probe comes back, and one push after the other may need that again.
+    var resumeMillisMax: Int64 {
+        let configuration = self.configuration
+        let once =
+            2 * configuration.requestTimeoutMillis + configuration.drainTimeoutMillis
+            + configuration.connectTimeoutMillis + configuration.refusedProbeMaxMillis + configuration.backoffMaxMillis
+        return 10 * once + (self.hasWrongTopic ? LaneGate.restMillisMax + LaneGate.probeMillis : 0)
+            + (self.touchesToken ? 1_300_000 : 0)
+    }
+}

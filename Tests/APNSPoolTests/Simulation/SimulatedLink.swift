@@ -1,0 +1,180 @@
+import PushModel
+
+@testable import APNSPool
+
+/// One connection, both ends: what our session knows of it, and what APNs does behind it.
+final class SimulatedLink {
+    /// One request on its way.
+    struct Request {
+        var push: Int
+        var tag: UInt32
+        var streamID: Int32
+        var app: Int
+        var token: SimulatedToken
+        /// All its bytes have gone to the network.
+        var hasLeft: Bool
+    }
+    enum Peer {
+        case serving
+        /// Reads, answers PINGs, answers no request.
+        case stalled
+        /// Reads and says nothing.
+        case silent
+        /// Reads nothing: what we write stays with us.
+        case frozen
+    }
+
+    let shard: Int
+    let slot: Int
+    let beganMillis: Int64
+
+    // Our side.
+    var open: [Int32: Request] = [:]
+    var nextStreamID: Int32 = 1
+    var knownLimit: Int?
+    var isProven = false
+    var goAwayLast: Int32?
+    var isClosed = false
+
+    // The peer's side.
+    var peer = Peer.serving
+    var limit = 1
+    var peerOpen = 0
+    var peerGoAwayLast: Int32 = .max
+    var peerHasSaidGoAway = false
+    var highestSeen: Int32 = 0
+    /// Tokens in the order they were first seen here, and when.
+    var tokensSeen: [(token: SimulatedToken, atMillis: Int64)] = []
+
+    // Each direction keeps its order.
+    var lastArrivalUp: Int64 = 0
+    var lastArrivalDown: Int64 = 0
+
+    init(shard: Int, slot: Int, beganMillis: Int64) {
+        self.shard = shard
+        self.slot = slot
+        self.beganMillis = beganMillis
+    }
+}
+
+/// A provider token as APNs sees it.
+struct SimulatedToken: Equatable {
+    var key: Int
+    var issuedAtSeconds: Int64
+    /// Tells apart two signed for the same second.
+    var number: Int
+}
+
+/// The process's token store, around the real schedules and the real choice of key.
+struct SimulatedTokenStore {
+    private struct Signer {
+        var schedule = ProviderTokenSchedule()
+        var current: SimulatedToken?
+        var previous: SimulatedToken?
+    }
+    private var signers = [0: Signer()]
+    private(set) var choice = ProviderKeyChoice([0])
+    private(set) var generation: UInt32 = 0
+    /// The first of the key in use.
+    private(set) var keyGeneration: UInt32 = 0
+    private(set) var epoch: UInt32 = 0
+    private(set) var isReturn = false
+    private var count = 0
+
+    var key: Int { self.choice.current }
+    var current: SimulatedToken {
+        self.signers[self.key]?.current ?? SimulatedToken(key: self.key, issuedAtSeconds: 0, number: 0)
+    }
+    var isUnproven: Bool { self.choice.standing(self.key) != .accepted }
+
+    /// Asks the schedule of the key in use and does as it says. `nil`: there is no other token.
+    mutating func carryOut(
+        now: EngineTime, _ decide: (inout ProviderTokenSchedule, EngineTime) -> ProviderTokenSchedule.Decision
+    ) -> ProviderTokenSchedule.Decision? {
+        var signer = self.signers[self.key] ?? Signer()
+        let decision = decide(&signer.schedule, now)
+        defer { self.signers[self.key] = signer }
+        switch decision {
+        case .keep:
+            return nil
+        case .sign(let issuedAtSeconds, let isOutOfTurn):
+            signer.schedule.signed(issuedAtSeconds: issuedAtSeconds, now: now)
+            self.count += 1
+            signer.previous = signer.current
+            signer.current = SimulatedToken(key: self.key, issuedAtSeconds: issuedAtSeconds, number: self.count)
+            self.generation += 1
+            if isOutOfTurn { self.epoch += 1 }
+            self.isReturn = false
+        case .usePrevious:
+            guard let previous = signer.previous else { return nil }
+            signer.schedule.exchanged(now: now)
+            (signer.current, signer.previous) = (previous, signer.current)
+            self.generation += 1
+            self.isReturn = true
+        }
+        return decision
+    }
+
+    /// A new key, used from here on. Its number.
+    mutating func keyAppeared(now: EngineTime) -> Int {
+        let key = self.signers.count
+        self.signers[key] = Signer()
+        self.choice.appeared(key)
+        self.keyChanged(now: now)
+        return key
+    }
+
+    /// APNs refused the key in use. `true`: another is used.
+    mutating func keyRefused(now: EngineTime) -> Bool {
+        guard self.choice.currentRefused(nowMillis: now.steadyMillis) else { return false }
+        self.keyChanged(now: now)
+        return true
+    }
+
+    mutating func keyAccepted() { _ = self.choice.accepted(self.key) }
+
+    private mutating func keyChanged(now: EngineTime) {
+        if self.carryOut(now: now, { $0.due(now: $1) }) == nil { self.generation += 1 }
+        self.keyGeneration = self.generation
+        self.epoch += 1
+        self.isReturn = false
+    }
+}
+
+/// Things to come, in order of time, then of their making.
+struct SimulatedFuture<Event> {
+    private var heap: [(at: Int64, order: Int, event: Event)] = []
+    private var count = 0
+
+    var nextMillis: Int64? { self.heap.first?.at }
+
+    mutating func add(at: Int64, _ event: Event) {
+        self.count += 1
+        self.heap.append((at, self.count, event))
+        var index = self.heap.count - 1
+        while index > 0, self.isBefore(index, (index - 1) / 2) {
+            self.heap.swapAt(index, (index - 1) / 2)
+            index = (index - 1) / 2
+        }
+    }
+
+    mutating func takeDue(now: Int64) -> Event? {
+        guard let first = self.heap.first, first.at <= now else { return nil }
+        self.heap.swapAt(0, self.heap.count - 1)
+        self.heap.removeLast()
+        var index = 0
+        while true {
+            var least = index
+            for child in [2 * index + 1, 2 * index + 2] where child < self.heap.count && self.isBefore(child, least) {
+                least = child
+            }
+            guard least != index else { return first.event }
+            self.heap.swapAt(index, least)
+            index = least
+        }
+    }
+
+    private func isBefore(_ one: Int, _ other: Int) -> Bool {
+        (self.heap[one].at, self.heap[one].order) < (self.heap[other].at, self.heap[other].order)
+    }
+}
