@@ -56,7 +56,7 @@ extension SimulationWorld {
             if !self.evidence.noteOutcome(transit.record, worker: transit.producer) {
                 self.fail("the outcome \(String(decoding: transit.record.value, as: UTF8.self)) cannot be read")
             }
-            self.tell("outcome \(String(decoding: transit.record.value.prefix(200), as: UTF8.self))")
+            self.tell("outcome \(String(decoding: transit.record.value.prefix(600), as: UTF8.self))")
         case .state:
             let key = String(decoding: transit.record.key, as: UTF8.self)
             self.tell(

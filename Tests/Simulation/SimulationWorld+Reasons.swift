@@ -54,6 +54,8 @@ extension SimulationWorld {
                 let contradicts =
                     switch (first.name, second.name) {
                     case ("delivered", "superseded"), ("delivered", "unknown"): !second.mayBeSent
+                    // That the activity had ended stood in no record yet.
+                    case ("late", "applied"): false
                     case ("delivered", _), ("applied", _), (_, "applied"), ("dead-lettered", _), (_, "dead-lettered"):
                         true
                     default: false

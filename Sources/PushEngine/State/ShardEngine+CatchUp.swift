@@ -28,7 +28,8 @@ extension ShardEngine {
         }
     }
 
-    private func isBehind(place: PartitionIndex) -> Bool {
+    /// Not all of what an owner before has read has been read again.
+    func isBehind(place: PartitionIndex) -> Bool {
         for topic in self.partitions[place].logs.indices {
             let next = self.ledger.nextOffset(log: self.partitions[place].logs[topic])
             if next < self.partitions[place].replayEnds[topic] { return true }

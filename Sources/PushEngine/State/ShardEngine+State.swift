@@ -123,7 +123,7 @@ extension ShardEngine {
             slot: self.slots[slot], token: token, routed: self.routedPositions(of: slot), answers: answers,
             isInFlight: self.budgets.isInFlight(budget), held: held, heldCount: count,
             updates: self.updates, epoch: self.partitions[self.slots[slot].partition].epoch,
-            isReleased: self.partitions[self.slots[slot].partition].phase == .released,
+            isReleased: self.isHandedOn(slot),
             topicHashes: self.topicHashes, now: now)
         return start..<self.batch.bytes.count
     }
@@ -135,6 +135,14 @@ extension ShardEngine {
         self.updates[update].top.isWritten = true
         for layer in self.updates[update].under.indices { self.updates[update].under[layer].isWritten = true }
         return 1
+    }
+
+    /// Its record says that nothing of it is unrecorded. An owner that leaves before it has read what the one before may have pushed without
+    /// a record does not know that.
+    private func isHandedOn(_ slot: SlotID) -> Bool {
+        let place = self.slots[slot].partition
+        guard self.partitions[place].phase == .released else { return false }
+        return !self.couldHaveUnrecordedPush(slot) || !self.isBehind(place: place)
     }
 
     private static func compose(

@@ -105,6 +105,25 @@ import Testing
         #expect(h.outcome(of: second)?.outcome == "delivered")
     }
 
+    /// The one between the two gave the partition back in order, and had not read what the first had pushed without a record. Found by the
+    /// simulation.
+    @Test func whoLeavesBeforeReadingHandsNothingOver() throws {
+        let h = Self.alive()
+        h.update(1, priority: 10)
+        h.advance(2_000)
+        #expect(h.isCommitted())
+        h.acknowledgesAtOnce = false
+        let first = h.update(2, priority: 10)
+        h.deliver()
+        h.crash(replays: false)
+        Self.release(h)
+        h.crash()
+        h.update(3, priority: 10)
+        #expect(h.outcomes(of: first) == ["delivered", "superseded"])
+        let reason = "gave way; an attempt whose answer is not known may have reached the device before"
+        #expect(h.outcomes.last { $0.offset == first }?.reason == reason)
+    }
+
     /// Nobody can have sent it: it gives way without a word about that.
     @Test func whatNobodyCanHaveSentGivesWayAsUsual() throws {
         let h = Self.alive()
