@@ -39,6 +39,10 @@ def engine(path):
     return f"Sources/PushEngine/{path}.swift"
 
 
+def loop(path):
+    return f"Sources/ShardLoop/{path}.swift"
+
+
 MUTATIONS = [
     Mutation(
         "commit-early", "`OffsetLedger.watermark` is always the next offset", engine("Ledger/OffsetLedger"),
@@ -59,10 +63,45 @@ MUTATIONS = [
         "        guard read.epoch >= self.partitions[place].newestEpochRead else { return .ignored }\n",
         "        guard read.epoch == .min else { return .ignored }\n"),
     Mutation(
-        "no-lease", "`SimulatedWorker.holdsLease`, which stands for the runner's, is always true",
-        "Tests/Simulation/SimulatedWorker.swift",
-        "        self.partitions.isEmpty || (self.leaseFromMillis <= nowMillis && nowMillis < self.leaseEndsMillis)\n",
-        "        true\n"),
+        "no-lease", "a shard acts whether the group has confirmed its partitions or not", loop("ShardLoop"),
+        "        let isHeld = self.partitions.isEmpty || now.steadyMillis < self.log.leaseEndsMillis\n",
+        "        let isHeld = self.partitions.isEmpty || self.log.leaseEndsMillis != 0\n"),
+    Mutation(
+        "lease-from-answer", "a lease is counted longer than the session lasts", loop("Ownership/OwnershipLease"),
+        "self.durationMillis = sessionTimeoutMillis / 10 * 9", "self.durationMillis = sessionTimeoutMillis / 10 * 14"),
+    Mutation(
+        "commit-before-state", "a state record that Kafka did not take counts as written", loop("Outbox/Outbox"),
+        "        if record.topic == .state, !engine.isAwaited(record.acknowledgement) {\n",
+        "        if record.topic == .state {\n"),
+    Mutation(
+        "restore-ends-early", "a restore ends before the record in front of the own marker",
+        loop("ShardLoop+Restore"), "partition: number, offsets: 0..<marker + 1)",
+        "partition: number, offsets: 0..<max(1, marker - 1))"),
+    Mutation(
+        "forgotten-written", "what waits of a partition that is another's goes out all the same",
+        loop("ShardLoop+Commands"),
+        "            self.outbox.forgetState(partition: number, in: &self.engine, now: now)\n", "            _ = now\n"),
+    Mutation(
+        "failed-overtaken", "records do not wait for one of their partition that failed", loop("Outbox/Outbox"),
+        "        guard !self.retries.isEmpty else { return false }\n",
+        "        guard self.retries.count < 0 else { return false }\n"),
+    Mutation(
+        "pace-never", "records that nobody waits for are handed over when there are thousands, and not before",
+        loop("Outbox/OutboxPace"),
+        "        let handsOver = isUrgent || count >= self.recordCountMax || since + self.holdMillis <= nowMillis\n",
+        "        let handsOver = isUrgent || count >= self.recordCountMax\n"),
+    Mutation(
+        "pace-for-ever", "records that were forgotten are due for ever", loop("Outbox/OutboxPace"),
+        "            self.waitingSinceMillis = nil\n            return false\n", "            return false\n"),
+    Mutation(
+        "unread-handed-over", "who leaves before reading what an owner before may have pushed hands it over as done",
+        engine("State/ShardEngine+State"),
+        "        return !self.couldHaveUnrecordedPush(slot) || !self.isBehind(place: place)\n",
+        "        return true\n", test="TakeoverTests"),
+    Mutation(
+        "older-behind", "what is older than a push that failed stays behind it", engine("Slot/ShardEngine+Merge"),
+        "            self.updates[behind].top.timestampSeconds < self.updates[failed].top.timestampSeconds\n",
+        "            self.updates[behind].top.timestampSeconds < .min\n", test="CoalescingTests"),
     Mutation(
         "no-unit-after-crash", "`countUnrecordedPush` takes no unit", engine("Shard/ShardEngine+Answer"),
         "        guard !self.slots[slot].countedUnrecordedPush, self.couldHaveUnrecordedPush(slot) else { return }\n",
@@ -139,8 +178,8 @@ MUTATIONS = [
         "            if isOpen, engine.slots[slot].isDirty {\n", test="ReleaseTests"),
     Mutation(
         "retry-overtakes", "a record of `state` is tried again while others of its partition are under way",
-        engine("Records/RetryQueue"), "where !isUnderWay(lane.topic, lane.partition) {",
-        "where !isUnderWay(lane.topic, -1) {"),
+        loop("Outbox/RetryQueue"), "where !underWay.isAny(lane.topic, partition: lane.partition) {",
+        "where lane.partition >= -1 {"),
     Mutation(
         "push-before-marker", "pushes leave before the owner's marker lies in `state`",
         engine("State/ShardEngine+Ownership"), "guard partition.phase == .running, partition.isMarked, partition.gaps",
