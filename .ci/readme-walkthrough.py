@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the commands of the README's section "Three processes by hand", so that they stay true.
+"""Runs the commands of the README's section "First push", and those of the page that goes on from there, so that they stay true.
 
 A fenced block takes part when a comment stands above it:
   <!-- walkthrough: run -->              runs in the shell of the walkthrough; must succeed
@@ -19,11 +19,13 @@ import time
 
 PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WAIT_SECONDS = 60
+# One walkthrough, in this order.
+PAGES = ["README.md", "Sources/mailboat/Mailboat.docc/Events.md"]
 
 
-def blocks(readme):
+def blocks(page):
     pattern = r"<!-- walkthrough: (\w+) ?(.*?) ?-->\n```sh\n(.*?)```"
-    return re.findall(pattern, readme, re.DOTALL)
+    return re.findall(pattern, open(os.path.join(PROJECT, page), encoding="utf-8").read(), re.DOTALL)
 
 
 def wait_for_port(port, process):
@@ -46,14 +48,13 @@ def run(script, directory, environment):
 
 
 def main():
-    readme = open(os.path.join(PROJECT, "README.md"), encoding="utf-8").read()
     binaries = subprocess.check_output(
         ["swift", "build", "-c", "release", "--show-bin-path"], cwd=PROJECT, text=True).strip()
     environment = dict(os.environ, PATH=binaries + os.pathsep + os.environ["PATH"])
     running = []
     with tempfile.TemporaryDirectory() as scratch:
         try:
-            for kind, argument, script in blocks(readme):
+            for kind, argument, script in (block for page in PAGES for block in blocks(page)):
                 print("$ " + script.strip().replace("\n", "\n  "), flush=True)
                 if kind == "background":
                     process = subprocess.Popen(
@@ -86,7 +87,7 @@ def main():
     for process in running:
         if process.returncode not in (0, -signal.SIGTERM):
             sys.exit(f"walkthrough: {process.args[-1]}: ended with {process.returncode}")
-    print("walkthrough: the README's commands work")
+    print("walkthrough: the commands of the README and its pages work")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,9 @@ enum ProjectFiles {
     static func allTextFiles() -> [TextFile] {
         let folders = ["Sources", "Tests", "Benchmarks", "deploy", ".ci"]
         let endings = [".swift", ".md", ".sh", ".yaml", ".yml", ".h", ".modulemap", ".py", "Dockerfile", "run"]
-        let atTheTop = ["README.md", "CHANGELOG.md", "Makefile", "Package.swift"].compactMap { Self.textFile($0) }
+        let atTheTop = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile", "Package.swift"].compactMap {
+            Self.textFile($0)
+        }
         return atTheTop
             + folders.flatMap { folder in Self.textFiles(in: folder) { path in endings.contains { path.hasSuffix($0) } }
             }

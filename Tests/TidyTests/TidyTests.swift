@@ -129,7 +129,8 @@ struct TidyTests {
     }
 
     @Test(arguments: [
-        "README.md", "CHANGELOG.md", "LICENSE", "Makefile", ".swift-format", "deploy/mailboat.example.yaml",
+        "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "Makefile", ".swift-format",
+        "deploy/mailboat.example.yaml",
     ])
     func theProjectHas(path: String) {
         #expect(ProjectFiles.textFile(path) != nil, "\(path) is missing")

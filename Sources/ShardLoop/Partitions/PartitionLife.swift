@@ -1,13 +1,13 @@
 /// Where a partition stands between its assignment and the moment when nothing of it is left here.
 ///
-///     assigned ──► claiming ──► restoring ──► running ──► quieting ──► writing ──► left
-///         │            │            │            │            ▲           ▲
-///         │            └────────────┴────────────┼─ failed ─► halted ─────┤
-///         └─ cannot be consumed ─────────────────┘                        │
-///                      claiming and restoring, when released, have ───────┘
-///                      nothing to wait for and nothing to write down
+///     assigned ──► claiming ──► restoring ──► running         quieting ──► writing ──► left
+///         │            │            │            │                ▲
+///         │            ├────────────┼────────────┼─── released ───┤
+///         │            │            │            │                │ released
+///         └────────────┴────────────┴── failed ──┴───► halted ────┘
 ///
-/// Any of them ends at once when the partition is lost.
+/// Claiming and restoring have nothing to wait for and nothing to write down when they are released. Any of them ends at once when the
+/// partition is lost.
 public enum PartitionLife: Hashable, Sendable, CaseIterable {
     /// The ownership marker is on its way to `state`; where it comes to lie, the restore ends.
     case claiming

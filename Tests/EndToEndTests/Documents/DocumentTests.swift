@@ -35,11 +35,11 @@ struct DocumentTests {
         #expect("\(app.engine)" == "\(expected.engine)")
     }
 
-    /// The README's table of settings is the one the program makes. To renew it: `mailboat run --print-settings`.
-    @Test func theReadmeListsEverySetting() throws {
-        let readme = try Self.text("README.md")
+    /// The page's table of settings is the one the program makes. To renew it: `mailboat run --print-settings`.
+    @Test func thePageListsEverySetting() throws {
+        let page = try Self.text("deploy/Configuration.md")
         for line in SettingsTable.markdown().split(separator: "\n") {
-            #expect(readme.contains(line), "README.md lacks or contradicts: \(line)")
+            #expect(page.contains(line), "deploy/Configuration.md lacks or contradicts: \(line)")
         }
     }
 }

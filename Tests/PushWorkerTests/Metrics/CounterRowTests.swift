@@ -62,14 +62,15 @@ struct CounterRowTests {
         #expect(sum.goAways == ["Shutdown": 3, "BadCertificate": 3])
     }
 
-    /// What README tells to look at is there.
-    @Test func theReadmeNamesMetricsThatAreServed() throws {
+    /// What the documents tell to look at is there.
+    @Test(arguments: [("deploy/Metrics.md", 9), ("deploy/Operations.md", 5)])
+    func documentsNameMetricsThatAreServed(path: String, countMin: Int) throws {
         var root = URL(fileURLWithPath: #filePath)
         for _ in 0..<4 { root.deleteLastPathComponent() }
-        let readme = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
+        let document = try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
         let page = try ExpositionPage(WorkerMetrics.text(WorkerMetricsTests.snapshot(), .init()))
-        let named = Set(readme.matches(of: /mailboat_[a-z_]*[a-z]/).map { String($0.output) })
-        #expect(named.count >= 9)
-        for name in named { #expect(page.types[name] != nil, "README names \(name), which no page has") }
+        let named = Set(document.matches(of: /mailboat_[a-z_]*[a-z]/).map { String($0.output) })
+        #expect(named.count >= countMin)
+        for name in named { #expect(page.types[name] != nil, "\(path) names \(name), which no page has") }
     }
 }
