@@ -63,7 +63,8 @@ extension SimulationWorld {
     // MARK: Kafka's answers
 
     func takeDeliveries(max: Int, withKeys: Bool, of worker: SimulatedWorker, into batch: inout DeliveryBatch) {
-        while batch.count < max, worker.isAlive, let first = worker.inbox.first, first.comesMillis <= self.steadyMillis {
+        while batch.count < max, worker.isAlive, let first = worker.inbox.first, first.comesMillis <= self.steadyMillis
+        {
             worker.inbox.removeFirst()
             guard let topic = first.place.topic.written else { continue }
             if let offset = first.offset {

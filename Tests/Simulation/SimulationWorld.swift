@@ -219,7 +219,10 @@ package final class SimulationWorld {
             for delivery in worker.inbox { at(delivery.comesMillis) }
             for event in worker.events { at(event.comesMillis) }
             for section in worker.sections { at(section.readDueMillis) }
-            at(worker.loop.deadlineMillis.map { max($0, self.now(of: worker).steadyMillis) - worker.steadyOffsetMillis })
+            at(
+                worker.loop.deadlineMillis.map {
+                    max($0, self.now(of: worker).steadyMillis) - worker.steadyOffsetMillis
+                })
             if worker.loop.hasMore { at(self.steadyMillis + 1) }
             at(worker.askDueMillis)
             if worker.loop.holdsLease {

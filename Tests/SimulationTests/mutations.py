@@ -84,7 +84,7 @@ MUTATIONS = [
     Mutation(
         "failed-overtaken", "records do not wait for one of their partition that failed", loop("Outbox/Outbox"),
         "        guard !self.retries.isEmpty else { return false }\n",
-        "        guard self.retries.count < 0 else { return false }\n"),
+        "        guard self.retries.count < 0 else { return false }\n", test="OutboxTests"),
     Mutation(
         "pace-never", "records that nobody waits for are handed over when there are thousands, and not before",
         loop("Outbox/OutboxPace"),

@@ -12,7 +12,9 @@ enum RoutedOrigin {
         let partition = record.withHeader(RecordHeader.partition.name) { value, isPresent in
             isPresent ? DecimalDigits.value(of: value) : nil
         }
-        let offset = record.withHeader(RecordHeader.offset.name) { value, isPresent in isPresent ? DecimalDigits.value(of: value) : nil }
+        let offset = record.withHeader(RecordHeader.offset.name) { value, isPresent in
+            isPresent ? DecimalDigits.value(of: value) : nil
+        }
         let timestamp = record.withHeader(RecordHeader.timestamp.name) { value, isPresent in
             isPresent ? DecimalDigits.value(of: value) : nil
         }

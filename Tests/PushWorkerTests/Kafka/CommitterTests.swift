@@ -23,7 +23,8 @@ import Testing
 
     private static func make() -> (committer: Committer, group: Group) {
         let committer = Committer(
-            inputTopics: ["events", "routed"], sessionTimeoutMillis: 100_000_000, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+            inputTopics: ["events", "routed"], sessionTimeoutMillis: 100_000_000,
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
         let group = Group()
         committer.use(isJoining: { group.isJoining.withLock { $0 } }) { positions, answer in
             group.sent.withLock { $0.append(.init(positions: positions, answer: answer)) }
