@@ -38,8 +38,9 @@ demo: build ## Play the story: Kafka records become pushes to a simulated APNs (
 	@"$$(swift build --configuration release --show-bin-path)/mailboat" demo $(if $(SUMMARY),--summary "$(SUMMARY)") $(ARGS)
 
 chaos: build ## Kill workers, APNs and brokers while events flow, then check every phone (MINUTES=… SUMMARY=file BOOTSTRAP=host:port)
-	@"$$(swift build --configuration release --show-bin-path)/mailboat" chaos --minutes $(MINUTES) $(if $(SUMMARY),--summary "$(SUMMARY)") \
-		$(if $(BOOTSTRAP),--bootstrap "$(BOOTSTRAP)") $(ARGS)
+	@swift build --configuration release --product chaos
+	@bin="$$(swift build --configuration release --show-bin-path)"; "$$bin/chaos" --mailboat "$$bin/mailboat" --minutes $(MINUTES) \
+		$(if $(SUMMARY),--summary "$(SUMMARY)") $(if $(BOOTSTRAP),--bootstrap "$(BOOTSTRAP)") $(ARGS)
 
 test: deps lint ## Check the format, then run every test
 	@# One after the other: tests over sockets have real timeouts, and two cores full of simulations stretch them.

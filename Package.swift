@@ -25,6 +25,7 @@ let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let histogram: Target.Dependency = .product(name: "Histogram", package: "hdrhistogram-swift")
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 
 let package = Package(
@@ -87,12 +88,18 @@ let package = Package(
                 hummingbird, lifecycle,
             ]
                 + nio),
+        // What every program on a command line needs: its streams, its failures, which cluster it is to reach.
+        .target(
+            name: "CommandSupport",
+            dependencies: ["PushWorker", "KafkaLog", "PushModel", "LocalFiles", argumentParser]),
+        // The service upstream of a worker: what it publishes, and what may become of each event. For the demo and the tests.
+        .target(name: "Upstream", dependencies: ["CommandSupport", "KafkaLog", "PushModel"]),
         .executableTarget(
             name: "mailboat",
             dependencies: [
-                "PushWorker", "APNSSimulator", "KafkaLog", "PushEngine", "APNSProtocol", "PushModel", "DeviceModel",
-                "LocalFiles", "TLSSession", metrics, logging, lifecycle, hummingbird, histogram,
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "CommandSupport", "Upstream", "PushWorker", "APNSSimulator", "KafkaLog", "PushEngine", "APNSProtocol",
+                "PushModel", "DeviceModel", "LocalFiles", "TLSSession", metrics, logging, lifecycle, hummingbird,
+                histogram, argumentParser,
             ] + nio),
 
         // The macro benchmark: `make bench`. Raw librdkafka is one of the things it measures.
@@ -100,8 +107,7 @@ let package = Package(
             name: "mailboat-bench",
             dependencies: [
                 "PushWorker", "PushTransport", "PushEngine", "APNSPool", "APNSProtocol", "PushModel", "HTTP2Session",
-                "KafkaLog", "LocalFiles", "TLSSession", "CRDKafka",
-                logging, lifecycle, histogram, .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "KafkaLog", "LocalFiles", "TLSSession", "CRDKafka", logging, lifecycle, histogram, argumentParser,
             ] + nio,
             path: "Benchmarks/Macro", exclude: ["Counted/thresholds.json"]),
 
@@ -143,23 +149,38 @@ let package = Package(
             path: "Tests/Fuzzing"),
         .executableTarget(name: "fuzz", dependencies: ["Fuzzing"], path: "Tests/Fuzz"),
         .testTarget(name: "FuzzTests", dependencies: ["Fuzzing"]),
+        // Processes of `mailboat`, steered and asked from outside.
+        .target(
+            name: "ChildProcesses", dependencies: ["CommandSupport", "KafkaLog"] + nio, path: "Tests/ChildProcesses"),
+        // Real processes under faults and the judge of what came of it, for the tests and for `make chaos`.
+        .target(
+            name: "ChaosTesting",
+            dependencies: [
+                "ChildProcesses", "CommandSupport", "Upstream", "PushWorker", "APNSSimulator", "KafkaLog", "PushModel",
+                "DeviceModel",
+            ],
+            path: "Tests/ChaosTesting"),
+        .executableTarget(
+            name: "chaos",
+            dependencies: [
+                "ChaosTesting", "ChildProcesses", "CommandSupport", "KafkaLog", "TLSSession", argumentParser,
+            ],
+            path: "Tests/Chaos"),
+        .testTarget(
+            name: "ChaosTests", dependencies: ["ChaosTesting", "Upstream", "KafkaLog", "PushModel", "DeviceModel"]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "mailboat", "PushWorker", "APNSSimulator", "KafkaLog", "PushModel", "DeviceModel", "TLSSession",
-                "HTTP2Session",
+                "mailboat", "ChildProcesses", "CommandSupport", "Upstream", "PushWorker", "APNSSimulator", "KafkaLog",
+                "PushModel", "DeviceModel", "TLSSession", "HTTP2Session",
             ]),
         .testTarget(
-            name: "BenchmarkTests",
-            dependencies: [
-                "mailboat-bench", "KafkaLog", histogram,
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ]),
+            name: "BenchmarkTests", dependencies: ["mailboat-bench", "KafkaLog", histogram, argumentParser]),
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "mailboat", "PushWorker", "KafkaLog", "PushEngine", "APNSProtocol", "PushModel", "DeviceModel",
-                "TLSSession",
+                "mailboat", "chaos", "ChildProcesses", "CommandSupport", "Upstream", "PushWorker", "KafkaLog",
+                "PushEngine", "APNSProtocol", "PushModel", "DeviceModel", "TLSSession",
             ]),
         .testTarget(name: "TidyTests"),
     ]

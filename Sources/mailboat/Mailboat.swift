@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Logging
 import TLSSession
 
@@ -18,7 +19,7 @@ struct Mailboat: AsyncParsableCommand {
         subcommands: [
             DemoCommand.self, RunCommand.self, Check.self, Publish.self, APNSSimulatorCommand.self,
             EmbeddedKafkaCommand.self,
-            TopicsCommand.self, StateCommand.self, DeadLettersCommand.self, OffsetsCommand.self, ChaosCommand.self,
+            TopicsCommand.self, StateCommand.self, DeadLettersCommand.self, OffsetsCommand.self,
         ]
     )
 

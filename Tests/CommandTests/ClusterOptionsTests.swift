@@ -1,10 +1,10 @@
 import ArgumentParser
+import ChildProcesses
+import CommandSupport
 import Foundation
 import KafkaLog
 import PushWorker
 import Testing
-
-@testable import mailboat
 
 /// How commands are told which cluster, and how to connect to it.
 struct ClusterOptionsTests {

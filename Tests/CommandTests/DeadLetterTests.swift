@@ -3,6 +3,7 @@ import Foundation
 import KafkaLog
 import PushModel
 import Testing
+import Upstream
 
 @testable import mailboat
 

@@ -3,8 +3,6 @@ import Foundation
 import PushModel
 import Testing
 
-@testable import mailboat
-
 /// Malformed input of every kind is dead-lettered with a reason a stranger understands, and the partition goes on.
 @Suite(.timeLimit(.minutes(10)))
 struct BadInputTests {

@@ -3,8 +3,7 @@ import DeviceModel
 import Foundation
 import PushModel
 import Testing
-
-@testable import mailboat
+import Upstream
 
 /// What a publisher and a phone see of one worker, over real Kafka, TLS and HTTP/2.
 @Suite(.timeLimit(.minutes(10)))

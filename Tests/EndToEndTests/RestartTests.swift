@@ -3,8 +3,6 @@ import DeviceModel
 import Foundation
 import Testing
 
-@testable import mailboat
-
 /// Workers that die, stop and share: nothing is lost, and phones never go back.
 @Suite(.timeLimit(.minutes(10)))
 struct RestartTests {

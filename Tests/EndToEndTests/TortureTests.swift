@@ -4,8 +4,7 @@ import Foundation
 import HTTP2Session
 import PushModel
 import Testing
-
-@testable import mailboat
+import Upstream
 
 /// A whole worker against an APNs that does everything wrong: what the phones show in the end is what they would show had nothing
 /// happened. The order of faults is drawn from a seed, which a failure prints.

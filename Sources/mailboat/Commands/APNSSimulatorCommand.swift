@@ -1,5 +1,6 @@
 public import APNSSimulator
 public import ArgumentParser
+import CommandSupport
 import Foundation
 import Logging
 import ServiceLifecycle

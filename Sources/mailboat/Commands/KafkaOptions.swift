@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import KafkaLog
 
 /// How to reach a cluster, for commands that read or write topics.

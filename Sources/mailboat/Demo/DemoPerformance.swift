@@ -1,4 +1,5 @@
 import APNSSimulator
+import CommandSupport
 import DeviceModel
 import Foundation
 import Histogram
@@ -6,6 +7,7 @@ import KafkaLog
 import PushEngine
 import PushModel
 import PushWorker
+import Upstream
 
 /// One performance of the story: waits for the worker, plays, waits until everything is settled, judges.
 struct DemoPerformance {
@@ -40,7 +42,7 @@ struct DemoPerformance {
         while !self.stage.isReady {
             guard self.elapsedMillis < Self.readyByMillis else {
                 let errors = self.stage.worker.snapshot().errors.joined(separator: "; ")
-                throw DemoFault("the worker was not ready within \(Self.readyByMillis / 1_000) s. \(errors)")
+                throw CommandFailure("the worker was not ready within \(Self.readyByMillis / 1_000) s. \(errors)")
             }
             try await Task.sleep(for: .milliseconds(10))
         }

@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import PushModel
 
@@ -53,29 +54,18 @@ struct DemoSummary: Codable, Equatable {
     func lines(seconds: Double) -> [String] {
         let outcomes = Outcome.allCases.compactMap { outcome -> String? in
             let count = self.outcomes["\(outcome.name)"] ?? 0
-            return count == 0 ? nil : "\(Self.grouped(count)) \(outcome.name)"
+            return count == 0 ? nil : "\(NumberText.grouped(count)) \(outcome.name)"
         }
         return [
-            "events consumed     \(Self.grouped(self.eventsConsumed)) in \(Self.decimal(seconds)) s",
-            "pushes accepted     \(Self.grouped(self.pushesAccepted)) (\(Self.grouped(self.eventsMerged)) events merged into newer ones)",
+            "events consumed     \(NumberText.grouped(self.eventsConsumed)) in \(Self.decimal(seconds)) s",
+            "pushes accepted     \(NumberText.grouped(self.pushesAccepted)) (\(NumberText.grouped(self.eventsMerged)) events merged into newer ones)",
             "outcomes            \(outcomes.joined(separator: ", "))",
-            "pending             \(Self.grouped(self.pending))",
-            "devices             \(Self.grouped(self.devicesEquivalent)) of \(Self.grouped(self.devicesChecked)) show exactly what they should",
+            "pending             \(NumberText.grouped(self.pending))",
+            "devices             \(NumberText.grouped(self.devicesEquivalent)) of \(NumberText.grouped(self.devicesChecked)) show exactly what they should",
             "budget violations   \(self.budgetViolations)",
             "event to accepted   p50 \(Self.decimal(self.eventToAcceptedMs.p50)) ms, p99 \(Self.decimal(self.eventToAcceptedMs.p99)) ms "
                 + "(deliberate waits included)",
         ]
-    }
-
-    /// 12345 as "12,345".
-    static func grouped(_ number: Int) -> String {
-        var digits = String(abs(number))
-        var index = digits.endIndex
-        while digits.distance(from: digits.startIndex, to: index) > 3 {
-            index = digits.index(index, offsetBy: -3)
-            digits.insert(",", at: index)
-        }
-        return number < 0 ? "-" + digits : digits
     }
 
     private static func decimal(_ number: Double) -> String { String(format: "%.1f", number) }

@@ -1,5 +1,7 @@
 import APNSSimulator
+import CommandSupport
 import DeviceModel
+import Upstream
 
 /// Plays a script: publishes what is due, does to phones what happens to them, and tells the judge of both.
 struct Director {
@@ -81,6 +83,6 @@ struct Director {
     }
 
     private func require(_ done: Bool, token: String) throws {
-        guard done else { throw DemoFault("the simulator does not take the token \(token.prefix(8))…") }
+        guard done else { throw CommandFailure("the simulator does not take the token \(token.prefix(8))…") }
     }
 }

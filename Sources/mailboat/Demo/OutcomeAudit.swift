@@ -1,6 +1,7 @@
 import Foundation
 import Histogram
 import KafkaLog
+import Upstream
 
 /// Holds the outcomes topic against what was published: every event has an outcome, and a right one. Knows nothing of the worker but what it
 /// wrote to Kafka.

@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 
 /// What the audience sees while the story plays: a few lines redrawn in a terminal, plain lines anywhere else.
@@ -34,16 +35,16 @@ struct Scoreboard {
     /// Shows the numbers, in place of those shown before.
     mutating func show(_ score: Score, atMillis: Int) {
         let numbers = [
-            "published \(DemoSummary.grouped(score.published))", "consumed \(DemoSummary.grouped(score.consumed))",
-            "pushes accepted \(DemoSummary.grouped(score.accepted))", "merged \(DemoSummary.grouped(score.merged))",
-            "pending \(DemoSummary.grouped(score.pending))",
+            "published \(NumberText.grouped(score.published))", "consumed \(NumberText.grouped(score.consumed))",
+            "pushes accepted \(NumberText.grouped(score.accepted))", "merged \(NumberText.grouped(score.merged))",
+            "pending \(NumberText.grouped(score.pending))",
         ]
         let line = "\(Self.time(atMillis))  \(numbers.joined(separator: " · "))"
         guard self.isTerminal else {
             self.write(line + "\n")
             return
         }
-        let phones = "          \(DemoSummary.grouped(score.phones)) phones · \(score.connections) connections to APNs"
+        let phones = "          \(NumberText.grouped(score.phones)) phones · \(score.connections) connections to APNs"
         self.write("\(self.erased)\(line)\n\(phones)\n")
         self.drawnLineCount = 2
     }

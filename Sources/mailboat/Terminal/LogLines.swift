@@ -1,3 +1,4 @@
+import CommandSupport
 import Logging
 
 /// Where log lines go: standard error, one line each, fit for a terminal, without whole device tokens.

@@ -1,12 +1,13 @@
+import ChildProcesses
 import Foundation
 import Testing
 
-/// The built executable on files, streams and numbers that nobody should give it: it says what is wrong and ends with a status of its own. A
-/// signal, which is what a trap ends in, fails the test.
+/// The built executables on files, streams and numbers that nobody should give them: they say what is wrong and end with a status of their own.
+/// A signal, which is what a trap ends in, fails the test.
 @Suite(.timeLimit(.minutes(5)))
 struct StreamTests {
     struct Case: Sendable, CustomTestStringConvertible {
-        /// `$M` is the executable, `$D` a folder for this case alone.
+        /// `$M` is `mailboat`, `$C` is `chaos`, `$D` a folder for this case alone.
         var line: String
         var status: Int32
         /// What standard error has to hold.
@@ -41,7 +42,7 @@ struct StreamTests {
         Case(line: "$M run --print-settings", status: 1, hasNoReader: true),
         Case(line: "$M demo", status: 1, hasNoReader: true),
         Case(line: "$M demo > /dev/full 2> /dev/full", status: 1),
-        Case(line: "$M chaos --minutes 0.1", status: 1, hasNoReader: true),
+        Case(line: "$C --minutes 0.1", status: 1, hasNoReader: true),
         Case(line: "$M topics check \(nobody) 2>&-", status: 1),
         Case(line: "$M state dump \(nobody) 2> /dev/full", status: 1),
         Case(line: "$M dead-letters list \(nobody) > /dev/full", status: 1),
@@ -58,14 +59,16 @@ struct StreamTests {
         Case(line: "$M dead-letters list \(nobody) --source-offsets 0-\(largest)", status: 1),
         Case(line: "$M dead-letters list \(nobody) --letter 2147483647:\(largest)", status: 1),
         Case(line: "$M topics create \(nobody) --partitions \(largest)", status: 64),
-        Case(line: "$M chaos --minutes nan", status: 64),
+        Case(line: "$C --mailboat $D/none", status: 1, says: "none is no executable"),
+        Case(line: "$M chaos", status: 64),
+        Case(line: "$C --minutes nan", status: 64),
         Case(line: "$M demo --duration \(largest)", status: 64),
         Case(line: "$M apns-simulator --generate-credentials $D --latency \(largest)", status: 64),
         Case(line: "$M embedded-kafka --partitions \(largest)", status: 64),
 
         Case(line: "$M demo --summary $D", status: 1, says: "--summary"),
         Case(line: "$M demo --summary $D/none/numbers.json", status: 1, says: "cannot be written: No such file"),
-        Case(line: "$M chaos --summary $D/none/numbers.json", status: 1, says: "cannot be written: No such file"),
+        Case(line: "$C --summary $D/none/numbers.json", status: 1, says: "cannot be written: No such file"),
         Case(line: "$M run --config $D", status: 1, says: "Is a directory"),
         Case(line: "$M run --config /dev/zero", status: 1, says: "which is the most that is read"),
         Case(line: "$M topics check --config /dev/zero", status: 1, says: "which is the most that is read"),
@@ -83,7 +86,8 @@ struct StreamTests {
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments = ["-c", one.line]
         process.environment = ProcessInfo.processInfo.environment.merging([
-            "M": Self.executable.path, "D": folder.path, "SWIFT_BACKTRACE": "enable=no",
+            "M": BuiltExecutable.besideThisOne("mailboat").path, "C": BuiltExecutable.besideThisOne("chaos").path,
+            "D": folder.path, "SWIFT_BACKTRACE": "enable=no",
         ]) { $1 }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = one.hasNoReader ? output.fileHandleForWriting : FileHandle.nullDevice
@@ -96,10 +100,5 @@ struct StreamTests {
         #expect(process.terminationReason == .exit)
         #expect(process.terminationStatus == one.status, "\(said)")
         #expect(one.says.isEmpty || said.contains(one.says), "\(said)")
-    }
-
-    private static var executable: URL {
-        URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-            .appendingPathComponent("mailboat")
     }
 }

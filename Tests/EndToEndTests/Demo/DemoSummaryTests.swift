@@ -39,9 +39,6 @@ struct DemoSummaryTests {
             ])
         #expect(Set(try #require(object["eventToAcceptedMs"] as? [String: Any]).keys) == ["p50", "p99"])
     }
-
-    @Test(arguments: [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567"), (-4_321, "-4,321")])
-    func numbersAreGrouped(number: Int, text: String) { #expect(DemoSummary.grouped(number) == text) }
 }
 
 struct ScoreboardTests {

@@ -1,6 +1,7 @@
 import DeviceModel
 import PushModel
 import Testing
+import Upstream
 
 @testable import mailboat
 

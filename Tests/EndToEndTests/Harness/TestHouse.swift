@@ -1,4 +1,5 @@
 import APNSSimulator
+import ChildProcesses
 import Foundation
 import Synchronization
 import TLSSession

@@ -1,7 +1,6 @@
+import CommandSupport
 import Foundation
 import KafkaLog
-
-@testable import mailboat
 
 /// A Kafka for one test, with topics nobody else uses: embedded, or the cluster named by `MAILBOAT_TEST_BOOTSTRAP`, reached with the
 /// librdkafka properties in the file named by `MAILBOAT_TEST_KAFKA_PROPERTIES`, if any.

@@ -1,6 +1,8 @@
+import CommandSupport
 import Foundation
 import KafkaLog
 import PushModel
+import Upstream
 
 @testable import mailboat
 
@@ -96,7 +98,7 @@ final class TestPublisher {
                     self.topic, partition: partition, key: nil, value: nil, timestampMillis: recordMillis,
                     opaque: opaque)
             }
-        guard result == .queued else { throw DemoFault("could not publish: \(result)") }
+        guard result == .queued else { throw CommandFailure("could not publish: \(result)") }
         self.positions.append(nil)
     }
 

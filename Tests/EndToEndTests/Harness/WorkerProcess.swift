@@ -1,6 +1,4 @@
-import Foundation
-
-@testable import mailboat
+import ChildProcesses
 
 /// A real `mailboat run`, as its own process: it can be killed. Its admin port is all that is known of its inside.
 final class WorkerProcess: Sendable {
@@ -12,13 +10,8 @@ final class WorkerProcess: Sendable {
     init(configurationPath: String, adminPort: Int, logPath: String) throws {
         self.adminPort = adminPort
         self.process = try ChildProcess(
-            name: "the worker", executable: Self.executable, arguments: ["run", "--config", configurationPath],
-            logPath: logPath)
-    }
-
-    private static var executable: URL {
-        let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        return tests.deletingLastPathComponent().appendingPathComponent("mailboat")
+            name: "the worker", executable: BuiltExecutable.besideThisOne("mailboat"),
+            arguments: ["run", "--config", configurationPath], logPath: logPath)
     }
 
     /// No chance to say good-bye.

@@ -1,3 +1,4 @@
+import CommandSupport
 import KafkaLog
 import NIOCore
 import NIOPosix

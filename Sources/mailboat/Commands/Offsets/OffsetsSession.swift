@@ -1,3 +1,4 @@
+import CommandSupport
 import KafkaLog
 
 /// What `mailboat offsets` asks of a cluster. Blocks: on a thread of its own.

@@ -1,3 +1,4 @@
+import CommandSupport
 import Glibc
 
 /// The file, or standard input, that a command reads records from.

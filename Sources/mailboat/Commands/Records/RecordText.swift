@@ -1,3 +1,4 @@
+import CommandSupport
 import PushModel
 
 /// A record of an input topic as a person writes it: `{"key": …, "value": …}`, or the event alone.

@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import KafkaLog
 import PushEngine
@@ -182,15 +183,5 @@ struct StateListing {
         case .malformed(let text): line.unreadable = text
         }
         return JSONLine.text(line)
-    }
-}
-
-/// One JSON object on one line.
-enum JSONLine {
-    static func text(_ value: some Encodable) -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Numbers that are no numbers are the only thing that cannot be encoded, and there are none.
-        return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
     }
 }

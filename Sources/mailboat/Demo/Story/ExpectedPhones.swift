@@ -1,4 +1,5 @@
 import DeviceModel
+import Upstream
 
 /// What every phone would show had every event been pushed alone, in the order it was published: device equivalence's other side.
 ///

@@ -1,3 +1,5 @@
+import Upstream
+
 extension Script {
     /// Heroes that push one update after another at high priority, more than the app's budget allows. See `DemoStage.adventureBudgetPerHour`.
     static let recklessHeroCount = 8

@@ -1,3 +1,5 @@
+import Upstream
+
 extension Script {
     /// A football match that many fans follow: each goal is one push to every fan at once.
     mutating func addFootballMatch(fanCount: Int) {

@@ -1,3 +1,5 @@
+import Upstream
+
 extension Script {
     /// What goes wrong on an ordinary evening: tokens rotate and die, records are broken, late, old or on the wrong partition.
     mutating func addMishaps() {

@@ -1,3 +1,5 @@
+import Upstream
+
 extension Script {
     /// An evening of pizza orders: each is registered, cooked, carried and eaten.
     mutating func addPizzaOrders(count: Int) {

@@ -1,0 +1,107 @@
+import ArgumentParser
+import Foundation
+package import KafkaLog
+import LocalFiles
+package import PushWorker
+
+/// Which cluster, and how to connect to it. What is given further down this list wins: `--config`, `--properties`, `--bootstrap`, `-X`.
+package struct ClusterOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Brokers, separated by commas; instead of those of --config.", valueName: "host:port,..."))
+    var bootstrap: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A worker's configuration: brokers, how to connect to them, names of topics and group.", valueName: "file"))
+    var config: String?
+
+    @Option(
+        name: .customLong("properties"),
+        help: ArgumentHelp(
+            "A file of librdkafka properties, name=value a line, such as security.protocol=SASL_SSL. Passwords belong here: other users see a command's words.",
+            valueName: "file"))
+    var propertiesFile: String?
+
+    @Option(
+        name: [.customShort("X"), .customLong("property")],
+        help: ArgumentHelp(
+            "A librdkafka property, such as sasl.mechanisms=PLAIN. May be repeated.", valueName: "name=value"))
+    var properties: [String] = []
+
+    /// For the parser, which fills the properties in.
+    package init() {}
+
+    /// Refuses what no client could be made of. Throws a `ValidationError`, without any value: it may be a password.
+    package func validate() throws {
+        for property in self.properties {
+            guard let sign = property.firstIndex(of: "="), sign != property.startIndex else {
+                // What stands there may be a password with its name forgotten.
+                throw ValidationError("-X needs name=value, such as security.protocol=SSL")
+            }
+        }
+        var given = KafkaSettings()
+        self.appendGiven(to: &given)
+        try Self.judge(given, for: .consumer)
+    }
+
+    /// Whether any of it was given.
+    package var isGiven: Bool { self.bootstrap != nil || self.config != nil || self.propertiesFile != nil }
+
+    /// For commands that have no cluster of their own.
+    package func requireBrokers() throws {
+        guard self.isGiven else { throw ValidationError("give --bootstrap host:port,... or --config FILE") }
+    }
+
+    /// That of `--config`; without one, a worker's defaults.
+    package func configuration() throws -> WorkerConfiguration {
+        guard let path = self.config else { return WorkerConfiguration() }
+        do {
+            return try ConfigurationLoader.load(
+                try InputFile.read(path), fileName: path, environment: ProcessInfo.processInfo.environment
+            ).configuration
+        } catch { throw CommandFailure("\(error)") }
+    }
+
+    /// Properties in the order in which they count, judged by librdkafka.
+    package func settings(for role: KafkaSettings.Role) throws -> KafkaSettings {
+        var settings = KafkaSettings()
+        if self.config != nil {
+            let kafka = try self.configuration().kafka
+            settings = role == .consumer ? kafka.consumerSettings : kafka.producerSettings
+        }
+        if let path = self.propertiesFile { settings = settings.appending(try Self.read(path)) }
+        self.appendGiven(to: &settings)
+        try Self.judge(settings, for: role)
+        guard settings["bootstrap.servers"] ?? settings["metadata.broker.list"] != nil else {
+            throw ValidationError("no brokers: give --bootstrap host:port,..., or bootstrap.servers in --properties")
+        }
+        return settings
+    }
+
+    /// The brokers, for messages.
+    package func brokers() throws -> String {
+        let settings = try self.settings(for: .consumer)
+        return settings["bootstrap.servers"] ?? settings["metadata.broker.list"] ?? ""
+    }
+
+    /// The properties in a file, `name=value` a line. Throws a `CommandFailure` that names the file and repeats no value.
+    package static func read(_ path: String) throws -> KafkaSettings {
+        do {
+            return try KafkaSettings(lines: String(decoding: try InputFile.read(path), as: UTF8.self))
+        } catch { throw CommandFailure("--properties \(path): \(error)") }
+    }
+
+    private func appendGiven(to settings: inout KafkaSettings) {
+        if let bootstrap = self.bootstrap { settings.append("bootstrap.servers", bootstrap) }
+        for property in self.properties {
+            let parts = property.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            settings.append(String(parts[0]), String(parts[1]))
+        }
+    }
+
+    private static func judge(_ settings: KafkaSettings, for role: KafkaSettings.Role) throws {
+        do throws(KafkaError) {
+            try settings.validate(for: role)
+        } catch { throw ValidationError("\(error)") }
+    }
+}

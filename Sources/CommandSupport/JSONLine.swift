@@ -1,0 +1,12 @@
+import Foundation
+
+/// One JSON object on one line.
+package enum JSONLine {
+    /// The value with its keys in order, without a line end.
+    package static func text(_ value: some Encodable) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Numbers that are no numbers are the only thing that cannot be encoded, and there are none.
+        return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+    }
+}

@@ -1,0 +1,13 @@
+/// Numbers for a reader.
+package enum NumberText {
+    /// 12345 as "12,345".
+    package static func grouped(_ number: Int) -> String {
+        var digits = String(abs(number))
+        var index = digits.endIndex
+        while digits.distance(from: digits.startIndex, to: index) > 3 {
+            index = digits.index(index, offsetBy: -3)
+            digits.insert(",", at: index)
+        }
+        return number < 0 ? "-" + digits : digits
+    }
+}

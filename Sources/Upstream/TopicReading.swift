@@ -1,0 +1,25 @@
+import Foundation
+package import KafkaLog
+
+/// Reads whole topics, as any consumer without a group would.
+package enum TopicReading {
+    /// All records of a topic, partition by partition. The reader blocks, so it runs on a thread of its own.
+    /// - Parameter limit: for each partition.
+    package static func readAll(
+        _ topic: String, partitionCount: Int32, settings: KafkaSettings, within limit: Duration
+    ) async throws -> [OwnedRecord] {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(
+                    with: Result {
+                        let reader = try KafkaLogReader(settings)
+                        var records: [OwnedRecord] = []
+                        try reader.forEach(
+                            of: (0..<partitionCount).map { TopicPartition(topic: topic, partition: $0) }, within: limit
+                        ) { records.append($0) }
+                        return records
+                    })
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+import ArgumentParser
+import ChaosTesting
+import ChildProcesses
+import CommandSupport
+import Foundation
+import KafkaLog
+import TLSSession
+
+/// `chaos`: workers that are killed, paused and cut off, and a judge who looks at every phone afterwards.
+@main
+struct Chaos: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "chaos",
+        abstract: "Kills workers and takes brokers away while events flow, then checks every phone and every event.",
+        discussion: """
+            Starts an embedded Kafka, a simulated APNs and three workers, each a process of 'mailboat', publishes events of every kind for thousands \
+            of activities, and injects faults drawn from a seed: kill -9, SIGSTOP past the group's session timeout, SIGTERM; restarts, GOAWAYs, \
+            errors, silence and lost answers of APNs; broker outages, refused requests and slow brokers.
+
+            Then the faults end. When everything has settled, every phone is compared with one that got every event of the log on its own and in \
+            order; every record must have an outcome, every dead letter an outcome, every partition be committed to its end; no phone may have got \
+            more high-priority pushes than its budget. The same seed gives the same events and the same faults; when they meet is up to the machine.
+
+            The embedded Kafka keeps 5 MiB a partition: the rate is chosen for that, and the run ends with an error if records were dropped.
+
+            Exit status: 0 when every promise was kept, 1 when one was broken or the run could not be judged, 64 when the command line is wrong.
+
+            EXAMPLES
+              make chaos MINUTES=10 SUMMARY=chaos.json
+              make chaos ARGS="--faults workerKilled,workerPausedPastSession --seed 7"
+              make chaos MINUTES=5 BOOTSTRAP=localhost:9092
+              make chaos BOOTSTRAP=broker:9093 ARGS="--properties client.properties"
+            """)
+
+    @Option(help: ArgumentHelp("How long events are published and faults injected, 0.1 to 600.", valueName: "minutes"))
+    var minutes = 2.0
+
+    @Option(
+        help: ArgumentHelp(
+            "The 'mailboat' executable to run; the one beside this executable when not given.", valueName: "path"))
+    var mailboat: String?
+
+    @Option(help: "Seed of events and faults; drawn and printed when it is not given.")
+    var seed: UInt64?
+
+    @Option(help: ArgumentHelp("Write the numbers to this file as JSON.", valueName: "file"))
+    var summary: String?
+
+    @OptionGroup(title: "A real Kafka instead of an embedded one; topics of the run's own are created there and stay")
+    var cluster: ClusterOptions
+
+    @Option(help: "Workers, 1 to 16.")
+    var workers = 3
+
+    @Option(help: "Activities under way at a time, 10 to 100000.")
+    var activities = 3_000
+
+    @Option(
+        help: ArgumentHelp(
+            "Events per second; chosen for the embedded Kafka's bound when not given.", valueName: "events"))
+    var rate: Int?
+
+    @Option(
+        help: ArgumentHelp("Only these kinds of faults, separated by commas; 'none': no faults.", valueName: "kinds"))
+    var faults: String?
+
+    @Flag(
+        help:
+            "Instead of faults, restart each worker once in good order while events flow, and say how long activities waited for their next push; within --minutes."
+    )
+    var rollingRestart = false
+
+    @Flag(help: "Keep what the processes wrote, also after a success.")
+    var keepLogs = false
+
+    /// Events the embedded Kafka holds in 64 partitions, state records included, with room to spare.
+    private static let embeddedEventsMax = 240_000.0
+    private static let rateMax = 400
+
+    static func main() async {
+        StandardStreams.prepare()
+        TLSLibrary.outliveExit()
+        await Self.main(nil)
+    }
+
+    func validate() throws {
+        guard (0.1...600).contains(self.minutes) else {
+            throw ValidationError("--minutes is \(self.minutes): expected 0.1 to 600")
+        }
+        guard (1...16).contains(self.workers) else {
+            throw ValidationError("--workers is \(self.workers): expected 1 to 16")
+        }
+        guard (10...100_000).contains(self.activities) else {
+            throw ValidationError("--activities is \(self.activities): expected 10 to 100000")
+        }
+        if let rate = self.rate, !(1...10_000).contains(rate) {
+            throw ValidationError("--rate is \(rate): expected 1 to 10000 events per second")
+        }
+        _ = try self.kinds()
+    }
+
+    func run() async throws {
+        if let summary { try SummaryFile.check(summary) }
+        let mailboat = try self.executable()
+        let seed = self.seed ?? UInt64.random(in: 1...999_999)
+        let say: (String) -> Void = { StandardOutput.show($0 + "\n") }
+        let rate = self.rate ?? max(1, min(Self.rateMax, Int(Self.embeddedEventsMax / (self.minutes * 60))))
+        say("chaos: seed \(seed), \(self.minutes) minutes, \(rate) events per second, \(self.workers) workers")
+        let stage = try await ChaosStage(
+            mailboat: mailboat, real: self.cluster.isGiven ? try self.cluster.settings(for: .consumer) : nil,
+            workerCount: self.workers,
+            seed: seed)
+        let result: Result<ChaosVerdict, any Error>
+        do {
+            let run = try ChaosRun(
+                stage: stage,
+                wish: .init(
+                    minutes: self.minutes, seed: seed, activityCount: self.activities, rate: rate,
+                    kinds: self.rollingRestart ? [] : try self.kinds(), isRollingRestart: self.rollingRestart),
+                say: say)
+            try await run.play()
+            result = .success(try await run.judge())
+        } catch { result = .failure(error) }
+        let isGood = (try? result.get().faults.isEmpty) == true
+        stage.strike(keepsLogs: self.keepLogs || !isGood)
+        if self.keepLogs || !isGood { say("Logs of the processes: \(stage.directory)") }
+        try self.show(try result.get(), seed: seed, say: say)
+    }
+
+    private func executable() throws -> URL {
+        let url = self.mailboat.map { URL(fileURLWithPath: $0) } ?? BuiltExecutable.besideThisOne("mailboat")
+        guard FileManager.default.isExecutableFile(atPath: url.path) else {
+            throw CommandFailure(
+                "\(url.path) is no executable: build it by 'swift build --product mailboat', or name another by --mailboat"
+            )
+        }
+        return url
+    }
+
+    private func kinds() throws -> [ChaosFault.Kind] {
+        let all = ChaosFault.Kind.allCases.filter { !self.cluster.isGiven || !$0.needsEmbeddedKafka }
+        guard let names = self.faults else { return all }
+        if names == "none" { return [] }
+        return try names.split(separator: ",").map { name in
+            guard let kind = all.first(where: { $0.rawValue == name }) else {
+                throw ValidationError(
+                    "--faults names '\(name)': expected some of \(all.map(\.rawValue).joined(separator: ", ")), or none"
+                )
+            }
+            return kind
+        }
+    }
+
+    private func show(_ verdict: ChaosVerdict, seed: UInt64, say: (String) -> Void) throws {
+        say("")
+        for line in verdict.summary.lines + verdict.notes { say(line) }
+        for fault in verdict.faults.prefix(20) { say("BROKEN  \(fault)") }
+        if verdict.faults.count > 20 { say("BROKEN  … and \(verdict.faults.count - 20) more") }
+        if verdict.faults.isEmpty { say("Every promise was kept.") }
+        say("chaos: seed \(seed)")
+        if let path = self.summary { try verdict.summary.write(to: path) }
+        guard verdict.faults.isEmpty else { throw ExitCode.failure }
+    }
+}

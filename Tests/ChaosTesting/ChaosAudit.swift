@@ -1,0 +1,242 @@
+import CommandSupport
+import DeviceModel
+import Foundation
+import KafkaLog
+import PushModel
+import Upstream
+
+/// Holds what lies in Kafka and on the phones against what was published. Knows nothing of the workers.
+///
+/// The log itself is the truth of what happened in which order: a producer whose acknowledgement was lost may have written a record twice.
+struct ChaosAudit {
+    /// What is read back from Kafka when everything has settled.
+    struct Logs {
+        var events: [OwnedRecord] = []
+        var outcomes: [OwnedRecord] = []
+        var deadLetters: [OwnedRecord] = []
+        /// Input and routed partitions with where the group is and where the log ends.
+        var positions: [PartitionPositions] = []
+    }
+
+    struct Position: Hashable {
+        var partition: Int32
+        var offset: Int64
+    }
+
+    private(set) var eventsLost = 0
+    private(set) var devicesChecked = 0
+    private(set) var devicesEquivalent = 0
+    private(set) var budgetViolations = 0
+    /// Starts of which nobody knows whether they arrived, and said so.
+    private(set) var startsUnknown = 0
+    /// Source positions with more than one outcome record.
+    private(set) var repeatedOutcomes = 0
+    /// Source positions of which two owners said different things, and one of these counts (`OutcomeAgreement`).
+    private(set) var differingOutcomes = 0
+    /// By name; each source position counts once for each different outcome it has.
+    private(set) var outcomeCounts: [String: Int] = [:]
+    /// One line for each promise that was broken; at most `faultsMax` of them.
+    private(set) var faults: [String] = []
+    private(set) var faultCount = 0
+
+    static let faultsMax = 200
+
+    private struct Outcome: Decodable {
+        var outcome: String
+        var topic: String
+        var partition: Int32
+        var offset: Int64
+        var reason: String?
+    }
+
+    private var outcomes: [Position: [Outcome]] = [:]
+    /// What each published record was, by key and value.
+    private let publications: [RecordBytes: Publication]
+    private let topic: String
+
+    struct RecordBytes: Hashable {
+        var key: [UInt8]
+        var value: [UInt8]
+    }
+
+    /// - Parameters:
+    ///   - publications: everything that was published; no two have the same key and value.
+    ///   - acknowledgedCount: records Kafka said it took.
+    ///   - topic: where they were published.
+    ///   - phone: the phone behind a token; `nil`: nothing was ever pushed to it.
+    init(
+        _ logs: Logs, publications: [Publication], acknowledgedCount: Int, topic: String, budgetPerHour: Int,
+        phone: (_ token: String) -> Device?
+    ) throws {
+        self.topic = topic
+        self.publications = Dictionary(
+            publications.map { (RecordBytes(key: Array($0.activity.utf8), value: $0.value), $0) },
+            uniquingKeysWith: { first, _ in first })
+        if logs.events.count < acknowledgedCount {
+            self.fault("\(acknowledgedCount) records were acknowledged, but the log has only \(logs.events.count)")
+        }
+        try self.readOutcomes(logs.outcomes)
+        self.judgeEvents(logs.events)
+        self.judgeDeadLetters(logs.deadLetters)
+        self.judgePositions(logs.positions)
+        try self.judgePhones(logs.events, budgetPerHour: budgetPerHour, phone: phone)
+    }
+
+    private mutating func fault(_ text: String) {
+        self.faultCount += 1
+        if self.faults.count < Self.faultsMax { self.faults.append(text) }
+    }
+
+    // MARK: Events and outcomes
+
+    private mutating func readOutcomes(_ records: [OwnedRecord]) throws {
+        let decoder = JSONDecoder()
+        for record in records {
+            let outcome = try decoder.decode(Outcome.self, from: Data(record.value ?? []))
+            guard outcome.topic == self.topic else {
+                self.fault("an outcome names the topic \(outcome.topic), which is not \(self.topic)")
+                continue
+            }
+            self.outcomes[Position(partition: outcome.partition, offset: outcome.offset), default: []].append(outcome)
+        }
+    }
+
+    private func publication(of record: OwnedRecord) -> Publication? {
+        self.publications[RecordBytes(key: record.key ?? [], value: record.value ?? [])]
+    }
+
+    private mutating func judgeEvents(_ records: [OwnedRecord]) {
+        var firstSeen: Set<RecordBytes> = []
+        for record in records {
+            let place = "\(record.keyText ?? "") (\(self.topic)[\(record.partition)]@\(record.offset))"
+            guard let publication = self.publication(of: record) else {
+                self.fault("\(place): nobody published this record")
+                continue
+            }
+            let isRepeat = !firstSeen.insert(RecordBytes(key: record.key ?? [], value: record.value ?? [])).inserted
+            let found = self.outcomes[Position(partition: record.partition, offset: record.offset)] ?? []
+            if found.count > 1 { self.repeatedOutcomes += 1 }
+            for name in Set(found.map(\.outcome)) { self.outcomeCounts[name, default: 0] += 1 }
+            if found.isEmpty {
+                self.eventsLost += 1
+                self.fault("\(place): no outcome, expected \(Self.words(publication.outcomes))")
+                continue
+            }
+            switch OutcomeAgreement(found.map(\.outcome)) {
+            case .agree: break
+            case .counts: self.differingOutcomes += 1
+            case .contradict(let names):
+                // The second of two records that are alike is an event of its own, and may be late.
+                if !isRepeat { self.fault("\(place): \(names.joined(separator: " and ")) contradict each other") }
+            }
+            let real = found.filter { $0.outcome != "duplicate" && !(isRepeat && $0.outcome == "late") }
+            if real.isEmpty, !isRepeat {
+                self.fault(
+                    "\(place): only \(Self.words(Set(found.map(\.outcome)))), expected \(Self.words(publication.outcomes))"
+                )
+            }
+            for outcome in real where !publication.outcomes.contains(outcome.outcome) {
+                let reason = outcome.reason.map { " (\($0))" } ?? ""
+                self.fault("\(place): \(outcome.outcome)\(reason), expected \(Self.words(publication.outcomes))")
+            }
+        }
+    }
+
+    private static func words(_ names: Set<String>) -> String { names.sorted().joined(separator: " or ") }
+
+    private mutating func judgeDeadLetters(_ records: [OwnedRecord]) {
+        var letters: Set<Position> = []
+        for record in records {
+            guard record.text(of: .topic) == self.topic,
+                let partition = record.text(of: .partition).flatMap(Int32.init),
+                let offset = record.text(of: .offset).flatMap(Int64.init)
+            else {
+                self.fault("the dead letter \(record.partition)@\(record.offset) does not say where it comes from")
+                continue
+            }
+            letters.insert(Position(partition: partition, offset: offset))
+        }
+        let told = Set(self.outcomes.filter { $0.value.contains { $0.outcome == "dead-lettered" } }.keys)
+        for position in told.subtracting(letters) {
+            self.fault(
+                "\(self.topic)[\(position.partition)]@\(position.offset): dead-lettered, but there is no dead letter")
+        }
+        for position in letters.subtracting(told) {
+            self.fault("\(self.topic)[\(position.partition)]@\(position.offset): a dead letter, but no outcome says so")
+        }
+    }
+
+    private mutating func judgePositions(_ positions: [PartitionPositions]) {
+        for position in positions where position.endOffset > 0 {
+            guard let committed = position.committed, committed == position.endOffset else {
+                self.fault(
+                    "\(position.topicPartition) is committed up to \(position.committed.map { "\($0)" } ?? "nothing"), the log ends at "
+                        + "\(position.endOffset)")
+                continue
+            }
+        }
+    }
+
+    // MARK: Phones
+
+    private struct Expectation {
+        var reference = ReferenceDevice()
+        var token: String?
+        /// The start's answer was lost: the card may be there or not.
+        var cardIsUncertain = false
+        var story: [String] = []
+    }
+
+    /// What every phone would show had the log's events been pushed one by one, and what it shows.
+    private mutating func judgePhones(
+        _ records: [OwnedRecord], budgetPerHour: Int, phone: (_ token: String) -> Device?
+    ) throws {
+        var expectations: [String: Expectation] = [:]
+        for record in records {
+            guard let publication = self.publication(of: record), publication.event != nil || publication.token != nil
+            else { continue }
+            let names = (self.outcomes[Position(partition: record.partition, offset: record.offset)] ?? []).map(
+                \.outcome)
+            try Self.take(publication, record, names, &expectations[publication.activity, default: Expectation()])
+        }
+        for (activity, expectation) in expectations.sorted(by: { $0.key < $1.key }) {
+            guard let token = expectation.token else { continue }
+            let actual = phone(token) ?? Device()
+            if actual.highPriorityPeak > budgetPerHour {
+                self.budgetViolations += 1
+                self.fault(
+                    "\(activity): \(actual.highPriorityPeak) high-priority pushes in an hour, the budget is \(budgetPerHour)"
+                )
+            }
+            if expectation.cardIsUncertain {
+                self.startsUnknown += 1
+                if actual.phase == .untouched { continue }
+            }
+            self.devicesChecked += 1
+            if let difference = actual.firstDifference(from: expectation.reference.device) {
+                self.fault(
+                    "\(activity): \(difference)\n" + expectation.story.map { "      \($0)" }.joined(separator: "\n"))
+            } else {
+                self.devicesEquivalent += 1
+            }
+        }
+    }
+
+    private static func take(
+        _ publication: Publication, _ record: OwnedRecord, _ outcomes: [String], _ expectation: inout Expectation
+    ) throws {
+        expectation.token = publication.token ?? expectation.token
+        let what =
+            publication.event.map { "\($0.kind.rawValue) \($0.contentState ?? "")\($0.alert ?? "")" } ?? "register"
+        expectation.story.append("[\(record.partition)]@\(record.offset) \(what) \(Set(outcomes).sorted())")
+        guard let event = publication.event else { return }
+        let mattered = outcomes.filter { $0 != "duplicate" }
+        // A record written twice by a producer that did not hear of the first: the second start is none.
+        if event.kind == .start {
+            if mattered.isEmpty { return }
+            if mattered.allSatisfy({ $0 == "unknown" }) { expectation.cardIsUncertain = true }
+        }
+        try expectation.reference.take(
+            payload: event.payload(recordMillis: record.timestampMillis), nowMillis: record.timestampMillis)
+    }
+}

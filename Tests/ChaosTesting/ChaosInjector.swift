@@ -1,0 +1,229 @@
+import ChildProcesses
+import CommandSupport
+import Foundation
+
+/// Carries out faults, and takes them away again when their time is over. Confined to the task that runs.
+final class ChaosInjector {
+    /// What ends a fault.
+    private enum Remedy {
+        case startWorker(Int)
+        case resumeWorker(Int)
+        case startAPNs
+        case removeAPNsFault(id: Int)
+        case apnsLatency
+        case kafkaUp
+        case kafkaLatency
+        case kafkaErrors(api: String)
+    }
+
+    private let stage: ChaosStage
+    private let seed: UInt64
+    private var remedies: [(dueMillis: Int64, remedy: Remedy)] = []
+    /// How often each kind was injected.
+    private(set) var counts: [ChaosFault.Kind: Int] = [:]
+    /// Faults that found nothing to harm: the worker was down already.
+    private(set) var skippedCount = 0
+    private var apnsStarts: UInt64 = 0
+    /// Workers that ended by a signal nobody sent.
+    private(set) var crashes: [String] = []
+    /// Workers that ended without having been told to, and how: allowed with a reason, to be started again.
+    private(set) var unexpectedEnds: [String] = []
+    private var endedByItself: Set<String> = []
+    /// Workers that were told to stop and ended with something else than 0.
+    private(set) var uncleanStops: [String] = []
+
+    /// A worker that ended is started again after so long, as an orchestrator would.
+    private static let restartMillis: Int64 = 1_000
+    /// A stopping worker is given its drain and this much more.
+    private static let stopMillisMax: Int64 = 20_000
+
+    init(stage: ChaosStage, seed: UInt64) {
+        self.stage = stage
+        self.seed = seed
+    }
+
+    /// No fault is in force and everything runs.
+    var isOver: Bool { self.remedies.isEmpty && self.stage.workers.allSatisfy(\.isUp) && self.stage.apnsIsRunning }
+
+    // MARK: Injecting
+
+    func inject(_ fault: ChaosFault, nowMillis: Int64) async throws {
+        guard try await self.carryOut(fault, endsAtMillis: nowMillis + fault.durationMillis) else {
+            self.skippedCount += 1
+            return
+        }
+        self.counts[fault.kind, default: 0] += 1
+    }
+
+    /// - Returns: `false`: there is nothing to harm.
+    private func carryOut(_ fault: ChaosFault, endsAtMillis: Int64) async throws -> Bool {
+        func undo(_ remedy: Remedy) { self.remedies.append((endsAtMillis, remedy)) }
+        switch fault.kind {
+        case .workerKilled, .workerStopped, .workerPaused, .workerPausedPastSession:
+            guard let index = self.worker(fault.choice) else { return false }
+            self.harm(index, fault, endsAtMillis: endsAtMillis)
+        case .apnsKilled:
+            guard self.stage.apnsIsRunning else { return false }
+            await self.stage.killAPNs()
+            undo(.startAPNs)
+        case .apnsGoAway:
+            // Of requests, so that it tells the truth: what was sent behind each of these is not processed.
+            return try await self.addAPNsFault(
+                "{\"kind\":\"goaway\",\"reason\":\"Shutdown\",\"current\":true,\"count\":8}", endsAtMillis)
+        case .apnsCut:
+            return try await self.apns("{\"kind\":\"now\",\"action\":\"cut\"}") != nil
+        case .apnsErrors:
+            let errors = [
+                "\"status\":503,\"reason\":\"ServiceUnavailable\"", "\"status\":500,\"reason\":\"InternalServerError\"",
+                "\"status\":429,\"reason\":\"TooManyRequests\"",
+            ]
+            return try await self.addAPNsFault(
+                "{\"kind\":\"answer\",\(errors[fault.choice % errors.count]),\"rate\":0.2}", endsAtMillis)
+        case .apnsSilence:
+            return try await self.addAPNsFault(
+                "{\"kind\":\"stall\",\"applied\":\(fault.choice % 2 == 0),\"rate\":0.02}", endsAtMillis)
+        case .apnsLostAnswers:
+            return try await self.addAPNsFault(
+                "{\"kind\":\"cut\",\"applied\":\(fault.choice % 2 == 0),\"rate\":0.01}", endsAtMillis)
+        case .apnsLatency:
+            guard try await self.apns("{\"kind\":\"latency\",\"millis\":300,\"jitterMillis\":1500}") != nil else {
+                return false
+            }
+            undo(.apnsLatency)
+        case .kafkaDown:
+            try await self.kafka("/broker/down")
+            undo(.kafkaUp)
+        case .kafkaErrors:
+            // By Kafka's numbers: not the leader, timed out, not the coordinator; -195 drops the connection.
+            let errors = [
+                ("Produce", 6), ("Produce", 7), ("OffsetCommit", 16), ("Heartbeat", 16), ("Fetch", 6),
+                ("Produce", -195),
+            ]
+            let (api, code) = errors[fault.choice % errors.count]
+            try await self.kafka("/errors?api=\(api)&code=\(code)&count=\(5 + fault.choice % 40)")
+            undo(.kafkaErrors(api: api))
+        case .kafkaLatency:
+            try await self.kafka("/latency?ms=\(50 + fault.choice % 400)")
+            undo(.kafkaLatency)
+        }
+        return true
+    }
+
+    /// A worker that is up and awake; `nil`: there is none.
+    private func worker(_ choice: Int) -> Int? {
+        let up = self.stage.workers.indices.filter { self.stage.workers[$0].isUp && !self.stage.workers[$0].isPaused }
+        return up.isEmpty ? nil : up[choice % up.count]
+    }
+
+    private func harm(_ index: Int, _ fault: ChaosFault, endsAtMillis: Int64) {
+        let worker = self.stage.workers[index]
+        switch fault.kind {
+        case .workerKilled:
+            worker.isExpectedToEnd = true
+            worker.process?.kill()
+            self.remedies.append((endsAtMillis, .startWorker(index)))
+        case .workerStopped:
+            worker.isExpectedToEnd = true
+            worker.process?.terminate()
+            self.remedies.append((endsAtMillis, .startWorker(index)))
+        case .workerPaused, .workerPausedPastSession:
+            worker.isPaused = true
+            worker.process?.pause()
+            self.remedies.append((endsAtMillis, .resumeWorker(index)))
+        case .apnsKilled, .apnsGoAway, .apnsCut, .apnsErrors, .apnsSilence, .apnsLostAnswers, .apnsLatency, .kafkaDown,
+            .kafkaErrors, .kafkaLatency:
+            return
+        }
+    }
+
+    // MARK: Taking away
+
+    /// Ends what is over by now, and starts workers that ended by themselves.
+    func advance(nowMillis: Int64) async throws {
+        let due = self.remedies.filter { $0.dueMillis <= nowMillis }
+        self.remedies.removeAll { $0.dueMillis <= nowMillis }
+        for (dueMillis, remedy) in due { try await self.apply(remedy, dueMillis: dueMillis, nowMillis: nowMillis) }
+        for (index, worker) in self.stage.workers.enumerated()
+        where !worker.isExpectedToEnd && worker.process?.isRunning != true {
+            self.unexpectedEnds.append(
+                "\(worker.name) ended by itself with \(worker.process?.status ?? 0), see \(worker.logPath)")
+            worker.isExpectedToEnd = true
+            self.endedByItself.insert(worker.name)
+            self.remedies.append((nowMillis + Self.restartMillis, .startWorker(index)))
+        }
+        if !self.stage.kafkaIsRunning { throw CommandFailure("the embedded Kafka has ended: see kafka.log") }
+    }
+
+    /// Ends every fault now.
+    func endAll(nowMillis: Int64) async throws {
+        for index in self.remedies.indices {
+            self.remedies[index].dueMillis = min(nowMillis, self.remedies[index].dueMillis)
+        }
+        try await self.advance(nowMillis: nowMillis)
+    }
+
+    private func apply(_ remedy: Remedy, dueMillis: Int64, nowMillis: Int64) async throws {
+        switch remedy {
+        case .startWorker(let index): try self.startWorker(index, dueMillis: dueMillis, nowMillis: nowMillis)
+        case .resumeWorker(let index):
+            self.stage.workers[index].isPaused = false
+            self.stage.workers[index].process?.resume()
+        case .startAPNs:
+            self.apnsStarts += 1
+            try await self.stage.startAPNs(seed: self.seed &+ self.apnsStarts)
+        case .removeAPNsFault(let id): _ = try await LocalHTTP.delete("/faults/\(id)", port: self.stage.apnsControlPort)
+        case .apnsLatency:
+            let millis = ChaosStage.latencyMillis
+            _ = try await self.apns("{\"kind\":\"latency\",\"millis\":\(millis),\"jitterMillis\":\(millis)}")
+        case .kafkaUp: try await self.kafka("/broker/up")
+        case .kafkaLatency: try await self.kafka("/latency?ms=0")
+        case .kafkaErrors(let api): try await self.kafka("/errors/clear?api=\(api)")
+        }
+    }
+
+    private func startWorker(_ index: Int, dueMillis: Int64, nowMillis: Int64) throws {
+        let worker = self.stage.workers[index]
+        guard let status = worker.process?.status else {
+            guard nowMillis - dueMillis < Self.stopMillisMax else {
+                throw CommandFailure("\(worker.name) was told to stop and did not: see \(worker.logPath)")
+            }
+            // Still ending.
+            self.remedies.append((dueMillis + 1, .startWorker(index)))
+            return
+        }
+        if status < 0, status != -SIGKILL {
+            self.crashes.append("\(worker.name) crashed with signal \(-status), see \(worker.logPath)")
+        } else if status > 0, !self.endedByItself.contains(worker.name) {
+            // Something could not be finished or written down in time: Kafka was away, say.
+            self.uncleanStops.append("\(worker.name) stopped with \(status)")
+        }
+        self.endedByItself.remove(worker.name)
+        try worker.start()
+    }
+
+    // MARK: Control APIs
+
+    private func addAPNsFault(_ body: String, _ endsAtMillis: Int64) async throws -> Bool {
+        guard let answer = try await self.apns(body) else { return false }
+        let digits = answer.filter(\.isNumber)
+        guard let id = Int(digits) else { throw CommandFailure("the simulated APNs refused \(body): \(answer)") }
+        self.remedies.append((endsAtMillis, .removeAPNsFault(id: id)))
+        return true
+    }
+
+    /// `nil`: it is down.
+    private func apns(_ body: String) async throws -> String? {
+        guard let answer = try await LocalHTTP.post("/faults", body: body, port: self.stage.apnsControlPort) else {
+            return nil
+        }
+        guard answer.status == 200 else { throw CommandFailure("the simulated APNs refused \(body): \(answer.body)") }
+        return answer.body
+    }
+
+    private func kafka(_ path: String) async throws {
+        guard let answer = try await LocalHTTP.post(path, port: self.stage.kafkaControlPort), answer.status == 200
+        else {
+            throw CommandFailure("the embedded Kafka refused POST \(path)")
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import Foundation
+import KafkaLog
+import PushWorker
+import Upstream
+
+/// What a run reads back from Kafka, as any client would.
+enum ChaosReading {
+    private static let requestDurationMax = Duration.seconds(20)
+
+    private static func settings(_ stage: ChaosStage) -> KafkaSettings {
+        stage.kafkaIsEmbedded ? stage.kafkaSettings.appending("fetch.wait.max.ms", "5") : stage.kafkaSettings
+    }
+
+    /// All records of a topic, partition by partition.
+    /// - Parameter limit: for each partition.
+    static func readAll(_ topic: String, _ stage: ChaosStage, within limit: Duration) async throws -> [OwnedRecord] {
+        try await TopicReading.readAll(
+            topic, partitionCount: ChaosStage.partitionCount, settings: Self.settings(stage), within: limit)
+    }
+
+    /// Where the group is in the input and routed partitions, and where they end.
+    static func positions(_ stage: ChaosStage) async throws -> [PartitionPositions] {
+        let partitions = (stage.topics.events + [stage.topics.routed]).flatMap { topic in
+            (0..<ChaosStage.partitionCount).map { TopicPartition(topic: topic, partition: $0) }
+        }
+        // A member that never joins may ask where the group is.
+        let configuration = ConsumerConfiguration(
+            settings: stage.kafkaSettings, groupID: stage.group, driverTopic: stage.topics.events[0], log: { _ in })
+        return try await NamedThread.run("chaos-positions") {
+            Result { try KafkaConsumer(configuration).positions(of: partitions, within: Self.requestDurationMax) }
+        }.get()
+    }
+
+    /// A partition of which the embedded Kafka has dropped records, in words; `nil`: none, or a real Kafka.
+    static func truncated(_ stage: ChaosStage) async throws -> String? {
+        guard stage.kafkaIsEmbedded else { return nil }
+        let (settings, topics) = (stage.kafkaSettings, stage.topics.all)
+        let partitions = topics.flatMap { topic in
+            (0..<ChaosStage.partitionCount).map { TopicPartition(topic: topic, partition: $0) }
+        }
+        let positions = try await NamedThread.run("chaos-positions") {
+            Result {
+                try KafkaLogReader(settings, log: { _ in }).positions(of: partitions, within: Self.requestDurationMax)
+            }
+        }.get()
+        return positions.first { $0.lowOffset > 0 }.map { "\($0.topicPartition) begins at \($0.lowOffset)" }
+    }
+}

@@ -1,0 +1,318 @@
+import APNSSimulator
+import ChildProcesses
+import CommandSupport
+import Foundation
+import KafkaLog
+import PushWorker
+import Upstream
+
+/// One run: events and faults for a while, then quiet until everything has settled, then the judgement. Confined to its task.
+package final class ChaosRun {
+    /// What a run is asked for.
+    package struct Wish {
+        var minutes: Double
+        var seed: UInt64
+        /// Under way at a time.
+        var activityCount: Int
+        /// Events per second.
+        var rate: Int
+        /// Empty: no faults.
+        var kinds: [ChaosFault.Kind]
+        /// Instead of faults: every worker is restarted once, in good order. The run ends when they have been.
+        var isRollingRestart: Bool
+
+        /// - Parameters:
+        ///   - minutes: how long events are published and faults injected.
+        ///   - seed: of events and faults.
+        ///   - activityCount: activities under way at a time.
+        ///   - rate: events per second.
+        ///   - kinds: of faults; empty: none.
+        ///   - isRollingRestart: instead of faults, every worker is restarted once, in good order.
+        package init(
+            minutes: Double, seed: UInt64, activityCount: Int, rate: Int, kinds: [ChaosFault.Kind],
+            isRollingRestart: Bool
+        ) {
+            self.minutes = minutes
+            self.seed = seed
+            self.activityCount = activityCount
+            self.rate = rate
+            self.kinds = kinds
+            self.isRollingRestart = isRollingRestart
+        }
+    }
+
+    /// When everything runs again, this long is waited for the last outcome.
+    private static let settleDurationMax = Duration.seconds(180)
+    private static let readyDurationMax = Duration.seconds(60)
+    private static let tick = Duration.milliseconds(10)
+    private static let progressDistance = Duration.seconds(2)
+    private static let readDurationMax = Duration.seconds(60)
+    /// Nothing may be missing for this long before the run counts as settled.
+    private static let calmLooksMin = 3
+
+    private let stage: ChaosStage
+    private let wish: Wish
+    private let injector: ChaosInjector
+    private let publisher: StoryPublisher
+    private var traffic: ChaosTraffic
+    private var phones: ChaosPhones
+    private var publications: [Publication] = []
+    /// Rotations that APNs does not know of yet, oldest first, and registrations that wait for their time.
+    private var rotations: [(old: String, new: String, keepsOld: Bool, delayMillis: Int64, registration: Publication)] =
+        []
+    private var registrations: [(dueMillis: Int64, registration: Publication)] = []
+    private var lastFault = ""
+    private var rolling: RollingRestart?
+    private let say: (String) -> Void
+
+    /// - Parameter say: takes a line for whoever watches.
+    package init(stage: ChaosStage, wish: Wish, say: @escaping (String) -> Void) throws {
+        self.stage = stage
+        self.wish = wish
+        self.say = say
+        self.injector = ChaosInjector(stage: stage, seed: wish.seed)
+        let settings = stage.kafkaSettings.appending("compression.codec", "lz4")
+        self.publisher = try StoryPublisher(
+            settings: stage.kafkaIsEmbedded ? settings.appending(EmbeddedKafka.producerSettings) : settings,
+            topic: stage.topics.events[0], partitionCount: ChaosStage.partitionCount, log: { _ in })
+        self.traffic = ChaosTraffic(activityCount: wish.activityCount, seed: wish.seed)
+        self.phones = try ChaosPhones(journalPath: stage.journalPath)
+    }
+
+    // MARK: Playing
+
+    /// Events and faults for as long as was wished, then quiet.
+    package func play() async throws {
+        try await self.ready()
+        let plan = ChaosPlan(
+            seed: self.wish.seed, durationMillis: Int64(self.wish.minutes * 60_000),
+            sessionTimeoutMillis: self.stage.sessionTimeoutMillis, kinds: self.wish.kinds)
+        let began = ContinuousClock.now
+        let duration = Duration.milliseconds(Int64(self.wish.minutes * 60_000))
+        var faults = plan.faults[...]
+        var shownAt = began
+        if self.wish.isRollingRestart {
+            self.rolling = RollingRestart(stage: self.stage, nowMillis: Self.wallMillis())
+        }
+        while ContinuousClock.now - began < duration, self.rolling?.isDone != true {
+            try StandardOutput.check()
+            try await self.rolling?.advance(nowMillis: Self.wallMillis())
+            let elapsedMillis = Int64((ContinuousClock.now - began) / .milliseconds(1))
+            while let fault = faults.first, fault.atMillis <= elapsedMillis {
+                faults.removeFirst()
+                try await self.injector.inject(fault, nowMillis: elapsedMillis)
+                self.lastFault = fault.kind.rawValue
+            }
+            try await self.injector.advance(nowMillis: elapsedMillis)
+            try self.publishDue()
+            try await self.turn()
+            if ContinuousClock.now - shownAt >= Self.progressDistance {
+                shownAt = .now
+                self.showProgress(elapsedMillis)
+            }
+            // Traffic and faults have their times on the real clock.
+            try await Task.sleep(for: Self.tick)
+        }
+        try await self.settle()
+    }
+
+    /// Waits until the workers own everything.
+    private func ready() async throws {
+        let deadline = ContinuousClock.now + Self.readyDurationMax
+        for worker in self.stage.workers {
+            while try await !worker.isReady() {
+                guard ContinuousClock.now < deadline, worker.isUp else {
+                    throw CommandFailure("\(worker.name) was not ready in time: see \(worker.logPath)")
+                }
+                // Another process is asked, and tells nobody.
+                try await Task.sleep(for: .milliseconds(100))
+            }
+        }
+    }
+
+    private func publishDue() throws {
+        for step in self.traffic.steps(nowMillis: Self.wallMillis(), rate: self.wish.rate) {
+            switch step {
+            case .publish(let publication): try self.publish(publication)
+            case .rotate(let old, let new, let keepsOld, let delayMillis, let registration):
+                self.rotations.append((old, new, keepsOld, delayMillis, registration))
+            }
+        }
+    }
+
+    private func publish(_ publication: Publication) throws {
+        if let token = publication.token { self.phones.know(token: token, activity: publication.activity) }
+        self.publications.append(publication)
+        try self.publisher.publish(publication, recordMillis: Self.wallMillis())
+    }
+
+    /// What happens besides events: phones are looked at, tokens rotate, acknowledgements come.
+    private func turn() async throws {
+        var shown: [String] = []
+        let rolling = self.rolling
+        try self.phones.follow { activity, atMillis, isNewCard in
+            if isNewCard { shown.append(activity) }
+            rolling?.pushed(activity: activity, atMillis: atMillis)
+        }
+        for activity in shown {
+            guard
+                case .rotate(let old, let new, let keepsOld, let delay, let registration) = self.traffic.cardShown(
+                    activity)
+            else { continue }
+            self.rotations.append((old, new, keepsOld, delay, registration))
+        }
+        while let rotation = self.rotations.first {
+            let body = "{\"state\":\"rotated\",\"to\":\"\(rotation.new)\",\"keepsOld\":\(rotation.keepsOld)}"
+            let answer = try await LocalHTTP.post(
+                "/tokens/\(rotation.old)", body: body, port: self.stage.apnsControlPort)
+            // The simulated APNs is down: the phone waits, too.
+            guard let answer else { break }
+            guard answer.status == 200 else {
+                throw CommandFailure("the simulated APNs refused \(body): \(answer.body)")
+            }
+            self.rotations.removeFirst()
+            self.registrations.append((Self.wallMillis() + rotation.delayMillis, rotation.registration))
+        }
+        let now = Self.wallMillis()
+        let due = self.registrations.filter { $0.dueMillis <= now }
+        self.registrations.removeAll { $0.dueMillis <= now }
+        for (_, registration) in due {
+            try self.publish(registration)
+            self.traffic.registered(registration.activity)
+        }
+        try self.publisher.drain()
+    }
+
+    private static func wallMillis() -> Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
+
+    private func showProgress(_ elapsedMillis: Int64) {
+        let up = self.stage.workers.count { $0.isUp && !$0.isPaused }
+        let seconds = elapsedMillis / 1_000
+        self.say(
+            String(format: "%02d:%02d", seconds / 60, seconds % 60)
+                + "  \(NumberText.grouped(self.publications.count)) events · \(NumberText.grouped(self.phones.pushCount)) pushes"
+                + " · \(NumberText.grouped(self.traffic.begunCount)) activities · \(up) of \(self.stage.workers.count) workers up"
+                + " · \(self.injector.counts.values.reduce(0, +)) faults\(self.lastFault.isEmpty ? "" : ", the last: \(self.lastFault)")"
+        )
+    }
+
+    // MARK: Settling
+
+    private func settle() async throws {
+        self.say("Faults end; waiting until everything has settled …")
+        let deadline = ContinuousClock.now + Self.settleDurationMax
+        var calmLooks = 0
+        var waitsFor = ""
+        while ContinuousClock.now < deadline {
+            try StandardOutput.check()
+            try await self.injector.endAll(nowMillis: .max / 2)
+            try await self.turn()
+            waitsFor = try await self.unsettled() ?? ""
+            calmLooks = waitsFor.isEmpty ? calmLooks + 1 : 0
+            if calmLooks >= Self.calmLooksMin { return }
+            // Other processes are asked, and tell nobody.
+            try await Task.sleep(for: .milliseconds(300))
+        }
+        // The judgement will say what is missing.
+        self.say("Not settled after \(Self.settleDurationMax.components.seconds) s: \(waitsFor)")
+    }
+
+    /// What is still to come, in words; `nil`: nothing.
+    private func unsettled() async throws -> String? {
+        guard self.injector.isOver else { return "a process that is not up" }
+        guard self.rotations.isEmpty, self.registrations.isEmpty else {
+            return "\(self.rotations.count) rotated tokens"
+        }
+        guard self.publisher.isDelivered else { return "Kafka's acknowledgement of what was published" }
+        for worker in self.stage.workers {
+            guard let metrics = try await worker.metrics() else { return "\(worker.name) to answer" }
+            for name in [
+                "mailboat_events_pending", "mailboat_pushes_in_flight", "mailboat_kafka_unacknowledged_records",
+            ] {
+                let value = PrometheusReading.sum(name, in: metrics)
+                if value != 0 { return "\(worker.name): \(name) is \(Int(value))" }
+            }
+        }
+        let behind = try await ChaosReading.positions(self.stage).filter {
+            $0.endOffset > 0 && $0.committed != $0.endOffset
+        }
+        return behind.first.map { "the group to commit \($0.topicPartition) and \(behind.count - 1) more" }
+    }
+
+    // MARK: Judging
+
+    /// Reads everything back and compares, after `play`. Throws a `CommandFailure` when nothing can be judged.
+    package func judge() async throws -> ChaosVerdict {
+        self.say("Reading back \(self.stage.topics.events[0]), outcomes and dead letters, comparing phones …")
+        try self.phones.follow { _, _, _ in }
+        if let truncated = try await ChaosReading.truncated(self.stage) {
+            throw CommandFailure(
+                "the embedded Kafka has dropped records (\(truncated)), so nothing can be judged: lower --rate, or give --bootstrap"
+            )
+        }
+        var logs = ChaosAudit.Logs()
+        logs.positions = try await ChaosReading.positions(self.stage)
+        logs.events = try await ChaosReading.readAll(
+            self.stage.topics.events[0], self.stage, within: Self.readDurationMax)
+        logs.outcomes = try await ChaosReading.readAll(
+            self.stage.topics.outcomes, self.stage, within: Self.readDurationMax)
+        logs.deadLetters = try await ChaosReading.readAll(
+            self.stage.topics.deadLetters, self.stage, within: Self.readDurationMax)
+        let phones = self.phones.phones
+        let audit = try ChaosAudit(
+            logs, publications: self.publications,
+            acknowledgedCount: self.publisher.records.count { $0.offset != nil }, topic: self.stage.topics.events[0],
+            budgetPerHour: ChaosStage.budgetPerHour, phone: { phones.device(token: $0)?.device })
+        var faults = audit.faults
+        if audit.faultCount > audit.faults.count {
+            faults.append("… and \(audit.faultCount - audit.faults.count) more")
+        }
+        for worker in self.stage.workers {
+            guard let metrics = try await worker.metrics() else { continue }
+            let unaccounted = PrometheusReading.sum("mailboat_events_unaccounted", in: metrics)
+            if unaccounted != 0 { faults.append("\(worker.name): \(Int(unaccounted)) events are unaccounted for") }
+        }
+        // Ending by itself, with a reason and ready to be started again, is allowed; a crash is not.
+        faults += self.injector.crashes
+        let summary = ChaosSummary(
+            minutes: self.wish.minutes,
+            faults: Dictionary(
+                uniqueKeysWithValues: self.wish.kinds.map { ($0.rawValue, self.injector.counts[$0] ?? 0) }),
+            events: logs.events.count, pushesAccepted: self.phones.pushCount,
+            duplicatePushes: self.phones.duplicatePushCount, duplicateAlerts: self.phones.duplicateAlertCount,
+            duplicateStarts: self.phones.duplicateStartCount, eventsLost: audit.eventsLost,
+            devicesChecked: audit.devicesChecked, devicesEquivalent: audit.devicesEquivalent,
+            budgetViolations: audit.budgetViolations)
+        return ChaosVerdict(
+            summary: summary, faults: summary.faultsFound + faults,
+            notes: self.notes(audit))
+    }
+
+    private func notes(_ audit: ChaosAudit) -> [String] {
+        let outcomes = audit.outcomeCounts.sorted { $0.key < $1.key }.map {
+            "\(NumberText.grouped($0.value)) \($0.key)"
+        }
+        let ignored = self.phones.ignored.sorted { $0.key < $1.key }.map {
+            "\(NumberText.grouped($0.value)) \($0.key)"
+        }
+        var notes = [
+            "outcomes            \(outcomes.joined(separator: ", ")); \(NumberText.grouped(audit.repeatedOutcomes)) events have more than one",
+            "outcomes differing  \(NumberText.grouped(audit.differingOutcomes)) events (an owner died over the first; `delivered` counts)",
+            "starts unknown      \(NumberText.grouped(audit.startsUnknown)) (their answer was lost; they are not sent again)",
+            "pushes ignored      \(ignored.isEmpty ? "none" : ignored.joined(separator: ", ")) (by the phones: older than what they showed, or a repeat)",
+        ]
+        if self.injector.skippedCount > 0 {
+            notes.append("faults skipped      \(self.injector.skippedCount) (there was nothing up to harm)")
+        }
+        for line in Set(self.injector.uncleanStops).sorted() {
+            notes.append("unclean stops       \(self.injector.uncleanStops.count { $0 == line }) times: \(line)")
+        }
+        notes += self.rolling?.lines ?? []
+        for line in self.injector.unexpectedEnds { notes.append("ended by itself     \(line)") }
+        notes.append(
+            self.stage.membershipIsStatic
+                ? "static membership   every worker had a group.instance.id"
+                : "static membership   not tested: the embedded Kafka does not have it (give --bootstrap)")
+        return notes
+    }
+}

@@ -1,0 +1,220 @@
+import ChildProcesses
+import CommandSupport
+package import Foundation
+package import KafkaLog
+import PushWorker
+
+/// The processes a chaos run plays with: a Kafka (embedded, unless another is named), a simulated APNs, and workers between them.
+/// Confined to the task that runs.
+package final class ChaosStage {
+    static let partitionCount: Int32 = 64
+    /// High-priority pushes an activity may get in an hour: few, so that the budget is met all the time.
+    static let budgetPerHour = 6
+    private static let keyID = "SIMULATOR1"
+    private static let teamID = "SIMULATEAM"
+    private static let startDurationMax = Duration.seconds(30)
+
+    /// Where its files are, and what the processes wrote; made for it, in the temporary directory.
+    package let directory: String
+    /// The `mailboat` that all processes run.
+    private let mailboat: URL
+    /// Whether it was started here, and forgets everything when it ends.
+    let kafkaIsEmbedded: Bool
+    let kafkaSettings: KafkaSettings
+    let topics: WorkerConfiguration.Topics
+    let group: String
+    /// How long a worker may be silent until others take its partitions.
+    let sessionTimeoutMillis: Int64
+    /// Every worker has a `group.instance.id`.
+    let membershipIsStatic: Bool
+    private(set) var kafkaControlPort = 0
+    private(set) var apnsPort = 0
+    private(set) var apnsControlPort = 0
+    private var kafka: ChildProcess?
+    private var apns: ChildProcess?
+    private(set) var workers: [ChaosWorker] = []
+
+    var journalPath: String { "\(self.directory)/phones.journal" }
+
+    /// Starts them all. Throws a `CommandFailure` when one does not start.
+    /// - Parameters:
+    ///   - mailboat: the executable of which all of them are processes.
+    ///   - real: how to reach the Kafka to use; `nil`: an embedded one of its own.
+    ///   - seed: of the simulated APNs.
+    package init(mailboat: URL, real: KafkaSettings?, workerCount: Int, seed: UInt64) async throws {
+        self.mailboat = mailboat
+        let name = "mailboat-chaos-\(UUID().uuidString.prefix(8).lowercased())"
+        self.directory = FileManager.default.temporaryDirectory.appendingPathComponent(name).path
+        try FileManager.default.createDirectory(atPath: self.directory, withIntermediateDirectories: true)
+        var topics = WorkerConfiguration().topics
+        if real != nil {
+            topics.events = ["\(name).events"]
+            topics.routed = "\(name).routed"
+            topics.state = "\(name).state"
+            topics.outcomes = "\(name).outcomes"
+            topics.deadLetters = "\(name).dead-letters"
+        }
+        self.topics = topics
+        self.group = name
+        self.kafkaIsEmbedded = real == nil
+        self.membershipIsStatic = real != nil
+        // A broker's own lower limit is 6 s by default; the embedded one takes a second less than this for each rebalance.
+        self.sessionTimeoutMillis = real == nil ? 4_000 : 10_000
+        if let real {
+            self.kafkaSettings = real
+            try await self.createTopics()
+        } else {
+            let log = "\(self.directory)/kafka.log"
+            let kafka = try ChildProcess(
+                name: "kafka", executable: mailboat,
+                arguments: ["embedded-kafka", "--port", "0", "--control", "0"]
+                    + topics.all.flatMap { ["--topic", "\($0):\(Self.partitionCount)"] },
+                logPath: log)
+            self.kafka = kafka
+            self.kafkaControlPort = try await Self.port(after: "control API   http://127.0.0.1:", of: kafka)
+            let port = try await Self.port(after: "kafka         127.0.0.1:", of: kafka)
+            self.kafkaSettings = KafkaSettings(bootstrap: "127.0.0.1:\(port)")
+        }
+        try await self.startAPNs(seed: seed)
+        for number in 1...workerCount {
+            let worker = ChaosWorker(
+                name: "worker \(number)", mailboat: mailboat, adminPort: try await LocalHTTP.freePort(),
+                directory: self.directory)
+            // Readable by its owner alone: it may hold the password of a real Kafka.
+            guard
+                FileManager.default.createFile(
+                    atPath: worker.configurationPath,
+                    contents: Data(self.configuration(worker, number: number).utf8),
+                    attributes: [.posixPermissions: 0o600])
+            else { throw CommandFailure("\(worker.configurationPath) cannot be written") }
+            try worker.start()
+            self.workers.append(worker)
+        }
+    }
+
+    /// Ends every process. - Parameter keepsLogs: what they wrote stays in `directory`.
+    package func strike(keepsLogs: Bool) {
+        for worker in self.workers { worker.process?.kill() }
+        self.apns?.kill()
+        self.kafka?.kill()
+        if !keepsLogs { try? FileManager.default.removeItem(atPath: self.directory) }
+    }
+
+    // MARK: APNs
+
+    /// Starts the simulated APNs, on the ports it had before.
+    func startAPNs(seed: UInt64) async throws {
+        let apns = try ChildProcess(
+            name: "apns", executable: self.mailboat,
+            arguments: [
+                "apns-simulator", "--port", "\(self.apnsPort)", "--control", "\(self.apnsControlPort)",
+                "--generate-credentials", "\(self.directory)/apns", "--journal", self.journalPath, "--seed", "\(seed)",
+                "--latency", "\(Self.latencyMillis)", "--jitter", "\(Self.latencyMillis)",
+            ] + ChaosTraffic.apps.flatMap { ["--app", $0] },
+            logPath: "\(self.directory)/apns-\(UInt64.random(in: 0 ... .max)).log")
+        self.apns = apns
+        let controlPort = try await Self.port(after: "control API   http://127.0.0.1:", of: apns)
+        let port = try await Self.port(after: "pushes        https://127.0.0.1:", of: apns)
+        (self.apnsPort, self.apnsControlPort) = (port, controlPort)
+    }
+
+    /// An answer takes this long, and up to as much again.
+    static let latencyMillis = 20
+
+    /// Returns when it has ended, and its ports are free.
+    func killAPNs() async {
+        self.apns?.kill()
+        // Its end is a matter of milliseconds, and nobody is told of it.
+        while self.apns?.isRunning == true { try? await Task.sleep(for: .milliseconds(5)) }
+    }
+
+    var apnsIsRunning: Bool { self.apns?.isRunning == true }
+    var kafkaIsRunning: Bool { !self.kafkaIsEmbedded || self.kafka?.isRunning == true }
+
+    // MARK: Kafka
+
+    private func createTopics() async throws {
+        let (settings, plan) = (
+            self.kafkaSettings,
+            TopicPlan(
+                topics: self.topics.planned, partitionCount: Int(Self.partitionCount), replicationFactor: 1)
+        )
+        let failure = await NamedThread.run("topics") { () -> String? in
+            do {
+                let admin = try KafkaAdmin(settings, log: { _ in })
+                let missing = plan.missing(existing: try admin.describeTopics(within: .seconds(30)))
+                for answer in try admin.createTopics(missing, within: .seconds(60)) {
+                    if let error = answer.error { return "\(answer.name): \(error)" }
+                }
+                return nil
+            } catch { return "\(error)" }
+        }
+        if let failure { throw CommandFailure("the topics of the run cannot be created: \(failure)") }
+    }
+
+    // MARK: Workers
+
+    private func configuration(_ worker: ChaosWorker, number: Int) -> String {
+        let fetch =
+            self.kafkaIsEmbedded
+            ? "\n  # The embedded Kafka does not wake a waiting fetch.\n  fetch.wait.max.ms: 10" : ""
+        let produce =
+            self.kafkaIsEmbedded
+            ? EmbeddedKafka.producerSettings.properties.map {
+                "\n  # The embedded Kafka would take a batch although the one before was lost.\n  \($0.name): \($0.value)"
+            }.joined() : ""
+        let member = self.membershipIsStatic ? "\nkafka.group-instance-id: worker-\(number)" : ""
+        return """
+            kafka.properties:
+            \(WorkerYAML.lines(self.kafkaSettings, indent: 2))
+            kafka.group: \(self.group)\(member)
+            kafka.consumer:
+              session.timeout.ms: \(self.sessionTimeoutMillis)
+              heartbeat.interval.ms: 500\(fetch)
+            kafka.producer:
+              compression.codec: lz4
+              # Below the session timeout: what is not written by then must not appear behind a successor's records.
+              message.timeout.ms: \(self.sessionTimeoutMillis - 1_000)\(produce)
+            topics:
+              events: \(self.topics.events[0])
+              routed: \(self.topics.routed)
+              state: \(self.topics.state)
+              outcomes: \(self.topics.outcomes)
+              dead-letters: \(self.topics.deadLetters)
+            outcomes.publish: all
+            admin.port: \(worker.adminPort)
+            budget.per-hour: \(Self.budgetPerHour)
+            drain-timeout: 10s
+            retry.backoff-max: 5s
+            apns:
+              team-id: \(Self.teamID)
+              key-id: \(Self.keyID)
+              key-file: \(self.directory)/apns/AuthKey_\(Self.keyID).p8
+              request-timeout: 5s
+              ping-after: 2s
+              ping-timeout: 2s
+              backoff-max: 5s
+              production: {host: 127.0.0.1, port: \(self.apnsPort), ca-file: \(self.directory)/apns/ca.pem}
+            apps: [\(ChaosTraffic.apps.joined(separator: ", "))]
+            """
+    }
+
+    // MARK: Starting
+
+    /// The port a process has printed behind these words.
+    private static func port(after words: String, of process: ChildProcess) async throws -> Int {
+        let deadline = ContinuousClock.now + Self.startDurationMax
+        while ContinuousClock.now < deadline {
+            let text = (try? String(contentsOfFile: process.logPath, encoding: .utf8)) ?? ""
+            if let found = text.range(of: words) {
+                let digits = text[found.upperBound...].prefix { $0.isNumber }
+                // The line is whole once something follows the number.
+                if let port = Int(digits), text[found.upperBound...].count > digits.count { return port }
+            }
+            guard process.isRunning else { break }
+            // Nothing tells that a file has grown.
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        throw CommandFailure("\(process.name) did not start: see \(process.logPath)")
+    }
+}

@@ -1,0 +1,58 @@
+import CommandSupport
+
+/// The numbers of one chaos run, as `--summary FILE` writes them.
+package struct ChaosSummary: Codable, Equatable {
+    /// How long events were published and faults injected.
+    var minutes: Double
+    /// How often each kind was injected.
+    var faults: [String: Int]
+    /// Records in the log of the events topic.
+    var events: Int
+    /// Pushes that reached a phone.
+    var pushesAccepted: Int
+    /// Of these, pushes that brought what an earlier one had brought; alerts and starts among them are counted again below.
+    var duplicatePushes: Int
+    var duplicateAlerts: Int
+    var duplicateStarts: Int
+    /// Events without any outcome.
+    var eventsLost: Int
+    var devicesChecked: Int
+    /// Devices that show what they would show had every event been pushed alone and in order.
+    var devicesEquivalent: Int
+    /// Devices that got more high-priority pushes in an hour than the budget allows.
+    var budgetViolations: Int
+
+    /// Promises that these numbers show broken, in words.
+    var faultsFound: [String] {
+        var found: [String] = []
+        if self.events == 0 { found.append("no event was published") }
+        if self.pushesAccepted == 0 { found.append("no push reached a phone") }
+        if self.eventsLost != 0 { found.append("\(self.eventsLost) events have no outcome") }
+        if self.devicesChecked == 0 { found.append("no device was checked") }
+        if self.devicesEquivalent != self.devicesChecked {
+            found.append(
+                "\(self.devicesChecked - self.devicesEquivalent) of \(self.devicesChecked) devices show something else")
+        }
+        if self.budgetViolations != 0 { found.append("\(self.budgetViolations) devices got more than their budget") }
+        return found
+    }
+
+    /// Writes the summary as JSON. Throws a `CommandFailure` with the path and what the file system says.
+    package func write(to path: String) throws { try SummaryFile.write(self, to: path) }
+
+    /// The summary for a reader.
+    package var lines: [String] {
+        let faults = self.faults.filter { $0.value > 0 }.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
+        let grouped = NumberText.grouped
+        return [
+            "faults injected     \(grouped(self.faults.values.reduce(0, +))): \(faults.joined(separator: ", "))",
+            "events              \(grouped(self.events))",
+            "pushes accepted     \(grouped(self.pushesAccepted))",
+            "duplicates          \(grouped(self.duplicatePushes)) pushes, among them \(grouped(self.duplicateAlerts)) alerts, "
+                + "\(grouped(self.duplicateStarts)) starts",
+            "lost                \(grouped(self.eventsLost))",
+            "devices             \(grouped(self.devicesEquivalent)) of \(grouped(self.devicesChecked)) show exactly what they should",
+            "budget violations   \(grouped(self.budgetViolations))",
+        ]
+    }
+}

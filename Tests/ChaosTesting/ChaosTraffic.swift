@@ -1,0 +1,252 @@
+import PushModel
+import Upstream
+
+/// Steady events of every kind for thousands of activities, without end. Pure: told the time, its randomness comes from a seed.
+struct ChaosTraffic {
+    /// Something the driver is to do.
+    enum Step {
+        case publish(Publication)
+        /// The phone of `old` is given the token `new`; once APNs knows, and so much later, the registration is published.
+        case rotate(old: String, new: String, keepsOld: Bool, delayMillis: Int64, registration: Publication)
+    }
+
+    /// Two apps, so that a worker has more than one topic and budget to keep apart.
+    static let apps = ["com.example.pizza", "com.example.adventure"]
+
+    private enum Kind: CaseIterable {
+        /// Begun by the app.
+        case plain
+        /// Begun by push.
+        case started
+        /// Its token is rotated now and then.
+        case rotating
+        /// Pushes at high priority only, more than its budget allows.
+        case reckless
+        /// Published on a partition that is not its key's.
+        case misplaced
+    }
+
+    private struct Activity {
+        var name: String
+        var app: String
+        var kind: Kind
+        var token: String
+        var eventsLeft: Int
+        /// Its app has an update token that was published.
+        var isOpen: Bool
+        var isRotating = false
+    }
+
+    /// Activities under way at a time.
+    private let activityCount: Int
+    private var random: SplitMix64
+    private var activities: [Activity] = []
+    /// Index into `activities` of those that wait for a card or a token, by name.
+    private var indices: [String: Int] = [:]
+    private var bornCount = 0
+    private var sequence = 0
+    /// Events due but not yet made, in thousandths.
+    private var dueThousandths: Int64 = 0
+    private var lastMillis: Int64?
+
+    init(activityCount: Int, seed: UInt64) {
+        self.activityCount = activityCount
+        self.random = SplitMix64(seed: seed)
+    }
+
+    /// Activities that have begun so far.
+    var begunCount: Int { self.bornCount }
+
+    /// What is due by now.
+    /// - Parameter rate: events per second, registrations included.
+    mutating func steps(nowMillis: Int64, rate: Int) -> [Step] {
+        let elapsed = max(0, nowMillis - (self.lastMillis ?? nowMillis))
+        self.lastMillis = nowMillis
+        self.dueThousandths += elapsed * Int64(rate)
+        var steps: [Step] = []
+        while self.dueThousandths >= 1_000 {
+            let before = steps.count
+            if self.activities.count < self.activityCount { self.begin(&steps) } else { self.goOn(&steps, nowMillis) }
+            self.dueThousandths -= Int64(max(1, steps.count - before)) * 1_000
+        }
+        return steps
+    }
+
+    /// The card of a `start` is up: its app is given an update token.
+    mutating func cardShown(_ activity: String) -> Step? {
+        guard let index = self.indices[activity] else { return nil }
+        let new = self.token()
+        let old = self.activities[index].token
+        self.activities[index].token = new
+        return .rotate(
+            old: old, new: new, keepsOld: true, delayMillis: 0, registration: self.registration(self.activities[index]))
+    }
+
+    /// The registration of a token was published.
+    mutating func registered(_ activity: String) {
+        guard let index = self.indices.removeValue(forKey: activity) else { return }
+        self.activities[index].isOpen = true
+        self.activities[index].isRotating = false
+    }
+
+    // MARK: Lives
+
+    private mutating func begin(_ steps: inout [Step]) {
+        let number = self.bornCount
+        self.bornCount += 1
+        let kind = self.kind()
+        let app = Self.apps[number % Self.apps.count]
+        let activity = Activity(
+            name: "\(kind)-\(number)", app: app, kind: kind, token: self.token(),
+            eventsLeft: Int.random(in: 6...30, using: &self.random), isOpen: kind != .started)
+        self.activities.append(activity)
+        if kind == .started {
+            self.indices[activity.name] = self.activities.count - 1
+            steps.append(.publish(self.publication(activity, self.start(activity))))
+        } else {
+            steps.append(.publish(self.registration(activity)))
+            steps.append(.publish(self.publication(activity, self.update(activity))))
+        }
+    }
+
+    private mutating func kind() -> Kind {
+        switch Int.random(in: 0..<100, using: &self.random) {
+        case 0..<64: .plain
+        case 64..<78: .started
+        case 78..<90: .rotating
+        case 90..<95: .reckless
+        default: .misplaced
+        }
+    }
+
+    private mutating func goOn(_ steps: inout [Step], _ nowMillis: Int64) {
+        let index = Int.random(in: 0..<self.activities.count, using: &self.random)
+        let activity = self.activities[index]
+        guard activity.isOpen else {
+            // A card that never came up (its start's answer was lost): after a while nobody waits for it any more.
+            self.activities[index].eventsLeft -= 1
+            if activity.eventsLeft < -20 { self.remove(index) }
+            return
+        }
+        self.activities[index].eventsLeft -= 1
+        if activity.eventsLeft <= 0, !activity.isRotating {
+            steps.append(.publish(self.publication(activity, self.end(activity))))
+            self.remove(index)
+            return
+        }
+        if activity.kind == .rotating, !activity.isRotating, activity.eventsLeft % 6 == 0 {
+            steps.append(self.rotation(index))
+        }
+        switch Int.random(in: 0..<100, using: &self.random) {
+        case 0..<4:
+            for _ in 0..<Int.random(in: 3...6, using: &self.random) {
+                steps.append(.publish(self.publication(activity, self.update(activity))))
+            }
+        case 4..<6: steps.append(.publish(self.publication(activity, self.old(activity, nowMillis))))
+        case 6: steps.append(.publish(self.expired(activity, nowMillis)))
+        case 7: steps.append(.publish(self.malformed()))
+        default: steps.append(.publish(self.publication(activity, self.update(activity))))
+        }
+    }
+
+    private mutating func remove(_ index: Int) {
+        self.indices[self.activities[index].name] = nil
+        let last = self.activities.removeLast()
+        guard index < self.activities.count else { return }
+        self.activities[index] = last
+        if self.indices[last.name] != nil { self.indices[last.name] = index }
+    }
+
+    private mutating func rotation(_ index: Int) -> Step {
+        let old = self.activities[index].token
+        self.activities[index].token = self.token()
+        self.activities[index].isRotating = true
+        self.indices[self.activities[index].name] = index
+        return .rotate(
+            old: old, new: self.activities[index].token, keepsOld: false,
+            delayMillis: Int64.random(in: 0...2_000, using: &self.random),
+            registration: self.registration(self.activities[index]))
+    }
+
+    // MARK: Events
+
+    private func publication(_ activity: Activity, _ event: StoryEvent) -> Publication {
+        var publication = Publication(activity.name, event, isMisplaced: activity.kind == .misplaced)
+        // A start is not sent twice: when its answer is lost, that is its outcome.
+        if event.kind == .start { publication.outcomes = ["delivered", "unknown"] }
+        return publication
+    }
+
+    private func registration(_ activity: Activity) -> Publication {
+        var publication = Publication(activity.name, StoryRegistration(app: activity.app, token: activity.token))
+        publication.isMisplaced = activity.kind == .misplaced
+        return publication
+    }
+
+    /// Content that no other event has: what reached a phone twice can be told.
+    private mutating func content() -> String {
+        self.sequence += 1
+        return "{\"seq\":\(self.sequence),\"step\":\"somewhere between the oven and the door\",\"eta\":1659416400}"
+    }
+
+    private mutating func alert(_ activity: Activity) -> String {
+        "{\"title\":\"\(activity.name)\",\"body\":\"Alert \(self.sequence)\"}"
+    }
+
+    private mutating func update(_ activity: Activity) -> StoryEvent {
+        var event = StoryEvent(.update, app: activity.app, contentState: self.content())
+        if activity.kind == .reckless {
+            event.priority = 10
+            return event
+        }
+        switch Int.random(in: 0..<100, using: &self.random) {
+        case 0..<12: event.priority = 10
+        case 12..<20: event.alert = self.alert(activity)
+        case 20..<30: event.relevanceScore = "\(Int.random(in: 1...100, using: &self.random))"
+        default: break
+        }
+        return event
+    }
+
+    private mutating func start(_ activity: Activity) -> StoryEvent {
+        var event = StoryEvent(.start, app: activity.app, contentState: self.content(), alert: self.alert(activity))
+        event.startToken = activity.token
+        event.attributesType = "ChaosAttributes"
+        event.attributes = "{\"name\":\"\(activity.name)\"}"
+        return event
+    }
+
+    private mutating func end(_ activity: Activity) -> StoryEvent {
+        let hasContent = Bool.random(using: &self.random)
+        return StoryEvent(.end, app: activity.app, contentState: hasContent ? self.content() : nil)
+    }
+
+    /// An update that is older than what the phone shows.
+    private mutating func old(_ activity: Activity, _ nowMillis: Int64) -> StoryEvent {
+        var event = StoryEvent(.update, app: activity.app, contentState: self.content())
+        event.timestampSeconds = nowMillis / 1_000 - 600
+        return event
+    }
+
+    private mutating func expired(_ activity: Activity, _ nowMillis: Int64) -> Publication {
+        var event = StoryEvent(.update, app: activity.app, contentState: self.content(), priority: 10)
+        event.expiresSeconds = nowMillis / 1_000 - 60
+        var publication = Publication(activity.name, setAside: event.value, as: ["expired"])
+        publication.isMisplaced = activity.kind == .misplaced
+        return publication
+    }
+
+    private mutating func malformed() -> Publication {
+        self.sequence += 1
+        let value = "{\"event\":\"update\",\"app\":\"\(Self.apps[0])\",\"contentState\":{\"seq\":\(self.sequence)}}"
+        return Publication("malformed-\(self.sequence)", setAside: Array(value.utf8), as: ["dead-lettered"])
+    }
+
+    /// 32 bytes in hex.
+    private mutating func token() -> String {
+        (0..<4).map { _ in
+            let word = String(self.random.next(), radix: 16)
+            return String(repeating: "0", count: 16 - word.count) + word
+        }.joined()
+    }
+}

@@ -1,0 +1,45 @@
+import ChildProcesses
+import Foundation
+
+/// One worker over all its lives.
+final class ChaosWorker {
+    let name: String
+    private let mailboat: URL
+    let adminPort: Int
+    let configurationPath: String
+    let logPath: String
+    private(set) var process: ChildProcess?
+    var isPaused = false
+    /// It was told to end, one way or the other.
+    var isExpectedToEnd = false
+
+    init(name: String, mailboat: URL, adminPort: Int, directory: String) {
+        self.name = name
+        self.mailboat = mailboat
+        self.adminPort = adminPort
+        let file = name.replacingOccurrences(of: " ", with: "-")
+        self.configurationPath = "\(directory)/\(file).yaml"
+        self.logPath = "\(directory)/\(file).log"
+    }
+
+    func start() throws {
+        self.isPaused = false
+        self.isExpectedToEnd = false
+        self.process = try ChildProcess(
+            name: self.name, executable: self.mailboat, arguments: ["run", "--config", self.configurationPath],
+            logPath: self.logPath)
+    }
+
+    /// Runs, and was not told to end.
+    var isUp: Bool { self.process?.isRunning == true && !self.isExpectedToEnd }
+
+    func isReady() async throws -> Bool { try await LocalHTTP.get("/readyz", port: self.adminPort)?.status == 200 }
+
+    /// What `/metrics` says; `nil`: nobody answers.
+    func metrics() async throws -> String? {
+        guard let answer = try await LocalHTTP.get("/metrics", port: self.adminPort), answer.status == 200 else {
+            return nil
+        }
+        return answer.body
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+import Testing
+
+@testable import ChaosTesting
+
+struct ChaosSummaryTests {
+    private static let summary = ChaosSummary(
+        minutes: 10, faults: ["workerKilled": 3], events: 1_000, pushesAccepted: 800, duplicatePushes: 2,
+        duplicateAlerts: 1, duplicateStarts: 0, eventsLost: 0, devicesChecked: 50, devicesEquivalent: 50,
+        budgetViolations: 0)
+
+    /// Others read this file: the names are a promise.
+    @Test func theFileHasExactlyTheseKeys() throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("chaos-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Self.summary.write(to: path)
+        let data = try Data(contentsOf: URL(fileURLWithPath: path))
+        let object = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+        #expect(
+            Set(object.keys) == [
+                "minutes", "faults", "events", "pushesAccepted", "duplicatePushes", "duplicateAlerts",
+                "duplicateStarts", "eventsLost", "devicesChecked", "devicesEquivalent", "budgetViolations",
+            ])
+        #expect(String(decoding: data, as: UTF8.self).contains("\"minutes\" : 10,"))
+        #expect(object["faults"] as? [String: Int] == ["workerKilled": 3])
+    }
+
+    @Test func brokenPromisesAreNamed() {
+        #expect(Self.summary.faultsFound == [])
+        var summary = Self.summary
+        summary.eventsLost = 1
+        summary.devicesEquivalent = 49
+        summary.budgetViolations = 2
+        #expect(
+            summary.faultsFound == [
+                "1 events have no outcome", "1 of 50 devices show something else",
+                "2 devices got more than their budget",
+            ])
+    }
+}

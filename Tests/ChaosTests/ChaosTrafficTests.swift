@@ -1,0 +1,81 @@
+import PushModel
+import Testing
+import Upstream
+
+@testable import ChaosTesting
+
+struct ChaosTrafficTests {
+    /// What is published, cards coming up and registrations following at once.
+    private static func publications(seed: UInt64, seconds: Int64, rate: Int = 200) -> [Publication] {
+        var traffic = ChaosTraffic(activityCount: 100, seed: seed)
+        var published: [Publication] = []
+        func take(_ steps: [ChaosTraffic.Step]) {
+            for step in steps {
+                switch step {
+                case .publish(let publication):
+                    published.append(publication)
+                    guard publication.event?.kind == .start, let next = traffic.cardShown(publication.activity) else {
+                        continue
+                    }
+                    take([next])
+                case .rotate(_, _, _, _, let registration):
+                    published.append(registration)
+                    traffic.registered(registration.activity)
+                }
+            }
+        }
+        for tick in 0...seconds * 100 {
+            take(traffic.steps(nowMillis: 1_700_000_000_000 + tick * 10, rate: rate))
+        }
+        return published
+    }
+
+    @Test func aSeedMakesTheSameEvents() {
+        let values = Self.publications(seed: 1, seconds: 10).map(\.value)
+        #expect(values == Self.publications(seed: 1, seconds: 10).map(\.value))
+        #expect(values != Self.publications(seed: 2, seconds: 10).map(\.value))
+    }
+
+    /// What was published is recognised in the log by its bytes.
+    @Test func noTwoRecordsAreTheSame() {
+        let records = Self.publications(seed: 1, seconds: 60).map {
+            ChaosAudit.RecordBytes(key: Array($0.activity.utf8), value: $0.value)
+        }
+        #expect(Set(records).count == records.count)
+    }
+
+    @Test func theRateIsKept() {
+        let count = Self.publications(seed: 1, seconds: 60).count
+        #expect((11_400...13_200).contains(count), "\(count) events in 60 s at 200 a second")
+    }
+
+    @Test func everyKindOfEventOccurs() {
+        let published = Self.publications(seed: 1, seconds: 120)
+        let events = published.compactMap(\.event)
+        for kind in [StoryEvent.Kind.start, .update, .end] { #expect(events.contains { $0.kind == kind }, "\(kind)") }
+        #expect(events.contains { $0.alert != nil && $0.kind == .update })
+        #expect(events.contains { $0.priority == 10 } && events.contains { $0.priority == nil })
+        #expect(published.contains { $0.isMisplaced })
+        #expect(published.contains { $0.outcomes.contains("expired") })
+        #expect(published.contains { $0.outcomes == ["dead-lettered"] })
+        #expect(published.contains { $0.event == nil && $0.token != nil })
+    }
+
+    /// The worker takes all of them, but for those that are meant to be wrong.
+    @Test func eventsAreAsTheContractSays() throws {
+        var event = DecodedEvent()
+        for publication in Self.publications(seed: 3, seconds: 60) where publication.outcomes != ["dead-lettered"] {
+            #expect(throws: Never.self) { try EventDecoder.decode(publication.value.span, into: &event) }
+        }
+    }
+
+    /// After its end nothing is published for an activity.
+    @Test func anEndIsTheLastEvent() {
+        var ended: Set<String> = []
+        for publication in Self.publications(seed: 4, seconds: 120) {
+            #expect(!ended.contains(publication.activity), "\(publication.activity)")
+            if publication.event?.kind == .end { ended.insert(publication.activity) }
+        }
+        #expect(!ended.isEmpty)
+    }
+}

@@ -1,0 +1,7 @@
+import CommandSupport
+import Testing
+
+struct NumberTextTests {
+    @Test(arguments: [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567"), (-4_321, "-4,321")])
+    func numbersAreGrouped(number: Int, text: String) { #expect(NumberText.grouped(number) == text) }
+}
