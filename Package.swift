@@ -99,8 +99,8 @@ let package = Package(
         .executableTarget(
             name: "mailboat-bench",
             dependencies: [
-                "PushWorker", "PushTransport", "PushEngine", "APNSPool", "APNSProtocol", "PushModel", "HTTP2Session",
-                "KafkaLog", "LocalFiles", "TLSSession", "CRDKafka",
+                "PushWorker", "PushTransport", "ShardLoop", "PushEngine", "APNSPool", "APNSProtocol", "PushModel",
+                "HTTP2Session", "KafkaLog", "LocalFiles", "TLSSession", "CRDKafka",
                 logging, lifecycle, histogram, .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ] + nio,
             path: "Benchmarks/Macro", exclude: ["Counted/thresholds.json"]),
