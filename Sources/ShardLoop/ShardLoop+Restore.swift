@@ -63,16 +63,17 @@ extension ShardLoop {
         }
     }
 
-    /// What is wrong with a record of `state`; `nil`: nothing.
+    /// What is wrong with a record of `state`; `nil`: nothing. Asked for each record: words are made only where something is wrong.
     private func fault(_ result: RestoreResult, partition: Int32, offset: Int64) -> String? {
-        let place = "\(self.configuration.stateTopic)[\(partition)]@\(offset)"
+        let text: String
         switch result {
         case .restored, .ignored: return nil
         case .unknownVersion(let version):
-            return "\(place) holds version \(version), which this release does not know; a newer one wrote it"
-        case .malformed(let text): return "\(place) cannot be understood: \(text)"
-        case .refused(let text): return "\(place) does not fit: \(text)"
+            text = "holds version \(version), which this release does not know; a newer one wrote it"
+        case .malformed(let why): text = "cannot be understood: \(why)"
+        case .refused(let why): text = "does not fit: \(why)"
         }
+        return "\(self.configuration.stateTopic)[\(partition)]@\(offset) \(text)"
     }
 
     private mutating func finishRestore(_ index: Int, _ now: EngineTime) {

@@ -26,7 +26,8 @@ struct CountedLoop: ~Copyable {
         engine.markerRefreshMillis = 1_000_000_000
         self.loop = ShardLoop(
             configuration: ShardLoopConfiguration(
-                engine: engine, stateTopic: "state", routeCount: 1, commitIntervalMillis: Self.commitIntervalMillis,
+                engine: engine, stateTopic: "liveactivity.state", routeCount: 1,
+                commitIntervalMillis: Self.commitIntervalMillis,
                 recordHoldMillis: Self.recordHoldMillis), randomSeed: 1, log: log, push: self.push)
     }
 
