@@ -106,8 +106,9 @@ let package = Package(
         .executableTarget(
             name: "mailboat-bench",
             dependencies: [
-                "PushWorker", "PushTransport", "PushEngine", "APNSPool", "APNSProtocol", "PushModel", "HTTP2Session",
-                "KafkaLog", "LocalFiles", "TLSSession", "CRDKafka", logging, lifecycle, histogram, argumentParser,
+                "PushWorker", "PushTransport", "ShardLoop", "PushEngine", "APNSPool", "APNSProtocol", "PushModel",
+                "HTTP2Session", "KafkaLog", "LocalFiles", "TLSSession", "CRDKafka", logging, lifecycle, histogram,
+                argumentParser,
             ] + nio,
             path: "Benchmarks/Macro", exclude: ["Counted/thresholds.json"]),
 

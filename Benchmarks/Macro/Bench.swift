@@ -30,7 +30,9 @@ final class Bench {
         self.own = CommandLine.arguments[0]
         self.isQuick = isQuick
         self.preloadedSources = preloadedSources
-        self.scratch = NSTemporaryDirectory() + "mailboat-bench-\(ProcessInfo.processInfo.processIdentifier)"
+        // Of one length: what counted processes are told of it lies in their heap.
+        let number = String(format: "%010d", ProcessInfo.processInfo.processIdentifier)
+        self.scratch = NSTemporaryDirectory() + "mailboat-bench-\(number)"
         try FileManager.default.createDirectory(atPath: self.scratch, withIntermediateDirectories: true)
         guard FileManager.default.isExecutableFile(atPath: mailboat) else {
             throw BenchmarkFailure("--mailboat \(mailboat): no such program")

@@ -41,6 +41,7 @@ extension ShardLoop {
         }
         self.partitions.append(
             OwnedPartition(grant, topicCount: self.configuration.engine.inputTopics.count))
+        self.hasStarting = true
     }
 
     // MARK: Leaving

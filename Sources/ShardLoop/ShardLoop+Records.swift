@@ -8,10 +8,13 @@ extension ShardLoop {
         self.log.takeReadable { partition, topic in
             guard let index = self.partitions.firstIndex(where: { $0.number == partition }) else { return }
             self.partitions[index].isReadable[Int(topic)] = true
+            self.hasReadable = true
         }
+        guard self.hasReadable else { return }
         // Asked once a turn.
         var room = min(Self.recordsPerTurnMax, self.engine.recordRoom)
         guard room > 0 else { return }
+        self.hasReadable = false
         // So a full turn starves none.
         self.firstPartition = (self.firstPartition + 1) % self.partitions.count
         reading: for step in self.partitions.indices {
@@ -19,6 +22,7 @@ extension ShardLoop {
             guard self.partitions[index].life == .running else { continue }
             for topic in self.partitions[index].isReadable.indices where self.partitions[index].isReadable[topic] {
                 guard room > 0 else {
+                    self.hasReadable = true
                     self.hasMore = true
                     break reading
                 }
@@ -36,7 +40,10 @@ extension ShardLoop {
             partition: self.partitions[index].number, topic: UInt16(topic), max: max, into: &self.inputBatch
         ) { self.engine.consume(&$0, now: now) }
         self.partitions[index].isReadable[topic] = read.mayHaveMore
-        if read.mayHaveMore { self.hasMore = true }
+        if read.mayHaveMore {
+            self.hasReadable = true
+            self.hasMore = true
+        }
         if read.recordCount > 0 { self.hasChanged = true }
         if let failure = read.failure {
             if failure.isFinal {

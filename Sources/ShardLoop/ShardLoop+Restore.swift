@@ -7,6 +7,7 @@ extension ShardLoop {
 
     /// Begins the restore of partitions whose marker Kafka has acknowledged.
     mutating func claimPartitions(_ now: EngineTime) {
+        guard self.hasStarting else { return }
         for index in self.partitions.indices where self.partitions[index].life == .claiming {
             let number = self.partitions[index].number
             guard let marker = self.engine.markerOffset(partition: number) else { continue }
@@ -24,10 +25,14 @@ extension ShardLoop {
             }
             self.hasChanged = true
         }
+        self.hasStarting = self.partitions.indices.contains {
+            self.partitions[$0].life == .claiming || self.partitions[$0].life == .restoring
+        }
     }
 
     /// Reads on in the `state` of partitions that are being restored, a bounded number of records.
     mutating func restore(_ now: EngineTime) {
+        guard self.hasStarting else { return }
         var room = Self.restoresPerTurnMax
         for index in self.partitions.indices where self.partitions[index].life == .restoring {
             guard room > 0 else {
@@ -63,16 +68,17 @@ extension ShardLoop {
         }
     }
 
-    /// What is wrong with a record of `state`; `nil`: nothing.
+    /// What is wrong with a record of `state`; `nil`: nothing. Asked for each record: words are made only where something is wrong.
     private func fault(_ result: RestoreResult, partition: Int32, offset: Int64) -> String? {
-        let place = "\(self.configuration.stateTopic)[\(partition)]@\(offset)"
+        let text: String
         switch result {
         case .restored, .ignored: return nil
         case .unknownVersion(let version):
-            return "\(place) holds version \(version), which this release does not know; a newer one wrote it"
-        case .malformed(let text): return "\(place) cannot be understood: \(text)"
-        case .refused(let text): return "\(place) does not fit: \(text)"
+            text = "holds version \(version), which this release does not know; a newer one wrote it"
+        case .malformed(let why): text = "cannot be understood: \(why)"
+        case .refused(let why): text = "does not fit: \(why)"
         }
+        return "\(self.configuration.stateTopic)[\(partition)]@\(offset) \(text)"
     }
 
     private mutating func finishRestore(_ index: Int, _ now: EngineTime) {
@@ -84,6 +90,7 @@ extension ShardLoop {
             self.news.append(.voided(partition: grant.number, clusterID: clusterID))
         }
         self.log.beginReading(partition: grant.number)
+        self.hasReadable = true
         self.hasChanged = true
         self.hasMore = true
         self.news.append(
@@ -94,8 +101,10 @@ extension ShardLoop {
 
     /// Says every few seconds how far restores are that take longer.
     mutating func tellRestores(_ now: EngineTime) {
-        // Each turn comes by here: nothing is copied unless there is something to tell.
-        guard self.partitions.indices.contains(where: { self.partitions[$0].life == .restoring }) else {
+        // Nothing is copied unless there is something to tell.
+        guard self.hasStarting,
+            self.partitions.indices.contains(where: { self.partitions[$0].life == .restoring })
+        else {
             self.restoreTellDueMillis = nil
             return
         }

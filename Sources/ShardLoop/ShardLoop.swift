@@ -33,6 +33,11 @@ public struct ShardLoop: ~Copyable {
     /// When the next line about restores is due; `nil`: nothing is being restored.
     var restoreTellDueMillis: Int64?
 
+    /// Some of `partitions` claim or restore, and queues of some that run have something, as far as known. Most turns find neither, and look
+    /// at no partition.
+    var hasStarting = false
+    var hasReadable = false
+
     /// Empty between two turns.
     var inputBatch = InputBatch()
     /// Each turn begins with another partition, and another route.

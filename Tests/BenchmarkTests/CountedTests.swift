@@ -65,18 +65,36 @@ struct CountedTests {
         var meter = AllocationMeter()
         meter.isOn = true
         var shard = CountedShard(activities: 40, partitionCount: 4)
-        shard.register(0..<40)
+        try shard.register(0..<40)
         var session = CountedSession()
         shard.wait(millis: 5_000)
+        shard.keepState(true)
         try shard.turn(0..<32, number: 0, meter: &meter)
-        shard.keepStates()
         try shard.turn(32..<40, number: 0, meter: &meter)
-        shard.keepStates()
+        shard.keepState(false)
+        shard.wait(millis: 5_000)
+        try shard.push(0..<32, number: 1, meter: &meter)
+        try shard.push(32..<40, number: 1, meter: &meter)
         try session.turn(40, meter: &meter)
-        var successor = CountedShard(activities: 40, partitionCount: 4, isRestoring: true)
-        try successor.restore(shard.states, meter: &meter)
-        for operation in CountedOperation.allCases {
+        var successor = CountedShard(activities: 40, partitionCount: 4, state: shard.state)
+        try successor.restore(meter: &meter)
+        #expect(shard.pushCount == 80)
+        for operation in CountedOperation.ofEachPush where operation != .handOver {
             #expect(meter.steps[operation]?.operations == 40, "\(operation)")
         }
+        // Outcome and state.
+        #expect(meter.steps[.handOver]?.operations == 80)
+        #expect(meter.steps[.idle]?.operations == 2)
+    }
+
+    /// What the loop cannot do is not counted as if it had done it.
+    @Test func whatIsNotPushedFails() throws {
+        var meter = AllocationMeter()
+        var shard = CountedShard(activities: 1, partitionCount: 4)
+        try shard.register(0..<1)
+        shard.wait(millis: 5_000)
+        try shard.push(0..<1, number: 0, meter: &meter)
+        // A second has not gone by since: there is no push to be chosen.
+        #expect(throws: BenchmarkFailure.self) { try shard.turn(0..<1, number: 1, meter: &meter) }
     }
 }

@@ -54,12 +54,13 @@ struct LoadTests {
 
     /// The same arguments are the same work: what is counted under callgrind depends on nothing else.
     @Test func countedPushesArePushedOncePerPass() throws {
-        var shard = NullShard(partitionCount: 4, isVirtual: true)
-        shard.register(100)
+        var meter = AllocationMeter()
+        var shard = CountedShard(activities: 100, partitionCount: 4)
+        try shard.register(0..<100)
         for pass in 1...3 {
             shard.wait(millis: 2_000)
-            shard.turn(0..<60, number: pass)
-            shard.turn(60..<100, number: pass)
+            try shard.push(0..<60, number: pass, meter: &meter)
+            try shard.push(60..<100, number: pass, meter: &meter)
             #expect(shard.pushCount == 100 * pass)
         }
         try CountedPushesCommand.parse(["--activities", "700", "--passes", "2"]).run()

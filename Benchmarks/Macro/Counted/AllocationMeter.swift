@@ -30,9 +30,10 @@ struct AllocationMeter {
         for operation in CountedOperation.allCases { self.steps[operation] = Step() }
     }
 
-    mutating func count(_ operation: CountedOperation, _ operations: Int, _ step: () -> Void) {
+    /// - Parameter step: does so many operations, and says which.
+    mutating func count(_ operations: Int, _ step: () -> CountedOperation) {
         let before = self.total
-        step()
+        let operation = step()
         let after = self.total
         guard self.isOn else { return }
         self.steps[operation, default: Step()].operations += operations

@@ -47,27 +47,20 @@ struct CountCommand: ParsableCommand {
             let arguments = Self.arguments(activities: activities, partitions: Self.partitionCounts[0], turn: pushes)
             let report = try self.report(bench, arguments)
             let profile = try callgrind.profile(arguments, within: CountedOperationsCommand.countedPart)
-            for operation in CountedOperation.allCases {
-                guard let step = report.steps[operation], step.operations > 0 else {
-                    throw BenchmarkFailure("\(operation.rawValue) was not counted")
-                }
-                let instructions = profile.instructions(in: operation.symbolPart)
-                guard instructions > 0 else {
-                    throw BenchmarkFailure("callgrind has seen no call of \(operation.symbolPart)")
-                }
-                let name = "\(operation.description), turn of \(pushes)"
-                counts.rows["\(name): instructions"] = .init(
-                    value: Self.rounded(Double(instructions) / Double(step.operations)), unit: "instructions")
-                counts.rows["\(name): allocations"] = .init(
-                    value: Self.rounded(Double(step.allocations) / Double(step.operations)), unit: "allocations")
+            for operation in CountedOperation.ofEachPush {
+                try counts.add(operation, "turn of \(pushes)", report, profile)
             }
         }
         for partitions in Self.partitionCounts {
-            bench.say("memory in \(partitions) partitions")
-            let report = try self.report(
-                bench, Self.arguments(activities: 10_000, partitions: partitions, turn: 1_000))
-            counts.rows["idle activity, \(partitions) partitions: memory"] = .init(
-                value: Self.rounded(report.byteCountPerActivity), unit: "B")
+            bench.say("\(partitions) partitions")
+            func arguments(_ activities: Int) -> [String] {
+                Self.arguments(activities: activities, partitions: partitions, turn: 1_000)
+            }
+            let memory = try self.report(bench, arguments(10_000))
+            counts.add("idle activity, \(partitions) partitions: memory", memory.byteCountPerActivity, "B")
+            let report = try self.report(bench, arguments(1_000))
+            let profile = try callgrind.profile(arguments(1_000), within: CountedOperationsCommand.countedPart)
+            try counts.add(.idle, "\(partitions) partitions", report, profile)
         }
         return counts
     }
@@ -86,15 +79,13 @@ struct CountCommand: ParsableCommand {
         environment["SWIFT_DETERMINISTIC_HASHING"] = "1"
         let process = try ChildProcess(
             "counted-operations", [bench.own] + arguments, core: bench.cores.client,
-            logPath: bench.logPath("counted"), environment: environment)
+            logPath: bench.logPath("counted"), environment: environment, inheritsEnvironment: false)
         try process.waitForEnd(limitSeconds: 120)
         guard let line = process.output.split(separator: "\n").last else {
             throw BenchmarkFailure("counted-operations said nothing")
         }
         return try JSONDecoder().decode(CountedOperationsCommand.Report.self, from: Data(line.utf8))
     }
-
-    private static func rounded(_ value: Double) -> Double { (value * 1_000).rounded() / 1_000 }
 
     private static func show(
         _ counts: OperationCounts, _ thresholds: OperationCounts,
@@ -116,5 +107,28 @@ struct CountCommand: ParsableCommand {
         } else if standings.contains(where: { $0.standing == .better }) {
             print("\nSome rows are better than their thresholds. To keep it so: make bench-micro ARGS=--update")
         }
+    }
+}
+
+extension OperationCounts {
+    /// Both rows of an operation, for one of it.
+    fileprivate mutating func add(
+        _ operation: CountedOperation, _ circumstance: String, _ report: CountedOperationsCommand.Report,
+        _ profile: InclusiveProfile
+    ) throws {
+        guard let step = report.steps[operation], step.operations > 0 else {
+            throw BenchmarkFailure("\(operation.rawValue) was not counted")
+        }
+        let instructions = profile.instructions(in: operation.symbolPart)
+        guard instructions > 0 else {
+            throw BenchmarkFailure("callgrind has seen no call of \(operation.symbolPart)")
+        }
+        let name = "\(operation.description), \(circumstance)"
+        self.add("\(name): instructions", Double(instructions) / Double(step.operations), "instructions")
+        self.add("\(name): allocations", Double(step.allocations) / Double(step.operations), "allocations")
+    }
+
+    fileprivate mutating func add(_ name: String, _ value: Double, _ unit: String) {
+        self.rows[name] = Row(value: (value * 1_000).rounded() / 1_000, unit: unit)
     }
 }

@@ -6,11 +6,18 @@ enum CountedOperation: String, CaseIterable, Codable {
     case merge
     case nextPush = "next-push"
     case answer
+    case handOver = "hand-over"
     case acknowledgeOutcomes = "acknowledge-outcomes"
     case writeStates = "write-states"
     case acknowledgeStates = "acknowledge-states"
+    case commit
+    case push
     case restore
     case exchange
+    /// Of a turn, not of a push.
+    case idle
+
+    static let ofEachPush = Self.allCases.filter { $0 != .idle }
 
     /// What stands for it in the mangled name of its function: type, then function, each behind its length.
     var symbolPart: String {
@@ -21,11 +28,15 @@ enum CountedOperation: String, CaseIterable, Codable {
             case .merge: "countedMerge"
             case .nextPush: "countedNextPush"
             case .answer: "countedAnswer"
+            case .handOver: "countedHandOver"
             case .acknowledgeOutcomes: "countedAcknowledgeOutcomes"
             case .writeStates: "countedWriteStates"
             case .acknowledgeStates: "countedAcknowledgeStates"
+            case .commit: "countedCommit"
+            case .push: "countedPush"
             case .restore: "countedRestore"
             case .exchange: "countedExchange"
+            case .idle: "countedIdle"
             }
         let type = self == .exchange ? "CountedSession" : "CountedShard"
         return "\(type.utf8.count)\(type)V\(function.utf8.count)\(function)"
@@ -38,11 +49,15 @@ enum CountedOperation: String, CaseIterable, Codable {
         case .merge: "take an event that replaces a waiting one, its outcome record"
         case .nextPush: "choose and compose a push"
         case .answer: "answer, budget, outcome record"
+        case .handOver: "hand a record over to Kafka"
         case .acknowledgeOutcomes: "acknowledgement of an outcome"
         case .writeStates: "state record"
-        case .acknowledgeStates: "acknowledgement of a state record, commit"
+        case .acknowledgeStates: "acknowledgement of a state record"
+        case .commit: "commit"
+        case .push: "a whole push, from its event to its commit"
         case .restore: "restore of a state record"
         case .exchange: "request and answer in the HTTP/2 session"
+        case .idle: "a turn with nothing to do"
         }
     }
 }

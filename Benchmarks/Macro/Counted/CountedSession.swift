@@ -25,13 +25,13 @@ struct CountedSession {
     }
 
     mutating func turn(_ count: Int, meter: inout AllocationMeter) throws {
-        meter.count(.exchange, count) { self.countedExchange(count) }
+        meter.count(count) { self.countedExchange(count) }
         guard self.session.openStreamCount == 0 else {
             throw BenchmarkFailure("\(self.session.openStreamCount) requests without an answer")
         }
     }
 
-    @inline(never) private mutating func countedExchange(_ count: Int) {
+    @inline(never) private mutating func countedExchange(_ count: Int) -> CountedOperation {
         self.answers.removeAll(keepingCapacity: true)
         for number in 0..<count {
             self.values.removeAll()
@@ -46,6 +46,7 @@ struct CountedSession {
         self.session.receive(self.answers.span.bytes)
         self.events.removeAll()
         self.session.takeEvents(into: &self.events)
+        return .exchange
     }
 
     /// HEADERS with `:status: 200` alone, which also ends the stream (RFC 9113 §6.2, RFC 7541 appendix A).

@@ -1,187 +1,222 @@
-import APNSProtocol
 import PushEngine
 import PushModel
+import ShardLoop
 
-/// An engine under virtual time whose turns are taken in steps that a profile can tell apart: records out of memory, an APNs that accepts
-/// at once, a Kafka that acknowledges when told.
+/// The production loop under virtual time, between a Kafka and an APNs in memory. Its pushes are counted whole, or in steps that a profile can
+/// tell apart: turns in which a single thing is to be done.
 struct CountedShard: ~Copyable {
-    private var engine: ShardEngine
-    private var batch = InputBatch()
-    private var records = RecordBatch()
-    private var request = PushRequest()
-    private var answers: [PushAnswer] = []
+    private let log: MemoryLog
+    private let activities: CountedActivities
+    private var loop: CountedLoop
     private var event = DecodedEvent()
     private var now = EngineTime(steadyMillis: 1_000_000, wallMillis: 1_760_000_000_000)
-    private var offsets: [Int64]
-    private let partitionCount: Int32
-    /// Of each activity, made once.
-    private let keys: [[UInt8]]
-    private let partitions: [Int32]
     private var update: [UInt8] = []
     /// The one that replaces it.
     private var later: [UInt8] = []
-    /// The last state record of each activity that was written.
-    private(set) var states: [(partition: Int32, key: [UInt8], value: [UInt8])] = []
 
-    /// Identities as long as they are in practice.
-    private static let identity = Workload.Identity.long
-    private static let eventsTopic: UInt16 = 0
+    /// A push takes some ten turns from its event to its commit; never so many.
+    private static let turnsMax = 64
 
-    /// - Parameter isRestoring: its partitions wait for their `state`.
-    init(activities: Int, partitionCount: Int32, isRestoring: Bool = false) {
-        self.partitionCount = partitionCount
-        self.offsets = Array(repeating: 0, count: Int(partitionCount))
-        var app = AppConfiguration(bundleID: SampleRequest.bundleID)
-        app.productionRoute = 0
-        self.engine = ShardEngine(
-            configuration: EngineConfiguration(
-                apps: [app], inputTopics: [Workload.topic, "routed"], routedTopicIndex: 1,
-                partitionCount: partitionCount), randomSeed: 1)
-        self.keys = (0..<activities).map { activity in
-            var key: [UInt8] = []
-            Workload.appendKey(activity, to: &key, identity: Self.identity)
-            return key
-        }
-        self.partitions = self.keys.map { Murmur2.partition(key: $0.span, count: partitionCount) }
-        for partition in 0..<partitionCount {
-            self.engine.partitionAssigned(partition, now: self.now)
-            self.acknowledgeAll()
-            guard !isRestoring else { continue }
-            self.engine.restoreFinished(partition: partition, logEnds: [], starts: [], now: self.now)
-        }
+    /// - Parameter state: what another shard wrote; its partitions wait to be restored from it. Empty: they run.
+    init(activities count: Int, partitionCount: Int32, state: [[StateRecord]] = []) {
+        self.activities = CountedActivities(count: count, partitionCount: partitionCount)
+        self.log = MemoryLog(self.activities, state: state)
+        self.loop = CountedLoop(
+            inputTopics: [Workload.topic, "routed"], partitionCount: partitionCount, log: self.log)
+        // What it writes to claim them ends what it reads.
+        self.log.keepsState = !state.isEmpty
+        self.log.sectionStage = state.isEmpty ? .end : .nothing
+        self.loop.assignPartitions(now: self.now)
+        repeat { self.loop.turn(now: self.now) } while self.log.untoldCount > 0
     }
+
+    var pushCount: Int { self.loop.push.pushCount }
+    /// What was written to `state` while it was kept.
+    var state: [[StateRecord]] { self.log.state }
+    /// What is written to `state` from here on is kept.
+    mutating func keepState(_ keeps: Bool) { self.log.keepsState = keeps }
 
     /// Afterwards nothing waits, and the engine has forgotten nothing.
-    mutating func register(_ activities: Range<Int>) {
-        var value: [UInt8] = []
+    mutating func register(_ activities: Range<Int>) throws {
+        var values: [UInt8] = []
         for activity in activities {
-            value.removeAll(keepingCapacity: true)
-            Workload.appendRegistration(activity, to: &value, identity: Self.identity)
-            self.take(activity, value)
+            Workload.appendRegistration(activity, to: &values, identity: self.activities.identity)
         }
-        self.engine.consume(&self.batch, now: self.now)
-        self.wait(millis: 1_000)
-        self.acknowledgeAll()
-        _ = self.engine.takeCommits()
+        self.log.offer(activities, values: values, isShared: false, timestampMillis: self.now.wallMillis)
+        try self.check(self.settle(), "registrations were not committed")
     }
 
-    /// An update for each of the activities, another one for each, a push for each, and all that follows.
+    /// Time goes by, and what is due happens.
+    mutating func wait(millis: Int64) {
+        self.move(millis: millis)
+        self.loop.turn(now: self.now)
+    }
+
+    // MARK: Whole pushes
+
+    /// An update for each of the activities and all that follows, until its offset is committed.
+    mutating func push(_ activities: Range<Int>, number: Int, meter: inout AllocationMeter) throws {
+        self.update.removeAll(keepingCapacity: true)
+        Workload.appendUpdate(number, to: &self.update)
+        let pushCount = self.pushCount
+        self.offer(activities, self.update)
+        var isSettled = false
+        meter.count(activities.count) { self.countedPush(&isSettled) }
+        try self.check(isSettled, "events were not committed")
+        try self.check(self.pushCount - pushCount == activities.count, "not every event was pushed")
+    }
+
+    @inline(never) private mutating func countedPush(_ isSettled: inout Bool) -> CountedOperation {
+        isSettled = self.settle()
+        return .push
+    }
+
+    /// Turns when the loop wants one and when Kafka or APNs has something, until all that was read is committed. `false`: it never was.
+    private mutating func settle() -> Bool {
+        for _ in 0..<Self.turnsMax {
+            self.loop.turn(now: self.now)
+            self.loop.takeAnswers(now: self.now)
+            guard self.log.uncommittedCount > 0 else { return true }
+            guard self.log.untoldCount == 0 else { continue }
+            guard let dueMillis = self.loop.deadlineMillis else { return false }
+            self.move(millis: max(0, dueMillis - self.now.steadyMillis))
+        }
+        return false
+    }
+
+    // MARK: In steps
+
+    /// An update for each of the activities, another one for each, a push for each, and all that follows. Each step is what a turn does when
+    /// nothing else is to be done.
     mutating func turn(_ activities: Range<Int>, number: Int, meter: inout AllocationMeter) throws {
         self.update.removeAll(keepingCapacity: true)
         Workload.appendUpdate(2 * number, to: &self.update)
         self.later.removeAll(keepingCapacity: true)
         Workload.appendUpdate(2 * number + 1, to: &self.later)
         let count = activities.count
-        meter.count(.decode, count) { self.countedDecode(count) }
-        meter.count(.take, count) { self.countedTake(activities) }
-        meter.count(.merge, count) { self.countedMerge(activities) }
-        meter.count(.nextPush, count) { self.countedNextPush() }
-        guard self.answers.count == count else {
-            throw BenchmarkFailure("\(self.answers.count) of \(count) pushes were ready")
-        }
-        meter.count(.answer, count) { self.countedAnswer() }
-        self.takeRecords()
-        meter.count(.acknowledgeOutcomes, count) { self.countedAcknowledgeOutcomes() }
-        self.move(millis: 100)
-        meter.count(.writeStates, count) { self.countedWriteStates() }
-        self.takeRecords()
-        guard self.records.records.count == count, self.records.records.allSatisfy({ $0.topic == .state }) else {
-            throw BenchmarkFailure("\(self.records.records.count) records instead of \(count) of state")
-        }
-        meter.count(.acknowledgeStates, count) { self.countedAcknowledgeStates() }
-        self.engine.takeAcceptedSamples { _ in }
+        meter.count(1) { self.countedIdle() }
+        meter.count(count) { self.countedDecode(count) }
+
+        self.loop.push.hasCredit = false
+        self.offer(activities, self.update)
+        meter.count(count) { self.countedTake() }
+        self.offer(activities, self.later)
+        meter.count(count) { self.countedMerge() }
+        self.loop.push.hasCredit = true
+        meter.count(count) { self.countedNextPush() }
+        try self.check(self.loop.push.answerCount == count, "not every push was ready")
+        meter.count(count) { self.countedAnswer() }
+
+        try self.handOver(count, "outcomes", &meter)
+        // Without the lease the loop learns what Kafka says, and writes nothing: so the one is told from the other.
+        self.log.leaseEndsMillis = self.now.steadyMillis
+        meter.count(count) { self.countedAcknowledgeOutcomes() }
+        self.log.leaseEndsMillis = .max
+        try self.check(self.loop.waitingRecordCount == 0, "states were written too early")
+        meter.count(count) { self.countedWriteStates() }
+        try self.handOver(count, "states", &meter)
+        meter.count(count) { self.countedAcknowledgeStates() }
+        self.move(millis: CountedLoop.commitIntervalMillis)
+        try self.check(self.log.uncommittedCount == 2 * count, "offsets were committed too early")
+        meter.count(count) { self.countedCommit() }
+        try self.check(self.log.uncommittedCount == 0, "offsets were not committed")
+    }
+
+    /// What has gathered goes to Kafka, which does not tell of it yet.
+    private mutating func handOver(_ count: Int, _ what: String, _ meter: inout AllocationMeter) throws {
+        try self.check(self.loop.waitingRecordCount == count, "not all \(what) were written")
+        self.move(millis: CountedLoop.recordHoldMillis)
+        self.log.tellsDeliveries = false
+        meter.count(count) { self.countedHandOver() }
+        self.log.tellsDeliveries = true
+        try self.check(self.log.untoldCount == count, "not all \(what) were handed over")
     }
 
     /// Reads what another wrote.
-    mutating func restore(
-        _ states: [(partition: Int32, key: [UInt8], value: [UInt8])], meter: inout AllocationMeter
-    ) throws {
-        var restoredCount = 0
-        meter.count(.restore, states.count) { restoredCount = self.countedRestore(states) }
-        guard restoredCount == states.count else {
-            throw BenchmarkFailure("\(restoredCount) of \(states.count) records were restored")
-        }
-    }
-
-    /// Time goes by, and what is due happens.
-    mutating func wait(millis: Int64) {
-        self.move(millis: millis)
-        self.engine.advance(now: self.now)
-    }
-
-    /// The state records of the last turns.
-    mutating func keepStates() {
-        let bytes = self.records.bytes
-        for record in self.records.records where record.topic == .state {
-            self.states.append((record.partition, Array(bytes[record.key]), Array(bytes[record.value])))
-        }
+    mutating func restore(meter: inout AllocationMeter) throws {
+        // Their own markers come last.
+        let markerCount = Int(self.activities.partitionCount)
+        let count = self.log.state.reduce(0) { $0 + $1.count } - markerCount
+        self.log.sectionStage = .records
+        meter.count(count) { self.countedRestore() }
+        try self.check(self.loop.restoredRecordCount == count + markerCount, "not all records were restored")
+        self.log.sectionStage = .end
+        self.loop.turn(now: self.now)
+        try self.check(self.loop.isRunning, "partitions do not run")
     }
 
     // MARK: What is counted
 
-    @inline(never) private mutating func countedDecode(_ count: Int) {
+    // Each says which it is: the compiler makes one function of those that do the same.
+
+    @inline(never) private mutating func countedDecode(_ count: Int) -> CountedOperation {
         let update = self.update
         var event = DecodedEvent()
         swap(&event, &self.event)
         for _ in 0..<count { try? EventDecoder.decode(update.span, into: &event) }
         swap(&event, &self.event)
+        return .decode
     }
 
-    @inline(never) private mutating func countedTake(_ activities: Range<Int>) {
-        for activity in activities { self.take(activity, self.update) }
-        self.engine.consume(&self.batch, now: self.now)
+    @inline(never) private mutating func countedIdle() -> CountedOperation {
+        self.loop.turn(now: self.now)
+        return .idle
     }
 
-    @inline(never) private mutating func countedMerge(_ activities: Range<Int>) {
-        for activity in activities { self.take(activity, self.later) }
-        self.engine.consume(&self.batch, now: self.now)
+    @inline(never) private mutating func countedTake() -> CountedOperation {
+        self.loop.turn(now: self.now)
+        return .take
     }
 
-    @inline(never) private mutating func countedNextPush() {
-        while self.engine.nextPush(route: 0, into: &self.request, now: self.now) {
-            self.answers.append(PushAnswer(id: self.request.id, result: .accepted, apnsMicros: 1_000))
-        }
+    @inline(never) private mutating func countedMerge() -> CountedOperation {
+        self.loop.turn(now: self.now)
+        return .merge
     }
 
-    @inline(never) private mutating func countedAnswer() {
-        self.engine.answered(self.answers, now: self.now)
-        self.answers.removeAll(keepingCapacity: true)
+    @inline(never) private mutating func countedNextPush() -> CountedOperation {
+        self.loop.turn(now: self.now)
+        return .nextPush
     }
 
-    @inline(never) private mutating func countedAcknowledgeOutcomes() { self.acknowledgeTaken() }
-
-    @inline(never) private mutating func countedWriteStates() { self.engine.advance(now: self.now) }
-
-    @inline(never) private mutating func countedAcknowledgeStates() {
-        self.acknowledgeTaken()
-        _ = self.engine.takeCommits()
+    @inline(never) private mutating func countedHandOver() -> CountedOperation {
+        self.loop.turn(now: self.now)
+        return .handOver
     }
 
-    @inline(never) private mutating func countedRestore(
-        _ states: [(partition: Int32, key: [UInt8], value: [UInt8])]
-    ) -> Int {
-        var count = 0
-        for (offset, state) in states.enumerated() {
-            let result = self.engine.restore(
-                partition: state.partition, key: state.key.span, value: state.value.span, isTombstone: false,
-                offset: Int64(offset), now: self.now)
-            if result == .restored { count += 1 }
-        }
-        return count
+    @inline(never) private mutating func countedAcknowledgeOutcomes() -> CountedOperation {
+        self.loop.turn(now: self.now)
+        return .acknowledgeOutcomes
+    }
+
+    @inline(never) private mutating func countedWriteStates() -> CountedOperation {
+        self.loop.turn(now: self.now)
+        return .writeStates
+    }
+
+    @inline(never) private mutating func countedAcknowledgeStates() -> CountedOperation {
+        self.loop.turn(now: self.now)
+        return .acknowledgeStates
+    }
+
+    @inline(never) private mutating func countedCommit() -> CountedOperation {
+        self.loop.turn(now: self.now)
+        return .commit
+    }
+
+    @inline(never) private mutating func countedRestore() -> CountedOperation {
+        self.loop.turn(now: self.now)
+        return .restore
+    }
+
+    @inline(never) private mutating func countedAnswer() -> CountedOperation {
+        self.loop.takeAnswers(now: self.now)
+        return .answer
     }
 
     // MARK: Steps
 
-    private mutating func take(_ activity: Int, _ value: [UInt8]) {
-        let partition = self.partitions[activity]
-        let input = InputRecord(
-            topic: Self.eventsTopic, partition: partition, offset: self.offsets[Int(partition)],
-            timestampMillis: self.now.wallMillis, hasKey: true, hasValue: true, origin: nil)
-        self.offsets[Int(partition)] += 1
-        let key = self.keys[activity]
-        if self.batch.append(input, key: key.span, value: value.span, traceparent: Span()) { return }
-        self.engine.consume(&self.batch, now: self.now)
-        _ = self.batch.append(input, key: key.span, value: value.span, traceparent: Span())
+    private func offer(_ activities: Range<Int>, _ value: [UInt8]) {
+        self.log.offer(activities, values: value, isShared: true, timestampMillis: self.now.wallMillis)
     }
 
     private mutating func move(millis: Int64) {
@@ -189,23 +224,9 @@ struct CountedShard: ~Copyable {
         self.now.wallMillis += millis
     }
 
-    /// Its capacity is used again, as the worker does.
-    private mutating func takeRecords() {
-        self.records.removeAll()
-        swap(&self.records, &self.engine.batch)
-    }
-
-    private mutating func acknowledgeTaken() {
-        for (index, record) in self.records.records.enumerated() {
-            self.engine.acknowledged(record.acknowledgement, offset: Int64(index), now: self.now)
-        }
-    }
-
-    private mutating func acknowledgeAll() {
-        while !self.engine.batch.isEmpty {
-            self.takeRecords()
-            self.acknowledgeTaken()
-            self.engine.advance(now: self.now)
+    private func check(_ holds: Bool, _ fault: String) throws {
+        guard holds, self.loop.faults.isEmpty else {
+            throw BenchmarkFailure(([fault] + self.loop.faults).joined(separator: "; "))
         }
     }
 }

@@ -1,8 +1,7 @@
 import ArgumentParser
-import PushEngine
 
-/// The engine's part of pushes as a process whose work depends on nothing but its arguments: records out of memory, an APNs that accepts at
-/// once, a Kafka that acknowledges at once, and a clock that moves when told.
+/// Whole pushes through the loop as a process whose work depends on nothing but its arguments: a Kafka and an APNs in memory, and a clock that
+/// moves when told.
 struct CountedPushesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "counted-pushes", abstract: "Push to every activity, a given number of times, under virtual time.",
@@ -19,19 +18,18 @@ struct CountedPushesCommand: ParsableCommand {
     func run() throws {
         // Options are looked up each time they are named: not for each record.
         let (activities, passes) = (self.activities, self.passes)
-        var shard = NullShard(partitionCount: Self.partitionCount, isVirtual: true)
-        shard.register(activities)
+        var meter = AllocationMeter()
+        var shard = CountedShard(activities: activities, partitionCount: Self.partitionCount)
+        try Self.inTurns(activities) { try shard.register($0) }
         for pass in 0..<passes {
             shard.wait(millis: 2_000)
-            var next = 0
-            while next < activities {
-                let end = min(activities, next + Self.recordsPerTurn)
-                shard.turn(next..<end, number: pass)
-                next = end
-            }
+            try Self.inTurns(activities) { try shard.push($0, number: pass, meter: &meter) }
         }
-        guard shard.pushCount == activities * passes else {
-            throw BenchmarkFailure("\(shard.pushCount) pushes for \(activities * passes) updates")
+    }
+
+    private static func inTurns(_ activities: Int, _ body: (Range<Int>) throws -> Void) rethrows {
+        for begin in stride(from: 0, to: activities, by: self.recordsPerTurn) {
+            try body(begin..<min(activities, begin + self.recordsPerTurn))
         }
     }
 }

@@ -10,7 +10,7 @@ struct AllocationCounter {
     /// - Throws: when there is no C compiler, or it refuses the source.
     init(_ bench: Bench) throws {
         let library = try PreloadedLibrary.path("allocation-counter", bench)
-        self.countsPath = bench.scratch + "/allocations-\(UInt32.random(in: 0...UInt32.max))"
+        self.countsPath = bench.scratch + "/allocations-\(UUID().uuidString)"
         self.environment = ["LD_PRELOAD": library, AllocationCounts.variable: self.countsPath]
     }
 

@@ -29,7 +29,8 @@ struct Callgrind {
         let process = try ChildProcess(
             "callgrind",
             ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", self.program] + arguments,
-            core: self.bench.cores.client, logPath: self.bench.logPath("callgrind"), environment: self.environment)
+            core: self.bench.cores.client, logPath: self.bench.logPath("callgrind"), environment: self.environment,
+            inheritsEnvironment: false)
         try process.waitForEnd(limitSeconds: 300)
         guard let count = Self.collected(output: process.output) else {
             throw BenchmarkFailure("callgrind counted nothing: \(process.lastLines)")
@@ -47,7 +48,8 @@ struct Callgrind {
                 "valgrind", "--tool=callgrind", "--callgrind-out-file=\(path)", "--collect-atstart=no",
                 "--toggle-collect=*\(symbolPart)*", self.program,
             ] + arguments,
-            core: self.bench.cores.client, logPath: self.bench.logPath("callgrind"), environment: self.environment)
+            core: self.bench.cores.client, logPath: self.bench.logPath("callgrind"), environment: self.environment,
+            inheritsEnvironment: false)
         try process.waitForEnd(limitSeconds: 300)
         return InclusiveProfile(try String(contentsOfFile: path, encoding: .utf8))
     }

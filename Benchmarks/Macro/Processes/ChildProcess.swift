@@ -22,14 +22,21 @@ final class ChildProcess {
     ///   - command: the program and its arguments.
     ///   - core: the one core it may run on; `nil`: any.
     ///   - logPath: where its standard output and standard error go.
+    ///   - inheritsEnvironment: `false`: it gets what is given and what programs are found by. An environment lies in the heap, whose layout is
+    ///     seen in counts.
     init(
-        _ name: String, _ command: [String], core: Int?, logPath: String, environment: [String: String] = [:]
+        _ name: String, _ command: [String], core: Int?, logPath: String, environment: [String: String] = [:],
+        inheritsEnvironment: Bool = true
     ) throws {
         self.name = name
         self.logPath = logPath
         // taskset replaces itself by the command, so the process id stays.
         let words = (core.map { ["taskset", "--cpu-list", "\($0)"] } ?? []) + command
-        self.pid = try Self.spawn(words, logPath: logPath, environment: environment)
+        let inherited = ProcessInfo.processInfo.environment.filter {
+            inheritsEnvironment || ["PATH", "LD_LIBRARY_PATH"].contains($0.key)
+        }
+        self.pid = try Self.spawn(
+            words, logPath: logPath, environment: inherited.merging(environment) { $1 })
         LivingChildren.add(self.pid)
         self.meter = try ProcessMeter(pid: self.pid)
     }
@@ -43,10 +50,10 @@ final class ChildProcess {
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, logPath, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
         posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
-        var variables = ProcessInfo.processInfo.environment
-        variables.merge(environment) { $1 }
+        // In the same order each time.
+        let variables = environment.sorted { $0.key < $1.key }
         var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-        var settings: [UnsafeMutablePointer<CChar>?] = variables.map { strdup("\($0)=\($1)") } + [nil]
+        var settings: [UnsafeMutablePointer<CChar>?] = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer {
             for text in arguments + settings { free(text) }
         }

@@ -1,4 +1,4 @@
-/// Row 4: taking events in, with nothing behind: an APNs that accepts at once, a Kafka that acknowledges at once. Beside
+/// Row 4: taking events in by the worker's loop, with nothing behind: an APNs that accepts at once, a Kafka that acknowledges at once. Beside
 /// librdkafka alone, which only counts the same records.
 struct IngestRows {
     let bench: Bench

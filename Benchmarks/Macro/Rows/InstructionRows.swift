@@ -2,22 +2,22 @@
 /// starting and registering fall out.
 ///
 /// Not of the whole worker: under callgrind forty times less is done between two moments of its clock, so that it would write to Kafka forty times as
-/// often for a push, and count that. The loop is counted in two parts instead, which no clock moves: the engine from a record's bytes to acknowledged
-/// records, under virtual time; and the transport against the simulated APNs.
+/// often for a push, and count that. It is counted in two parts instead, which no clock moves: the loop from a record's bytes to a committed offset, under
+/// virtual time; and the transport against the simulated APNs.
 struct InstructionRows {
     let bench: Bench
 
     private static let pushCount = 10_000
 
     func run() throws {
-        self.bench.say("instructions: engine and transport under callgrind")
+        self.bench.say("instructions: loop and transport under callgrind")
         let callgrind = try Callgrind(self.bench)
-        let engine = try self.difference { passes in
+        let loop = try self.difference { passes in
             try callgrind.count([
                 "counted-pushes", "--activities", "\(Self.pushCount)", "--passes", "\(passes)",
             ])
         }
-        self.bench.say("        engine \(engine.short)")
+        self.bench.say("        loop \(loop.short)")
         let sink = try Sink(self.bench)
         defer { sink.stop() }
         let transport = try self.difference { passes in
@@ -29,7 +29,7 @@ struct InstructionRows {
         }
         self.bench.say("        transport \(transport.short)")
         self.bench.add(
-            ResultRow("instructions per push, engine", engine, "instructions", target: .engineInstructions))
+            ResultRow("instructions per push, loop", loop, "instructions", target: .loopInstructions))
         self.bench.add(
             ResultRow("instructions per push, transport", transport, "instructions", target: .transportInstructions))
     }

@@ -40,6 +40,8 @@ public struct ShardEngine: ~Copyable {
     var nextMarkerMillis: Int64 = .max
     /// The first time at which a partition that still reads what lay in the log at assignment is not waited for any more, steady.
     var catchUpEndsMillis: Int64 = .max
+    /// A partition may have a gap that nobody has taken. Asked every turn.
+    var hasStateGaps = false
     /// When a lane's gate has something to do.
     var laneDeadlineMillis: Int64?
     var samples: [AcceptedSample] = []

@@ -80,6 +80,7 @@ extension ShardEngine {
         self.partitions[place].nextStateOffset = offset + 1
         guard next >= 0, offset > next else { return }
         self.counters.stateGaps += 1
+        self.hasStateGaps = true
         let gap = next..<offset
         if self.partitions[place].gaps.count < Self.gapsMax {
             self.partitions[place].gaps.append(gap)
@@ -93,14 +94,18 @@ extension ShardEngine {
     /// The next stretch of `state` to be read and given to `repair`, record by record; then `stateGapRepaired`. One of a partition at a
     /// time, none before it runs.
     public mutating func takeStateGap() -> StateGap? {
-        for place in self.partitions.identifiers
-        where self.partitions[place].phase == .running && !self.partitions[place].gaps.isEmpty
-            && !self.partitions[place].isUnderRepair
-        {
+        guard self.hasStateGaps else { return nil }
+        var isAnyLeft = false
+        for place in self.partitions.identifiers where !self.partitions[place].gaps.isEmpty {
+            guard self.partitions[place].phase == .running, !self.partitions[place].isUnderRepair else {
+                isAnyLeft = true
+                continue
+            }
             self.partitions[place].isUnderRepair = true
             return StateGap(
                 partition: self.partitions[place].number, offsets: self.partitions[place].gaps.removeFirst())
         }
+        self.hasStateGaps = isAnyLeft
         return nil
     }
 

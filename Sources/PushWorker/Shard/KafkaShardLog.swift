@@ -7,28 +7,17 @@ import ShardLoop
 final class KafkaShardLog: ShardLog {
     let producer: KafkaProducer
     private let shared: ShardShared
-    private let inputTopics: [String]
+    private var input: KafkaInput
     /// By `EngineRecord.Topic.rawValue`.
     private let topics: [KafkaTopic]
-    /// Partitions that are owned, by no order.
-    private var queues: [PartitionQueues] = []
-    /// By partition number: its place in `queues`; -1: not owned.
-    private var places: [Int] = []
     private var headers = KafkaHeaders()
     /// Asks for a turn.
     private let waker: ShardWaker
 
-    /// The queues of one partition, by topic index.
-    private struct PartitionQueues {
-        let number: Int32
-        let readers: [PartitionReader]
-        let flags: [ReadableFlag]
-    }
-
     init(producer: KafkaProducer, shared: ShardShared, inputTopics: [String], waker: ShardWaker) throws(KafkaError) {
         self.producer = producer
         self.shared = shared
-        self.inputTopics = inputTopics
+        self.input = KafkaInput(inputTopics: inputTopics, wake: { waker.wake() })
         self.waker = waker
         let names = shared.configuration.topics
         self.topics = [
@@ -42,79 +31,19 @@ final class KafkaShardLog: ShardLog {
 
     // MARK: Records of the input
 
-    /// The consumer has opened these queues; the loop is told of the partition afterwards.
-    func own(_ number: Int32, _ readers: [PartitionReader]) {
-        guard self.place(of: number) == nil else { return }
-        while self.places.count <= Int(number) { self.places.append(-1) }
-        self.places[Int(number)] = self.queues.count
-        self.queues.append(
-            PartitionQueues(number: number, readers: readers, flags: readers.map { _ in ReadableFlag() }))
-    }
+    /// See `KafkaInput.own`.
+    func own(_ number: Int32, _ readers: [PartitionReader]) { self.input.own(number, readers) }
 
-    private func place(of number: Int32) -> Int? {
-        guard number >= 0, Int(number) < self.places.count, self.places[Int(number)] >= 0 else { return nil }
-        return self.places[Int(number)]
-    }
-
-    func takeReadable(_ body: (_ partition: Int32, _ topic: UInt16) -> Void) {
-        for place in self.queues.indices {
-            for topic in self.queues[place].flags.indices where self.queues[place].flags[topic].take() {
-                body(self.queues[place].number, UInt16(topic))
-            }
-        }
-    }
+    func takeReadable(_ body: (_ partition: Int32, _ topic: UInt16) -> Void) { self.input.takeReadable(body) }
 
     func read(
         partition: Int32, topic: UInt16, max: Int, into batch: inout InputBatch, whenFull: (inout InputBatch) -> Void
     ) -> QueueRead {
-        guard let place = self.place(of: partition), Int(topic) < self.queues[place].readers.count else {
-            return QueueRead(recordCount: 0, mayHaveMore: false)
-        }
-        let isRouted = Int(topic) == self.inputTopics.count - 1
-        let result = self.queues[place].readers[Int(topic)].read(max: max) { record in
-            self.take(record, topic: topic, isRouted: isRouted, into: &batch, whenFull: whenFull)
-        }
-        return QueueRead(
-            recordCount: result.recordCount, mayHaveMore: result.mayHaveMore,
-            failure: result.failure.map { failure in
-                LogFailure(
-                    failure.inputHaltReason ?? "\(failure)", isFinal: failure.inputHaltReason != nil)
-            })
+        self.input.read(partition: partition, topic: topic, max: max, into: &batch, whenFull: whenFull)
     }
 
-    private func take(
-        _ record: borrowing KafkaRecord, topic: UInt16, isRouted: Bool, into batch: inout InputBatch,
-        whenFull: (inout InputBatch) -> Void
-    ) {
-        var input = InputRecord(
-            topic: topic, partition: record.partition, offset: record.offset,
-            timestampMillis: Swift.max(0, record.timestampMillis),
-            hasKey: record.hasKey, hasValue: record.hasValue, origin: nil)
-        if isRouted { RoutedOrigin.read(record, inputTopics: self.inputTopics, into: &input) }
-        let (key, value) = (record.key, record.value)
-        record.withHeader("traceparent") { traceparent, _ in
-            if batch.append(input, key: key, value: value, traceparent: traceparent) { return }
-            whenFull(&batch)
-            _ = batch.append(input, key: key, value: value, traceparent: traceparent)
-        }
-    }
-
-    func beginReading(partition: Int32) {
-        guard let place = self.place(of: partition) else { return }
-        for (reader, flag) in zip(self.queues[place].readers, self.queues[place].flags) {
-            reader.onReadable { [waker = self.waker] in
-                flag.set()
-                waker.wake()
-            }
-        }
-    }
-
-    func endReading(partition: Int32) {
-        guard let place = self.place(of: partition) else { return }
-        self.places[Int(partition)] = -1
-        self.queues.remove(at: place)
-        for index in place..<self.queues.count { self.places[Int(self.queues[index].number)] = index }
-    }
+    func beginReading(partition: Int32) { self.input.beginReading(partition: partition) }
+    func endReading(partition: Int32) { self.input.endReading(partition: partition) }
 
     // MARK: State
 

@@ -1,110 +1,90 @@
-import APNSProtocol
-import PushEngine
 import PushModel
+import ShardLoop
 import Testing
-
-@testable import ShardLoop
 
 /// An activity that is updated all the time gets its push each second although records gather: a slot's next push waits for the state record
 /// of the one before, which waits for its outcome.
 struct GatheringRhythmTests {
-    /// One activity under a clock that moves by milliseconds; its records go to Kafka when `OutboxPace` says so.
+    /// One activity of a loop under virtual time, with a Kafka and an APNs that take their time.
     private struct Shard: ~Copyable {
-        var engine: ShardEngine
-        var pace: OutboxPace
-        var now = EngineTime(steadyMillis: 1_000_000, wallMillis: 1_760_000_000_000)
-        let answerMillis: Int64
-        let acknowledgementMillis: Int64
-        private var offset: Int64 = 0
-        private var stateOffset: Int64 = 0
-        private var request = PushRequest()
-        /// With Kafka, and with APNs: until when.
-        private var written: [(doneMillis: Int64, acknowledgements: [UInt64])] = []
-        private var sent: [(doneMillis: Int64, id: PushID)] = []
+        private var harness: LoopHarness
+        private let answerMillis: Int64
+        private let acknowledgementMillis: Int64
+        /// With Kafka, and with APNs: how many were given together, and until when.
+        private var written: [(doneMillis: Int64, count: Int)] = []
+        private var sent: [(doneMillis: Int64, count: Int)] = []
+        private var writtenCount = 0
         private(set) var sentMillis: [Int64] = []
         private(set) var batchCount = 0
 
-        init(pace: OutboxPace, answerMillis: Int64, acknowledgementMillis: Int64, publication: OutcomePublication) {
-            var app = AppConfiguration(bundleID: "com.example.pizza")
-            app.productionRoute = 0
-            app.lowPriorityWindowMillis = 0
-            var configuration = EngineConfiguration(
-                apps: [app], inputTopics: ["events", "routed"], routedTopicIndex: 1, partitionCount: 1)
-            configuration.outcomePublication = publication
-            self.engine = ShardEngine(configuration: configuration, randomSeed: 1)
-            self.pace = pace
+        init(answerMillis: Int64, acknowledgementMillis: Int64, publication: OutcomePublication) {
+            self.harness = LoopHarness(recordHoldMillis: 300, publication: publication)
             self.answerMillis = answerMillis
             self.acknowledgementMillis = acknowledgementMillis
-            self.engine.partitionAssigned(0, now: self.now)
-            self.turn()
-            self.wait(millis: acknowledgementMillis)
-            self.engine.restoreFinished(partition: 0, logEnds: [], starts: [], now: self.now)
+            self.harness.carryOut(.assign([LoopHarness.grant(0)]))
+            self.note()
         }
 
-        mutating func consume(_ value: String) {
-            let record = InputRecord(
-                topic: 0, partition: 0, offset: self.offset, timestampMillis: self.now.wallMillis, hasKey: true,
-                hasValue: true, origin: nil)
-            self.offset += 1
-            self.engine.consume(
-                record, key: Array("order-1".utf8).span, value: Array(value.utf8).span, traceparent: Span(),
-                now: self.now)
-            self.turn()
+        mutating func write(_ value: String) {
+            self.harness.write("order-1", value)
+            self.note()
         }
 
         mutating func wait(millis: Int64) {
-            for _ in 0..<millis {
-                self.now.steadyMillis += 1
-                self.now.wallMillis += 1
-                self.turn()
+            let endMillis = self.harness.now.steadyMillis + millis
+            while self.harness.now.steadyMillis < endMillis {
+                let nextMillis = min(
+                    endMillis, self.harness.loop.deadlineMillis ?? .max, self.written.first?.doneMillis ?? .max,
+                    self.sent.first?.doneMillis ?? .max)
+                self.harness.wait(millis: max(1, nextMillis - self.harness.now.steadyMillis))
+                self.answer()
+                self.note()
             }
         }
 
-        private mutating func turn() {
-            while let first = self.written.first, first.doneMillis <= self.now.steadyMillis {
+        /// Kafka and APNs tell what they are done with by now.
+        private mutating func answer() {
+            let nowMillis = self.harness.now.steadyMillis
+            while let first = self.written.first, first.doneMillis <= nowMillis {
                 self.written.removeFirst()
-                self.pace.acknowledged(afterMillis: self.acknowledgementMillis)
-                for acknowledgement in first.acknowledgements {
-                    self.engine.acknowledged(acknowledgement, offset: self.stateOffset, now: self.now)
-                }
+                self.writtenCount -= first.count
+                self.harness.log.answer(first.count)
+                self.harness.turn()
             }
-            while let first = self.sent.first, first.doneMillis <= self.now.steadyMillis {
+            while let first = self.sent.first, first.doneMillis <= nowMillis {
                 self.sent.removeFirst()
-                self.engine.answered(
-                    PushAnswer(id: first.id, result: .accepted, apnsMicros: self.answerMillis * 1_000), now: self.now)
+                self.harness.accept(first.count)
             }
-            self.engine.advance(now: self.now)
-            while self.engine.nextPush(route: 0, into: &self.request, now: self.now) {
-                self.sentMillis.append(self.now.steadyMillis)
-                self.sent.append((self.now.steadyMillis + self.answerMillis, self.request.id))
+        }
+
+        /// What has left since it was last looked.
+        private mutating func note() {
+            let nowMillis = self.harness.now.steadyMillis
+            let recordCount = self.harness.log.untold.count - self.writtenCount
+            if recordCount > 0 {
+                self.batchCount += 1
+                self.writtenCount += recordCount
+                self.written.append((nowMillis + self.acknowledgementMillis, recordCount))
             }
-            let (count, isUrgent) = (self.engine.batch.records.count, self.engine.batch.isUrgent)
-            guard self.pace.handsOver(count: count, isUrgent: isUrgent, nowMillis: self.now.steadyMillis) else {
-                return
+            let pushCount = self.harness.push.requests.count - self.sentMillis.count
+            if pushCount > 0 {
+                self.sentMillis += Array(repeating: nowMillis, count: pushCount)
+                self.sent.append((nowMillis + self.answerMillis, pushCount))
             }
-            self.batchCount += 1
-            self.written.append(
-                (
-                    self.now.steadyMillis + self.acknowledgementMillis,
-                    self.engine.batch.records.map(\.acknowledgement)
-                ))
-            self.engine.batch.removeAll()
         }
     }
 
     /// The distances between pushes while updates come.
     private static func distances(
-        everyMillis: Int64, answerMillis: Int64, acknowledgementMillis: Int64,
-        publication: OutcomePublication = .pushes, pace: OutboxPace? = nil
+        everyMillis: Int64, answerMillis: Int64, acknowledgementMillis: Int64, publication: OutcomePublication = .pushes
     ) -> (distances: [Int64], batchCount: Int) {
         var shard = Shard(
-            pace: pace ?? OutboxPace(holdMillis: 300, unacknowledgedMax: 50_000), answerMillis: answerMillis,
-            acknowledgementMillis: acknowledgementMillis, publication: publication)
-        shard.consume(#"{"event":"register","token":"aa"}"#)
+            answerMillis: answerMillis, acknowledgementMillis: acknowledgementMillis, publication: publication)
+        shard.write(#"{"event":"register","token":"aa"}"#)
         shard.wait(millis: 3_000)
         let batchCount = shard.batchCount
         for number in 0..<(60_000 / everyMillis) {
-            shard.consume(#"{"event":"update","priority":5,"content-state":{"n":\#(number)}}"#)
+            shard.write(#"{"event":"update","priority":5,"content-state":{"n":\#(number)}}"#)
             shard.wait(millis: everyMillis)
         }
         let sent = shard.sentMillis

@@ -56,21 +56,24 @@ struct LoopHarness: ~Copyable {
         } while !self.log.untold.isEmpty
     }
 
-    /// The clock moves, by single milliseconds as turns would come.
+    /// The clock moves, and turns come when they are due, a millisecond after the last at the earliest.
     mutating func wait(millis: Int64) {
-        for _ in 0..<millis {
-            self.now.steadyMillis += 1
-            self.now.wallMillis += 1
-            if let due = self.loop.deadlineMillis, due <= self.now.steadyMillis { self.turn() }
+        let endMillis = self.now.steadyMillis + millis
+        while self.now.steadyMillis < endMillis {
+            let dueMillis = self.loop.deadlineMillis ?? .max
+            let stepMillis = max(1, min(endMillis, dueMillis) - self.now.steadyMillis)
+            self.now.steadyMillis += stepMillis
+            self.now.wallMillis += stepMillis
+            if dueMillis <= self.now.steadyMillis { self.turn() }
         }
     }
 
-    /// APNs accepts what it has got and not answered.
-    mutating func accept() {
-        let answers = self.push.requests[self.answeredCount...].map {
+    /// APNs accepts the first so many of what it has got and not answered; `nil`: all.
+    mutating func accept(_ count: Int? = nil) {
+        let answers = self.push.requests[self.answeredCount...].prefix(count ?? .max).map {
             PushAnswer(id: $0.id, result: .accepted, apnsMicros: 1_000)
         }
-        self.answeredCount = self.push.requests.count
+        self.answeredCount += answers.count
         self.loop.answered(answers, now: self.now)
         self.news += self.loop.takeNews()
     }

@@ -1,0 +1,29 @@
+import PushModel
+
+/// The activities of a counted run: their keys, all of one length, and the partitions they lie in. Made once.
+struct CountedActivities {
+    let identity: Workload.Identity
+    let partitionCount: Int32
+    /// Of each activity.
+    let partitions: [Int32]
+    /// One behind the other: an array of arrays would be counted by reference for each record.
+    let keys: [UInt8]
+    let keyByteCount: Int
+
+    var count: Int { self.partitions.count }
+
+    init(count: Int, partitionCount: Int32, identity: Workload.Identity = .long) {
+        self.identity = identity
+        self.partitionCount = partitionCount
+        var (keys, partitions): ([UInt8], [Int32]) = ([], [])
+        for activity in 0..<count {
+            var key: [UInt8] = []
+            Workload.appendKey(activity, to: &key, identity: identity)
+            partitions.append(Murmur2.partition(key: key.span, count: partitionCount))
+            keys += key
+        }
+        self.keys = keys
+        self.partitions = partitions
+        self.keyByteCount = count == 0 ? 0 : keys.count / count
+    }
+}

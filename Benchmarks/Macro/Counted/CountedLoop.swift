@@ -1,0 +1,73 @@
+import APNSProtocol
+import PushEngine
+import PushModel
+import ShardLoop
+
+/// The loop as the worker runs it, with what its runner does around a turn and an APNs in memory. No event loop, no clock of its own.
+struct CountedLoop: ~Copyable {
+    private var loop: ShardLoop
+    let push = MemoryPushSide()
+    private var answers: [PushAnswer] = []
+    /// What the loop said that keeps it from its work.
+    private(set) var faults: [String] = []
+
+    /// As the worker's settings are by default.
+    static let commitIntervalMillis: Int64 = 250
+    static let recordHoldMillis: Int64 = 300
+
+    /// - Parameter inputTopics: the last is the routed one.
+    init(inputTopics: [String], partitionCount: Int32, log: any ShardLog) {
+        var app = AppConfiguration(bundleID: SampleRequest.bundleID)
+        app.productionRoute = 0
+        var engine = EngineConfiguration(
+            apps: [app], inputTopics: inputTopics, routedTopicIndex: UInt16(inputTopics.count - 1),
+            partitionCount: partitionCount)
+        // Virtual time goes by fast, and markers are nobody's push.
+        engine.markerRefreshMillis = 1_000_000_000
+        self.loop = ShardLoop(
+            configuration: ShardLoopConfiguration(
+                engine: engine, stateTopic: "liveactivity.state", routeCount: 1,
+                commitIntervalMillis: Self.commitIntervalMillis,
+                recordHoldMillis: Self.recordHoldMillis), randomSeed: 1, log: log, push: self.push)
+    }
+
+    /// All partitions, from the beginning of an empty log.
+    mutating func assignPartitions(now: EngineTime) {
+        let count = self.loop.configuration.engine.partitionCount
+        self.loop.carryOut(.assign((0..<count).map { PartitionGrant(number: $0, starts: [], logEnds: []) }), now: now)
+    }
+
+    /// Turns as long as there is more to do than a turn does.
+    mutating func turn(now: EngineTime) {
+        repeat {
+            self.loop.turn(now: now)
+            self.finishTurn()
+        } while self.loop.hasMore
+    }
+
+    /// APNs answers all that it got.
+    mutating func takeAnswers(now: EngineTime) {
+        guard self.push.answerCount > 0 else { return }
+        self.push.takeAnswers(into: &self.answers)
+        self.loop.answered(self.answers, now: now)
+        self.finishTurn()
+        if self.loop.hasMore { self.turn(now: now) }
+    }
+
+    private mutating func finishTurn() {
+        for news in self.loop.takeNews() {
+            switch news {
+            case .failed(let text), .halted(_, let text): self.faults.append(text)
+            default: break
+            }
+        }
+        self.loop.takeAcceptedSamples { _ in }
+        _ = self.loop.takesChange()
+    }
+
+    var deadlineMillis: Int64? { self.loop.deadlineMillis }
+    var isRunning: Bool { self.loop.partitionReports.allSatisfy { $0.life == .running } }
+    var restoredRecordCount: Int { Int(self.loop.restoredRecordCount) }
+    /// Records that gather on their way to Kafka.
+    var waitingRecordCount: Int { self.loop.waitingRecordCount }
+}

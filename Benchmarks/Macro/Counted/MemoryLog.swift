@@ -1,0 +1,100 @@
+import PushEngine
+import ShardLoop
+
+/// A Kafka in memory for a loop that is counted: what a port has to do and nothing else, without an allocation once its arrays have grown.
+/// Records lie where they are written at once, and are told of at once, unless they are held back.
+final class MemoryLog: ShardLog {
+    var leaseEndsMillis = Int64.max
+    /// Deliveries are told of.
+    var tellsDeliveries = true
+    /// What is written to `state` is kept.
+    var keepsState = false
+    var sectionStage = MemorySection.Stage.end
+    private var queues: MemoryQueues
+    private var deliveries: MemoryDeliveries
+    /// By partition: what lay there at the beginning, and what was kept.
+    private(set) var state: [[StateRecord]]
+    /// The next offset of each partition of the input, as committed.
+    private var committed: [Int64]
+    /// Records of the input that were offered, and that no commit covers.
+    private(set) var uncommittedCount = 0
+    private let topic: UInt16
+
+    /// - Parameters:
+    ///   - topic: the input topic that is in memory; the others are empty.
+    ///   - state: what lies in `state`, by partition; empty: nothing.
+    init(_ activities: CountedActivities, topic: UInt16 = 0, state: [[StateRecord]] = []) {
+        let partitionCount = Int(activities.partitionCount)
+        self.topic = topic
+        self.state = state.isEmpty ? Array(repeating: [], count: partitionCount) : state
+        self.queues = MemoryQueues(activities, topic: topic)
+        self.deliveries = MemoryDeliveries(stateEnds: self.state.map { Int64($0.count) })
+        self.committed = Array(repeating: 0, count: partitionCount)
+    }
+
+    /// See `MemoryQueues.offer`.
+    func offer(_ activities: Range<Int>, values: [UInt8], isShared: Bool, timestampMillis: Int64) {
+        self.queues.offer(activities, values: values, isShared: isShared, timestampMillis: timestampMillis)
+        self.uncommittedCount += activities.count
+    }
+
+    /// Records that were written and are not told of.
+    var untoldCount: Int { self.deliveries.count }
+
+    // MARK: Records of the input
+
+    func takeReadable(_ body: (_ partition: Int32, _ topic: UInt16) -> Void) { self.queues.takeReadable(body) }
+
+    func read(
+        partition: Int32, topic: UInt16, max: Int, into batch: inout InputBatch, whenFull: (inout InputBatch) -> Void
+    ) -> QueueRead {
+        guard topic == self.topic else { return QueueRead(recordCount: 0, mayHaveMore: false) }
+        return self.queues.read(partition: partition, max: max, into: &batch, whenFull: whenFull)
+    }
+
+    func beginReading(partition: Int32) {}
+    func endReading(partition: Int32) {}
+
+    // MARK: State
+
+    func openState(partition: Int32, offsets: Range<Int64>) throws(LogFailure) -> any StateSection {
+        MemorySection(self, self.state[Int(partition)])
+    }
+
+    // MARK: Records to be written
+
+    func produce(_ batch: borrowing RecordBatch, indexes: Span<Int32>) -> ProducedRun {
+        self.deliveries.add(batch, indexes)
+        if self.keepsState { self.keepState(batch, indexes) }
+        return ProducedRun(doneCount: indexes.count)
+    }
+
+    /// Nothing fails here, so nothing is written again.
+    func produce(_ record: KeptRecord) -> ProducedRun {
+        ProducedRun(doneCount: 1, failures: [(0, LogFailure("a record is written again", isFinal: true))])
+    }
+
+    private func keepState(_ batch: borrowing RecordBatch, _ indexes: Span<Int32>) {
+        for place in indexes.indices {
+            let record = batch.records[Int(indexes[place])]
+            guard record.topic == .state else { continue }
+            self.state[Int(record.partition)].append(
+                StateRecord(key: Array(batch.bytes[record.key]), value: Array(batch.bytes[record.value])))
+        }
+    }
+
+    func takeDeliveries(max: Int, withKeys: Bool, into batch: inout DeliveryBatch) {
+        guard self.tellsDeliveries else { return }
+        self.deliveries.tell(max: max, into: &batch)
+    }
+
+    // MARK: Commits
+
+    func commit(_ positions: [CommitPosition]) {
+        for position in positions where position.topic == self.topic {
+            let partition = Int(position.partition)
+            self.uncommittedCount -= Int(position.nextOffset - self.committed[partition])
+            self.committed[partition] = position.nextOffset
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import APNSProtocol
+import ShardLoop
+
+/// An APNs in memory that accepts what it gets, at once or when there is credit again. Its answers wait until they are taken.
+final class MemoryPushSide: PushSide {
+    var hasCredit = true
+    /// Pushes that were submitted, in all.
+    private(set) var pushCount = 0
+    private var answers: [PushAnswer] = []
+    /// Filled again and again, as the transport's are.
+    private var request = PushRequest()
+
+    var answerCount: Int { self.answers.count }
+
+    /// Takes the answers out and leaves the capacity of `answers`.
+    func takeAnswers(into answers: inout [PushAnswer]) {
+        answers.removeAll(keepingCapacity: true)
+        swap(&answers, &self.answers)
+    }
+
+    func submit(route: UInt16, max: Int, fill: (inout PushRequest) -> Bool) -> Int {
+        guard self.hasCredit else { return 0 }
+        // Of its own while it is filled: each look at a class is checked for others'.
+        var request = PushRequest()
+        var answers: [PushAnswer] = []
+        swap(&request, &self.request)
+        swap(&answers, &self.answers)
+        var count = 0
+        while count < max, fill(&request) {
+            answers.append(PushAnswer(id: request.id, result: .accepted, apnsMicros: 1_000))
+            count += 1
+        }
+        swap(&request, &self.request)
+        swap(&answers, &self.answers)
+        self.pushCount += count
+        return count
+    }
+
+    /// Whoever gives credit gives a turn.
+    func wantsCredit(route: UInt16) {}
+    func flush() {}
+}

@@ -1,0 +1,93 @@
+import PushEngine
+import ShardLoop
+
+/// The partition queues of one input topic, in memory.
+struct MemoryQueues {
+    private struct Queue {
+        /// Whose records wait here, from `next` on.
+        var activities: [Int32] = []
+        var next = 0
+        var nextOffset: Int64 = 0
+    }
+
+    private let activities: CountedActivities
+    /// Index into `EngineConfiguration.inputTopics`.
+    private let topic: UInt16
+    private var queues: [Queue]
+    /// Partitions that got something since they were last named.
+    private var readable: [Int32] = []
+    /// What was offered last.
+    private var values: [UInt8] = []
+    private var valueByteCount = 0
+    /// From one activity's value to the next one's; 0: all have the same.
+    private var valueStride = 0
+    private var firstActivity = 0
+    private var timestampMillis: Int64 = 0
+
+    init(_ activities: CountedActivities, topic: UInt16) {
+        self.activities = activities
+        self.topic = topic
+        self.queues = Array(repeating: Queue(), count: Int(activities.partitionCount))
+        for partition in self.queues.indices { self.queues[partition].activities.reserveCapacity(64) }
+        self.readable.reserveCapacity(Int(activities.partitionCount))
+    }
+
+    /// From here on a record of each of these waits. Those offered before must have been read.
+    /// - Parameter values: one for all, or one for each, all of the same length.
+    mutating func offer(_ activities: Range<Int>, values: [UInt8], isShared: Bool, timestampMillis: Int64) {
+        self.values = values
+        self.valueByteCount = isShared ? values.count : values.count / activities.count
+        self.valueStride = isShared ? 0 : self.valueByteCount
+        self.firstActivity = activities.lowerBound
+        self.timestampMillis = timestampMillis
+        for activity in activities {
+            let partition = self.activities.partitions[activity]
+            if self.queues[Int(partition)].activities.isEmpty { self.readable.append(partition) }
+            self.queues[Int(partition)].activities.append(Int32(activity))
+        }
+    }
+
+    mutating func takeReadable(_ body: (_ partition: Int32, _ topic: UInt16) -> Void) {
+        for partition in self.readable { body(partition, self.topic) }
+        self.readable.removeAll(keepingCapacity: true)
+    }
+
+    mutating func read(
+        partition: Int32, max: Int, into batch: inout InputBatch, whenFull: (inout InputBatch) -> Void
+    ) -> QueueRead {
+        let partition = Int(partition)
+        let (first, count) = (self.queues[partition].next, self.queues[partition].activities.count)
+        let end = min(count, first + max)
+        guard first < end else { return QueueRead(recordCount: 0, mayHaveMore: false) }
+        // One reference each for all records.
+        let (activities, values) = (self.activities, self.values)
+        let waiting = self.queues[partition].activities
+        let firstOffset = self.queues[partition].nextOffset
+        for place in first..<end {
+            let input = InputRecord(
+                topic: self.topic, partition: Int32(partition), offset: firstOffset + Int64(place - first),
+                timestampMillis: self.timestampMillis, hasKey: true, hasValue: true, origin: nil)
+            let activity = Int(waiting[place])
+            let (keyStart, valueStart) = (
+                activity * activities.keyByteCount, (activity - self.firstActivity) * self.valueStride
+            )
+            let key = activities.keys.span.extracting(keyStart..<keyStart + activities.keyByteCount)
+            let value = values.span.extracting(valueStart..<valueStart + self.valueByteCount)
+            if batch.append(input, key: key, value: value, traceparent: Span()) { continue }
+            whenFull(&batch)
+            _ = batch.append(input, key: key, value: value, traceparent: Span())
+        }
+        self.queues[partition].nextOffset += Int64(end - first)
+        if end < count {
+            self.queues[partition].next = end
+        } else {
+            self.empty(partition)
+        }
+        return QueueRead(recordCount: end - first, mayHaveMore: end < count)
+    }
+
+    private mutating func empty(_ partition: Int) {
+        self.queues[partition].activities.removeAll(keepingCapacity: true)
+        self.queues[partition].next = 0
+    }
+}

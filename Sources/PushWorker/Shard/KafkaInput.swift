@@ -1,0 +1,105 @@
+package import KafkaLog
+package import PushEngine
+package import ShardLoop
+
+/// A shard's way in from Kafka: the partition queues of the consumer. Part of the loop's port; confined to the shard's loop.
+package struct KafkaInput {
+    private let inputTopics: [String]
+    /// Asks for a turn, from any thread.
+    private let wake: @Sendable () -> Void
+    /// Partitions that are owned, by no order.
+    private var queues: [PartitionQueues] = []
+    /// By partition number: its place in `queues`; -1: not owned.
+    private var places: [Int] = []
+
+    /// The queues of one partition, by topic index.
+    private struct PartitionQueues {
+        let number: Int32
+        let readers: [PartitionReader]
+        let flags: [ReadableFlag]
+    }
+
+    /// - Parameter inputTopics: the last is the routed one.
+    package init(inputTopics: [String], wake: @escaping @Sendable () -> Void) {
+        self.inputTopics = inputTopics
+        self.wake = wake
+    }
+
+    /// The consumer has opened these queues; the loop is told of the partition afterwards.
+    package mutating func own(_ number: Int32, _ readers: [PartitionReader]) {
+        guard self.place(of: number) == nil else { return }
+        while self.places.count <= Int(number) { self.places.append(-1) }
+        self.places[Int(number)] = self.queues.count
+        self.queues.append(
+            PartitionQueues(number: number, readers: readers, flags: readers.map { _ in ReadableFlag() }))
+    }
+
+    private func place(of number: Int32) -> Int? {
+        guard number >= 0, Int(number) < self.places.count, self.places[Int(number)] >= 0 else { return nil }
+        return self.places[Int(number)]
+    }
+
+    /// See `ShardLog.takeReadable`.
+    package func takeReadable(_ body: (_ partition: Int32, _ topic: UInt16) -> Void) {
+        for place in self.queues.indices {
+            for topic in self.queues[place].flags.indices where self.queues[place].flags[topic].take() {
+                body(self.queues[place].number, UInt16(topic))
+            }
+        }
+    }
+
+    /// See `ShardLog.read`.
+    package func read(
+        partition: Int32, topic: UInt16, max: Int, into batch: inout InputBatch, whenFull: (inout InputBatch) -> Void
+    ) -> QueueRead {
+        guard let place = self.place(of: partition), Int(topic) < self.queues[place].readers.count else {
+            return QueueRead(recordCount: 0, mayHaveMore: false)
+        }
+        let isRouted = Int(topic) == self.inputTopics.count - 1
+        let result = self.queues[place].readers[Int(topic)].read(max: max) { record in
+            self.take(record, topic: topic, isRouted: isRouted, into: &batch, whenFull: whenFull)
+        }
+        return QueueRead(
+            recordCount: result.recordCount, mayHaveMore: result.mayHaveMore,
+            failure: result.failure.map { failure in
+                LogFailure(
+                    failure.inputHaltReason ?? "\(failure)", isFinal: failure.inputHaltReason != nil)
+            })
+    }
+
+    private func take(
+        _ record: borrowing KafkaRecord, topic: UInt16, isRouted: Bool, into batch: inout InputBatch,
+        whenFull: (inout InputBatch) -> Void
+    ) {
+        var input = InputRecord(
+            topic: topic, partition: record.partition, offset: record.offset,
+            timestampMillis: Swift.max(0, record.timestampMillis),
+            hasKey: record.hasKey, hasValue: record.hasValue, origin: nil)
+        if isRouted { RoutedOrigin.read(record, inputTopics: self.inputTopics, into: &input) }
+        let (key, value) = (record.key, record.value)
+        record.withHeader("traceparent") { traceparent, _ in
+            if batch.append(input, key: key, value: value, traceparent: traceparent) { return }
+            whenFull(&batch)
+            _ = batch.append(input, key: key, value: value, traceparent: traceparent)
+        }
+    }
+
+    /// See `ShardLog.beginReading`.
+    package func beginReading(partition: Int32) {
+        guard let place = self.place(of: partition) else { return }
+        for (reader, flag) in zip(self.queues[place].readers, self.queues[place].flags) {
+            reader.onReadable { [wake = self.wake] in
+                flag.set()
+                wake()
+            }
+        }
+    }
+
+    /// See `ShardLog.endReading`.
+    package mutating func endReading(partition: Int32) {
+        guard let place = self.place(of: partition) else { return }
+        self.places[Int(partition)] = -1
+        self.queues.remove(at: place)
+        for index in place..<self.queues.count { self.places[Int(self.queues[index].number)] = index }
+    }
+}
