@@ -72,7 +72,7 @@ import Testing
         (#"{"key":"a"}"#, "“value” is missing: expected the event, or null"),
         (
             #"{"key":"a","value":{"event":"end","to":{"activity":"b"}}}"#,
-            "“to.activity” differs from the record's key: expected the same activity id"
+            "“to.activity” \"b\" differs from the record's key: expected the same activity id"
         ),
         (
             #"{"event":"end","timestamp":1700000301}"#,

@@ -45,22 +45,22 @@ def loop(path):
 
 MUTATIONS = [
     Mutation(
-        "commit-early", "`OffsetLedger.watermark` is always the next offset", engine("Ledger/OffsetLedger"),
+        "commit-early", "`OffsetLedger.watermark` is always the next offset", engine("Journal/OffsetLedger"),
         "return head.isNone ? self.logs[log].nextOffset : self.entries[head].offset",
         "_ = head\n        return self.logs[log].nextOffset"),
     Mutation(
-        "no-changelog", "`writeState` settles the entry and writes nothing", engine("State/ShardEngine+State"),
-        """        self.appendRecord(
-            .state, partition: self.partitions[place].number, key: keyRange, value: valueRange, headers: headers,
+        "no-changelog", "`writeState` settles the entry and writes nothing", engine("Journal/Journal+State"),
+        """        self.batch.append(
+            .state, partition: memory.partitions[partition].number, key: keyRange, value: valueRange, headers: headers,
             hasNoValue: isTombstone,
             acknowledgement: acknowledgement)
 """,
         """        _ = (keyRange, valueRange, headers)
-        self.acknowledged(acknowledgement, offset: -1, now: now)
+        _ = self.acknowledged(acknowledgement, offset: -1, in: &memory, now: now)
 """),
     Mutation(
-        "no-restore", "`restoreSlot` ignores every record", engine("State/ShardEngine+State"),
-        "        guard read.epoch >= self.partitions[place].newestEpochRead else { return .ignored }\n",
+        "no-restore", "`restoreSlot` ignores every record", engine("Partitions/ShardEngine+Restore"),
+        "        guard read.epoch >= self.memory.partitions[partition].newestEpochRead else { return .ignored }\n",
         "        guard read.epoch == .min else { return .ignored }\n"),
     Mutation(
         "no-lease", "a shard acts whether the group has confirmed its partitions or not", loop("ShardLoop"),
@@ -95,108 +95,106 @@ MUTATIONS = [
         "            self.waitingSinceMillis = nil\n            return false\n", "            return false\n"),
     Mutation(
         "unread-handed-over", "who leaves before reading what an owner before may have pushed hands it over as done",
-        engine("State/ShardEngine+State"),
-        "        return !self.couldHaveUnrecordedPush(slot) || !self.isBehind(place: place)\n",
+        engine("Journal/Journal+State"),
+        "        return !memory.couldHaveUnrecordedPush(slot) || !self.isBehind(partition, in: memory)\n",
         "        return true\n", test="TakeoverTests"),
     Mutation(
-        "older-behind", "what is older than a push that failed stays behind it", engine("Slot/ShardEngine+Merge"),
-        "            self.updates[behind].top.timestampSeconds < self.updates[failed].top.timestampSeconds\n",
-        "            self.updates[behind].top.timestampSeconds < .min\n", test="CoalescingTests"),
+        "older-behind", "what is older than a push that failed stays behind it", engine("Coalescing/Coalescer+Requeue"),
+        "            memory.updates[behind].top.timestampSeconds < memory.updates[failed].top.timestampSeconds\n",
+        "            memory.updates[behind].top.timestampSeconds < .min\n", test="CoalescingTests"),
     Mutation(
-        "no-unit-after-crash", "`countUnrecordedPush` takes no unit", engine("Shard/ShardEngine+Answer"),
-        "        guard !self.slots[slot].countedUnrecordedPush, self.couldHaveUnrecordedPush(slot) else { return }\n",
-        "        guard self.slots.count < 0, self.couldHaveUnrecordedPush(slot) else { return }\n"),
+        "no-unit-after-crash", "`countUnrecordedPush` takes no unit", engine("Dispatch/Dispatch+Budget"),
+        "        guard !memory.slots[slot].countedUnrecordedPush, memory.couldHaveUnrecordedPush(slot) else { return }\n",
+        "        guard memory.slots.count < 0, memory.couldHaveUnrecordedPush(slot) else { return }\n"),
     Mutation(
         "older-epoch-state", "a restore believes a state record of an older epoch behind one of a newer",
-        engine("State/ShardEngine+State"),
-        "        guard read.epoch >= self.partitions[place].newestEpochRead else { return .ignored }\n", ""),
+        engine("Partitions/ShardEngine+Restore"),
+        "        guard read.epoch >= self.memory.partitions[partition].newestEpochRead else { return .ignored }\n", ""),
     Mutation(
         "older-epoch-tombstone", "a restore believes a tombstone of an older epoch behind a record of a newer",
-        engine("State/ShardEngine+State"),
-        "                guard tombstoneEpoch >= self.partitions[place].newestEpochRead else { return .ignored }\n", ""),
+        engine("Partitions/ShardEngine+Restore"),
+        "                guard tombstoneEpoch >= self.memory.partitions[partition].newestEpochRead else { return .ignored }\n", ""),
     Mutation(
         "verdict-on-new-token", "a verdict about a token that was replaced is taken for one about the new token",
         engine("Shard/ShardEngine+Answer"),
-        "        guard self.updates[update].tokenGeneration == self.slots[slot].tokenGeneration else {\n",
-        "        guard self.updates[update].tokenGeneration <= .max else {\n"),
+        "        guard self.memory.updates[update].tokenGeneration == self.memory.slots[slot].tokenGeneration else {\n",
+        "        guard self.memory.updates[update].tokenGeneration <= .max else {\n"),
     Mutation(
         "state-before-outcome", "`flushStates` writes a slot whose outcomes are not acknowledged",
-        engine("State/ShardEngine+State"),
-        """            guard self.slots[slot].isLive, self.slots[slot].isDirty,
-                self.slots[slot].unguardedRecords == 0
+        engine("Journal/Journal+State"),
+        """            guard memory.slots[slot].isLive, memory.slots[slot].isDirty,
+                memory.slots[slot].unguardedRecords == 0
             else { continue }
 """,
-        "            guard self.slots[slot].isLive, self.slots[slot].isDirty else { continue }\n"),
+        "            guard memory.slots[slot].isLive, memory.slots[slot].isDirty else { continue }\n"),
     Mutation(
         "alert-replaced", "an update without an alert that takes the short way drops the alert it replaces",
-        engine("Slot/ShardEngine+Replace"),
-        "            hasAlert == !self.updates[update].top.alert.isEmpty\n",
-        "            !hasAlert || !self.updates[update].top.alert.isEmpty\n"),
+        engine("Coalescing/Coalescer+Replace"),
+        "            hasAlert == !memory.updates[update].top.alert.isEmpty\n",
+        "            !hasAlert || !memory.updates[update].top.alert.isEmpty\n"),
     Mutation(
-        "alert-folded", "the same on the short way of `fold`", engine("Slot/ShardEngine+Merge"),
-        "        let carriesAlert = self.scratchLayer.alert.isEmpty && !self.updates[update].top.alert.isEmpty\n",
+        "alert-folded", "the same on the short way of `fold`", engine("Coalescing/Coalescer+Fold"),
+        "        let carriesAlert = self.scratchLayer.alert.isEmpty && !memory.updates[update].top.alert.isEmpty\n",
         "        let carriesAlert = false\n"),
     Mutation(
         "alert-not-inherited", "the same on the long way: `Layer.inherit` takes no alert over",
-        engine("Slot/Layer"),
+        engine("Coalescing/Layer"),
         "        if self.alert.isEmpty, !older.alert.isEmpty {\n            self.alert = self.append(",
         "        if self.alert.isEmpty, older.alert.count > 1_000_000 {\n            self.alert = self.append("),
     Mutation(
         "push-before-state", "a push leaves before the state record of the one before is acknowledged",
-        engine("Shard/ShardEngine+Slots"),
-        "guard update.isSome, self.slots[slot].inFlight.isNone, !self.slots[slot].awaitsStateRecord,",
-        "guard update.isSome, self.slots[slot].inFlight.isNone,"),
+        engine("Dispatch/Dispatch"),
+        "guard update.isSome, memory.slots[slot].inFlight.isNone, !memory.slots[slot].awaitsStateRecord,",
+        "guard update.isSome, memory.slots[slot].inFlight.isNone,"),
     Mutation(
-        "same-stamp", "a push may get the stamp of the one before", engine("Shard/ShardEngine+Push"),
+        "same-stamp", "a push may get the stamp of the one before", engine("Shard/ShardMemory+Stamps"),
         "self.updates[update].top.stampFloorSeconds, self.slots[slot].lastStampSeconds + 1)",
         "self.updates[update].top.stampFloorSeconds, self.slots[slot].lastStampSeconds)"),
     Mutation(
         "stamp-of-unrecorded", "a replay is not stamped past what may have gone unrecorded",
-        engine("Shard/ShardEngine+Push"),
+        engine("Shard/ShardMemory+Stamps"),
         "        if self.updates[update].containsReplay {\n            stamp =",
         "        if self.updates[update].containsReplay, self.slots.count < 0 {\n            stamp ="),
     Mutation(
-        "replay-taken-again", "an event that `state` covers is taken as a new one", engine("Shard/ShardEngine+Consume"),
-        "        return applied.isOf(topic: record.topic) && record.offset <= applied.offset\n",
-        "        return applied.isOf(topic: record.topic) && record.offset < 0\n"),
+        "replay-taken-again", "an event that `state` covers is taken as a new one", engine("Intake/Intake"),
+        "        return applied.isOf(topic: self.record.topic) && self.record.offset <= applied.offset\n",
+        "        return applied.isOf(topic: self.record.topic) && self.record.offset < 0\n"),
     Mutation(
         "older-not-kept", "an older event that outlives the newest one is not kept beneath it",
-        engine("Slot/ShardEngine+Merge"),
-        "        guard outlives, self.updates[update].under.count < Update.underMax else {\n",
-        "        guard outlives, self.updates[update].under.count < 0 else {\n"),
+        engine("Coalescing/Coalescer+Fold"),
+        "        guard outlives, memory.updates[update].under.count < Update.underMax else {\n",
+        "        guard outlives, memory.updates[update].under.count < 0 else {\n"),
     Mutation(
-        "budget-not-restored", "a restore takes no units over", engine("State/ShardEngine+State"),
+        "budget-not-restored", "a restore takes no units over", engine("Partitions/ShardEngine+Restore"),
         "        for age in self.restoredAges {\n", "        for age in self.restoredAges where age == .min {\n"),
     Mutation(
         "stale-verdict", "a 410 that is older than the registration kills the token", engine("Shard/ShardEngine+Answer"),
-        "if let invalidSinceMillis, invalidSinceMillis < self.slots[slot].registeredWallMillis {",
-        "if let invalidSinceMillis, invalidSinceMillis == self.slots[slot].registeredWallMillis {"),
+        "if let invalidSinceMillis, invalidSinceMillis < self.memory.slots[slot].registeredWallMillis {",
+        "if let invalidSinceMillis, invalidSinceMillis == self.memory.slots[slot].registeredWallMillis {"),
     Mutation(
         "release-forgets", "what waits is not written down when a partition is given back",
-        engine("Shard/ShardEngine"),
-        "            if engine.slots[slot].hasWork || isOpen || engine.slots[slot].isDirty {\n",
-        "            if isOpen, engine.slots[slot].isDirty {\n", test="ReleaseTests"),
+        engine("Partitions/ShardEngine+Partitions"),
+        "            if self.memory.slots[slot].hasWork || self.memory.slots[slot].isOpen || self.memory.slots[slot].isDirty {\n",
+        "            if self.memory.slots[slot].isOpen, self.memory.slots[slot].isDirty {\n", test="ReleaseTests"),
     Mutation(
         "retry-overtakes", "a record of `state` is tried again while others of its partition are under way",
         loop("Outbox/RetryQueue"), "where !underWay.isAny(lane.topic, partition: lane.partition) {",
         "where lane.partition >= -1 {"),
     Mutation(
         "push-before-marker", "pushes leave before the owner's marker lies in `state`",
-        engine("State/ShardEngine+Ownership"), "guard partition.phase == .running, partition.isMarked, partition.gaps",
-        "guard partition.phase == .running, partition.gaps",
-        test="OwnershipTests"),
+        engine("Partitions/PartitionState"), "self.phase == .running && self.isMarked && self.gaps",
+        "self.phase == .running && self.gaps", test="OwnershipTests"),
     Mutation(
         "no-catch-up", "pushes leave before what lay in the log at the takeover has been read",
-        engine("State/ShardEngine+Ownership"), "            partition.catchUpEndsMillis == nil, !partition.mayPush\n",
-        "            !partition.mayPush\n", test="CatchUpTests"),
+        engine("Partitions/PartitionState"), "            && self.catchUpEndsMillis == nil\n", "", test="CatchUpTests"),
     Mutation(
-        "no-gap-watch", "a record of another in `state` is not noticed", engine("State/ShardEngine+Ownership"),
-        "        guard next >= 0, offset > next else { return }\n",
-        "        guard next >= 0, offset > next, self.slots.count < 0 else { return }\n", test="OwnershipTests"),
+        "no-gap-watch", "a record of another in `state` is not noticed", engine("Partitions/PartitionState"),
+        "        guard next >= 0, offset > next else { return false }\n",
+        "        guard next >= 0, offset > next, self.epoch < 0 else { return false }\n", test="OwnershipTests"),
     Mutation(
         "silent-replay", "an event that an owner before may have sent gives way without saying so",
-        engine("Records/ShardEngine+Outcomes"), "cause: layer.mayBeSent ? .mayBeSentBefore : into == nil ?",
-        "cause: into == nil ?"),
+        engine("Coalescing/Coalescer"), "Cause = layer.mayBeSent ? .mayBeSentBefore : into == nil ?",
+        "Cause = into == nil ?"),
 ]
 
 

@@ -61,7 +61,7 @@ struct TidyTests {
     @Test func fewImportTheProcessor() {
         let importers = ProjectFiles.swiftFiles(in: ["Sources"])
             .filter { $0.lines.contains { $0.hasSuffix("import CProcessor") } }.map(\.path).sorted()
-        #expect(importers == ["Sources/PushEngine/Index/Prefetch.swift", "Sources/PushModel/JSON/JSONStops.swift"])
+        #expect(importers == ["Sources/PushEngine/Stores/Prefetch.swift", "Sources/PushModel/JSON/JSONStops.swift"])
     }
 
     /// Foundation's calls on file handles that end the process where POSIX has an error, and its streams, which have no others for writing.

@@ -28,6 +28,11 @@ public struct AppConfiguration: Sendable {
     public var developmentRoute: UInt16?
 
     public init(bundleID: String) { self.bundleID = bundleID }
+
+    /// The route to one environment; `nil`: it is not configured.
+    func route(_ environment: PushEnvironment) -> UInt16? {
+        environment == .production ? self.productionRoute : self.developmentRoute
+    }
 }
 
 /// What the engine of one shard is told at start. Limits are per shard.

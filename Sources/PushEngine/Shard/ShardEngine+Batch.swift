@@ -33,34 +33,33 @@ extension ShardEngine {
                 traceparent: bytes.extracting(valueEnd..<valueEnd + Int(batch[index].traceparentByteCount)), now: now)
         }
         batch.removeAll()
-        if self.catchUpEndsMillis != .max { self.advanceCatchUps(now: now) }
+        self.advanceCatchUps(now: now)
     }
 
     @inline(__always) private func prefetchIndex(_ batch: inout InputBatch, _ index: Int, _ bytes: Span<UInt8>) {
         let start = Int(batch[index].start)
-        let hash = self.index.hash(
-            kind: SlotKind.activity.rawValue, id: bytes.extracting(start..<start + Int(batch[index].keyByteCount)))
+        let hash = self.memory.slots.hash(
+            id: bytes.extracting(start..<start + Int(batch[index].keyByteCount)))
         batch[index].hash = hash
-        self.index.prefetchHome(of: hash)
+        self.memory.slots.prefetchIndex(hash: hash)
     }
 
     @inline(__always) private func prefetchSlot(_ batch: inout InputBatch, _ index: Int) {
-        let slot = self.index.first(hash: batch[index].hash).map { self.index.slot(at: $0) } ?? SlotID.none
+        let slot = self.memory.slots.probable(hash: batch[index].hash)
         batch[index].slot = slot
-        if slot.isSome { self.slots.prefetch(slot, byteCount: Slot.ofEachEventByteCount) }
+        if slot.isSome { self.memory.slots.prefetch(slot, byteCount: Slot.ofEachEventByteCount) }
     }
 
     @inline(__always) private func prefetchPending(of slot: SlotID) {
         guard slot.isSome else { return }
-        self.identities.prefetch(
-            self.slots[slot].identity, byteCount: Int(self.slots[slot].idByteCount))
-        let pending = self.slots[slot].pending
-        if pending.isSome { self.updates.prefetch(pending) }
+        self.memory.slots.prefetchIdentity(slot, idOnly: true)
+        let pending = self.memory.slots[slot].pending
+        if pending.isSome { self.memory.updates.prefetch(pending) }
     }
 
     @inline(__always) private func prefetchBytes(of slot: SlotID) {
         guard slot.isSome else { return }
-        let pending = self.slots[slot].pending
-        if pending.isSome { self.updates.prefetchBlob(pending) }
+        let pending = self.memory.slots[slot].pending
+        if pending.isSome { self.memory.updates.prefetchBlob(pending) }
     }
 }

@@ -12,7 +12,7 @@ extension ShardEngine {
         let lead = Self.answerLead
         var step = 0
         while step < answers.count + 3 * lead {
-            if step < answers.count { self.updates.prefetch(of: answers[step].id) }
+            if step < answers.count { self.memory.updates.prefetch(of: answers[step].id) }
             if answers.indices.contains(step - lead) { self.prefetchSlot(of: answers[step - lead].id) }
             if answers.indices.contains(step - 2 * lead) { self.prefetchRest(of: answers[step - 2 * lead].id) }
             if step >= 3 * lead { self.answered(answers[step - 3 * lead], now: now) }
@@ -21,23 +21,23 @@ extension ShardEngine {
     }
 
     private func prefetchSlot(of push: PushID) {
-        guard let update = self.updates.id(of: push) else { return }
-        self.slots.prefetch(self.updates[update].slot)
+        guard let update = self.memory.updates.id(of: push) else { return }
+        self.memory.slots.prefetch(self.memory.updates[update].slot)
     }
 
     private func prefetchRest(of push: PushID) {
-        guard let update = self.updates.id(of: push) else { return }
-        let slot = self.updates[update].slot
-        self.budgets.prefetch(self.slots[slot].budget)
-        self.identities.prefetch(self.slots[slot].identity, byteCount: self.slots[slot].identityByteCount)
+        guard let update = self.memory.updates.id(of: push) else { return }
+        let slot = self.memory.updates[update].slot
+        self.dispatch.budgets.prefetch(self.memory.slots[slot].budget)
+        self.memory.slots.prefetchIdentity(slot, idOnly: false)
     }
 
     /// `acknowledged(_:offset:now:)` of these will follow.
     public func fetchAhead(acknowledgements: Span<UInt64>) {
-        for index in acknowledgements.indices { self.acknowledgements.prefetch(acknowledgements[index]) }
+        for index in acknowledgements.indices { self.journal.acknowledgements.prefetch(acknowledgements[index]) }
         for index in acknowledgements.indices {
-            let slot = self.acknowledgements.slot(of: acknowledgements[index])
-            if slot.isSome { self.slots.prefetch(slot) }
+            let slot = self.journal.acknowledgements.slot(of: acknowledgements[index])
+            if slot.isSome { self.memory.slots.prefetch(slot) }
         }
     }
 }

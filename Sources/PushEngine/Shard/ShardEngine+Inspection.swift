@@ -5,19 +5,37 @@ extension ShardEngine {
     /// Units of the activity's budget that are out (contract §5), the one in flight included; `nil`: the activity is not in memory.
     /// - Parameter app: index into `EngineConfiguration.apps`.
     public func budgetUnitsOut(app: UInt16, id: Span<UInt8>, now: EngineTime) -> Int? {
-        var found: SlotID?
-        for place in self.partitions.identifiers where found == nil {
-            found = self.findSlot(app: app, id: id, partition: place)
+        for partition in self.memory.partitions.identifiers {
+            guard let slot = self.memory.slots.find(SlotKey(app: app, id: id), partition: partition) else { continue }
+            return self.dispatch.budgets.unitsOut(self.memory.slots[slot].budget, nowMillis: now.steadyMillis)
         }
-        guard let slot = found else { return nil }
-        let budget = self.slots[slot].budget
-        let held = unsafe self.budgets.answers(budget).count { $0 + RollingBudget.windowMillis > now.steadyMillis }
-        return held + (self.budgets.isInFlight(budget) ? 1 : 0)
+        return nil
+    }
+
+    /// The cluster that the partition's state was written for, when it is another one: positions in it mean nothing here, and every event
+    /// found in the log is taken as new. `nil`: positions hold.
+    public func voidingClusterID(partition: Int32) -> String? {
+        guard let partition = self.memory.partitions.index(of: partition) else { return nil }
+        return self.memory.partitions[partition].voidingClusterID
     }
 
     /// Updates in memory, waiting or in flight: at most three a slot.
-    public var updatesHeld: Int { self.updates.liveCount }
+    public var updatesHeld: Int { self.memory.updates.liveCount }
 
     /// Ledger entries that are open (contract §6): at most two a slot, and two a record that Kafka has not acknowledged.
-    public var ledgerEntriesOpen: Int { self.ledger.openCount }
+    public var ledgerEntriesOpen: Int { self.journal.ledger.openCount }
+
+    /// Apps and environments that are held back because APNs refuses their topic.
+    public var appsHeldBack: [(app: UInt16, environment: PushEnvironment)] {
+        self.dispatch.appsHeldBack(in: self.memory)
+    }
+
+    /// Counts the events without an outcome by walking every slot: what `counters.pending` must equal.
+    public func countPendingEvents() -> UInt64 {
+        var count = 0
+        for slot in self.memory.slots.identifiers where self.memory.slots[slot].isLive {
+            count += self.memory.eventCount(of: slot)
+        }
+        return UInt64(count)
+    }
 }

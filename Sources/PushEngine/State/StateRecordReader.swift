@@ -121,7 +121,7 @@ public struct StateRecordReader: Sendable {
 
     private static func hash(_ token: [UInt8]) -> String {
         var digits: [UInt8] = []
-        Hex.append(ShardEngine.tokenHash(token.span), to: &digits)
+        Hex.append(PushComposer.hash(ofToken: token.span), to: &digits)
         return String(decoding: digits, as: UTF8.self)
     }
 }

@@ -37,6 +37,65 @@ public enum EventRules {
                 + "\(Self.timestampAheadSecondsMax) s are allowed, because the phone would ignore everything after it")
     }
 
+    /// Ten digits: a wire stamp may be later than its event's time, and must not make the payload longer than was checked.
+    public static let sizedStampSecondsMin: Int64 = 1_000_000_000
+
+    /// Checks what the event is meant for.
+    /// - Parameter key: the record's.
+    public static func checkTarget(_ event: borrowing DecodedEvent, key: Span<UInt8>) throws(EventRejection) {
+        switch event.target {
+        case .activity:
+            let activity = event.text.span.extracting(event.activityInText.range)
+            if !activity.isEmpty, !activity.holdsSameBytes(as: key) {
+                let given = RejectionText.quoted(activity, byteCountMax: 80)
+                throw EventRejection(
+                    field: "to.activity",
+                    reason: "\"\(given)\" differs from the record's key: expected the same activity id")
+            }
+        case .token, .startToken: break
+        case .audience:
+            let isRegistration = event.kind == .register || event.kind == .unregister
+            throw Self.notYet(isRegistration ? "audience" : "to.audience")
+        case .channel:
+            throw Self.notYet("to.channel")
+        }
+        if !event.audienceInText.isEmpty { throw Self.notYet("audience") }
+        if event.kind == .start, event.target != .startToken {
+            throw EventRejection(field: "to", reason: "has no start-token: a start needs {\"start-token\": hex}")
+        }
+    }
+
+    private static func notYet(_ field: String) -> EventRejection {
+        EventRejection(
+            field: field, reason: "is not supported by this version: expected to.activity, to.token or to.start-token")
+    }
+
+    /// What the payload has besides the event's own bytes is little: only a large event has to be looked at.
+    @inlinable public static func mayBeTooLarge(valueByteCount: Int) -> Bool {
+        valueByteCount > PayloadWriter.payloadByteCountMax - PayloadWriter.framingByteCountMax
+    }
+
+    /// Checks the time and the size of what an event has to send; registrations have nothing.
+    /// - Parameters:
+    ///   - value: of the record.
+    ///   - eventSeconds: the event's time, or its record's.
+    public static func checkContent(
+        _ event: borrowing DecodedEvent, value: Span<UInt8>, eventSeconds: Int64, nowSeconds: Int64
+    ) throws(EventRejection) {
+        guard event.kind != .register, event.kind != .unregister else { return }
+        if let given = event.timestampSeconds { try Self.checkTimestamp(given, nowSeconds: nowSeconds) }
+        guard Self.mayBeTooLarge(valueByteCount: value.count) else { return }
+        let content = PayloadContent(of: event)
+        let size = PayloadWriter.byteCount(
+            kind: event.kind, stampSeconds: max(eventSeconds, Self.sizedStampSecondsMin), content: content,
+            source: value, alert: value.extracting(event.alertInValue.range))
+        if size > PayloadWriter.payloadByteCountMax {
+            throw Self.payloadTooLarge(
+                byteCount: size, limit: PayloadWriter.payloadByteCountMax, content: content,
+                alertByteCount: Int(event.alertInValue.count))
+        }
+    }
+
     /// The rejection of a payload over its limit, naming what is big in it.
     ///
     /// - Parameters:

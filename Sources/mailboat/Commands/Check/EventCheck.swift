@@ -37,29 +37,14 @@ struct EventCheck {
                 throw EventRejection(field: "value", reason: "is null: expected one JSON object")
             }
             try EventDecoder.decode(value.span, into: &self.event)
-            try self.checkTarget(record)
+            // A record without a key of its own is judged as that of the activity it names.
+            let key = record.key ?? Array(self.event.text[self.event.activityInText.range])
+            try EventRules.checkTarget(self.event, key: key.span)
             switch self.event.kind {
             case .register, .unregister: return .taken(lines: self.registration(record))
             case .start, .update, .end: return .taken(lines: try self.request(record, value: value))
             }
         } catch { return .refused(error) }
-    }
-
-    // MARK: Rules that need the key
-
-    private func checkTarget(_ record: RecordText) throws(EventRejection) {
-        switch self.event.target {
-        case .token, .startToken: return
-        case .activity:
-            let id = self.event.activityInText
-            guard !id.isEmpty, let key = record.key, Array(self.event.text[id.range]) != key else { return }
-            throw EventRejection(
-                field: "to.activity", reason: "differs from the record's key: expected the same activity id")
-        case .audience, .channel:
-            throw EventRejection(
-                field: self.event.target == .channel ? "to.channel" : "audience",
-                reason: "is not supported by this version: expected “activity”, “token” or “start-token”")
-        }
     }
 
     // MARK: Answers
@@ -77,22 +62,16 @@ struct EventCheck {
     }
 
     private func request(_ record: RecordText, value: [UInt8]) throws(EventRejection) -> [String] {
-        if let seconds = self.event.timestampSeconds {
-            try EventRules.checkTimestamp(seconds, nowSeconds: self.nowSeconds)
-        }
         let recordSeconds = record.timestampMillis.map { $0 / 1_000 } ?? self.nowSeconds
         let stampSeconds = self.event.timestampSeconds ?? min(recordSeconds, self.nowSeconds)
+        try EventRules.checkContent(
+            self.event, value: value.span, eventSeconds: stampSeconds, nowSeconds: self.nowSeconds)
         let content = PayloadContent(of: self.event)
         let alert = value.span.extracting(self.event.alertInValue.range)
         var body: [UInt8] = []
         PayloadWriter.append(
             kind: self.event.kind, stampSeconds: stampSeconds, content: content, source: value.span, alert: alert,
             to: &body)
-        guard body.count <= PayloadWriter.payloadByteCountMax else {
-            throw EventRules.payloadTooLarge(
-                byteCount: body.count, limit: PayloadWriter.payloadByteCountMax, content: content,
-                alertByteCount: alert.count)
-        }
         let (path, environment) = self.address(record)
         let bundleID =
             self.event.appInText.isEmpty

@@ -1,0 +1,101 @@
+import PushModel
+
+/// Events that end without having been sent.
+extension Coalescer {
+    /// Something of what waits may no longer be sent.
+    @inline(__always) func hasExpired(_ slot: SlotID, in memory: borrowing ShardMemory, now: EngineTime) -> Bool {
+        let pending = memory.slots[slot].pending
+        return pending.isSome && memory.updates[pending].firstExpirySeconds <= now.wallSeconds
+    }
+
+    /// Sets aside what may no longer be sent. An older event that outlives a newer one comes to the front again.
+    /// Whoever reads "expired" may rely on it that the phone never got it.
+    /// - Returns: whether the slot has to be written down.
+    mutating func expire(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) -> Bool {
+        var isChanged = false
+        while self.hasExpired(slot, in: memory, now: now) {
+            let update = memory.slots[slot].pending
+            let wasStart = memory.updates[update].isStart
+            if let start = memory.updates[update].start.first, start.expiresSeconds <= now.wallSeconds {
+                memory.updates[update].start = []
+                memory.noteFailedStart(slot, outcome: .expired, timestampSeconds: 0)
+            }
+            let startExpired = wasStart && !memory.updates[update].isStart
+            func isOver(_ layer: Layer) -> Bool {
+                layer.expiresSeconds <= now.wallSeconds || (startExpired && layer.isStart)
+            }
+            func expired(_ layer: Layer) -> OutcomeDetails.Cause { layer.isStart ? .startExpired : .expires }
+            var index = 0
+            while index < memory.updates[update].under.count {
+                let layer = memory.updates[update].under[index]
+                if isOver(layer) {
+                    memory.updates[update].under.remove(at: index)
+                    isChanged =
+                        self.endUnsent(layer, of: update, outcome: .expired, cause: expired(layer), in: &memory)
+                        || isChanged
+                } else {
+                    index += 1
+                }
+            }
+            let top = memory.updates[update].top
+            guard isOver(top) else { continue }
+            isChanged = true
+            if top.isEnd { memory.reviveAfterFailedEnd(slot) }
+            _ = self.endUnsent(top, of: update, outcome: .expired, cause: expired(top), in: &memory)
+            if self.endTop(of: update, in: &memory) { self.letAlertGoFirst(update, of: slot, in: &memory) }
+        }
+        return isChanged
+    }
+
+    /// Every event of an update ends unsent, and the update leaves the slot.
+    mutating func endUnsent(
+        _ update: UpdateID, of slot: SlotID, outcome: Outcome, cause: OutcomeDetails.Cause, in memory: inout ShardMemory
+    ) {
+        for layer in memory.updates[update].under {
+            _ = self.endUnsent(layer, of: update, outcome: outcome, cause: cause, in: &memory)
+        }
+        let top = memory.updates[update].top
+        if top.isEnd { memory.reviveAfterFailedEnd(slot) }
+        _ = self.endUnsent(top, of: update, outcome: outcome, cause: cause, in: &memory)
+        self.dropUpdate(update, of: slot, in: &memory)
+    }
+
+    /// The newest event of an update has reached the device: those beneath it have given way.
+    @inline(__always) mutating func endUnder(_ update: UpdateID, in memory: inout ShardMemory) {
+        guard !memory.updates[update].under.isEmpty else { return }
+        let slot = memory.updates[update].slot
+        let into = memory.updates[update].top.source
+        for layer in memory.updates[update].under {
+            self.supersede(layer, of: slot, into: into, keepsAlert: false, keepsPriority: false, in: &memory)
+        }
+        memory.updates[update].under = []
+    }
+
+    /// The newest event of an update has ended: the one beneath comes to the front, or the update leaves the slot.
+    /// - Returns: whether there was one beneath.
+    mutating func endTop(of update: UpdateID, in memory: inout ShardMemory) -> Bool {
+        guard let next = memory.updates[update].under.popLast() else {
+            self.dropUpdate(update, of: memory.updates[update].slot, in: &memory)
+            return false
+        }
+        memory.updates[update].top = next
+        memory.updates[update].stampSeconds = nil
+        return true
+    }
+
+    /// An event that is not sent any more. One that may be on the phone all the same is not said to be set aside.
+    /// - Returns: whether a stamp was passed over, which has to be written down.
+    private mutating func endUnsent(
+        _ layer: Layer, of update: UpdateID, outcome: Outcome, cause: OutcomeDetails.Cause, in memory: inout ShardMemory
+    ) -> Bool {
+        let slot = memory.updates[update].slot
+        guard layer.mayBeSent else {
+            self.append(Ending(layer, slot: slot, outcome: outcome, cause: cause))
+            return false
+        }
+        self.append(Ending(layer, slot: slot, outcome: .unknown, cause: .mayBeSent))
+        guard memory.updates[update].containsReplay else { return false }
+        memory.passUnrecordedStamp(slot, floorSeconds: layer.stampFloorSeconds)
+        return true
+    }
+}

@@ -1,0 +1,200 @@
+import PushModel
+
+/// Merging one event into an update that has not left.
+extension Coalescer {
+    /// Merges the event in `scratchLayer`, which arrived later, into an update. False, and nothing changed: together with the alert, or
+    /// the content of an `end` that has none, that must be carried along it would be too large. Without `carries` an update always fits.
+    /// - Parameter carried: what is carried along comes from this one; `nil`: from the newest event of the update.
+    mutating func fold(
+        into update: UpdateID, mergedCount: UInt32, priority: PushPriority, isReplay: Bool, carries: Bool,
+        from carried: Layer? = nil, in memory: inout ShardMemory
+    ) -> Bool {
+        let slot = memory.updates[update].slot
+        if !self.scratchLayer.isEnd, self.scratchLayer.timestampSeconds < memory.updates[update].top.timestampSeconds {
+            self.foldOlder(into: update, priority: priority, in: &memory)
+            memory.updates[update].containsReplay = memory.updates[update].containsReplay || isReplay
+            memory.updates[update].mergedCount += mergedCount
+            return true
+        }
+        if carried == nil, self.replaces(update, in: memory) {
+            self.replaceTop(of: update, mergedCount: mergedCount, priority: priority, isReplay: isReplay, in: &memory)
+            return true
+        }
+        let top = memory.updates[update].top
+        self.scratchLayer.dropUncoveredBytes()
+        let own = self.scratchLayer.parts
+        // Of what was put back, something may have come from an event that was older than this one's predecessor.
+        self.scratchLayer.dropInherited(olderThan: (carried ?? top).timestampSeconds)
+        let hadAlert = !self.scratchLayer.alert.isEmpty
+        if carries { self.scratchLayer.inherit(from: carried ?? top) }
+        let inherits = !hadAlert && !self.scratchLayer.alert.isEmpty
+        guard
+            self.scratchLayer.payloadByteCount(start: memory.updates[update].start.first)
+                <= PayloadWriter.payloadByteCountMax
+        else {
+            self.scratchLayer.parts = own
+            return false
+        }
+        self.scratchLayer.stampFloorSeconds = max(self.scratchLayer.stampFloorSeconds, top.stampFloorSeconds)
+        let expires = self.scratchLayer.expiresSeconds
+        let into = self.scratchLayer.source
+        self.dropUnder(of: update, notOutliving: expires, into: into, in: &memory)
+        if top.expiresSeconds > expires {
+            if memory.updates[update].under.count == Update.underMax {
+                let oldest = memory.updates[update].under.removeFirst()
+                if oldest.mayBeSent { self.scratchLayer.mayBeSent = true }
+                self.supersede(oldest, of: slot, into: into, keepsAlert: false, keepsPriority: false, in: &memory)
+            }
+            memory.updates[update].under.append(top)
+        } else {
+            // One that lives on beneath keeps that to itself.
+            if top.mayBeSent { self.scratchLayer.mayBeSent = true }
+            self.supersede(
+                top, of: slot, into: into, keepsAlert: inherits,
+                keepsPriority: memory.updates[update].priority == .high && priority == .low, in: &memory)
+        }
+        swap(&memory.updates[update].top, &self.scratchLayer)
+        memory.updates[update].mergedCount += mergedCount
+        if priority == .high { memory.updates[update].priority = .high }
+        memory.updates[update].containsReplay = memory.updates[update].containsReplay || isReplay
+        memory.updates[update].stampSeconds = nil
+        return true
+    }
+
+    /// The common case of `fold`: the event takes the place of the newest one, nothing of which lives on, and nobody wants a record of
+    /// that. It fits, as it did when it was taken.
+    private func replaces(_ update: UpdateID, in memory: borrowing ShardMemory) -> Bool {
+        guard memory.updates[update].under.isEmpty, memory.updates[update].start.isEmpty,
+            memory.updates[update].top.expiresSeconds <= self.scratchLayer.expiresSeconds,
+            !self.scratchLayer.hasInherited
+        else { return false }
+        let carriesAlert = self.scratchLayer.alert.isEmpty && !memory.updates[update].top.alert.isEmpty
+        let carriesContent = self.scratchLayer.isEnd && self.scratchLayer.content.contentState.isEmpty
+        return !carriesAlert && !carriesContent && self.takesShorterWays
+    }
+
+    private mutating func replaceTop(
+        of update: UpdateID, mergedCount: UInt32, priority: PushPriority, isReplay: Bool, in memory: inout ShardMemory
+    ) {
+        memory.counters.eventsMerged += 1
+        memory.counters.pending -= 1
+        memory.counters.outcomes[Int(Outcome.superseded.rawValue)] += 1
+        if memory.updates[update].top.mayBeSent { self.scratchLayer.mayBeSent = true }
+        self.scratchLayer.stampFloorSeconds = max(
+            self.scratchLayer.stampFloorSeconds, memory.updates[update].top.stampFloorSeconds)
+        swap(&memory.updates[update].top, &self.scratchLayer)
+        memory.updates[update].mergedCount += mergedCount
+        if priority == .high { memory.updates[update].priority = .high }
+        if isReplay { memory.updates[update].containsReplay = true }
+        memory.updates[update].stampSeconds = nil
+    }
+
+    /// An event older than the newest one of the update: the device would ignore it, unless everything newer expires unsent.
+    private mutating func foldOlder(into update: UpdateID, priority: PushPriority, in memory: inout ShardMemory) {
+        let slot = memory.updates[update].slot
+        var layer = self.scratchLayer
+        if priority == .high { memory.updates[update].priority = .high }
+        var index = memory.updates[update].under.count
+        while index > 0, memory.updates[update].under[index - 1].timestampSeconds > layer.timestampSeconds {
+            index -= 1
+        }
+        let alert = layer.alert.isEmpty ? self.alertBeneath(layer, below: index, in: update, in: memory) : nil
+        if let alert {
+            // Among those below it is the newest: it brings their alert along, as `fold` does, where both fit.
+            layer.dropUncoveredBytes()
+            let own = layer.parts
+            layer.inherit(from: memory.updates[update].under[alert])
+            if layer.payloadByteCount(start: memory.updates[update].start.first) > PayloadWriter.payloadByteCountMax {
+                layer.parts = own
+            }
+        }
+        var outlives = layer.expiresSeconds > memory.updates[update].top.expiresSeconds
+        for newer in index..<memory.updates[update].under.count
+        where memory.updates[update].under[newer].expiresSeconds >= layer.expiresSeconds {
+            outlives = false
+        }
+        guard outlives, memory.updates[update].under.count < Update.underMax else {
+            let into = memory.updates[update].top.source
+            if layer.mayBeSent { memory.updates[update].top.mayBeSent = true }
+            return self.supersede(
+                layer, of: slot, into: into, keepsAlert: false, keepsPriority: priority == .high, in: &memory)
+        }
+        memory.updates[update].under.insert(layer, at: index)
+        // Older ones below it that do not outlive it can never be shown, but for an alert that does not fit beside its content.
+        let kept = layer.alert.isEmpty ? alert : nil
+        var below = index - 1
+        while below >= 0 {
+            if below != kept, memory.updates[update].under[below].expiresSeconds <= layer.expiresSeconds {
+                let dropped = memory.updates[update].under.remove(at: below)
+                // `layer` has moved down by one.
+                if dropped.mayBeSent { memory.updates[update].under[index - 1].mayBeSent = true }
+                index -= 1
+                self.supersede(
+                    dropped, of: slot, into: layer.source, keepsAlert: false, keepsPriority: false, in: &memory)
+            }
+            below -= 1
+        }
+    }
+
+    /// Which of those beneath `index` has the alert that a device would show before the content of `layer`: the newest that did not come
+    /// after something newer than itself.
+    private func alertBeneath(_ layer: Layer, below index: Int, in update: UpdateID, in memory: borrowing ShardMemory)
+        -> Int?
+    {
+        var earliest = layer.arrival
+        for below in (0..<index).reversed() where memory.updates[update].under[below].arrival < earliest {
+            if !memory.updates[update].under[below].alert.isEmpty { return below }
+            earliest = memory.updates[update].under[below].arrival
+        }
+        return nil
+    }
+
+    /// What was beneath is the newest of the update now. An alert still further beneath did not fit beside its content: it goes first, with
+    /// its own, and the newer content follows.
+    mutating func letAlertGoFirst(_ update: UpdateID, of slot: SlotID, in memory: inout ShardMemory) {
+        guard !memory.updates[update].isStart, memory.updates[update].top.alert.isEmpty,
+            let index = self.alertBeneath(
+                memory.updates[update].top, below: memory.updates[update].under.count, in: update, in: memory)
+        else { return }
+        let priority = memory.updates[update].priority
+        let isReplay = memory.updates[update].containsReplay
+        let newer = memory.updates[update].under[(index + 1)...] + [memory.updates[update].top]
+        memory.updates[update].top = memory.updates[update].under[index]
+        memory.updates[update].under.removeSubrange(index...)
+        for layer in newer {
+            self.scratchLayer = layer
+            if memory.slots[slot].behind.isNone {
+                let behind = memory.updates.make(slot: slot)
+                swap(&memory.updates[behind].top, &self.scratchLayer)
+                memory.updates[behind].priority = priority
+                memory.updates[behind].firstUnsentMillis = memory.updates[update].firstUnsentMillis
+                memory.updates[behind].mergedCount = 1
+                memory.updates[behind].containsReplay = isReplay
+                memory.slots[slot].behind = behind
+            } else {
+                // Without an alert to carry along it always fits.
+                _ = self.fold(
+                    into: memory.slots[slot].behind, mergedCount: 1, priority: priority, isReplay: isReplay,
+                    carries: false, in: &memory)
+            }
+        }
+    }
+
+    private mutating func dropUnder(
+        of update: UpdateID, notOutliving expires: Int64, into: SourcePosition, in memory: inout ShardMemory
+    ) {
+        guard !memory.updates[update].under.isEmpty else { return }
+        let slot = memory.updates[update].slot
+        var index = 0
+        while index < memory.updates[update].under.count {
+            if memory.updates[update].under[index].expiresSeconds <= expires {
+                let dropped = memory.updates[update].under.remove(at: index)
+                // Of what takes its index it is not known any more that the phone has not got it.
+                if dropped.mayBeSent { self.scratchLayer.mayBeSent = true }
+                self.supersede(dropped, of: slot, into: into, keepsAlert: false, keepsPriority: false, in: &memory)
+            } else {
+                index += 1
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import PushModel
+
+/// The way of most events in a backlog: an update that takes the place of the unsent one, nothing of which lives on.
+///
+/// It is the long way with everything left out that such an event does not change. What is waited for stays what it was: whether and when the
+/// update may leave does not depend on its content, the event expires no sooner than the one it replaces, and the life ends later. A deadline
+/// that is set too early costs one look.
+extension Coalescer {
+    /// Takes the event if it is one of those. `false`: it is not, and nothing was changed.
+    @inline(__always) mutating func replacePending(
+        of slot: SlotID, with intake: borrowing Intake, value: Span<UInt8>, in memory: inout ShardMemory,
+        now: EngineTime
+    ) -> Bool {
+        guard self.takesShorterWays, intake.event.kind == .update, intake.event.target == .activity,
+            intake.record.origin == nil, intake.record.topic != memory.configuration.routedTopicIndex,
+            !intake.liesBelowReplayEnd(in: memory)
+        else { return false }
+        let pending = memory.slots[slot].pending
+        guard pending.isSome, memory.slots[slot].behind.isNone, !memory.slots[slot].isLeaving,
+            memory.slots[slot].life != .ending, memory.slots[slot].life != .ended,
+            memory.slots[slot].openEntry.isSome, memory.slots[slot].applied.isOf(topic: intake.record.topic)
+        else { return false }
+        let timestamp = intake.timestampSeconds(now: now)
+        let expires = intake.contentExpiresSeconds
+        guard timestamp >= memory.slots[slot].lastAcceptedSeconds, expires > now.wallSeconds,
+            self.mayReplace(
+                pending, with: intake, timestamp: timestamp, expires: expires, nowSeconds: now.wallSeconds, in: memory)
+        else { return false }
+
+        intake.noteApplied(to: slot, in: &memory)
+        memory.touch(slot, now: now)
+        memory.counters.eventsMerged += 1
+        memory.counters.outcomes[Int(Outcome.superseded.rawValue)] += 1
+        memory.updates[pending].mergedCount += 1
+        memory.updates[pending].stampSeconds = nil
+        memory.updates[pending].top.replace(
+            with: intake.event, value: value, traceparent: intake.traceparent.span, source: intake.source,
+            arrival: memory.counters.consumed, timestampSeconds: timestamp, recordMillis: intake.record.timestampMillis,
+            takenMillis: now.steadyMillis, expiresSeconds: expires)
+        return true
+    }
+
+    /// Whether an event with these times may take the place of all there is of the update.
+    private func mayReplace(
+        _ update: UpdateID, with intake: borrowing Intake, timestamp: Int64, expires: Int64, nowSeconds: Int64,
+        in memory: borrowing ShardMemory
+    ) -> Bool {
+        let isUrgent = intake.event.priority == .high
+        let hasAlert = !intake.event.alertInValue.isEmpty
+        guard memory.updates[update].under.isEmpty, memory.updates[update].start.isEmpty,
+            // Priority and alert decide when it may leave.
+            !isUrgent || memory.updates[update].priority == .high,
+            hasAlert == !memory.updates[update].top.alert.isEmpty
+        else { return false }
+        return timestamp >= memory.updates[update].top.timestampSeconds
+            && expires >= memory.updates[update].top.expiresSeconds
+            && memory.updates[update].top.expiresSeconds > nowSeconds
+    }
+}

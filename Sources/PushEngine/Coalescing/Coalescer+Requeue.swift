@@ -1,0 +1,162 @@
+import PushModel
+
+/// After an attempt: what did not reach the device waits again, what the device has seen makes older events pointless.
+extension Coalescer {
+    /// What is pending leaves.
+    @inline(__always) mutating func putInFlight(_ slot: SlotID, in memory: inout ShardMemory) {
+        memory.slots[slot].inFlight = memory.slots[slot].pending
+        memory.slots[slot].pending = memory.slots[slot].behind
+        memory.slots[slot].behind = .none
+    }
+
+    /// Puts what was in flight back, under what came meanwhile.
+    mutating func requeueInFlight(_ slot: SlotID, in memory: inout ShardMemory) {
+        let failed = memory.slots[slot].inFlight
+        let pending = memory.slots[slot].pending
+        memory.slots[slot].inFlight = .none
+        guard pending.isSome else {
+            memory.slots[slot].pending = failed
+            return
+        }
+        if memory.updates[pending].isStart, !memory.updates[failed].isStart {
+            // What failed was meant for a card that has been unregistered since; the start makes another.
+            self.supersedeAll(of: failed, into: memory.updates[pending].top.source, in: &memory)
+            return memory.updates.release(failed)
+        }
+        memory.slots[slot].pending = failed
+        let startGoesFirst = memory.updates[failed].isStart && memory.updates[pending].isEnd
+        let wasBehind = memory.slots[slot].behind
+        if startGoesFirst {
+            if wasBehind.isSome {
+                // Nothing follows an end; only a damaged state record says so.
+                self.supersedeAll(of: wasBehind, intoNewestOf: pending, in: &memory)
+                memory.updates.release(wasBehind)
+            }
+            memory.slots[slot].behind = pending
+            return
+        }
+        // What came meanwhile arrived later: oldest first, each into what failed.
+        let priority = memory.updates[pending].priority
+        let isReplay = memory.updates[pending].containsReplay
+        let merged = memory.updates[pending].mergedCount
+        // Those under the newest that arrived after it come after it: the device would have ignored them.
+        let newestArrival = memory.updates[pending].top.arrival
+        let later = memory.updates[pending].under.filter { $0.arrival > newestArrival }
+        let earlier = memory.updates[pending].under.filter { $0.arrival <= newestArrival }
+        memory.updates[pending].under = later
+        // The newest has taken along already what it had to of those beneath it: what came after something newer was ignored.
+        let carried = earlier.isEmpty ? nil : memory.updates[failed].top
+        for layer in earlier {
+            self.scratchLayer = layer
+            if !self.fold(
+                into: failed, mergedCount: 0, priority: priority, isReplay: isReplay, carries: true, in: &memory)
+            {
+                if layer.mayBeSent { memory.updates[pending].top.mayBeSent = true }
+                self.supersede(
+                    self.scratchLayer, of: slot, into: memory.updates[pending].top.source, keepsAlert: false,
+                    keepsPriority: false, in: &memory)
+            }
+        }
+        swap(&self.scratchLayer, &memory.updates[pending].top)
+        if self.fold(
+            into: failed, mergedCount: merged, priority: priority, isReplay: isReplay, carries: true, from: carried,
+            in: &memory)
+        {
+            for layer in later {
+                self.scratchLayer = layer
+                _ = self.fold(
+                    into: failed, mergedCount: 0, priority: priority, isReplay: isReplay, carries: true, in: &memory)
+            }
+            memory.updates.release(pending)
+            self.foldOlderBehind(slot, into: failed, in: &memory)
+        } else {
+            // Too large beside the alert, or the attributes, of what failed.
+            swap(&self.scratchLayer, &memory.updates[pending].top)
+            if wasBehind.isNone {
+                memory.slots[slot].behind = pending
+            } else if memory.updates[failed].isStart {
+                // A third one: its content is the newest, and there is no place for the alert that kept the two apart.
+                self.supersedeAll(of: pending, intoNewestOf: wasBehind, in: &memory)
+                memory.updates.release(pending)
+            } else {
+                // A third one: of the two that came meanwhile one has the newest content, the other the newest alert.
+                self.supersedeAll(of: failed, intoNewestOf: pending, in: &memory)
+                memory.updates.release(failed)
+                memory.slots[slot].pending = pending
+            }
+        }
+    }
+
+    /// What followed what came meanwhile may be older than what failed: a device would ignore it behind that.
+    private mutating func foldOlderBehind(_ slot: SlotID, into failed: UpdateID, in memory: inout ShardMemory) {
+        let behind = memory.slots[slot].behind
+        guard behind.isSome, !memory.updates[failed].isStart, !memory.updates[behind].isEnd,
+            memory.updates[behind].top.timestampSeconds < memory.updates[failed].top.timestampSeconds
+        else { return }
+        let (priority, isReplay) = (memory.updates[behind].priority, memory.updates[behind].containsReplay)
+        memory.slots[slot].behind = .none
+        let layers = memory.updates[behind].under + [memory.updates[behind].top]
+        for (index, layer) in layers.enumerated() {
+            self.scratchLayer = layer
+            let mergedCount = index == 0 ? memory.updates[behind].mergedCount : 0
+            _ = self.fold(
+                into: failed, mergedCount: mergedCount, priority: priority, isReplay: isReplay, carries: true,
+                in: &memory)
+        }
+        memory.updates.release(behind)
+    }
+
+    /// What came while a newer event was in flight and is older than it: the device would ignore it.
+    @inline(__always) mutating func dropOlderThanAccepted(_ slot: SlotID, in memory: inout ShardMemory) {
+        let accepted = memory.slots[slot].lastAcceptedSeconds
+        if memory.slots[slot].pending.isSome { self.dropPending(slot, olderThan: accepted, in: &memory) }
+    }
+
+    private mutating func dropPending(_ slot: SlotID, olderThan accepted: Int64, in memory: inout ShardMemory) {
+        for update in [memory.slots[slot].pending, memory.slots[slot].behind] where update.isSome {
+            guard !memory.updates[update].isStart else { continue }
+            while let first = memory.updates[update].under.first, first.timestampSeconds < accepted, !first.isEnd {
+                memory.updates[update].under.removeFirst()
+                self.supersede(first, of: slot, into: nil, keepsAlert: false, keepsPriority: false, in: &memory)
+            }
+            for layer in memory.updates[update].under.indices {
+                memory.updates[update].under[layer].dropInherited(olderThan: accepted)
+            }
+            memory.updates[update].top.dropInherited(olderThan: accepted)
+            guard !memory.updates[update].top.isEnd, memory.updates[update].top.timestampSeconds < accepted else {
+                continue
+            }
+            self.supersedeAll(of: update, into: nil, in: &memory)
+            self.dropUpdate(update, of: slot, in: &memory)
+        }
+    }
+
+    /// Nobody knows what became of the attempt: its newest event may be on the phone.
+    /// - Parameter dropsAlert: it is not to sound a second time.
+    mutating func noteUnknown(_ update: UpdateID, dropsAlert: Bool, in memory: inout ShardMemory) {
+        if dropsAlert { memory.updates[update].top.alert = ByteRange() }
+        memory.updates[update].top.mayBeSent = true
+    }
+
+    /// An owner before may have sent all of it.
+    mutating func noteMayBeSent(_ update: UpdateID, in memory: inout ShardMemory) {
+        memory.updates[update].top.mayBeSent = true
+        for layer in memory.updates[update].under.indices { memory.updates[update].under[layer].mayBeSent = true }
+    }
+
+    // MARK: From `state`
+
+    /// What a record of `state` holds, in the order of sending, at most three.
+    mutating func adopt(
+        _ held: consuming [Update], isFirstInFlight: Bool, of slot: SlotID, in memory: inout ShardMemory
+    ) {
+        for (index, update) in held.enumerated() {
+            let id = memory.updates.adopt(update, slot: slot)
+            switch isFirstInFlight ? index : index + 1 {
+            case 0: memory.slots[slot].inFlight = id
+            case 1: memory.slots[slot].pending = id
+            default: memory.slots[slot].behind = id
+            }
+        }
+    }
+}

@@ -1,0 +1,237 @@
+import PushModel
+
+/// What a slot will send next (contract §4): takes an event into what waits, and says which events ended by that.
+///
+/// What is kept follows from device equivalence: an event older than what already stands would be ignored by the device, its alert with it;
+/// a newer one replaces content, and brings along the newest alert the device has not been shown.
+///
+/// It alone writes what a slot waits with (`Slot.pending`, `behind` and `inFlight`) and the updates themselves. It knows nothing of Kafka, of
+/// time-outs or of who may leave when: the engine settles `endings`, and lets `Dispatch` look at the slot again.
+struct Coalescer: ~Copyable {
+    /// The event that is being taken in.
+    var scratchLayer = Layer()
+    /// Events that have ended since the engine last settled them, in order. Empty between two calls of the engine.
+    private(set) var endings: [Ending] = []
+    /// No outcome record tells of a replaced event, so most can be replaced in one step. A test clears it to compare that with the long way.
+    var takesShorterWays: Bool
+    private let addressOnly = AddressOnly()
+
+    init(takesShorterWays: Bool) { self.takesShorterWays = takesShorterWays }
+
+    /// An event that waited and will not be sent: what its outcome record says of it. It is still counted as pending.
+    struct Ending {
+        var slot: SlotID
+        var outcome: Outcome
+        var cause: OutcomeDetails.Cause
+        /// Of a superseded event.
+        var into: SourcePosition?
+        var keepsAlert = false
+        var keepsPriority = false
+
+        var source: SourcePosition
+        var isWritten: Bool
+        var eventID: ByteRange
+        var traceparent: ByteRange
+        /// The bytes the ranges lie in.
+        var blob: [UInt8]
+
+        init(_ layer: borrowing Layer, slot: SlotID, outcome: Outcome, cause: OutcomeDetails.Cause) {
+            self.slot = slot
+            self.outcome = outcome
+            self.cause = cause
+            self.source = layer.source
+            self.isWritten = layer.isWritten
+            self.eventID = layer.eventID
+            self.traceparent = layer.traceparent
+            self.blob = layer.blob
+        }
+    }
+
+    /// The engine has settled all endings.
+    @inline(__always) mutating func forgetEndings() { self.endings.removeAll(keepingCapacity: true) }
+
+    /// One more, whose outcome a record will tell.
+    mutating func append(_ ending: Ending) { self.endings.append(ending) }
+
+    // MARK: Taking an event
+
+    /// Takes the event in `scratchLayer` into what the slot will send next. It already counts as pending.
+    mutating func merge(
+        into slot: SlotID, start: StartPart?, priority: PushPriority, isReplay: Bool, in memory: inout ShardMemory,
+        now: EngineTime
+    ) {
+        let pending = memory.slots[slot].pending
+        let behind = memory.slots[slot].behind
+        guard pending.isSome else {
+            let update = self.makeUpdate(
+                slot: slot, start: start, priority: priority, isReplay: isReplay, in: &memory, now: now)
+            memory.slots[slot].pending = update
+            return
+        }
+        if let start {
+            return self.mergeStart(start, into: slot, priority: priority, isReplay: isReplay, in: &memory, now: now)
+        }
+        if behind.isNone, memory.updates[pending].isStart, self.scratchLayer.isEnd {
+            // A start cannot also end: the card appears first, then the end follows.
+            memory.slots[slot].behind = self.makeUpdate(
+                slot: slot, start: nil, priority: priority, isReplay: isReplay, in: &memory, now: now)
+            return
+        }
+        let target = behind.isSome ? behind : pending
+        if self.fold(into: target, mergedCount: 1, priority: priority, isReplay: isReplay, carries: true, in: &memory) {
+            if behind.isSome, !memory.updates[pending].isStart, !memory.updates[behind].top.alert.isEmpty {
+                // It was for its alert alone that `pending` was to go first.
+                self.replacePendingByBehind(slot, in: &memory)
+            }
+            return
+        }
+        // Too large together: the older content goes first with its alert, this one follows.
+        if behind.isNone {
+            memory.slots[slot].behind = self.makeUpdate(
+                slot: slot, start: nil, priority: priority, isReplay: isReplay, in: &memory, now: now)
+        } else if !memory.updates[pending].isStart {
+            self.replacePendingByBehind(slot, in: &memory)
+            memory.slots[slot].behind = self.makeUpdate(
+                slot: slot, start: nil, priority: priority, isReplay: isReplay, in: &memory, now: now)
+        } else {
+            // A start, an alert too large for it and a content too large for the alert: the alert gives way.
+            _ = self.fold(
+                into: behind, mergedCount: 1, priority: priority, isReplay: isReplay, carries: false, in: &memory)
+        }
+    }
+
+    /// `behind` has a newer alert than `pending`, or will have: nothing of `pending` lives on.
+    private mutating func replacePendingByBehind(_ slot: SlotID, in memory: inout ShardMemory) {
+        let pending = memory.slots[slot].pending
+        let behind = memory.slots[slot].behind
+        if memory.updates[pending].priority == .high { memory.updates[behind].priority = .high }
+        if memory.updates[pending].containsReplay { memory.updates[behind].containsReplay = true }
+        memory.updates[behind].firstUnsentMillis = min(
+            memory.updates[behind].firstUnsentMillis, memory.updates[pending].firstUnsentMillis)
+        self.supersedeAll(of: pending, intoNewestOf: behind, in: &memory)
+        memory.slots[slot].pending = behind
+        memory.slots[slot].behind = .none
+        memory.updates.release(pending)
+    }
+
+    /// A start comes while updates wait for a token: one start with the newest content.
+    private mutating func mergeStart(
+        _ start: StartPart, into slot: SlotID, priority: PushPriority, isReplay: Bool, in memory: inout ShardMemory,
+        now: EngineTime
+    ) {
+        // The start's alert is newer than the one that kept the two apart.
+        if memory.slots[slot].behind.isSome { self.replacePendingByBehind(slot, in: &memory) }
+        let pending = memory.slots[slot].pending
+        let isNewer = self.scratchLayer.timestampSeconds >= memory.updates[pending].top.timestampSeconds
+        // Whichever content wins, the start must have an alert and fit.
+        var content = isNewer ? self.scratchLayer : memory.updates[pending].top
+        if content.alert.isEmpty {
+            content.inherit(from: self.scratchLayer)
+        }
+        guard content.payloadByteCount(start: start) <= PayloadWriter.payloadByteCountMax else {
+            let update = self.makeUpdate(
+                slot: slot, start: start, priority: priority, isReplay: isReplay, in: &memory, now: now)
+            memory.slots[slot].behind = pending
+            memory.slots[slot].pending = update
+            return
+        }
+        memory.updates[pending].start = [start]
+        if isNewer {
+            _ = self.fold(
+                into: pending, mergedCount: 1, priority: priority, isReplay: isReplay, carries: true, in: &memory)
+        } else {
+            if content.expiresSeconds == .max {
+                if self.scratchLayer.mayBeSent { content.mayBeSent = true }
+                self.supersede(
+                    self.scratchLayer, of: slot, into: content.source, keepsAlert: content.alertIsInherited,
+                    keepsPriority: false, in: &memory)
+            } else {
+                // Should the newer content expire unsent, the start still has its own.
+                memory.updates[pending].under.append(self.scratchLayer)
+            }
+            memory.updates[pending].top = content
+            memory.updates[pending].mergedCount += 1
+            if priority == .high { memory.updates[pending].priority = .high }
+            memory.updates[pending].containsReplay = memory.updates[pending].containsReplay || isReplay
+            memory.updates[pending].stampSeconds = nil
+        }
+    }
+
+    /// A new update whose newest event is `scratchLayer`.
+    private mutating func makeUpdate(
+        slot: SlotID, start: StartPart?, priority: PushPriority, isReplay: Bool, in memory: inout ShardMemory,
+        now: EngineTime
+    ) -> UpdateID {
+        let update = memory.updates.make(slot: slot)
+        swap(&memory.updates[update].top, &self.scratchLayer)
+        memory.updates[update].start = start.map { [$0] } ?? []
+        memory.updates[update].priority = priority
+        memory.updates[update].firstUnsentMillis = now.steadyMillis
+        memory.updates[update].mergedCount = 1
+        memory.updates[update].containsReplay = isReplay
+        return update
+    }
+
+    // MARK: What ended
+
+    /// A pending event gave way to a newer one. `into`: `nil` when what replaced it was already accepted.
+    mutating func supersede(
+        _ layer: Layer, of slot: SlotID, into: SourcePosition?, keepsAlert: Bool, keepsPriority: Bool,
+        in memory: inout ShardMemory
+    ) {
+        memory.counters.eventsMerged += 1
+        guard memory.configuration.outcomePublication.includes(.superseded) else {
+            // The common case costs no copy of what the record would say.
+            memory.counters.pending -= 1
+            memory.counters.outcomes[Int(Outcome.superseded.rawValue)] += 1
+            return
+        }
+        let cause: OutcomeDetails.Cause = layer.mayBeSent ? .mayBeSentBefore : into == nil ? .older : .none
+        var ending = Ending(layer, slot: slot, outcome: .superseded, cause: cause)
+        ending.into = into
+        ending.keepsAlert = keepsAlert
+        ending.keepsPriority = keepsPriority
+        self.endings.append(ending)
+    }
+
+    /// Everything of an update gives way to `into`.
+    mutating func supersedeAll(of update: UpdateID, into: SourcePosition?, in memory: inout ShardMemory) {
+        let slot = memory.updates[update].slot
+        for layer in memory.updates[update].under {
+            self.supersede(layer, of: slot, into: into, keepsAlert: false, keepsPriority: false, in: &memory)
+        }
+        self.supersede(
+            memory.updates[update].top, of: slot, into: into, keepsAlert: false, keepsPriority: false, in: &memory)
+    }
+
+    /// The same to the newest event of another update: of that it is not known any more that the phone has not got it.
+    mutating func supersedeAll(of update: UpdateID, intoNewestOf other: UpdateID, in memory: inout ShardMemory) {
+        if memory.updates[update].top.mayBeSent || memory.updates[update].under.contains(where: { $0.mayBeSent }) {
+            memory.updates[other].top.mayBeSent = true
+        }
+        self.supersedeAll(of: update, into: memory.updates[other].top.source, in: &memory)
+    }
+
+    /// Nothing waits or is in flight any more; the caller has counted the events.
+    mutating func letGo(_ slot: SlotID, in memory: inout ShardMemory) {
+        if memory.slots[slot].pending.isSome { memory.updates.release(memory.slots[slot].pending) }
+        if memory.slots[slot].behind.isSome { memory.updates.release(memory.slots[slot].behind) }
+        if memory.slots[slot].inFlight.isSome { memory.updates.release(memory.slots[slot].inFlight) }
+        memory.slots[slot].pending = .none
+        memory.slots[slot].behind = .none
+        memory.slots[slot].inFlight = .none
+    }
+
+    /// Takes an update whose events all have their outcome out of the slot.
+    @inline(__always) mutating func dropUpdate(_ update: UpdateID, of slot: SlotID, in memory: inout ShardMemory) {
+        if memory.slots[slot].inFlight == update {
+            memory.slots[slot].inFlight = .none
+        } else if memory.slots[slot].pending == update {
+            memory.slots[slot].pending = memory.slots[slot].behind
+            memory.slots[slot].behind = .none
+        } else if memory.slots[slot].behind == update {
+            memory.slots[slot].behind = .none
+        }
+        memory.updates.release(update)
+    }
+}

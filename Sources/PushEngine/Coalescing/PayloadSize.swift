@@ -1,0 +1,33 @@
+import PushModel
+
+extension Layer {
+    /// The size of a payload that says this, as a `start` with those parts or without them.
+    func payloadByteCount(start: StartPart?) -> Int {
+        guard let start else {
+            return PayloadWriter.byteCount(
+                kind: self.isEnd ? .end : .update, stampSeconds: self.sizedStampSeconds, content: self.content,
+                source: self.blob.span, alert: self.blob.span.extracting(self.alert.range))
+        }
+        let (blob, content) = self.combined(with: start)
+        return PayloadWriter.byteCount(
+            kind: .start, stampSeconds: self.sizedStampSeconds, content: content, source: blob.span,
+            alert: blob.span.extracting(self.alert.range))
+    }
+
+    /// A wire stamp may be later than its event's time, and must not make the payload longer than was checked.
+    private var sizedStampSeconds: Int64 { max(self.timestampSeconds, EventRules.sizedStampSecondsMin) }
+
+    /// The bytes of a start: the newest content in front, the start's own parts behind.
+    func combined(with start: StartPart) -> (blob: [UInt8], content: PayloadContent) {
+        var content = self.content
+        let base = self.blob.count
+        func moved(_ range: ByteRange) -> ByteRange {
+            range.isEmpty ? range : ByteRange(start: Int(range.start) + base, count: Int(range.count))
+        }
+        content.attributesType = moved(start.content.attributesType)
+        content.attributes = moved(start.content.attributes)
+        content.inputPushChannel = moved(start.content.inputPushChannel)
+        content.inputPushToken = start.content.inputPushToken
+        return (self.blob + start.blob, content)
+    }
+}

@@ -1,0 +1,147 @@
+import PushModel
+
+/// What an attempt costs: units of the budget, the distance to the next, and rest after a failed one.
+extension Dispatch {
+    /// Units the pending update may use: the reserve is for pushes with an alert, for starts and for ends.
+    func budgetLimit(_ slot: SlotID, update: UpdateID, in memory: borrowing ShardMemory) -> Int {
+        let app = Int(memory.slots[slot].app)
+        let limit =
+            memory.slots[slot].frequentUpdates
+            ? memory.configuration.apps[app].budgetFrequentPerHour : memory.configuration.apps[app].budgetPerHour
+        let isReserved =
+            memory.updates[update].hasAlert || memory.updates[update].isEnd || memory.updates[update].isStart
+        return isReserved ? limit : max(0, limit - memory.configuration.apps[app].budgetReserve)
+    }
+
+    /// A push leaves with high priority if the budget allows it, and takes a unit then.
+    /// - Returns: the priority it leaves with.
+    @inline(__always) private mutating func takeBudget(
+        _ slot: SlotID, update: UpdateID, in memory: inout ShardMemory, now: EngineTime
+    )
+        -> PushPriority
+    {
+        guard memory.updates[update].priority == .high else { return .low }
+        let limit = self.budgetLimit(slot, update: update, in: memory)
+        guard self.budgets.spent(&memory.slots[slot].budget, nowMillis: now.steadyMillis) < limit else {
+            memory.counters.pushesDowngraded += 1
+            return .low
+        }
+        self.budgets.take(&memory.slots[slot].budget)
+        memory.counters.pushesHighPriority += 1
+        return .high
+    }
+
+    /// Units that have come back are forgotten.
+    @inline(__always) mutating func releaseReturnedBudget(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime)
+    {
+        _ = self.budgets.spent(&memory.slots[slot].budget, nowMillis: now.steadyMillis)
+    }
+
+    /// A unit found in `state`.
+    mutating func restoreBudget(_ slot: SlotID, ageMillis: Int64, in memory: inout ShardMemory, now: EngineTime) {
+        self.budgets.restore(&memory.slots[slot].budget, ageMillis: ageMillis, nowMillis: now.steadyMillis)
+    }
+
+    /// All units are back: what a later record of the same slot says is said anew.
+    mutating func forgetBudget(_ slot: SlotID, in memory: inout ShardMemory) {
+        self.budgets.release(&memory.slots[slot].budget)
+    }
+
+    /// The push was answered, or nobody knows: its unit comes back an hour from now.
+    @inline(__always) mutating func spendBudget(_ update: UpdateID, in memory: borrowing ShardMemory, now: EngineTime) {
+        guard memory.updates[update].sentPriority == .high else { return }
+        self.budgets.answered(memory.slots[memory.updates[update].slot].budget, nowMillis: now.steadyMillis)
+    }
+
+    /// APNs refused the push, or never processed it: its unit is back.
+    mutating func refundBudget(_ update: UpdateID, in memory: inout ShardMemory) {
+        guard memory.updates[update].sentPriority == .high else { return }
+        self.budgets.refunded(&memory.slots[memory.updates[update].slot].budget)
+    }
+
+    /// A process before this one may have sent one push of the slot, and not more, that `state` does not know of (contract §5): its unit
+    /// is counted as spent now. So is one for each that has died over the same: each before the next took over, and after the event was
+    /// written. At most once per slot and assignment.
+    /// - Parameter recordMillis: when the first event was written that may have been sent.
+    mutating func countUnrecordedPush(
+        _ slot: SlotID, recordMillis: Int64, in memory: inout ShardMemory, now: EngineTime
+    ) {
+        guard !memory.slots[slot].countedUnrecordedPush, memory.couldHaveUnrecordedPush(slot) else { return }
+        memory.slots[slot].countedUnrecordedPush = true
+        let owners = memory.partitions[memory.slots[slot].partition].ownersWallMillis
+        for begun in owners.suffix(Int(memory.slots[slot].ownersSinceRecord))
+        where begun > recordMillis {
+            let age = max(0, now.wallMillis - begun)
+            self.budgets.restore(&memory.slots[slot].budget, ageMillis: age, nowMillis: now.steadyMillis)
+        }
+        self.budgets.restore(&memory.slots[slot].budget, ageMillis: 0, nowMillis: now.steadyMillis)
+    }
+
+    /// Doubles from attempt to attempt, with half of it drawn at random so that a fleet does not come back at once.
+    mutating func backOff(
+        _ slot: SlotID, retryAfterSeconds: Int64?, millisMax: Int64 = .max, in memory: inout ShardMemory,
+        now: EngineTime
+    ) {
+        let attempt = memory.slots[slot].attempt
+        memory.slots[slot].attempt = attempt < 20 ? attempt + 1 : attempt
+        let full = min(
+            millisMax, memory.configuration.retryBackoffMaxMillis,
+            memory.configuration.retryBackoffMinMillis << Int64(attempt))
+        let drawn = full / 2 + Int64.random(in: 0...max(1, full / 2), using: &self.random)
+        // A server's wish is honoured up to an hour; more is taken as nonsense.
+        let asked = min(max(retryAfterSeconds ?? 0, 0), 3_600) * 1_000
+        memory.slots[slot].backoffUntilMillis = now.steadyMillis + max(drawn, asked)
+    }
+
+    /// The device has been reached, or has another token: earlier failures say nothing any more.
+    @inline(__always) mutating func forgetFailures(_ slot: SlotID, in memory: inout ShardMemory) {
+        memory.slots[slot].attempt = 0
+        memory.slots[slot].backoffUntilMillis = .min
+    }
+
+    // MARK: Departures
+
+    /// The update leaves now: it takes its unit of the budget, and the next keeps its distance.
+    @inline(__always) mutating func departed(_ update: UpdateID, in memory: inout ShardMemory, now: EngineTime) {
+        let slot = memory.updates[update].slot
+        memory.updates[update].sentPriority = self.takeBudget(slot, update: update, in: &memory, now: now)
+        memory.updates[update].sequence &+= 1
+        memory.updates[update].sentMillis = now.steadyMillis
+        memory.updates[update].tokenGeneration = memory.slots[slot].tokenGeneration
+        memory.updates[update].apnsID = self.makeUUID()
+        memory.updates[update].notBeforeOfPrevious = memory.slots[slot].notBeforeMillis
+        memory.slots[slot].notBeforeMillis =
+            now.steadyMillis + memory.configuration.apps[Int(memory.slots[slot].app)].minimumDistanceMillis
+        memory.partitions[memory.slots[slot].partition].inFlightCount += 1
+        memory.counters.inFlight += 1
+        memory.counters.pushesSent += 1
+    }
+
+    /// The update is in flight no more.
+    @inline(__always) mutating func returned(_ update: UpdateID, in memory: inout ShardMemory) {
+        memory.partitions[memory.slots[memory.updates[update].slot].partition].inFlightCount -= 1
+        memory.counters.inFlight -= 1
+    }
+
+    /// It has never left, as far as the device knows.
+    mutating func takeDistanceBack(_ update: UpdateID, in memory: inout ShardMemory) {
+        memory.slots[memory.updates[update].slot].notBeforeMillis = memory.updates[update].notBeforeOfPrevious
+    }
+
+    // MARK: Device tokens
+
+    /// What an answer says of the lane's device tokens.
+    @inline(__always) mutating func deviceTokenAnswered(isSuspicious: Bool, lane: LaneIndex) {
+        self.lanes[lane].tokenGuard.answered(isSuspicious: isSuspicious)
+    }
+
+    /// So many tokens seemed to be bad of late that it is probably a fault of ours.
+    func doubtsVerdicts(lane: LaneIndex) -> Bool { self.lanes[lane].tokenGuard.isStopped }
+
+    /// A random UUID (RFC 9562 §5.4, version 4).
+    private mutating func makeUUID() -> (UInt64, UInt64) {
+        let high = (self.random.next() & 0xffff_ffff_ffff_0fff) | 0x0000_0000_0000_4000
+        let low = (self.random.next() & 0x3fff_ffff_ffff_ffff) | 0x8000_0000_0000_0000
+        return (high, low)
+    }
+}

@@ -1,0 +1,242 @@
+import PushModel
+
+/// Who leaves next, and when who is looked at again: lanes with their ready queues and gates, deadlines, budgets, retries.
+///
+/// It alone writes what a slot keeps of that (the section of `Slot` named after it). What a slot waits with it only reads.
+struct Dispatch: ~Copyable {
+    /// By `LaneIndex(app:environment:)`.
+    var lanes = NumberedArray<LaneIndex, Lane>()
+    /// Lanes of each route, and where the turn stands.
+    private var routes: [RouteLanes] = []
+    var deadlines = DeadlineQueue()
+    var budgets = BudgetStore()
+    var random: SplitMix64
+    private var nextTicket: UInt32 = 1
+    /// When a lane's gate has something to do, steady.
+    var gateDeadlineMillis: Int64?
+    private let addressOnly = AddressOnly()
+
+    private struct RouteLanes {
+        var lanes: [LaneIndex] = []
+        var turn = 0
+    }
+
+    init(_ configuration: borrowing EngineConfiguration, random: SplitMix64) {
+        self.random = random
+        for app in configuration.apps {
+            for environment in PushEnvironment.allCases {
+                let route = app.route(environment)
+                let lane = self.lanes.append(Lane(route: route))
+                guard let route else { continue }
+                while self.routes.count <= Int(route) { self.routes.append(RouteLanes()) }
+                self.routes[Int(route)].lanes.append(lane)
+            }
+        }
+    }
+
+    // MARK: Who is next
+
+    /// Something could be sent on this route.
+    func hasReady(route: UInt16) -> Bool {
+        guard Int(route) < self.routes.count else { return false }
+        for lane in self.routes[Int(route)].lanes {
+            if self.lanes[lane].readyCount > 0, !self.lanes[lane].gate.isClosed { return true }
+        }
+        return false
+    }
+
+    /// Lanes of a route.
+    func laneCount(route: UInt16) -> Int { Int(route) < self.routes.count ? self.routes[Int(route)].lanes.count : 0 }
+
+    /// The lane whose turn it is. The next call gives the one after it.
+    @inline(__always) mutating func nextLane(route: UInt16) -> LaneIndex {
+        let turn = self.routes[Int(route)].turn
+        self.routes[Int(route)].turn = turn + 1 == self.routes[Int(route)].lanes.count ? 0 : turn + 1
+        return self.routes[Int(route)].lanes[turn]
+    }
+
+    /// Takes the first slot out of a lane's ready queue: high before low, oldest first.
+    @inline(__always) mutating func popReady(lane: LaneIndex, in memory: inout ShardMemory) -> SlotID? {
+        guard self.lanes[lane].readyCount > 0, !self.lanes[lane].gate.isClosed,
+            let entry = self.lanes[lane].ready.popFirst(
+                agingMillis: memory.configuration.agingMillis, slots: memory.slots)
+        else { return nil }
+        self.leaveReadyQueue(entry.slot, in: &memory)
+        return entry.slot
+    }
+
+    @inline(__always) private mutating func enterReadyQueue(
+        _ slot: SlotID, priority: PushPriority, in memory: inout ShardMemory, now: EngineTime
+    ) {
+        if memory.slots[slot].queuedTicket != 0 {
+            guard memory.slots[slot].queuedPriority != priority else { return }
+            self.leaveReadyQueue(slot, in: &memory)
+        }
+        let lane = memory.slots[slot].lane
+        let ticket = self.nextTicket
+        self.nextTicket = ticket == .max ? 1 : ticket + 1
+        memory.slots[slot].queuedTicket = ticket
+        memory.slots[slot].queuedPriority = priority
+        self.lanes[lane].readyCount += 1
+        self.lanes[lane].ready.append(
+            ReadyQueue.Entry(slot: slot, ticket: ticket, readyMillis: now.steadyMillis), priority: priority)
+        let standing = self.lanes[lane].readyCount
+        self.lanes[lane].ready.compact(standing: standing, slots: memory.slots)
+    }
+
+    @inline(__always) mutating func leaveReadyQueue(_ slot: SlotID, in memory: inout ShardMemory) {
+        guard memory.slots[slot].queuedTicket != 0 else { return }
+        memory.slots[slot].queuedTicket = 0
+        self.lanes[memory.slots[slot].lane].readyCount -= 1
+    }
+
+    // MARK: What is counted
+
+    /// Counts the slot where it belongs: with work, or without.
+    @inline(__always) mutating func noteWork(_ slot: SlotID, in memory: inout ShardMemory) {
+        let hasWork = memory.slots[slot].hasWork
+        guard hasWork != memory.slots[slot].isCountedPending else { return }
+        memory.slots[slot].isCountedPending = hasWork
+        let step = hasWork ? 1 : -1
+        memory.counters.activitiesPending += step
+        self.lanes[memory.slots[slot].lane].pendingSlots += step
+    }
+
+    /// How many more slots of some app may hold something to send (`AppConfiguration.pendingShare`); `Int.max`: none has a share.
+    func pendingRoom(in memory: borrowing ShardMemory) -> Int {
+        var room = Int.max
+        for app in memory.configuration.apps.indices where memory.configuration.apps[app].pendingShare < 1 {
+            let share = memory.configuration.apps[app].pendingShare * Double(memory.configuration.pendingMax)
+            var pending = 0
+            for environment in PushEnvironment.allCases {
+                pending += self.lanes[LaneIndex(app: UInt16(app), environment: environment)].pendingSlots
+            }
+            // Rounded up: below the share, by however little, one more may come.
+            room = min(room, Int(share.rounded(.up)) - pending)
+        }
+        return room
+    }
+
+    /// The environment is part of the lane; what the slot counts for moves with it.
+    mutating func setEnvironment(_ environment: PushEnvironment, of slot: SlotID, in memory: inout ShardMemory) {
+        guard memory.slots[slot].environment != environment else { return }
+        self.leaveReadyQueue(slot, in: &memory)
+        let step = memory.slots[slot].isCountedPending ? 1 : 0
+        self.lanes[memory.slots[slot].lane].pendingSlots -= step
+        memory.slots[slot].environment = environment
+        self.lanes[memory.slots[slot].lane].pendingSlots += step
+    }
+
+    /// The slot is about to be removed: nothing here names it any more.
+    mutating func letGo(_ slot: SlotID, in memory: inout ShardMemory) {
+        self.leaveReadyQueue(slot, in: &memory)
+        self.deadlines.remove(slot)
+        if memory.slots[slot].isCountedPending {
+            memory.slots[slot].isCountedPending = false
+            memory.counters.activitiesPending -= 1
+            self.lanes[memory.slots[slot].lane].pendingSlots -= 1
+        }
+        self.budgets.release(&memory.slots[slot].budget)
+    }
+
+    // MARK: When
+
+    /// When something is due, steady; `Int64.max`: nothing waits for a time.
+    var nextDeadlineMillis: Int64 { min(self.deadlines.earliestMillis ?? .max, self.gateDeadlineMillis ?? .max) }
+
+    /// Takes the earliest slot that is due.
+    mutating func popDue(now: EngineTime) -> SlotID? { self.deadlines.popDue(nowMillis: now.steadyMillis) }
+
+    /// Puts the slot where it belongs after any change: into the ready queue, or under the earliest time at which something is due.
+    mutating func reschedule(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
+        self.noteWork(slot, in: &memory)
+        var deadline = memory.slots[slot].lifeEndsMillis
+        switch self.readiness(slot, in: &memory, now: now) {
+        case .ready:
+            self.enterReadyQueue(
+                slot, priority: memory.updates[memory.slots[slot].pending].priority, in: &memory, now: now)
+        case .at(let millis):
+            self.leaveReadyQueue(slot, in: &memory)
+            deadline = min(deadline, millis)
+        case .blocked:
+            self.leaveReadyQueue(slot, in: &memory)
+        }
+        let update = memory.slots[slot].pending
+        if update.isSome, memory.partitions[memory.slots[slot].partition].sends {
+            let expires = memory.updates[update].firstExpirySeconds
+            if expires != .max { deadline = min(deadline, now.steadyMillis + max(0, expires * 1_000 - now.wallMillis)) }
+            if !memory.updates[update].isStart, !memory.slots[slot].hasUsableToken, memory.slots[slot].inFlight.isNone {
+                deadline = min(deadline, self.tokenWaitEndsMillis(slot, in: memory))
+            }
+            if memory.slots[slot].isOpen, !memory.slots[slot].isDirty {
+                deadline = min(deadline, self.durableDueMillis(slot, in: memory))
+            }
+        }
+        if memory.slots[slot].budget.isSome {
+            // An idle activity's budget is forgotten when its last unit has returned.
+            deadline = min(deadline, self.budgets.allReturnedMillis(memory.slots[slot].budget))
+        }
+        self.deadlines.set(deadline, for: slot)
+    }
+
+    /// Whether the slot's pending update could leave now, and if not, when time alone might change that.
+    enum Readiness: Equatable {
+        case ready
+        case at(millis: Int64)
+        /// Only an event from outside helps: an answer, a token, an acknowledgement.
+        case blocked
+    }
+
+    @inline(__always) mutating func readiness(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime)
+        -> Readiness
+    {
+        let update = memory.slots[slot].pending
+        let partition = memory.slots[slot].partition
+        guard update.isSome, memory.slots[slot].inFlight.isNone, !memory.slots[slot].awaitsStateRecord,
+            memory.partitions[partition].sends, memory.partitions[partition].mayPush
+        else {
+            return .blocked
+        }
+        let isStart = memory.updates[update].isStart
+        guard isStart || memory.slots[slot].hasUsableToken else { return .blocked }
+        guard self.lanes[memory.slots[slot].lane].route != nil else { return .blocked }
+        var at = max(memory.slots[slot].notBeforeMillis, memory.slots[slot].backoffUntilMillis)
+        let app = Int(memory.slots[slot].app)
+        if memory.updates[update].priority == .low {
+            at = max(
+                at, memory.updates[update].firstUnsentMillis + memory.configuration.apps[app].lowPriorityWindowMillis)
+        } else if memory.configuration.apps[app].budgetPolicy == .defer, !isStart, !memory.updates[update].isEnd {
+            let limit = self.budgetLimit(slot, update: update, in: memory)
+            if self.budgets.spent(&memory.slots[slot].budget, nowMillis: now.steadyMillis) >= limit {
+                at = max(at, self.budgets.returnMillis(memory.slots[slot].budget, limit: limit) ?? .max)
+            }
+        }
+        return at <= now.steadyMillis ? .ready : .at(millis: at)
+    }
+
+    /// When a pending update that found no usable token is given up.
+    func tokenWaitEndsMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
+        let hasToken = memory.slots[slot].hasToken
+        // After an accepted start the token may come as long as the activity lives.
+        if memory.slots[slot].awaitsTokenOfStart, !hasToken { return memory.slots[slot].lifeEndsMillis }
+        let since = max(
+            memory.slots[slot].tokenMissingSinceMillis,
+            hasToken ? 0 : memory.updates[memory.slots[slot].pending].firstUnsentMillis)
+        return since + memory.configuration.apps[Int(memory.slots[slot].app)].registrationWaitMillis
+    }
+
+    /// When a pending update has been held long enough to be written down, not more than once a second per slot.
+    private func durableDueMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
+        let pending = memory.slots[slot].pending
+        let held = memory.updates[pending].firstUnsentMillis + memory.configuration.pendingDurableAfterMillis
+        let lastWrite = memory.slots[slot].lastStateWriteMillis
+        guard lastWrite != .min else { return held }
+        return max(held, lastWrite + memory.configuration.pendingDurableAfterMillis)
+    }
+
+    /// A pending update has been held that long, and offsets wait for it.
+    func mustBeDurable(_ slot: SlotID, in memory: borrowing ShardMemory, now: EngineTime) -> Bool {
+        memory.slots[slot].pending.isSome && memory.slots[slot].isOpen
+            && self.durableDueMillis(slot, in: memory) <= now.steadyMillis
+    }
+}

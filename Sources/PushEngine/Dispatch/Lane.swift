@@ -1,0 +1,29 @@
+import PushModel
+
+/// An app in one environment: its ready slots, its share of what is pending, and the guard over its tokens.
+struct Lane {
+    /// `nil`: the environment is not configured for the app.
+    let route: UInt16?
+    var ready = ReadyQueue()
+    /// Slots that stand in `ready`.
+    var readyCount = 0
+    /// Slots with something to send or in flight.
+    var pendingSlots = 0
+    var tokenGuard = TokenRemovalGuard()
+    var gate = LaneGate()
+
+    init(route: UInt16?) { self.route = route }
+}
+
+extension LaneIndex {
+    /// `allCases` would be made anew for every call.
+    private static let environmentCount = PushEnvironment.allCases.count
+
+    init(app: UInt16, environment: PushEnvironment) {
+        self.init(index: Int(app) * Self.environmentCount + Int(environment.rawValue))
+    }
+}
+
+extension Slot {
+    var lane: LaneIndex { LaneIndex(app: self.app, environment: self.environment) }
+}

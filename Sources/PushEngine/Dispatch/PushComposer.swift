@@ -1,0 +1,48 @@
+import APNSProtocol
+import PushModel
+
+/// The request of a push: token, headers and payload of what a slot has in flight.
+enum PushComposer {
+    /// Fills `request` with what the slot sends now, and notes the hash of the token it goes to.
+    static func fill(_ request: inout PushRequest, update: UpdateID, in memory: inout ShardMemory, now: EngineTime) {
+        let slot = memory.updates[update].slot
+        let kind: EventKind =
+            memory.updates[update].isStart ? .start : memory.updates[update].isEnd ? .end : .update
+        request.id = memory.updates.pushID(of: update)
+        request.app = memory.slots[slot].app
+        request.priority = memory.updates[update].sentPriority
+        request.apnsID = memory.updates[update].apnsID
+        request.expirationSeconds =
+            memory.updates[update].start.first?.expiresSeconds ?? memory.updates[update].top.expirationHeaderSeconds
+            ?? now.wallSeconds + EventRules.expirationSeconds(of: kind)
+        request.tokenHex.removeAll(keepingCapacity: true)
+        request.body.removeAll(keepingCapacity: true)
+        let stamp = memory.updates[update].stampSeconds ?? 0
+        if let start = memory.updates[update].start.first {
+            memory.updates[update].tokenHash = Self.hash(ofToken: start.token.span)
+            Hex.append(start.token.span, to: &request.tokenHex)
+            let (blob, content) = memory.updates[update].top.combined(with: start)
+            PayloadWriter.append(
+                kind: .start, stampSeconds: stamp, content: content, source: blob.span,
+                alert: blob.span.extracting(memory.updates[update].top.alert.range), to: &request.body)
+        } else {
+            // Nothing here changes the slot's token.
+            let tokenBytes = unsafe memory.slots.tokenBytes(slot)
+            let token = unsafe Span(_unsafeElements: tokenBytes)
+            memory.updates[update].tokenHash = Self.hash(ofToken: token)
+            Hex.append(token, to: &request.tokenHex)
+            let content = memory.updates[update].top.content
+            let alert = memory.updates[update].top.alert.range
+            PayloadWriter.append(
+                kind: kind, stampSeconds: stamp, content: content, source: memory.updates[update].top.blob.span,
+                alert: memory.updates[update].top.blob.span.extracting(alert), to: &request.body)
+        }
+    }
+
+    /// 64 bits of FNV-1a over the token: enough to tell tokens apart in a log, useless for sending.
+    static func hash(ofToken token: Span<UInt8>) -> UInt64 {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for index in token.indices { hash = (hash ^ UInt64(token[index])) &* 0x0000_0100_0000_01b3 }
+        return hash
+    }
+}

@@ -1,0 +1,51 @@
+import DequeModule
+import PushModel
+
+/// The slots of one lane (an app in one environment) that could be sent now: high before low, oldest first within each.
+/// A low one is taken as if it had become ready `agingMillis` later, so it waits behind newer high ones only that long.
+///
+/// An entry is a hint: the slot says whether it still stands in this queue and where (`Slot.queuedTicket`), so leaving costs nothing.
+struct ReadyQueue {
+    struct Entry {
+        var slot: SlotID
+        /// Equal to the slot's while it stands in the queue.
+        var ticket: UInt32
+        var readyMillis: Int64
+    }
+    private var high: Deque<Entry> = []
+    private var low: Deque<Entry> = []
+
+    /// Entries kept, standing or not.
+    var entryCount: Int { self.high.count + self.low.count }
+
+    mutating func append(_ entry: Entry, priority: PushPriority) {
+        switch priority {
+        case .high: self.high.append(entry)
+        case .low: self.low.append(entry)
+        }
+    }
+
+    /// The next entry that still stands; those that left are dropped on the way.
+    mutating func popFirst(agingMillis: Int64, slots: borrowing SlotTable) -> Entry? {
+        while let entry = self.high.first, !Self.stands(entry, slots) { self.high.removeFirst() }
+        while let entry = self.low.first, !Self.stands(entry, slots) { self.low.removeFirst() }
+        switch (self.high.first, self.low.first) {
+        case (nil, nil): return nil
+        case (.some, nil): return self.high.popFirst()
+        case (nil, .some): return self.low.popFirst()
+        case (.some(let first), .some(let second)):
+            return second.readyMillis + agingMillis < first.readyMillis ? self.low.popFirst() : self.high.popFirst()
+        }
+    }
+
+    /// Drops what left when it outnumbers what stands, so that the queue stays bounded by slots.
+    mutating func compact(standing: Int, slots: borrowing SlotTable) {
+        guard self.entryCount > 2 * standing + 64 else { return }
+        self.high.removeAll { !Self.stands($0, slots) }
+        self.low.removeAll { !Self.stands($0, slots) }
+    }
+
+    private static func stands(_ entry: Entry, _ slots: borrowing SlotTable) -> Bool {
+        slots[entry.slot].queuedTicket == entry.ticket
+    }
+}

@@ -1,0 +1,50 @@
+import PushModel
+
+/// What a slot keeps of an event: its bytes are copied once, out of the record.
+extension Intake {
+    /// A `start` without `expires` is not sent later than this after its event.
+    static var startExpirySeconds: Int64 { 900 }
+
+    /// Copies what the payload and the outcome will need into `layer`, in place of what it said.
+    /// - Parameter arrival: grows from event to event.
+    func fill(_ layer: inout Layer, value: Span<UInt8>, arrival: UInt64, now: EngineTime) {
+        let timestamp = self.timestampSeconds(now: now)
+        layer.reset()
+        layer.source = self.source
+        layer.arrival = arrival
+        layer.timestampSeconds = timestamp
+        layer.alertSeconds = timestamp
+        layer.contentSeconds = timestamp
+        layer.stampFloorSeconds = timestamp
+        layer.recordMillis = self.record.timestampMillis
+        layer.takenMillis = now.steadyMillis
+        layer.isEnd = self.event.kind == .end
+        layer.isStart = self.event.kind == .start
+        layer.expirationHeaderSeconds = self.event.expiresSeconds
+        let given = PayloadContent(of: self.event)
+        layer.content.staleDateSeconds = given.staleDateSeconds
+        layer.content.dismissalDateSeconds = given.dismissalDateSeconds
+        layer.content.contentState = layer.append(value.extracting(given.contentState.range))
+        layer.content.relevanceScore = layer.append(value.extracting(given.relevanceScore.range))
+        layer.alert = layer.append(value.extracting(self.event.alertInValue.range))
+        layer.eventID = layer.append(self.event.text.span.extracting(self.event.eventIDInText.range))
+        layer.traceparent = layer.append(self.traceparent.span)
+        layer.expiresSeconds = self.contentExpiresSeconds
+    }
+
+    /// What a `start` brings beside its content.
+    func startPart(value: Span<UInt8>, now: EngineTime) -> StartPart {
+        let writtenSeconds = min(self.record.timestampMillis, now.wallMillis) / 1_000
+        var layer = Layer()
+        let given = PayloadContent(of: self.event)
+        var content = PayloadContent()
+        content.attributesType = layer.append(value.extracting(given.attributesType.range))
+        content.attributes = layer.append(value.extracting(given.attributes.range))
+        content.inputPushChannel = layer.append(value.extracting(given.inputPushChannel.range))
+        content.inputPushToken = given.inputPushToken
+        return StartPart(
+            token: Array(self.event.text[self.event.tokenInText.range]), environment: self.event.environment,
+            blob: layer.blob, content: content,
+            expiresSeconds: self.event.expiresSeconds ?? writtenSeconds + Self.startExpirySeconds)
+    }
+}

@@ -1,0 +1,192 @@
+import PushModel
+
+/// The record that is being taken: decoded, judged by what needs no slot, and turned into what a slot keeps of it.
+///
+/// Its state is of one record and is written over by the next; only the misplaced records that wait to be told of outlive it.
+struct Intake: ~Copyable {
+    private(set) var event = DecodedEvent()
+    /// The value of the record's header `traceparent`; empty without one.
+    private(set) var traceparent: [UInt8] = []
+    private(set) var record = InputRecord(
+        topic: 0, partition: 0, offset: 0, timestampMillis: 0, hasKey: false, hasValue: false, origin: nil)
+    private(set) var partition = PartitionIndex.none
+    private(set) var log = LogID.none
+    /// Records that a producer's client put on the wrong partition.
+    var placement = PlacementWatch()
+    /// By app: the bundle id in UTF-8.
+    private let bundleIDs: [[UInt8]]
+    private let addressOnly = AddressOnly()
+
+    init(_ configuration: borrowing EngineConfiguration) {
+        self.bundleIDs = configuration.apps.map { Array($0.bundleID.utf8) }
+    }
+
+    /// Where the event first lay: its identity.
+    var source: SourcePosition {
+        self.record.origin
+            ?? SourcePosition(topic: self.record.topic, partition: self.record.partition, offset: self.record.offset)
+    }
+
+    // MARK: Reading
+
+    /// The next record, of a log that the ledger follows.
+    @inline(__always) mutating func begin(
+        _ record: InputRecord, partition: PartitionIndex, log: LogID, traceparent: Span<UInt8>
+    ) {
+        self.record = record
+        self.partition = partition
+        self.log = log
+        if !self.traceparent.isEmpty { self.traceparent.removeAll(keepingCapacity: true) }
+        self.traceparent.append(copying: traceparent)
+    }
+
+    /// Checks the key of an activity that is not known here. That of a known one was looked at when its first event came.
+    @inline(__always) func checkNewKey(_ key: Span<UInt8>) throws(EventRejection) {
+        guard self.record.hasKey else {
+            throw EventRejection(field: "key", reason: "is missing: expected the activity id, UTF-8, 1 to 256 bytes")
+        }
+        try EventRules.checkKey(key)
+    }
+
+    /// The partition that the key belongs to, if it is another one. A producer whose client hashes otherwise put the record here: it is
+    /// forwarded once, then taken wherever it lies.
+    func properPartition(key: Span<UInt8>, in memory: borrowing ShardMemory) -> Int32? {
+        guard !memory.configuration.trustPlacement, self.record.topic != memory.configuration.routedTopicIndex else {
+            return nil
+        }
+        let partition = Murmur2.partition(key: key, count: memory.configuration.partitionCount)
+        return partition == self.record.partition ? nil : partition
+    }
+
+    /// The record goes on to the partition where it belongs.
+    mutating func noteMisplaced(properPartition: Int32) {
+        self.placement.saw(
+            Misplacement(
+                topic: self.record.topic, partition: self.record.partition, offset: self.record.offset,
+                properPartition: properPartition))
+    }
+
+    /// Decodes the value and applies every rule that can be judged without the slot (contract §2).
+    /// - Returns: the app, as an index into `EngineConfiguration.apps`.
+    @inline(__always) mutating func admit(
+        key: Span<UInt8>, value: Span<UInt8>, in memory: borrowing ShardMemory, now: EngineTime
+    ) throws(EventRejection) -> UInt16 {
+        guard self.record.hasValue else {
+            throw EventRejection(field: "value", reason: "is null: expected one JSON object")
+        }
+        try EventDecoder.decode(value, into: &self.event)
+        let app = try self.app(in: memory)
+        // Most events name their activity by the key alone, are small, and are not ahead of the clock: the rules need not be asked.
+        if !self.namesNoOther { try EventRules.checkTarget(self.event, key: key) }
+        try self.checkEnvironment(of: app, in: memory)
+        let eventSeconds = self.timestampSeconds(now: now)
+        if eventSeconds > now.wallSeconds || EventRules.mayBeTooLarge(valueByteCount: value.count) {
+            try EventRules.checkContent(
+                self.event, value: value, eventSeconds: eventSeconds, nowSeconds: now.wallSeconds)
+        }
+        return app
+    }
+
+    /// The record's key alone says what the event is meant for.
+    private var namesNoOther: Bool {
+        self.event.target == .activity && self.event.activityInText.isEmpty && self.event.audienceInText.isEmpty
+            && self.event.kind != .start
+    }
+
+    private func app(in memory: borrowing ShardMemory) throws(EventRejection) -> UInt16 {
+        let name = self.event.appInText
+        if name.isEmpty {
+            guard memory.configuration.apps.count == 1 else {
+                throw EventRejection(
+                    field: "app",
+                    reason:
+                        "is missing: expected a bundle id, as \(memory.configuration.apps.count) apps are configured")
+            }
+            return 0
+        }
+        let given = self.event.text.span.extracting(name.range)
+        for index in self.bundleIDs.indices {
+            let bundleID = self.bundleIDs[index]
+            if given.holdsSameBytes(as: bundleID.span) { return UInt16(index) }
+        }
+        let shown = RejectionText.quoted(given, byteCountMax: 80)
+        throw EventRejection(
+            field: "app", reason: "\"\(shown)\" is not configured in this worker: expected a configured bundle id")
+    }
+
+    /// A device token is of one environment: the app must have a route to it.
+    @inline(__always) private func checkEnvironment(
+        of app: UInt16, in memory: borrowing ShardMemory
+    ) throws(EventRejection) {
+        guard self.event.kind == .register || self.event.target == .token || self.event.target == .startToken,
+            memory.configuration.apps[Int(app)].route(self.event.environment) == nil
+        else { return }
+        let name = self.event.environment == .production ? "production" : "development"
+        throw EventRejection(field: "environment", reason: "\"\(name)\" is not configured for this app")
+    }
+
+    // MARK: What it says
+
+    /// The event's own time, or the record's, not ahead of the worker's clock.
+    @inline(__always) func timestampSeconds(now: EngineTime) -> Int64 {
+        self.event.timestampSeconds ?? max(0, min(self.record.timestampMillis, now.wallMillis) / 1_000)
+    }
+
+    /// When the content may not be sent any more, seconds since 1970; `Int64.max`: never.
+    var contentExpiresSeconds: Int64 {
+        switch self.event.kind {
+        // A stale update is worth no more than an expired one (contract §2, `expires`).
+        case .update: self.event.expiresSeconds ?? self.event.staleDateSeconds ?? .max
+        case .end: self.event.expiresSeconds ?? .max
+        // The start's own expiry stands in `StartPart`.
+        case .start, .register, .unregister: .max
+        }
+    }
+
+    /// The token in the event; empty without one.
+    var deviceToken: Span<UInt8> {
+        @_lifetime(borrow self)
+        get { self.event.text.span.extracting(self.event.tokenInText.range) }
+    }
+
+    // MARK: What was taken before
+
+    /// It lay in the log when the partition was assigned.
+    @inline(__always) func liesBelowReplayEnd(in memory: borrowing ShardMemory) -> Bool {
+        self.record.offset < memory.partitions[self.partition].replayEnds[Int(self.record.topic)]
+    }
+
+    /// The event may have been taken, and pushed, by an owner before. A forwarded one may have been forwarded twice: its own time tells.
+    @inline(__always) func mayBeReplay(in memory: borrowing ShardMemory) -> Bool {
+        if self.liesBelowReplayEnd(in: memory) { return true }
+        return self.record.origin != nil
+            && self.record.timestampMillis < memory.partitions[self.partition].assignedWallMillis
+    }
+
+    /// A replay of what `state` already covers (contract §6): only records below the log end seen at assignment can be one.
+    @inline(__always) func isApplied(to slot: SlotID, in memory: borrowing ShardMemory) -> Bool {
+        guard self.liesBelowReplayEnd(in: memory) || self.record.origin != nil else { return false }
+        if let origin = self.record.origin {
+            let positions = memory.slots.routedPositions(of: slot)
+            let applied = positions.appliedOrigin
+            if applied.topic == origin.topic, applied.partition == origin.partition, origin.offset <= applied.offset {
+                return true
+            }
+            return self.record.offset <= positions.appliedOffset
+        }
+        let applied = memory.slots[slot].applied
+        return applied.isOf(topic: self.record.topic) && self.record.offset <= applied.offset
+    }
+
+    /// From here on the slot has taken this record.
+    @inline(__always) func noteApplied(to slot: SlotID, in memory: inout ShardMemory) {
+        guard self.record.topic == memory.configuration.routedTopicIndex else {
+            let position = AppliedPosition(offset: self.record.offset, topic: self.record.topic)
+            return memory.slots.setApplied(position, of: slot)
+        }
+        var positions = memory.slots.routedPositions(of: slot)
+        positions.appliedOffset = self.record.offset
+        if let origin = self.record.origin { positions.appliedOrigin = origin }
+        memory.slots.setRoutedPositions(positions, of: slot)
+    }
+}

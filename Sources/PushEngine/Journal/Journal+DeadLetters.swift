@@ -1,0 +1,127 @@
+import PushModel
+
+/// Records that are handed on: dead letters, and what lay on the wrong partition.
+extension Journal {
+    /// A record that cannot be taken: key and value as they came, the reason and the source position in headers.
+    mutating func deadLetter(
+        _ intake: borrowing Intake, key: Span<UInt8>, value: Span<UInt8>, refusal: EventRejection,
+        in memory: inout ShardMemory
+    ) {
+        memory.counters.outcomes[Int(Outcome.deadLettered.rawValue)] += 1
+        memory.counters.deadLetters += 1
+        let entry = self.ledger.open(log: intake.log, offset: intake.record.offset, settled: true)
+        self.ledger.expectAcknowledgement(entry)
+        let keyRange = self.batch.append(key)
+        let valueRange = self.batch.append(value)
+        let firstHeader = self.batch.headers.count
+        self.batch.appendHeader(.reason, text: "\(refusal.field): \(refusal.reason)")
+        self.batch.appendHeader(.field, text: refusal.field)
+        self.appendSourceHeaders(intake.source, timestampMillis: intake.record.timestampMillis, in: memory)
+        self.batch.append(
+            .deadLetters, key: keyRange, value: valueRange, headers: firstHeader..<self.batch.headers.count,
+            hasNoKey: !intake.record.hasKey, hasNoValue: !intake.record.hasValue,
+            acknowledgement: self.expect(.deadLetter, partition: intake.partition, entry: entry, in: &memory))
+        guard memory.configuration.outcomePublication.includes(.deadLettered) else { return }
+        self.ledger.expectAcknowledgement(entry)
+        let start = self.batch.bytes.count
+        self.batch.bytes.append(utf8: "{\"outcome\":\"dead-lettered\",\"topic\":")
+        JSONBytes.appendString(memory.configuration.inputTopics[Int(intake.source.topic)], to: &self.batch.bytes)
+        self.batch.bytes.append(utf8: ",\"partition\":")
+        JSONBytes.appendInteger(Int64(intake.source.partition), to: &self.batch.bytes)
+        self.batch.bytes.append(utf8: ",\"offset\":")
+        JSONBytes.appendInteger(intake.source.offset, to: &self.batch.bytes)
+        self.batch.bytes.append(utf8: ",\"reason\":")
+        JSONBytes.appendString("\(refusal.field): \(refusal.reason)", to: &self.batch.bytes)
+        if !intake.traceparent.isEmpty {
+            self.batch.bytes.append(utf8: ",\"traceparent\":")
+            JSONBytes.appendString(intake.traceparent.span, to: &self.batch.bytes)
+        }
+        self.batch.bytes.append(UInt8(ascii: "}"))
+        self.batch.append(
+            .outcomes, key: keyRange, value: start..<self.batch.bytes.count, hasNoKey: !intake.record.hasKey,
+            acknowledgement: self.expect(.outcome, partition: intake.partition, entry: entry, in: &memory))
+    }
+
+    /// An event that APNs refused for good. The value is the event rebuilt from what is kept of it; its outcome was given.
+    mutating func deadLetter(
+        _ layer: Layer, of slot: SlotID, details: borrowing OutcomeDetails, in memory: inout ShardMemory
+    ) {
+        memory.counters.deadLetters += 1
+        // The slot lives, so its bytes do.
+        let idBytes = unsafe memory.slots.idBytes(slot)
+        let keyRange = unsafe self.batch.append(Span(_unsafeElements: idBytes))
+        let start = self.batch.bytes.count
+        self.batch.bytes.append(utf8: "{\"event\":")
+        JSONBytes.appendString(literal: layer.isEnd ? "end" : layer.isStart ? "start" : "update", to: &self.batch.bytes)
+        self.batch.bytes.append(utf8: ",\"app\":")
+        JSONBytes.appendString(memory.app(of: slot).bundleID, to: &self.batch.bytes)
+        self.batch.bytes.append(utf8: ",\"timestamp\":")
+        JSONBytes.appendInteger(layer.timestampSeconds, to: &self.batch.bytes)
+        if !layer.eventID.isEmpty {
+            self.batch.bytes.append(utf8: ",\"id\":")
+            JSONBytes.appendString(layer.blob.span.extracting(layer.eventID.range), to: &self.batch.bytes)
+        }
+        self.appendCarried(",\"content-state\":", layer.blob.span.extracting(layer.content.contentState.range))
+        if !layer.alertIsInherited { self.appendCarried(",\"alert\":", layer.blob.span.extracting(layer.alert.range)) }
+        self.appendCarried(",\"relevance-score\":", layer.blob.span.extracting(layer.content.relevanceScore.range))
+        self.appendOptional(",\"stale-date\":", layer.content.staleDateSeconds)
+        self.appendOptional(",\"dismissal-date\":", layer.content.dismissalDateSeconds)
+        self.appendOptional(",\"expires\":", layer.expirationHeaderSeconds)
+        self.batch.bytes.append(UInt8(ascii: "}"))
+        let valueRange = start..<self.batch.bytes.count
+        let firstHeader = self.batch.headers.count
+        self.batch.appendHeader(.reason, text: "APNs refused the push: \(details.status) \(details.reason)")
+        self.appendSourceHeaders(layer.source, timestampMillis: layer.recordMillis, in: memory)
+        let acknowledgement = self.expectGuarded(
+            .deadLetter, slot: slot, stateWaits: true, in: &memory)
+        self.batch.append(
+            .deadLetters, key: keyRange, value: valueRange, headers: firstHeader..<self.batch.headers.count,
+            acknowledgement: acknowledgement)
+    }
+
+    private mutating func appendCarried(_ name: StaticString, _ bytes: Span<UInt8>) {
+        guard !bytes.isEmpty else { return }
+        self.batch.bytes.append(utf8: name)
+        self.batch.bytes.append(copying: bytes)
+    }
+
+    private mutating func appendOptional(_ name: StaticString, _ value: Int64?) {
+        guard let value else { return }
+        self.batch.bytes.append(utf8: name)
+        JSONBytes.appendInteger(value, to: &self.batch.bytes)
+    }
+
+    /// Hands a record on to the partition its key belongs to, as it came, carrying where it first lay.
+    mutating func forward(
+        _ intake: borrowing Intake, to partition: Int32, key: Span<UInt8>, value: Span<UInt8>,
+        in memory: inout ShardMemory
+    ) {
+        memory.counters.forwarded += 1
+        memory.counters.misplaced += 1
+        let entry = self.ledger.open(log: intake.log, offset: intake.record.offset, settled: true)
+        self.ledger.expectAcknowledgement(entry)
+        let keyRange = self.batch.append(key)
+        let valueRange = self.batch.append(value)
+        let firstHeader = self.batch.headers.count
+        self.appendSourceHeaders(intake.source, timestampMillis: intake.record.timestampMillis, in: memory)
+        if !intake.traceparent.isEmpty {
+            let name = self.batch.append("traceparent")
+            let value = self.batch.append(intake.traceparent.span)
+            self.batch.headers.append(RecordBatch.Header(name: name, value: value))
+        }
+        self.batch.append(
+            .routed, partition: partition, key: keyRange, value: valueRange,
+            headers: firstHeader..<self.batch.headers.count,
+            hasNoValue: !intake.record.hasValue, timestampMillis: intake.record.timestampMillis,
+            acknowledgement: self.expect(.routed, partition: intake.partition, entry: entry, in: &memory))
+    }
+
+    private mutating func appendSourceHeaders(
+        _ source: SourcePosition, timestampMillis: Int64, in memory: borrowing ShardMemory
+    ) {
+        self.batch.appendHeader(.topic, text: memory.configuration.inputTopics[Int(source.topic)])
+        self.batch.appendHeader(.partition, number: Int64(source.partition))
+        self.batch.appendHeader(.offset, number: source.offset)
+        self.batch.appendHeader(.timestamp, number: timestampMillis)
+    }
+}

@@ -1,0 +1,124 @@
+import PushModel
+
+/// Outcome records (contract §7): JSON, the key as the event's.
+extension Journal {
+    /// An event that never became content: its outcome comes at once.
+    mutating func finishEvent(
+        _ intake: borrowing Intake, slot: SlotID?, outcome: Outcome, cause: OutcomeDetails.Cause, key: Span<UInt8>,
+        in memory: inout ShardMemory
+    ) {
+        memory.counters.outcomes[Int(outcome.rawValue)] += 1
+        guard memory.configuration.outcomePublication.includes(outcome) else {
+            return
+        }
+        let isRouted = intake.record.topic == memory.configuration.routedTopicIndex
+        let guarding =
+            slot.map { isRouted ? memory.slots[$0].openRoutedEntry : memory.slots[$0].openEntry }
+            ?? EntryID.none
+        let entry =
+            guarding.isSome
+            ? guarding : self.ledger.open(log: intake.log, offset: intake.record.offset, settled: true)
+        self.ledger.expectAcknowledgement(entry)
+        var waiting = outcome == .duplicate ? nil : slot
+        if let slot = waiting, !self.mayExtendStateWait(slot, in: &memory) { waiting = nil }
+        let keyRange = self.batch.append(key)
+        let value = self.appendOutcome(
+            outcome, app: slot.map { memory.slots[$0].app }, key: key, source: intake.source,
+            eventID: intake.event.text.span.extracting(intake.event.eventIDInText.range),
+            traceparent: intake.traceparent.span,
+            details: OutcomeDetails(cause: cause), in: memory)
+        self.batch.append(
+            .outcomes, key: keyRange, value: value,
+            acknowledgement: self.expect(
+                .outcome, partition: intake.partition, entry: entry, slot: waiting, in: &memory))
+    }
+
+    /// A pending event that ended unsent gets its outcome and is pending no more.
+    mutating func finish(_ ending: borrowing Coalescer.Ending, in memory: inout ShardMemory) {
+        var details = OutcomeDetails(cause: ending.cause)
+        details.into = ending.into
+        details.keepsAlert = ending.keepsAlert
+        details.keepsPriority = ending.keepsPriority
+        self.finish(
+            ending.slot, outcome: ending.outcome, source: ending.source, isWritten: ending.isWritten,
+            eventID: ending.blob.span.extracting(ending.eventID.range),
+            traceparent: ending.blob.span.extracting(ending.traceparent.range), details: details, in: &memory)
+    }
+
+    /// The same to one that was sent. The caller takes the layer away.
+    mutating func finishLayer(
+        _ layer: borrowing Layer, of slot: SlotID, outcome: Outcome, details: borrowing OutcomeDetails,
+        in memory: inout ShardMemory
+    ) {
+        self.finish(
+            slot, outcome: outcome, source: layer.source, isWritten: layer.isWritten,
+            eventID: layer.blob.span.extracting(layer.eventID.range),
+            traceparent: layer.blob.span.extracting(layer.traceparent.range), details: details, in: &memory)
+        if outcome == .deadLettered { self.deadLetter(layer, of: slot, details: details, in: &memory) }
+    }
+
+    /// The newest event of an update was accepted. As `finishLayer`; read where it lies: lent by `updates` to a method that changes the engine,
+    /// the layer would be copied for every push.
+    mutating func finishAcceptedTop(
+        of update: UpdateID, slot: SlotID, details: borrowing OutcomeDetails, in memory: inout ShardMemory
+    ) {
+        // Nothing before the return changes the update, which holds the array of its bytes.
+        let top = unsafe memory.updates.top(of: update)
+        let bytes = unsafe top.pointee.blob.withUnsafeBufferPointer { unsafe $0 }
+        let blob = unsafe Span(_unsafeElements: bytes)
+        unsafe self.finish(
+            slot, outcome: .delivered, source: top.pointee.source, isWritten: top.pointee.isWritten,
+            eventID: blob.extracting(top.pointee.eventID.range),
+            traceparent: blob.extracting(top.pointee.traceparent.range), details: details, in: &memory)
+    }
+
+    private mutating func finish(
+        _ slot: SlotID, outcome: Outcome, source: SourcePosition, isWritten: Bool, eventID: Span<UInt8>,
+        traceparent: Span<UInt8>, details: borrowing OutcomeDetails, in memory: inout ShardMemory
+    ) {
+        memory.counters.pending -= 1
+        memory.counters.outcomes[Int(outcome.rawValue)] += 1
+        guard memory.configuration.outcomePublication.includes(outcome) else { return }
+        // The slot lives, so its bytes do.
+        let idBytes = unsafe memory.slots.idBytes(slot)
+        let id = unsafe Span(_unsafeElements: idBytes)
+        let keyRange = self.batch.append(id)
+        let value = self.appendOutcome(
+            outcome, app: memory.slots[slot].app, key: id, source: source, eventID: eventID,
+            traceparent: traceparent, details: details, in: memory)
+        // An outcome is in Kafka before the state record that says the event is done: a replay could only call it a duplicate.
+        let waits = isWritten || outcome != .superseded || self.mayExtendStateWait(slot, in: &memory)
+        let acknowledgement = self.expectGuarded(
+            .outcome, slot: slot, stateWaits: waits, in: &memory)
+        self.batch.append(.outcomes, key: keyRange, value: value, acknowledgement: acknowledgement)
+    }
+
+    /// Whether the slot's state record waits for one more event that needs no push. One that is due does so for a number of them only: an
+    /// activity that is never quiet would never get it written, and nothing committed.
+    private mutating func mayExtendStateWait(_ slot: SlotID, in memory: inout ShardMemory) -> Bool {
+        guard memory.slots[slot].isDirty else { return true }
+        guard memory.slots[slot].stateWaitExtensions < Self.stateWaitExtensionsMax else { return false }
+        memory.slots[slot].stateWaitExtensions += 1
+        return true
+    }
+
+    /// Beyond these a worker that dies before both are acknowledged leaves `duplicate` as the only outcome.
+    static var stateWaitExtensionsMax: UInt8 { 64 }
+
+    private mutating func appendOutcome(
+        _ outcome: Outcome, app: UInt16?, key: Span<UInt8>, source: SourcePosition, eventID: Span<UInt8>,
+        traceparent: Span<UInt8>, details: borrowing OutcomeDetails, in memory: borrowing ShardMemory
+    ) -> Range<Int> {
+        let texts = self.texts
+        let start = self.batch.bytes.count
+        let byteCountMax = OutcomeWriter.byteCountMax(
+            key: key.count, eventID: eventID.count, traceparent: traceparent.count, reason: details.reason.utf8.count,
+            texts: texts, app: app, source: source, into: details.into)
+        self.batch.bytes.append(atMost: byteCountMax, using: &self.scratchBytes) { cursor in
+            OutcomeWriter.write(
+                outcome, app: app, key: key, source: source, eventID: eventID, traceparent: traceparent,
+                details: details, texts: texts, to: &cursor)
+        }
+        return start..<self.batch.bytes.count
+    }
+}

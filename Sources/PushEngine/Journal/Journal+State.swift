@@ -1,0 +1,201 @@
+import PushModel
+
+/// Records of `state` (contract §6).
+extension Journal {
+    /// The slot's record is to be written within `stateFlushMillis`; while outcomes of its must be acknowledged first, as soon as they are.
+    mutating func markDirty(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
+        guard !memory.slots[slot].isDirty else { return }
+        memory.slots[slot].isDirty = true
+        guard memory.slots[slot].unguardedRecords == 0 else { return }
+        self.dirtySlots.append(slot)
+        if self.stateFlushAtMillis == nil {
+            self.stateFlushAtMillis = now.steadyMillis + memory.configuration.stateFlushMillis
+        }
+    }
+
+    /// Nothing may leave the slot until a record written from here on is acknowledged (contract §4).
+    @inline(__always) mutating func requireStateRecord(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
+        memory.slots[slot].awaitsStateRecord = true
+        memory.slots[slot].requiredStateVersion = memory.slots[slot].stateVersion &+ 1
+        self.markDirty(slot, in: &memory, now: now)
+    }
+
+    /// What is to be written goes out at once.
+    mutating func flushNow(now: EngineTime) { self.stateFlushAtMillis = now.steadyMillis }
+
+    /// The last outcome that the slot's record had to wait for is acknowledged.
+    @inline(__always) mutating func writeStateAwaited(_ slot: SlotID, in memory: borrowing ShardMemory, now: EngineTime)
+    {
+        guard memory.slots[slot].isDirty else { return }
+        // It may stand there already; the second time it will be found written.
+        self.dirtySlots.append(slot)
+        self.stateFlushAtMillis = now.steadyMillis
+    }
+
+    /// Writes every dirty slot that is not waiting for an outcome to be acknowledged first. Those that are come back when it is: thousands wait
+    /// at any moment of a rush.
+    @inline(__always) mutating func flushStates(
+        budgets: borrowing BudgetStore, in memory: inout ShardMemory, now: EngineTime
+    ) {
+        self.stateFlushAtMillis = nil
+        for index in self.dirtySlots.indices {
+            let slot = self.dirtySlots[index]
+            guard memory.slots[slot].isLive, memory.slots[slot].isDirty,
+                memory.slots[slot].unguardedRecords == 0
+            else { continue }
+            self.writeState(slot, budgets: budgets, in: &memory, now: now)
+        }
+        self.dirtySlots.removeAll(keepingCapacity: true)
+    }
+
+    /// Everything that must move together about one slot, in one record. Its acknowledgement settles what the slot held open.
+    mutating func writeState(
+        _ slot: SlotID, budgets: borrowing BudgetStore, in memory: inout ShardMemory, now: EngineTime
+    ) {
+        let partition = memory.slots[slot].partition
+        let keyRange = self.appendStateKey(of: slot, in: memory)
+        let isTombstone = memory.slots[slot].isLeaving && !memory.slots[slot].hasWork
+        let valueRange =
+            isTombstone
+            ? self.batch.bytes.count..<self.batch.bytes.count
+            : self.appendStateValue(of: slot, budgets: budgets, in: &memory, now: now)
+        memory.slots[slot].stateVersion &+= 1
+        memory.slots[slot].isDirty = false
+        memory.slots[slot].stateWaitExtensions = 0
+        memory.slots[slot].lastStateWriteMillis = now.steadyMillis
+        memory.counters.stateRecords += 1
+        let acknowledgement = self.open(
+            .state, partition: partition, slot: slot, stateVersion: memory.slots[slot].stateVersion,
+            entry: memory.slots[slot].openEntry, routedEntry: memory.slots[slot].openRoutedEntry, in: &memory)
+        memory.slots[slot].openEntry = .none
+        memory.slots[slot].openRoutedEntry = .none
+        let headers = isTombstone ? self.appendEpochHeader(partition: partition, in: memory) : 0..<0
+        self.batch.append(
+            .state, partition: memory.partitions[partition].number, key: keyRange, value: valueRange, headers: headers,
+            hasNoValue: isTombstone,
+            acknowledgement: acknowledgement)
+        // A start leaves once this is acknowledged.
+        let pending = memory.slots[slot].pending
+        if pending.isSome, memory.updates[pending].isAnnounced { self.batch.isUrgent = true }
+        if isTombstone { self.forgottenSlots.append(slot) }
+    }
+
+    @inline(__always) private mutating func appendStateKey(of slot: SlotID, in memory: borrowing ShardMemory) -> Range<
+        Int
+    > {
+        let start = self.batch.bytes.count
+        // The texts never change, and hold the array as long as the engine lives.
+        let prefix = unsafe self.texts.stateKeyPrefixes[Int(memory.slots[slot].app)].withUnsafeBufferPointer {
+            unsafe $0
+        }
+        unsafe self.batch.bytes.append(contentsOf: prefix)
+        // The slot lives, so its bytes do.
+        let id = unsafe memory.slots.idBytes(slot)
+        unsafe self.batch.bytes.append(contentsOf: id)
+        return start..<self.batch.bytes.count
+    }
+
+    private mutating func appendStateValue(
+        of slot: SlotID, budgets: borrowing BudgetStore, in memory: inout ShardMemory, now: EngineTime
+    ) -> Range<Int> {
+        let start = self.batch.bytes.count
+        let held = (
+            memory.slots[slot].inFlight, memory.slots[slot].pending, memory.slots[slot].behind
+        )
+        let budget = memory.slots[slot].budget
+        // Nothing here changes the slot's budget.
+        let answerTimes = unsafe budgets.answers(budget)
+        let answers = unsafe Span(_unsafeElements: answerTimes)
+        var byteCountMax = StateCodec.byteCountMax(memory.slots[slot], budgetUnits: answers.count)
+        let count =
+            self.noteWritten(held.0, &byteCountMax, in: &memory) + self.noteWritten(held.1, &byteCountMax, in: &memory)
+            + self.noteWritten(held.2, &byteCountMax, in: &memory)
+        // Nothing here changes the slot's token.
+        let tokenBytes = unsafe memory.slots.tokenBytes(slot)
+        let token = unsafe Span(_unsafeElements: tokenBytes)
+        Self.compose(
+            into: &self.batch.bytes, scratch: &self.scratchBytes, byteCountMax: byteCountMax,
+            slot: memory.slots[slot], token: token, routed: memory.slots.routedPositions(of: slot), answers: answers,
+            isInFlight: budgets.isInFlight(budget), held: held, heldCount: count,
+            updates: memory.updates, epoch: memory.partitions[memory.slots[slot].partition].epoch,
+            isReleased: self.isHandedOn(slot, in: memory),
+            topicHashes: self.topicHashes, now: now)
+        return start..<self.batch.bytes.count
+    }
+
+    /// The update, if there is one, stands in a state record from here on. 1 or 0; adds the bytes it may take.
+    private mutating func noteWritten(_ update: UpdateID, _ byteCountMax: inout Int, in memory: inout ShardMemory)
+        -> UInt64
+    {
+        guard update.isSome else { return 0 }
+        byteCountMax += StateCodec.byteCountMax(memory.updates[update])
+        memory.updates[update].top.isWritten = true
+        for layer in memory.updates[update].under.indices { memory.updates[update].under[layer].isWritten = true }
+        return 1
+    }
+
+    /// Its record says that nothing of it is unrecorded. An owner that leaves before it has read what the one before may have pushed without
+    /// a record does not know that.
+    private func isHandedOn(_ slot: SlotID, in memory: borrowing ShardMemory) -> Bool {
+        let partition = memory.slots[slot].partition
+        guard memory.partitions[partition].phase == .released else { return false }
+        return !memory.couldHaveUnrecordedPush(slot) || !self.isBehind(partition, in: memory)
+    }
+
+    private static func compose(
+        into bytes: inout [UInt8], scratch: inout [UInt8], byteCountMax: Int, slot: Slot,
+        token: Span<UInt8>, routed: RoutedPositions, answers: Span<Int64>, isInFlight: Bool,
+        held: (UpdateID, UpdateID, UpdateID), heldCount: UInt64,
+        updates: borrowing UpdateStore, epoch: Int64, isReleased: Bool, topicHashes: [UInt32], now: EngineTime
+    ) {
+        bytes.append(atMost: byteCountMax, using: &scratch) { cursor in
+            StateCodec.write(
+                slot, token: token, routed: routed, answers: answers, isInFlight: isInFlight, epoch: epoch,
+                isReleased: isReleased, topicHashes: topicHashes, now: now, to: &cursor)
+            cursor.unsigned(heldCount)
+            if held.0.isSome { StateCodec.write(updates[held.0], topicHashes: topicHashes, now: now, to: &cursor) }
+            if held.1.isSome { StateCodec.write(updates[held.1], topicHashes: topicHashes, now: now, to: &cursor) }
+            if held.2.isSome { StateCodec.write(updates[held.2], topicHashes: topicHashes, now: now, to: &cursor) }
+        }
+    }
+
+    /// The record that says who owns the partition.
+    mutating func writeMarker(_ partition: PartitionIndex, in memory: inout ShardMemory) {
+        let markerKey = StateCodec.markerKey
+        let key = self.batch.append(markerKey.span)
+        let start = self.batch.bytes.count
+        let marker = StateCodec.Marker(
+            epoch: memory.partitions[partition].epoch,
+            takenOverWallMillis: max(
+                memory.partitions[partition].assignedWallMillis, memory.partitions[partition].stampBaseMillis),
+            partitionCount: memory.configuration.partitionCount, clusterID: self.texts.clusterID)
+        self.batch.bytes.append(atMost: StateCodec.byteCountMax(marker), using: &self.scratchBytes) { cursor in
+            StateCodec.write(marker, to: &cursor)
+        }
+        let value = start..<self.batch.bytes.count
+        let acknowledgement = self.open(.marker, partition: partition, in: &memory)
+        self.batch.append(
+            .state, partition: memory.partitions[partition].number, key: key, value: value,
+            acknowledgement: acknowledgement)
+        self.batch.isUrgent = true
+    }
+
+    /// For a key that no slot stands behind.
+    mutating func writeTombstone(key: Span<UInt8>, of partition: PartitionIndex, in memory: inout ShardMemory) {
+        let keyRange = self.batch.append(key)
+        memory.counters.stateRecords += 1
+        let acknowledgement = self.open(.state, partition: partition, in: &memory)
+        let headers = self.appendEpochHeader(partition: partition, in: memory)
+        self.batch.append(
+            .state, partition: memory.partitions[partition].number, key: keyRange,
+            value: self.batch.bytes.count..<self.batch.bytes.count, headers: headers, hasNoValue: true,
+            acknowledgement: acknowledgement)
+    }
+
+    /// The header that says a tombstone's epoch.
+    private mutating func appendEpochHeader(partition: PartitionIndex, in memory: borrowing ShardMemory) -> Range<Int> {
+        let first = self.batch.headers.count
+        self.batch.appendHeader(.epoch, number: memory.partitions[partition].epoch)
+        return first..<self.batch.headers.count
+    }
+}

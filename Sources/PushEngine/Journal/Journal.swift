@@ -1,0 +1,38 @@
+import PushModel
+
+/// What is written to Kafka, in which order, and which offsets that resolves (contract §6).
+///
+/// Three rules hold it together. An outcome or a dead letter is acknowledged before the slot's next state record is written. A slot's open
+/// entry is settled by the state record that covers its events. What another part has to do about an acknowledgement it is told
+/// (`Consequence`).
+///
+/// It alone writes what a slot keeps of that (the section of `Slot` named after it).
+struct Journal: ~Copyable {
+    /// Records to be produced, in order. The loop empties it.
+    var batch = RecordBatch()
+    var ledger = OffsetLedger()
+    var acknowledgements = AcknowledgementStore()
+    /// Slots whose state record is to be written at `stateFlushAtMillis`.
+    var dirtySlots: [SlotID] = []
+    /// Steady; `nil`: none is due.
+    var stateFlushAtMillis: Int64?
+    /// Slots whose tombstone has been written since the engine last took them out of memory.
+    var forgottenSlots: [SlotID] = []
+    /// Hashes of the input topics' names, by topic index: how a position is written down.
+    let topicHashes: [UInt32]
+    let texts: RecordTexts
+    /// Reused from record to record.
+    var scratchBytes: [UInt8] = []
+    private let addressOnly = AddressOnly()
+
+    init(_ configuration: borrowing EngineConfiguration) {
+        self.topicHashes = configuration.inputTopics.map { StateCodec.topicHash($0) }
+        self.texts = RecordTexts(configuration)
+    }
+
+    /// The partition has nothing left to write, and Kafka has everything that was.
+    func isSettled(_ partition: PartitionIndex, in memory: borrowing ShardMemory) -> Bool {
+        guard memory.partitions[partition].unacknowledged == 0 else { return false }
+        return !self.dirtySlots.contains { memory.slots[$0].isLive && memory.slots[$0].partition == partition }
+    }
+}

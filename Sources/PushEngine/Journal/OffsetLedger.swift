@@ -1,0 +1,162 @@
+/// Which offsets of one shard's input logs are unresolved (contract §6).
+///
+/// It keeps groups, not events: an entry stands for the lowest unresolved offset of a slot, and whatever the slot takes later from the
+/// same log lies above it. Entries of a log are opened in the order of offsets, so a doubly linked list is sorted by itself: open,
+/// settle and the head are O(1), and memory is bounded by slots and unacknowledged records, not by events.
+struct OffsetLedger {
+    private struct Entry {
+        var log: LogID
+        var offset: Int64
+        var previous: EntryID
+        var next: EntryID
+        /// Records about events of this group that Kafka has not acknowledged yet.
+        var acknowledgementsOutstanding: UInt32
+        /// Nothing of its events still has to be made durable.
+        var settled: Bool
+    }
+
+    private struct Log {
+        var topic: UInt16
+        var partition: Int32
+        var nextOffset: Int64
+        var committedOffset: Int64
+        var head: EntryID
+        var tail: EntryID
+        var isOpen: Bool
+        /// Its watermark may have moved since the last look.
+        var isTouched = false
+    }
+
+    private var entries = NumberedArray<EntryID, Entry>()
+    private var free: [EntryID] = []
+    private var logs = NumberedArray<LogID, Log>()
+    /// Logs whose watermark may have moved: what is committed is asked for in every busy turn, and few of many logs have moved.
+    private var touchedLogs: [LogID] = []
+    private(set) var openCount = 0
+
+    /// Begins to follow a log whose next record is `startOffset`. Returns the log's number.
+    mutating func openLog(topic: UInt16, partition: Int32, startOffset: Int64) -> LogID {
+        let log = Log(
+            topic: topic, partition: partition, nextOffset: startOffset, committedOffset: startOffset, head: .none,
+            tail: .none,
+            isOpen: true)
+        if let free = self.logs.firstIdentifier(where: { !$0.isOpen && $0.head.isNone }) {
+            self.logs[free] = log
+            return free
+        }
+        return self.logs.append(log)
+    }
+
+    /// Stops following the log; its open entries are given up uncommitted.
+    mutating func closeLog(_ log: LogID) {
+        var entry = self.logs[log].head
+        while entry.isSome {
+            let next = self.entries[entry].next
+            self.release(entry)
+            entry = next
+        }
+        self.logs[log].head = EntryID.none
+        self.logs[log].tail = EntryID.none
+        self.logs[log].isOpen = false
+    }
+
+    /// The record at `offset` was taken. Offsets only grow; gaps (compaction, control records) count as resolved.
+    mutating func consumed(log: LogID, offset: Int64) {
+        guard offset >= self.logs[log].nextOffset else { return }
+        self.logs[log].nextOffset = offset + 1
+        if self.logs[log].head.isNone { self.touch(log) }
+    }
+
+    /// Opens an entry at the offset just consumed.
+    mutating func open(log: LogID, offset: Int64, settled: Bool = false) -> EntryID {
+        let tail = self.logs[log].tail
+        precondition(
+            tail.isNone || self.entries[tail].offset <= offset, "offset \(offset) opened after a later one")
+        let entry = Entry(
+            log: log, offset: offset, previous: tail, next: EntryID.none, acknowledgementsOutstanding: 0,
+            settled: settled)
+        let id: EntryID
+        if let reused = self.free.popLast() {
+            id = reused
+            self.entries[id] = entry
+        } else {
+            id = self.entries.append(entry)
+        }
+        if tail.isNone { self.logs[log].head = id } else { self.entries[tail].next = id }
+        self.logs[log].tail = id
+        self.openCount += 1
+        return id
+    }
+
+    func log(of id: EntryID) -> LogID { self.entries[id].log }
+
+    /// One more record about this group has been handed to Kafka.
+    mutating func expectAcknowledgement(_ id: EntryID) {
+        self.entries[id].acknowledgementsOutstanding += 1
+    }
+
+    mutating func acknowledged(_ id: EntryID) {
+        precondition(self.entries[id].acknowledgementsOutstanding > 0, "entry \(id) acknowledged once too often")
+        self.entries[id].acknowledgementsOutstanding -= 1
+        self.closeIfResolved(id)
+    }
+
+    /// Everything of the group is durable or done. Resolved once its records are acknowledged too.
+    mutating func settle(_ id: EntryID) {
+        precondition(!self.entries[id].settled, "entry \(id) settled twice")
+        self.entries[id].settled = true
+        self.closeIfResolved(id)
+    }
+
+    /// The offset after the last record taken.
+    func nextOffset(log: LogID) -> Int64 { self.logs[log].nextOffset }
+
+    /// The next offset to read after a restart: the lowest unresolved, else the one after the last taken.
+    func watermark(log: LogID) -> Int64 {
+        let head = self.logs[log].head
+        return head.isNone ? self.logs[log].nextOffset : self.entries[head].offset
+    }
+
+    /// Calls `body` for each log whose watermark moved since the last call, in the order in which they first moved.
+    mutating func takeAdvanced(_ body: (CommitPosition) -> Void) {
+        for log in self.touchedLogs {
+            self.logs[log].isTouched = false
+            let next = self.watermark(log: log)
+            guard self.logs[log].isOpen, next > self.logs[log].committedOffset else { continue }
+            self.logs[log].committedOffset = next
+            body(
+                CommitPosition(topic: self.logs[log].topic, partition: self.logs[log].partition, nextOffset: next)
+            )
+        }
+        self.touchedLogs.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func touch(_ log: LogID) {
+        guard !self.logs[log].isTouched else { return }
+        self.logs[log].isTouched = true
+        self.touchedLogs.append(log)
+    }
+
+    private mutating func closeIfResolved(_ id: EntryID) {
+        let entry = self.entries[id]
+        guard entry.settled, entry.acknowledgementsOutstanding == 0 else { return }
+        let log = entry.log
+        if entry.previous.isNone {
+            self.logs[log].head = entry.next
+            self.touch(log)
+        } else {
+            self.entries[entry.previous].next = entry.next
+        }
+        if entry.next.isNone {
+            self.logs[log].tail = entry.previous
+        } else {
+            self.entries[entry.next].previous = entry.previous
+        }
+        self.release(id)
+    }
+
+    private mutating func release(_ id: EntryID) {
+        self.free.append(id)
+        self.openCount -= 1
+    }
+}

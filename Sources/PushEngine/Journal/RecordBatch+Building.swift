@@ -1,0 +1,45 @@
+import PushModel
+
+/// Parts of a record.
+extension RecordBatch {
+    mutating func append(_ bytes: Span<UInt8>) -> Range<Int> {
+        let start = self.bytes.count
+        self.bytes.append(copying: bytes)
+        return start..<self.bytes.count
+    }
+
+    mutating func append(_ text: StaticString) -> Range<Int> {
+        let start = self.bytes.count
+        self.bytes.append(utf8: text)
+        return start..<self.bytes.count
+    }
+
+    mutating func appendHeader(_ header: RecordHeader, text: String) {
+        let name = self.append(header.name)
+        let start = self.bytes.count
+        self.bytes.append(contentsOf: text.utf8)
+        self.headers.append(Header(name: name, value: start..<self.bytes.count))
+    }
+
+    mutating func appendHeader(_ header: RecordHeader, number: Int64) {
+        let name = self.append(header.name)
+        let start = self.bytes.count
+        JSONBytes.appendInteger(number, to: &self.bytes)
+        self.headers.append(Header(name: name, value: start..<self.bytes.count))
+    }
+
+    /// - Parameters:
+    ///   - partition: -1 leaves it to the partitioner.
+    ///   - timestampMillis: since 1970; 0: now.
+    mutating func append(
+        _ topic: EngineRecord.Topic, partition: Int32 = -1, key: Range<Int>, value: Range<Int>,
+        headers: Range<Int> = 0..<0, hasNoKey: Bool = false, hasNoValue: Bool = false, timestampMillis: Int64 = 0,
+        acknowledgement: UInt64
+    ) {
+        if topic == .routed { self.isUrgent = true }
+        self.records.append(
+            EngineRecord(
+                topic: topic, partition: partition, key: key, hasKey: !hasNoKey, value: value, isTombstone: hasNoValue,
+                headers: headers, timestampMillis: timestampMillis, acknowledgement: acknowledgement))
+    }
+}

@@ -1,0 +1,25 @@
+import PushModel
+
+/// When something is due about owning partitions: markers that are written again, takeovers that catch up.
+///
+/// What is known of one partition stands in `PartitionState`; here stands only the earliest of all.
+struct Ownership {
+    /// The earliest time at which a marker is written again, steady; `Int64.max`: never.
+    private(set) var nextMarkerMillis: Int64 = .max
+    /// The first time at which a partition that still reads what lay in the log at assignment is not waited for any more, steady;
+    /// `Int64.max`: none does.
+    private(set) var catchUpEndsMillis: Int64 = .max
+
+    var nextDeadlineMillis: Int64 { min(self.nextMarkerMillis, self.catchUpEndsMillis) }
+
+    /// A partition catches up.
+    var isCatchingUp: Bool { self.catchUpEndsMillis != .max }
+
+    mutating func markerIsDue(_ dueMillis: Int64) { self.nextMarkerMillis = min(self.nextMarkerMillis, dueMillis) }
+    mutating func catchUpEnds(_ endsMillis: Int64) { self.catchUpEndsMillis = min(self.catchUpEndsMillis, endsMillis) }
+
+    /// All markers are looked at now.
+    mutating func beginMarkerRound() { self.nextMarkerMillis = .max }
+    /// All that catch up are looked at now.
+    mutating func beginCatchUpRound() { self.catchUpEndsMillis = .max }
+}

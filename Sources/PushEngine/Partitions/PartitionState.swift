@@ -1,0 +1,98 @@
+/// One owned partition: where it is between assignment and leaving.
+struct PartitionState {
+    enum Phase {
+        /// The place is free.
+        case gone
+        /// The ownership marker has been handed to Kafka.
+        case awaitingMarker
+        /// `state` is being read up to the marker.
+        case restoring
+        case running
+        /// No new records and no new pushes; answers are awaited.
+        case releasing
+        /// What was left is written down.
+        case released
+    }
+    var number: Int32
+    var phase: Phase
+    /// Differs from assignment to assignment: late acknowledgements of an earlier one change nothing.
+    var generation: UInt32
+    /// Wall clock when the partition came, milliseconds since 1970.
+    var assignedWallMillis: Int64 = 0
+    /// Since when whoever had the partition has sent nothing, as far as is known; steady.
+    var formerOwnerQuietSinceMillis: Int64 = 0
+    /// Offset of this owner's marker in `state`: its epoch (contract §6).
+    var epoch: Int64 = -1
+    /// Owners whose first marker the restore has met, this one included.
+    var takeoversRead: Int64 = 0
+    /// Offset of the newest first marker that the restore has met, this owner's not counted; -1: none.
+    var newestTakeoverRead: Int64 = -1
+    /// Later than the takeover of every owner that the restore has met, milliseconds since 1970.
+    var stampBaseMillis: Int64 = 0
+    /// The newest owner that the restore has met at work; records of an older epoch behind that are ignored.
+    var newestEpochRead: Int64 = -1
+    /// First markers that the restore has met: their offsets, and their owners' clocks when they took over. The last of many.
+    var takeovers: [(epoch: Int64, wallMillis: Int64)] = []
+    /// When the owners that the restore has met at work took over, by their clocks, oldest first. The last of many.
+    var ownersWallMillis: [Int64] = []
+    /// The offset that the next record of this owner must get in `state`; -1: not known.
+    var nextStateOffset: Int64 = -1
+    /// Stretches of `state` that others wrote, to be read by the runner.
+    var gaps: [Range<Int64>] = []
+    /// The runner reads one.
+    var isUnderRepair = false
+    /// The marker that says this owner runs lies in `state`: what former owners wrote behind it is not believed.
+    var isMarked = false
+    /// Pushes may leave. A worker that died over one before would leave `state` to what a former owner wrote late.
+    var mayPush = false
+    /// Until then pushes wait for what lay in the log at assignment to be read, steady; `nil`: it has been, or need not be.
+    var catchUpEndsMillis: Int64?
+    /// When the marker is written again, steady.
+    var markerDueMillis: Int64 = .max
+    /// The state was written for another cluster, this one.
+    var voidingClusterID: String?
+    /// Ledger log by input topic index.
+    var logs: [LogID] = []
+    /// Log end by input topic index, as seen at assignment: what lies below may be a replay.
+    var replayEnds: [Int64] = []
+    var inFlightCount = 0
+    var unacknowledged = 0
+    /// Its marker lies in `state`, what others wrote before that is repaired, and what lay in the log has been read.
+    var isReadyToPush: Bool {
+        self.phase == .running && self.isMarked && self.gaps.isEmpty && !self.isUnderRepair
+            && self.catchUpEndsMillis == nil
+    }
+    /// Pushes may leave as far as its phase goes.
+    var sends: Bool { self.phase == .running }
+    /// The restore has met what another owner wrote.
+    var hadOwner: Bool { self.newestTakeoverRead >= 0 || self.newestEpochRead >= 0 }
+
+    /// Gaps of one partition that wait to be read. More than these are read as one long stretch.
+    static var gapsMax: Int { 16 }
+
+    /// Kafka has a record of this owner's at `offset`; negative: it was given up, and no offset is known.
+    /// - Returns: whether others wrote between it and the one before.
+    mutating func noteStateOffset(_ offset: Int64) -> Bool {
+        guard offset >= 0 else { return false }
+        let next = self.nextStateOffset
+        // Records of a partition are acknowledged in order. One that stands for another's offset changes nothing.
+        guard offset >= next else { return false }
+        self.nextStateOffset = offset + 1
+        guard next >= 0, offset > next else { return false }
+        let gap = next..<offset
+        if self.gaps.count < Self.gapsMax {
+            self.gaps.append(gap)
+        } else {
+            let last = self.gaps.count - 1
+            self.gaps[last] = self.gaps[last].lowerBound..<gap.upperBound
+        }
+        return true
+    }
+
+    /// The next stretch to be repaired, one at a time, none before the partition runs.
+    mutating func takeGap() -> Range<Int64>? {
+        guard self.phase == .running, !self.gaps.isEmpty, !self.isUnderRepair else { return nil }
+        self.isUnderRepair = true
+        return self.gaps.removeFirst()
+    }
+}

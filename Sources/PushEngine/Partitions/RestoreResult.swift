@@ -1,0 +1,11 @@
+/// How reading one record of `state` went.
+public enum RestoreResult: Equatable, Sendable {
+    case restored
+    /// A tombstone, a marker, a record of an older epoch behind one of a newer, or of an app that is configured no more.
+    case ignored
+    /// Written by a newer release: the partition must stop (contract §6).
+    case unknownVersion(UInt8)
+    case malformed(String)
+    /// Written for another layout of the topics: the partition must stop. Why.
+    case refused(String)
+}

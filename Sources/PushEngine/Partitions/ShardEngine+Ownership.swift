@@ -1,0 +1,92 @@
+import PushModel
+
+/// When a new owner may push, and the markers that say who owns a partition (contract §6).
+///
+/// What an owner before has read it may have pushed, and all of that lies below the log ends seen at assignment. Until it has been read, a
+/// push could show a phone something older than it shows already (contract §4). So none leaves before; for a limited time, as a log can be
+/// long, and its end may be one that is never read (the mark of a transaction).
+extension ShardEngine {
+    // MARK: Markers
+
+    /// The first one's offset ends the restore and is the owner's epoch; the later ones make sure that a gap is noticed in a partition
+    /// where nothing happens.
+    mutating func writeMarker(_ partition: PartitionIndex, now: EngineTime) {
+        self.journal.writeMarker(partition, in: &self.memory)
+        let dueMillis = now.steadyMillis + self.memory.configuration.markerRefreshMillis
+        self.memory.partitions[partition].markerDueMillis = dueMillis
+        self.ownership.markerIsDue(dueMillis)
+    }
+
+    /// Writes the markers that are due again.
+    mutating func refreshMarkers(now: EngineTime) {
+        guard self.ownership.nextMarkerMillis <= now.steadyMillis else { return }
+        self.ownership.beginMarkerRound()
+        for partition in self.memory.partitions.identifiers
+        where self.memory.partitions[partition].phase == .running {
+            let dueMillis = self.memory.partitions[partition].markerDueMillis
+            if dueMillis <= now.steadyMillis {
+                self.writeMarker(partition, now: now)
+            } else {
+                self.ownership.markerIsDue(dueMillis)
+            }
+        }
+    }
+
+    /// Kafka has a marker of the partition.
+    mutating func markerAcknowledged(_ partition: PartitionIndex, offset: Int64, now: EngineTime) {
+        if self.memory.partitions[partition].epoch < 0 {
+            self.memory.partitions[partition].epoch = offset
+        } else if !self.memory.partitions[partition].isMarked {
+            // Later ones of the same owner change nothing.
+            self.memory.partitions[partition].isMarked = true
+            self.beginPushing(partition, now: now)
+        }
+        if self.memory.partitions[partition].phase == .awaitingMarker {
+            self.memory.partitions[partition].phase = .restoring
+        }
+    }
+
+    // MARK: Catching up
+
+    mutating func beginCatchUp(_ partition: PartitionIndex, now: EngineTime) {
+        // Nobody can have sent anything.
+        guard self.memory.partitions[partition].hadOwner, self.journal.isBehind(partition, in: self.memory) else {
+            return
+        }
+        let ends = now.steadyMillis + self.memory.configuration.catchUpMaxMillis
+        self.memory.partitions[partition].catchUpEndsMillis = ends
+        self.ownership.catchUpEnds(ends)
+    }
+
+    /// Lets those push that have caught up, or cannot.
+    mutating func advanceCatchUps(now: EngineTime) {
+        guard self.ownership.isCatchingUp else { return }
+        self.ownership.beginCatchUpRound()
+        // More is read only when something has left.
+        let isFull =
+            self.recordRoom == 0
+            && self.journal.acknowledgements.openCount < self.memory.configuration.unacknowledgedMax
+        for partition in self.memory.partitions.identifiers
+        where self.memory.partitions[partition].phase == .running {
+            guard let ends = self.memory.partitions[partition].catchUpEndsMillis else { continue }
+            if ends <= now.steadyMillis || isFull || !self.journal.isBehind(partition, in: self.memory) {
+                self.memory.partitions[partition].catchUpEndsMillis = nil
+                self.beginPushing(partition, now: now)
+            } else {
+                self.ownership.catchUpEnds(ends)
+            }
+        }
+    }
+
+    /// Pushes of the partition leave once its marker lies in `state`, what others wrote before that is repaired, and what lay in the log
+    /// has been read.
+    mutating func beginPushing(_ partition: PartitionIndex, now: EngineTime) {
+        guard self.memory.partitions[partition].isReadyToPush, !self.memory.partitions[partition].mayPush else {
+            return
+        }
+        self.memory.partitions[partition].mayPush = true
+        for slot in self.memory.slots.members(of: partition) where self.memory.slots[slot].pending.isSome {
+            self.dispatch.reschedule(slot, in: &self.memory, now: now)
+        }
+    }
+}

@@ -1,0 +1,120 @@
+public import PushModel
+
+/// Partitions that come and go.
+extension ShardEngine {
+    /// Takes the partition over: the ownership marker goes into `batch`. Its acknowledgement ends the first step.
+    /// - Parameter releasedWallMillis: when the former owner had stopped sending, by its wall clock; `nil`: not known, so until now. One that
+    ///   lies ahead of this worker's clock counts as now.
+    public mutating func partitionAssigned(
+        _ partition: Int32, releasedWallMillis: Int64? = nil, now: EngineTime
+    ) {
+        let partition = self.memory.partitions.add(number: partition)
+        self.memory.slots.addPartition(partition)
+        self.memory.partitions[partition].assignedWallMillis = now.wallMillis
+        let quietMillis = max(0, now.wallMillis - (releasedWallMillis ?? now.wallMillis))
+        self.memory.partitions[partition].formerOwnerQuietSinceMillis = now.steadyMillis - quietMillis
+        self.writeMarker(partition, now: now)
+    }
+
+    /// The offset of this owner's marker in `state`, once Kafka has acknowledged it: the restore reads up to and including it.
+    public func markerOffset(partition: Int32) -> Int64? {
+        guard let partition = self.memory.partitions.index(of: partition),
+            self.memory.partitions[partition].epoch >= 0
+        else { return nil }
+        return self.memory.partitions[partition].epoch
+    }
+
+    /// The restore has reached the marker; records may be consumed from `starts` on.
+    /// - Parameters:
+    ///   - logEnds: by input topic, the log end seen now. A record below it may be a replay.
+    ///   - starts: by input topic, the offset of the first record that will be consumed.
+    public mutating func restoreFinished(
+        partition number: Int32, logEnds: [CommitPosition], starts: [CommitPosition], now: EngineTime
+    ) {
+        guard let partition = self.memory.partitions.index(of: number),
+            self.memory.partitions[partition].phase == .restoring
+        else { return }
+        let topics = self.memory.configuration.inputTopics.indices
+        self.memory.partitions[partition].logs = topics.map { topic in
+            let start = starts.first { $0.topic == UInt16(topic) }?.nextOffset ?? 0
+            return self.journal.ledger.openLog(topic: UInt16(topic), partition: number, startOffset: start)
+        }
+        self.memory.partitions[partition].replayEnds = topics.map { topic in
+            logEnds.first { $0.topic == UInt16(topic) }?.nextOffset ?? 0
+        }
+        self.memory.partitions[partition].phase = .running
+        self.beginCatchUp(partition, now: now)
+        // From here on what former owners had on their way is not believed.
+        self.writeMarker(partition, now: now)
+        let isVoid = self.memory.partitions[partition].voidingClusterID != nil
+        for slot in self.memory.slots.members(of: partition) {
+            if isVoid { self.memory.slots.voidPositions(of: slot) }
+            self.settleRestored(slot, now: now)
+            self.dispatch.reschedule(slot, in: &self.memory, now: now)
+        }
+    }
+
+    /// The watermark of each input log this engine owns: what a commit may reach at most.
+    public func watermark(topic: UInt16, partition: Int32) -> Int64? {
+        guard let partition = self.memory.partitions.index(of: partition),
+            Int(topic) < self.memory.partitions[partition].logs.count
+        else { return nil }
+        return self.journal.ledger.watermark(log: self.memory.partitions[partition].logs[Int(topic)])
+    }
+
+    // MARK: Leaving
+
+    /// First step of leaving: nothing more is taken or sent for it; answers still count. A partition that never ran has nothing to write
+    /// down: what was read of it so far may be older than what `state` holds.
+    public mutating func beginRelease(partition: Int32, now: EngineTime) {
+        guard let partition = self.memory.partitions.index(of: partition) else { return }
+        let isRunning = self.memory.partitions[partition].phase == .running
+        self.memory.partitions[partition].phase = isRunning ? .releasing : .released
+    }
+
+    /// No push of the partition is in flight.
+    public func isQuiet(partition: Int32) -> Bool {
+        guard let partition = self.memory.partitions.index(of: partition) else { return true }
+        return self.memory.partitions[partition].inFlightCount == 0
+    }
+
+    /// Second step: what is pending, and what is still unanswered, is written to `state` as pending.
+    public mutating func finishRelease(partition: Int32, now: EngineTime) {
+        guard let partition = self.memory.partitions.index(of: partition),
+            self.memory.partitions[partition].phase == .releasing
+        else { return }
+        self.memory.partitions[partition].phase = .released
+        for slot in self.memory.slots.members(of: partition) {
+            let pending = self.memory.slots[slot].pending
+            if pending.isSome, self.memory.updates[pending].isAnnounced {
+                // It was about to leave, and does not.
+                self.memory.withdrawAnnouncement(pending)
+            }
+            if self.memory.slots[slot].hasWork || self.memory.slots[slot].isOpen || self.memory.slots[slot].isDirty {
+                self.journal.markDirty(slot, in: &self.memory, now: now)
+            }
+        }
+        self.flushStates(now: now)
+    }
+
+    /// Everything handed to Kafka for the partition is acknowledged; its last commit may be taken.
+    public func isReleased(partition: Int32) -> Bool {
+        guard let partition = self.memory.partitions.index(of: partition) else { return true }
+        return self.memory.partitions[partition].phase == .released
+            && self.journal.isSettled(partition, in: self.memory)
+    }
+
+    /// Last step, and the only one for a lost partition: everything about it leaves memory, uncommitted work included.
+    public mutating func forget(partition: Int32) {
+        guard let partition = self.memory.partitions.index(of: partition) else { return }
+        while let slot = self.memory.slots.lastMember(of: partition) {
+            let events = UInt64(self.memory.eventCount(of: slot))
+            self.memory.counters.handedOver += events
+            self.memory.counters.pending -= events
+            self.removeSlot(slot)
+        }
+        self.memory.counters.inFlight -= self.memory.partitions[partition].inFlightCount
+        for log in self.memory.partitions[partition].logs { self.journal.ledger.closeLog(log) }
+        self.memory.partitions.remove(partition)
+    }
+}

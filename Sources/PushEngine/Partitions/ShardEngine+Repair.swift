@@ -1,0 +1,54 @@
+public import PushModel
+
+/// What a partition's owner does about records of others in its `state` (contract §6). The topic has one writer a partition, so the offsets
+/// Kafka acknowledges run without gaps; in a gap lies a record of another.
+extension ShardEngine {
+    /// The next stretch of `state` to be read and given to `repair`, record by record; then `stateGapRepaired`. One of a partition at a
+    /// time, none before it runs.
+    public mutating func takeStateGap() -> StateGap? { self.memory.partitions.takeGap() }
+
+    /// The whole of the gap that was taken last has been given to `repair`.
+    public mutating func stateGapRepaired(partition: Int32, now: EngineTime) {
+        guard let partition = self.memory.partitions.index(of: partition) else { return }
+        self.memory.partitions[partition].isUnderRepair = false
+        self.beginPushing(partition, now: now)
+    }
+
+    /// A record found in a gap. What this owner knows of its key is written again, so that a restore, or compaction, keeps that.
+    ///
+    /// - Parameters:
+    ///   - value: of a marker, its value; of anything else it is not looked at.
+    public mutating func repair(
+        partition number: Int32, key: Span<UInt8>, value: Span<UInt8>, offset: Int64, now: EngineTime
+    ) -> StateRepair {
+        guard let partition = self.memory.partitions.index(of: number),
+            self.memory.partitions[partition].phase == .running
+        else { return .ignored }
+        let markerKey = StateCodec.markerKey
+        if key.holdsSameBytes(as: markerKey.span) {
+            var reader = StateReader(value)
+            // A marker of a release to come belongs to somebody newer, too.
+            guard let kind = try? StateCodec.readKind(&reader), kind == .marker,
+                let marker = try? StateCodec.readMarker(&reader)
+            else { return .succeeded }
+            // A first marker here is a former owner's, late on its way: repairs go on only while the group confirms the ownership. One who
+            // has run longer than this owner has to be taken for real.
+            if marker.epoch > self.memory.partitions[partition].epoch { return .succeeded }
+            self.memory.counters.stateRecordsForeign += 1
+            self.writeMarker(partition, now: now)
+            return .overwritten
+        }
+        guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
+        self.memory.counters.stateRecordsForeign += 1
+        if let slot = self.memory.slots.find(slotKey, partition: partition) {
+            if self.memory.partitions[partition].mayPush {
+                self.journal.markDirty(slot, in: &self.memory, now: now)
+            } else {
+                self.journal.requireStateRecord(slot, in: &self.memory, now: now)
+            }
+            return .overwritten
+        }
+        self.journal.writeTombstone(key: key, of: partition, in: &self.memory)
+        return .removed
+    }
+}

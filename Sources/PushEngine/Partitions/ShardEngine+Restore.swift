@@ -1,0 +1,149 @@
+public import PushModel
+
+/// Reading `state` after a takeover (contract §6).
+extension ShardEngine {
+    /// Reads one record of the partition's `state`, in the order of offsets, up to the own marker.
+    /// - Parameter tombstoneEpoch: what the header `RecordHeader.epoch` of a tombstone says; `nil` without one.
+    public mutating func restore(
+        partition number: Int32, key: Span<UInt8>, value: Span<UInt8>, isTombstone: Bool, tombstoneEpoch: Int64? = nil,
+        offset: Int64, now: EngineTime
+    ) -> RestoreResult {
+        guard let partition = self.memory.partitions.index(of: number),
+            self.memory.partitions[partition].phase == .restoring
+        else { return .ignored }
+        if isTombstone {
+            // A worker that had lost the partition wrote this after its successor had begun to write.
+            if let tombstoneEpoch {
+                guard tombstoneEpoch >= self.memory.partitions[partition].newestEpochRead else { return .ignored }
+                self.memory.noteEpoch(tombstoneEpoch, partition: partition)
+            }
+            guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
+            if let slot = self.memory.slots.find(slotKey, partition: partition) {
+                self.emptyRestored(slot)
+                self.removeSlot(slot)
+            }
+            return .ignored
+        }
+        var reader = StateReader(value)
+        do throws(StateError) {
+            switch try StateCodec.readKind(&reader) {
+            case .marker:
+                return self.memory.noteMarker(
+                    try StateCodec.readMarker(&reader), partition: partition, offset: offset,
+                    clusterID: self.journal.texts.clusterID)
+            case .slot:
+                guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
+                return try self.restoreSlot(slotKey, of: partition, value: value, reader: &reader, now: now)
+            }
+        } catch {
+            switch error {
+            case .unknownVersion(let version): return .unknownVersion(version)
+            case .truncated: return .malformed("the record is cut short")
+            case .malformed(let text): return .malformed(text)
+            }
+        }
+    }
+
+    private mutating func restoreSlot(
+        _ key: borrowing SlotKey, of partition: PartitionIndex, value: Span<UInt8>, reader: inout StateReader,
+        now: EngineTime
+    ) throws(StateError) -> RestoreResult {
+        if !self.restoredAges.isEmpty { self.restoredAges.removeAll(keepingCapacity: true) }
+        var read = try StateCodec.readParts(
+            &reader, topicHashes: self.journal.topicHashes, now: now, ages: &self.restoredAges)
+        // A worker that had lost the partition wrote this after its successor had begun to write.
+        guard read.epoch >= self.memory.partitions[partition].newestEpochRead else { return .ignored }
+        self.memory.noteEpoch(read.epoch, partition: partition)
+        let count = try reader.unsigned()
+        guard count <= 3 else { throw .malformed("\(count) updates") }
+        var held: [Update] = []
+        for _ in 0..<count {
+            held.append(try StateCodec.readUpdate(&reader, topicHashes: self.journal.topicHashes, now: now))
+        }
+        guard reader.isAtEnd else { throw .malformed("bytes behind the last update") }
+        // One with a stamp had left, or was about to; without, nothing was in flight: a second one was written as following the first.
+        let isFirstInFlight = held.first.map { $0.stampSeconds != nil || $0.isAnnounced } ?? false
+        guard isFirstInFlight || held.count < 3 else { throw .malformed("3 updates, none in flight") }
+        let age = max(0, now.wallMillis - read.slot.lastTouchedWallMillis)
+        let life =
+            read.slot.life == .ended
+            ? self.memory.configuration.apps[Int(key.app)].retentionAfterEndMillis
+            : self.memory.configuration.lifetimeMillis
+        read.slot.tokenMissingSinceMillis = now.steadyMillis
+        read.slot.lifeEndsMillis = now.steadyMillis + max(0, life - age)
+        // Its last push may have left just before the former owner stopped; what the takeover has taken since counts towards the distance.
+        read.slot.notBeforeMillis =
+            self.memory.partitions[partition].formerOwnerQuietSinceMillis
+            + self.memory.configuration.apps[Int(key.app)].minimumDistanceMillis
+        read.slot.isHandedOver = read.isReleased && read.epoch >= self.memory.partitions[partition].newestTakeoverRead
+        let slot = self.slotToRestore(key, token: value.extracting(read.token), partition: partition)
+        self.memory.slots.overwrite(slot, with: read.slot)
+        if read.routed != RoutedPositions() { self.memory.slots.setRoutedPositions(read.routed, of: slot) }
+        for age in self.restoredAges {
+            self.dispatch.restoreBudget(slot, ageMillis: age, in: &self.memory, now: now)
+        }
+        guard !held.isEmpty else { return .restored }
+        for update in held {
+            self.memory.counters.restored += UInt64(update.eventCount)
+            self.memory.counters.pending += UInt64(update.eventCount)
+        }
+        self.coalescer.adopt(held, isFirstInFlight: isFirstInFlight, of: slot, in: &self.memory)
+        self.dispatch.noteWork(slot, in: &self.memory)
+        return .restored
+    }
+
+    /// The slot that a record is about, with its id and token and nothing else: a new one, or the one that an earlier record of the same key
+    /// has made. That one stays where it is, in the table as in memory.
+    private mutating func slotToRestore(
+        _ key: borrowing SlotKey, token: Span<UInt8>, partition: PartitionIndex
+    ) -> SlotID {
+        let hash = self.memory.slots.hash(kind: key.kind, id: key.id)
+        guard let old = self.memory.slots.find(key, hash: hash, partition: partition) else {
+            return self.memory.makeSlot(key, hash: hash, token: token, partition: partition)
+        }
+        self.emptyRestored(old)
+        if !self.memory.slots.hasToken(token, old) { self.memory.slots.setToken(token, of: old) }
+        return old
+    }
+
+    /// The last record of the slot has been read. What may have been in flight is taken as an attempt that nobody knows the answer of.
+    mutating func settleRestored(_ slot: SlotID, now: EngineTime) {
+        guard self.memory.slots[slot].hasWork else { return }
+        let couldBeSent = self.memory.couldBeSent(slot)
+        for update in [
+            self.memory.slots[slot].inFlight, self.memory.slots[slot].pending, self.memory.slots[slot].behind,
+        ]
+        where update.isSome {
+            if self.memory.updates[update].priority == .high {
+                self.dispatch.countUnrecordedPush(
+                    slot, recordMillis: self.memory.updates[update].top.recordMillis, in: &self.memory, now: now)
+            }
+            guard couldBeSent else { continue }
+            // What waited when it was written may have left since.
+            self.coalescer.noteMayBeSent(update, in: &self.memory)
+        }
+        guard self.memory.slots[slot].inFlight.isSome else { return }
+        let first = self.memory.slots[slot].inFlight
+        self.coalescer.noteUnknown(first, dropsAlert: false, in: &self.memory)
+        if self.memory.updates[first].isStart, self.memory.updates[first].isAnnounced,
+            self.memory.app(of: slot).startOnUnknown == .drop
+        {
+            // A second card is worse than none (contract §4).
+            self.startFailed(slot, outcome: .unknown, details: OutcomeDetails(cause: .mayBeSent), now: now)
+        } else {
+            self.requeue(slot)
+        }
+    }
+
+    /// A later record of the same key takes the place of an earlier one: what that one brought along leaves the slot.
+    private mutating func emptyRestored(_ slot: SlotID) {
+        self.dispatch.forgetBudget(slot, in: &self.memory)
+        self.memory.slots.forgetRoutedPositions(slot)
+        let events = UInt64(self.memory.eventCount(of: slot))
+        guard events > 0 else { return }
+        self.memory.counters.restored -= events
+        self.memory.counters.pending -= events
+        self.coalescer.letGo(slot, in: &self.memory)
+        self.dispatch.noteWork(slot, in: &self.memory)
+    }
+}

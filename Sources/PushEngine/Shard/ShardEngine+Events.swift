@@ -1,0 +1,193 @@
+public import PushModel
+
+/// Taking records.
+extension ShardEngine {
+    /// Takes one record of an input topic. Spans are borrowed for the call; what is needed of them is copied.
+    ///
+    /// The partition must be running (`restoreFinished`); a record of another is ignored and stays uncommitted.
+    /// - Parameters:
+    ///   - key: empty when `record.hasKey` is false; likewise `value`.
+    ///   - traceparent: the W3C header's value, empty when absent.
+    public mutating func consume(
+        _ record: InputRecord, key: Span<UInt8>, value: Span<UInt8>, traceparent: Span<UInt8>, now: EngineTime
+    ) {
+        let hash = self.memory.slots.hash(id: key)
+        self.consume(record, key: key, hash: hash, value: value, traceparent: traceparent, now: now)
+        self.advanceCatchUps(now: now)
+    }
+
+    /// - Parameters:
+    ///   - hash: of the key, as the index has it.
+    ///   - hint: the slot where the activity probably lies; none: not known.
+    mutating func consume(
+        _ record: InputRecord, key: Span<UInt8>, hash: UInt32, hint: SlotID = .none, value: Span<UInt8>,
+        traceparent: Span<UInt8>, now: EngineTime
+    ) {
+        guard let partition = self.memory.partitions.index(of: record.partition),
+            self.memory.partitions[partition].phase == .running
+        else { return }
+        let log = self.memory.partitions[partition].logs[Int(record.topic)]
+        self.journal.ledger.consumed(log: log, offset: record.offset)
+        self.memory.counters.consumed += 1
+        self.intake.begin(record, partition: partition, log: log, traceparent: traceparent)
+        let known =
+            record.hasKey
+            ? self.memory.slots.findOfAnyApp(id: key, hash: hash, hint: hint, partition: partition) : nil
+        do throws(EventRejection) {
+            if known == nil {
+                try self.intake.checkNewKey(key)
+                if let proper = self.intake.properPartition(key: key, in: self.memory) {
+                    return self.forward(to: proper, key: key, value: value)
+                }
+            }
+            let app = try self.intake.admit(key: key, value: value, in: self.memory, now: now)
+            let isOfApp = known.map { self.memory.slots[$0].app == app } ?? false
+            let slot =
+                isOfApp
+                ? known : self.memory.slots.find(SlotKey(app: app, id: key), hash: hash, partition: partition)
+            if let slot,
+                self.coalescer.replacePending(of: slot, with: self.intake, value: value, in: &self.memory, now: now)
+            {
+                return
+            }
+            self.apply(app: app, slot: slot, key: key, hash: hash, value: value, now: now)
+        } catch {
+            self.journal.deadLetter(self.intake, key: key, value: value, refusal: error, in: &self.memory)
+        }
+    }
+
+    private mutating func forward(to partition: Int32, key: Span<UInt8>, value: Span<UInt8>) {
+        self.intake.noteMisplaced(properPartition: partition)
+        self.journal.forward(self.intake, to: partition, key: key, value: value, in: &self.memory)
+    }
+
+    /// Takes the event into its slot, or ends it.
+    private mutating func apply(
+        app: UInt16, slot found: SlotID?, key: Span<UInt8>, hash: UInt32, value: Span<UInt8>, now: EngineTime
+    ) {
+        if let found, self.intake.isApplied(to: found, in: self.memory) {
+            return self.finishEvent(slot: found, outcome: .duplicate, cause: .replay, key: key)
+        }
+        if found == nil, self.intake.event.kind == .unregister {
+            return self.finishEvent(slot: nil, outcome: .applied, key: key)
+        }
+        let slot = found ?? self.makeSlot(app: app, key: key, hash: hash, now: now)
+        self.memory.stay(slot)
+        self.journal.openEntry(
+            for: self.intake, slot: slot, budgets: self.dispatch.budgets, in: &self.memory, now: now)
+        self.intake.noteApplied(to: slot, in: &self.memory)
+        switch self.intake.event.kind {
+        case .register: self.register(slot, key: key, now: now)
+        case .unregister: self.unregister(slot, key: key, now: now)
+        case .start, .update, .end: self.takeContent(slot, key: key, value: value, now: now)
+        }
+        // Nothing will leave whose answer writes a record: the entry that was opened above needs one of its own.
+        if !self.memory.slots[slot].hasWork { self.journal.markDirty(slot, in: &self.memory, now: now) }
+        self.dispatch.reschedule(slot, in: &self.memory, now: now)
+    }
+
+    private mutating func makeSlot(app: UInt16, key: Span<UInt8>, hash: UInt32, now: EngineTime) -> SlotID {
+        let slot = self.memory.makeSlot(SlotKey(app: app, id: key), hash: hash, partition: self.intake.partition)
+        self.memory.touch(slot, now: now)
+        return slot
+    }
+
+    /// An event that never became content has its outcome at once.
+    private mutating func finishEvent(
+        slot: SlotID?, outcome: Outcome, cause: OutcomeDetails.Cause = .none, key: Span<UInt8>
+    ) {
+        self.journal.finishEvent(
+            self.intake, slot: slot, outcome: outcome, cause: cause, key: key, in: &self.memory)
+    }
+
+    // MARK: Registrations
+
+    private mutating func register(_ slot: SlotID, key: Span<UInt8>, now: EngineTime) {
+        if self.memory.slots[slot].life == .ended {
+            guard !self.memory.slots.hasToken(self.intake.deviceToken, slot) else {
+                return self.finishEvent(slot: slot, outcome: .late, cause: .afterEnd, key: key)
+            }
+            self.memory.beginNewLife(slot)
+        }
+        self.memory.noteAlive(slot)
+        self.takeToken(slot)
+        self.memory.setFrequentUpdates(self.intake.event.frequentUpdates, of: slot)
+        self.memory.touch(slot, now: now)
+        self.finishEvent(slot: slot, outcome: .applied, key: key)
+        self.journal.markDirty(slot, in: &self.memory, now: now)
+    }
+
+    /// One that names a token means that token only.
+    private mutating func unregister(_ slot: SlotID, key: Span<UInt8>, now: EngineTime) {
+        let isMeant =
+            self.intake.deviceToken.isEmpty || self.memory.slots.hasToken(self.intake.deviceToken, slot)
+        if isMeant, self.memory.slots[slot].hasToken { self.memory.loseToken(slot, now: now) }
+        self.finishEvent(slot: slot, outcome: .applied, key: key)
+        self.journal.markDirty(slot, in: &self.memory, now: now)
+    }
+
+    /// The event's token is the newest one this activity has.
+    private mutating func takeToken(_ slot: SlotID) {
+        self.dispatch.setEnvironment(self.intake.event.environment, of: slot, in: &self.memory)
+        // A span of the intake's own would borrow the whole engine.
+        let text = self.intake.event.text
+        let isNew = self.memory.takeToken(
+            text.span.extracting(self.intake.event.tokenInText.range), of: slot,
+            recordMillis: self.intake.record.timestampMillis)
+        if isNew { self.dispatch.forgetFailures(slot, in: &self.memory) }
+    }
+
+    // MARK: Content
+
+    private mutating func takeContent(_ slot: SlotID, key: Span<UInt8>, value: Span<UInt8>, now: EngineTime) {
+        let kind = self.intake.event.kind
+        let expires = self.intake.contentExpiresSeconds
+        let isExpired = expires <= now.wallSeconds
+        if let refusal = self.memory.enterLife(kind, isExpired: isExpired, of: slot) {
+            return self.finishEvent(slot: slot, outcome: refusal.outcome, cause: refusal.cause, key: key)
+        }
+        if kind == .start {
+            self.dispatch.setEnvironment(self.intake.event.environment, of: slot, in: &self.memory)
+        }
+        if self.intake.event.target == .token {
+            if !self.memory.slots.hasToken(self.intake.deviceToken, slot)
+                || self.memory.slots[slot].tokenStanding != .usable
+            {
+                self.takeToken(slot)
+            }
+            self.memory.noteAlive(slot)
+        }
+        self.memory.touch(slot, now: now)
+        let timestamp = self.intake.timestampSeconds(now: now)
+        let isReplay = self.intake.mayBeReplay(in: self.memory)
+        if kind == .update, timestamp < self.memory.slots[slot].lastAcceptedSeconds {
+            let wasSent = isReplay && self.memory.couldBeSent(slot)
+            return self.finishEvent(
+                slot: slot, outcome: .superseded, cause: wasSent ? .mayBeSentBefore : .older, key: key)
+        }
+        // What has expired is set aside before anything can take over from it, or give way to it.
+        self.expire(slot, now: now)
+        // What had expired when it was written has been sent by nobody.
+        let mayBeSent =
+            isReplay && self.memory.couldBeSent(slot) && expires > self.intake.record.timestampMillis / 1_000
+        if isExpired {
+            guard mayBeSent else { return self.finishEvent(slot: slot, outcome: .expired, cause: .expires, key: key) }
+            self.memory.passUnrecordedStamp(slot, floorSeconds: timestamp)
+            self.journal.markDirty(slot, in: &self.memory, now: now)
+            return self.finishEvent(slot: slot, outcome: .unknown, cause: .mayBeSent, key: key)
+        }
+        self.intake.fill(
+            &self.coalescer.scratchLayer, value: value, arrival: self.memory.counters.consumed, now: now)
+        self.coalescer.scratchLayer.mayBeSent = mayBeSent
+        let start = kind == .start ? self.intake.startPart(value: value, now: now) : nil
+        if isReplay, self.intake.event.priority == .high {
+            self.dispatch.countUnrecordedPush(
+                slot, recordMillis: self.intake.record.timestampMillis, in: &self.memory, now: now)
+        }
+        self.memory.counters.pending += 1
+        self.coalescer.merge(
+            into: slot, start: start, priority: self.intake.event.priority, isReplay: isReplay, in: &self.memory,
+            now: now)
+        self.settleEndings()
+    }
+}

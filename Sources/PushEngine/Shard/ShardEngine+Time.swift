@@ -1,0 +1,79 @@
+public import PushModel
+
+/// What is due.
+extension ShardEngine {
+    /// When `advance` should be called next, steady; `nil`: nothing is waiting for a time.
+    public var nextDeadlineMillis: Int64? {
+        let earliest = min(
+            self.dispatch.nextDeadlineMillis, self.journal.stateFlushAtMillis ?? .max,
+            self.ownership.nextDeadlineMillis)
+        return earliest == .max ? nil : earliest
+    }
+
+    /// Does what has become due: windows that close, budget that returns, content that expires, waits that end, state to be written.
+    public mutating func advance(now: EngineTime) {
+        while let slot = self.dispatch.popDue(now: now) { self.becameDue(slot, now: now) }
+        self.refreshMarkers(now: now)
+        self.advanceCatchUps(now: now)
+        self.dispatch.advanceGates(in: &self.memory, now: now)
+        if let flush = self.journal.stateFlushAtMillis, flush <= now.steadyMillis { self.flushStates(now: now) }
+    }
+
+    private mutating func becameDue(_ slot: SlotID, now: EngineTime) {
+        guard self.memory.partitions[self.memory.slots[slot].partition].sends else {
+            // Restoring or leaving: looked at again when the partition runs.
+            return
+        }
+        let isOver = self.memory.slots[slot].lifeEndsMillis <= now.steadyMillis
+        if isOver, self.memory.slots[slot].inFlight.isSome {
+            // Its answer, or its time-out, comes first.
+            self.memory.prolongLife(slot, now: now)
+            return self.dispatch.reschedule(slot, in: &self.memory, now: now)
+        }
+        self.dispatch.releaseReturnedBudget(slot, in: &self.memory, now: now)
+        self.expire(slot, now: now)
+        self.giveUpWaiting(slot, now: now)
+        if isOver { return self.endLife(slot, now: now) }
+        if self.dispatch.mustBeDurable(slot, in: self.memory, now: now) {
+            self.journal.markDirty(slot, in: &self.memory, now: now)
+        }
+        self.dispatch.reschedule(slot, in: &self.memory, now: now)
+    }
+
+    /// No usable token came in time (contract §3): the update is given up.
+    private mutating func giveUpWaiting(_ slot: SlotID, now: EngineTime) {
+        while self.memory.slots[slot].pending.isSome {
+            let update = self.memory.slots[slot].pending
+            guard !self.memory.updates[update].isStart, !self.memory.slots[slot].hasUsableToken,
+                self.memory.slots[slot].inFlight.isNone,
+                self.dispatch.tokenWaitEndsMillis(slot, in: self.memory) <= now.steadyMillis
+            else { return }
+            let isDead = self.memory.slots[slot].hasToken
+            if self.memory.slots[slot].tokenStanding == .doubted {
+                self.memory.trustToken(of: slot)
+                // One that came after the refusal has not tried the token yet.
+                let since = self.memory.slots[slot].tokenMissingSinceMillis
+                if self.memory.updates[update].firstUnsentMillis > since { return }
+            }
+            self.endPending(
+                slot, outcome: isDead ? .rejected : .unregistered, cause: isDead ? .deadToken : .noToken)
+            self.journal.markDirty(slot, in: &self.memory, now: now)
+        }
+    }
+
+    /// Twelve hours without a start or update, or the retention after an end: the slot leaves memory and the changelog.
+    private mutating func endLife(_ slot: SlotID, now: EngineTime) {
+        while self.memory.slots[slot].pending.isSome { self.endPending(slot, outcome: .expired, cause: .lifeOver) }
+        self.dispatch.leaveReadyQueue(slot, in: &self.memory)
+        self.dispatch.noteWork(slot, in: &self.memory)
+        self.memory.beginLeaving(slot)
+        self.journal.markDirty(slot, in: &self.memory, now: now)
+    }
+
+    /// What waits is given up.
+    private mutating func endPending(_ slot: SlotID, outcome: Outcome, cause: OutcomeDetails.Cause) {
+        self.coalescer.endUnsent(
+            self.memory.slots[slot].pending, of: slot, outcome: outcome, cause: cause, in: &self.memory)
+        self.settleEndings()
+    }
+}

@@ -1,0 +1,134 @@
+import PushModel
+
+/// Where an activity stands (contract §3), and what its pushes and events change about that.
+extension ShardMemory {
+    /// A start, update, end or registration came: the 12 hours begin again.
+    @inline(__always) mutating func touch(_ slot: SlotID, now: EngineTime) {
+        self.slots[slot].lastTouchedWallMillis = now.wallMillis
+        self.slots[slot].lifeEndsMillis = now.steadyMillis + self.configuration.lifetimeMillis
+    }
+
+    /// A card of its own: nothing known of the one before holds for it but the budget, which is the device's.
+    mutating func beginNewLife(_ slot: SlotID) {
+        self.clearToken(of: slot)
+        self.slots[slot].life = .awaiting
+        self.slots[slot].awaitsTokenOfStart = false
+        self.slots[slot].lastAcceptedSeconds = .min
+        self.slots[slot].lastStampSeconds = 0
+    }
+
+    /// A start, update or end comes.
+    /// - Parameter isExpired: it will not be sent, so it does not end anything.
+    /// - Returns: why the event has no place in this life; `nil`: it has.
+    @inline(__always) mutating func enterLife(
+        _ kind: EventKind, isExpired: Bool, of slot: SlotID
+    ) -> (outcome: Outcome, cause: OutcomeDetails.Cause)? {
+        switch (kind, self.slots[slot].life) {
+        case (.update, .ending), (.update, .ended), (.end, .ending), (.end, .ended):
+            return (.late, .afterEnd)
+        case (.start, .alive), (.start, .starting), (.start, .started), (.start, .ending):
+            return (.duplicate, .alreadyStarted)
+        case (.start, .ended), (.start, .awaiting):
+            if self.slots[slot].life == .ended { self.beginNewLife(slot) }
+            self.slots[slot].life = .starting
+        case (.end, .awaiting), (.end, .alive), (.end, .starting), (.end, .started):
+            if !isExpired { self.slots[slot].life = .ending }
+        case (.update, .awaiting), (.update, .alive), (.update, .starting), (.update, .started), (.register, _),
+            (.unregister, _):
+            break
+        }
+        return nil
+    }
+
+    /// APNs took the update.
+    @inline(__always) mutating func noteAccepted(_ update: UpdateID, of slot: SlotID, now: EngineTime) {
+        self.slots[slot].lastAcceptedSeconds = max(
+            self.slots[slot].lastAcceptedSeconds, self.updates[update].top.timestampSeconds)
+        if self.updates[update].isStart {
+            self.slots[slot].awaitsTokenOfStart = !self.slots[slot].hasToken
+            if self.slots[slot].life == .starting {
+                self.slots[slot].life = self.slots[slot].hasToken ? .alive : .started
+            }
+        } else if self.updates[update].isEnd {
+            self.slots[slot].life = .ended
+            self.slots[slot].lastTouchedWallMillis = now.wallMillis
+            self.slots[slot].lifeEndsMillis = now.steadyMillis + self.app(of: slot).retentionAfterEndMillis
+        }
+    }
+
+    /// A start did not happen and will not, or nobody knows (`unknown`).
+    /// - Parameter timestampSeconds: of its newest content.
+    mutating func noteFailedStart(_ slot: SlotID, outcome: Outcome, timestampSeconds: Int64) {
+        let mayHaveHappened = outcome == .unknown
+        if mayHaveHappened {
+            self.slots[slot].awaitsTokenOfStart = !self.slots[slot].hasToken
+            // The card, if there is one, must not go back to something older.
+            self.slots[slot].lastAcceptedSeconds = max(self.slots[slot].lastAcceptedSeconds, timestampSeconds)
+        }
+        guard self.slots[slot].life == .starting else { return }
+        self.slots[slot].life = mayHaveHappened ? .started : self.slots[slot].hasToken ? .alive : .awaiting
+    }
+
+    /// An end that never reached the device: the card lives on.
+    mutating func reviveAfterFailedEnd(_ slot: SlotID) {
+        guard self.slots[slot].life == .ending else { return }
+        let isStarted = self.slots[slot].awaitsTokenOfStart
+        self.slots[slot].life = self.slots[slot].hasToken ? .alive : isStarted ? .started : .awaiting
+    }
+
+    /// Its life is over, but an answer has to come first: it is looked at again soon.
+    mutating func prolongLife(_ slot: SlotID, now: EngineTime) {
+        self.slots[slot].lifeEndsMillis = now.steadyMillis + 1_000
+    }
+
+    /// Something came for it: it does not leave.
+    @inline(__always) mutating func stay(_ slot: SlotID) { self.slots[slot].isLeaving = false }
+
+    /// Nothing more comes of it: its next state record is a tombstone, unless an event comes first.
+    mutating func beginLeaving(_ slot: SlotID) { self.slots[slot].isLeaving = true }
+
+    // MARK: Device token
+
+    /// This is the newest token of the slot. One registered again says that it lives.
+    /// - Parameter recordMillis: when it was registered, milliseconds since 1970.
+    /// - Returns: whether it is another one than before.
+    mutating func takeToken(_ token: Span<UInt8>, of slot: SlotID, recordMillis: Int64) -> Bool {
+        self.slots[slot].awaitsTokenOfStart = false
+        self.slots[slot].registeredWallMillis = recordMillis
+        self.slots[slot].tokenStanding = .usable
+        guard !self.slots.hasToken(token, slot) else { return false }
+        self.slots.setToken(token, of: slot)
+        return true
+    }
+
+    /// The app has unregistered its token.
+    mutating func loseToken(_ slot: SlotID, now: EngineTime) {
+        self.clearToken(of: slot)
+        self.slots[slot].tokenMissingSinceMillis = now.steadyMillis
+        if self.slots[slot].life == .alive { self.slots[slot].life = .awaiting }
+    }
+
+    private mutating func clearToken(of slot: SlotID) {
+        self.slots.clearToken(of: slot)
+        self.slots[slot].tokenStanding = .usable
+    }
+
+    /// APNs has refused the token.
+    mutating func noteRefusedToken(_ slot: SlotID, standing: TokenStanding, now: EngineTime) {
+        self.slots[slot].tokenStanding = standing
+        self.slots[slot].tokenMissingSinceMillis = now.steadyMillis
+    }
+
+    /// A refused token is tried again with the next update: the refusal may have been a fault of ours.
+    mutating func trustToken(of slot: SlotID) { self.slots[slot].tokenStanding = .usable }
+
+    /// Whether the app has the larger budget for this activity.
+    mutating func setFrequentUpdates(_ isFrequent: Bool, of slot: SlotID) {
+        self.slots[slot].frequentUpdates = isFrequent
+    }
+
+    /// A card that has a token is there.
+    mutating func noteAlive(_ slot: SlotID) {
+        if self.slots[slot].life == .awaiting || self.slots[slot].life == .started { self.slots[slot].life = .alive }
+    }
+}

@@ -1,0 +1,46 @@
+import PushModel
+
+/// What the parts of a shard's engine share. Each part is lent it for a call and has nothing of another part's own.
+///
+/// Which part writes which field of a slot is said in `Slot`, and of a partition in `PartitionState`.
+struct ShardMemory: ~Copyable {
+    let configuration: EngineConfiguration
+    var slots: SlotTable
+    var updates = UpdateStore()
+    var partitions = PartitionTable()
+    var counters = EngineCounters()
+    private let addressOnly = AddressOnly()
+
+    init(configuration: EngineConfiguration, indexSeed: UInt64) {
+        self.configuration = configuration
+        self.slots = SlotTable(seed: indexSeed)
+    }
+
+    func app(of slot: SlotID) -> AppConfiguration { self.configuration.apps[Int(self.slots[slot].app)] }
+
+    /// A new slot. The caller knows that there is none with this key.
+    mutating func makeSlot(
+        _ key: borrowing SlotKey, hash: UInt32, token: Span<UInt8> = Span(), partition: PartitionIndex
+    ) -> SlotID {
+        let slot = self.slots.make(key, hash: hash, token: token, partition: partition)
+        self.noteUnrecorded(slot)
+        self.counters.activities += 1
+        return slot
+    }
+
+    /// The slot leaves memory. The caller has settled events and records, and the other parts have let go of it.
+    mutating func removeSlot(_ slot: SlotID) {
+        self.slots.remove(slot)
+        self.counters.activities -= 1
+    }
+
+    /// Events of the slot without an outcome.
+    func eventCount(of slot: SlotID) -> Int {
+        self.eventCount(of: self.slots[slot].pending) + self.eventCount(of: self.slots[slot].behind)
+            + self.eventCount(of: self.slots[slot].inFlight)
+    }
+
+    private func eventCount(of update: UpdateID) -> Int {
+        update.isSome ? self.updates[update].eventCount : 0
+    }
+}

@@ -1,0 +1,155 @@
+import PushModel
+
+/// Where an activity stands (contract §3, life cycle).
+enum SlotLife: UInt8 {
+    /// Known by updates alone: no token, no start.
+    case awaiting
+    /// Registered, or a token came with an event.
+    case alive
+    /// A `start` was taken and is not accepted yet.
+    case starting
+    /// A `start` was accepted, or nobody knows; the update token has not come yet.
+    case started
+    /// An `end` was taken and is not accepted yet.
+    case ending
+    /// An `end` was accepted.
+    case ended
+}
+
+/// The last record a slot has taken from one log, as far as a state record written now would cover it.
+struct AppliedPosition: Equatable {
+    /// -1: none.
+    var offset: Int64 = -1
+    /// -1: none.
+    var topic: Int16 = -1
+
+    init() {}
+
+    init(offset: Int64, topic: UInt16) {
+        self.offset = offset
+        self.topic = Int16(truncatingIfNeeded: topic)
+    }
+
+    func isOf(topic: UInt16) -> Bool { self.topic == Int16(truncatingIfNeeded: topic) }
+}
+
+/// Of records that came through the routed topic: few slots take any.
+struct RoutedPositions: Equatable {
+    /// Offset of the last one taken; -1: none.
+    var appliedOffset: Int64 = -1
+    /// Where it first lay.
+    var appliedOrigin = SourcePosition(topic: 0, partition: -1, offset: -1)
+}
+
+/// What APNs has said of a slot's token.
+enum TokenStanding: UInt8 {
+    case usable
+    /// Refused, but perhaps for a fault of ours (`TokenRemovalGuard`): the update that was refused waits for another
+    /// token in vain, the next one tries this one again.
+    case doubted
+    /// Refused, and nothing newer has come.
+    case dead
+}
+
+/// Everything remembered about one activity, but for its bytes (`ByteArena`), its budget (`BudgetStore`) and what waits or is in flight
+/// (`UpdateStore`). A million of these lie in memory: fields are small, and nothing in it lives on the heap.
+///
+/// Any part of the engine reads it. Each field is written by one; a test holds the files to this table.
+///
+/// | who, folder | writes |
+/// |---|---|
+/// | the table, `Slots` | app, partition, hash, generation, memberIndex, identity, idByteCount, tokenByteCount, tokenGeneration, applied, hasRoutedPositions |
+/// | the activity's life, `Shard` | life, isLeaving, lastAcceptedSeconds, lastTouchedWallMillis, lifeEndsMillis, lastStampSeconds, registeredWallMillis, tokenStanding, tokenMissingSinceMillis, frequentUpdates, awaitsTokenOfStart |
+/// | what it sends next, `Coalescing` | pending, behind, inFlight |
+/// | when it leaves, `Dispatch` | environment, budget, countedUnrecordedPush, queuedTicket, queuedPriority, isCountedPending, notBeforeMillis, backoffUntilMillis, attempt |
+/// | what is written down, `Journal` | openEntry, openRoutedEntry, isDirty, unguardedRecords, stateVersion, requiredStateVersion, awaitsStateRecord, lastStateWriteMillis, stateWaitExtensions |
+/// | owners before, `Partitions` | ownersSinceRecord, isHandedOver |
+struct Slot {
+    // What each event looks at lies together, in one or two cache lines.
+
+    /// Event time of the newest accepted event; `Int64.min`: none.
+    var lastAcceptedSeconds: Int64 = .min
+    /// Wall time of the last start or update, registration or end: what the life is counted from.
+    var lastTouchedWallMillis: Int64 = 0
+    /// When the 12 hours, or the retention after an end, are over. Steady.
+    var lifeEndsMillis: Int64 = 0
+    var applied = AppliedPosition()
+    var app: UInt16 = 0
+    var pending = UpdateID.none
+    /// What must follow `pending` and cannot be merged into it: the end behind an unsent start, content too large beside the kept alert.
+    var behind = UpdateID.none
+    /// Unresolved offsets not yet covered by a state record.
+    var openEntry = EntryID.none
+    /// The activity id, then the raw token.
+    var identity = ByteArena.none
+    var partition = PartitionIndex.none
+    var idByteCount: UInt16 = 0
+    var tokenByteCount: UInt16 = 0
+    var life = SlotLife.awaiting
+    /// Its life is over; the next state record is a tombstone, unless something comes first.
+    var isLeaving = false
+    var isDirty = false
+    /// It counts among those with something to send or in flight.
+    var isCountedPending = false
+
+    /// Wall time of the registration, for a 410 with an older time.
+    var registeredWallMillis: Int64 = 0
+    /// The last wire stamp given; 0: none.
+    var lastStampSeconds: Int64 = 0
+    /// No push before this; minimum distance. Steady.
+    var notBeforeMillis: Int64 = .min
+    /// No retry before this. Steady.
+    var backoffUntilMillis: Int64 = .min
+    /// Since when the update waits for a token, steady; meaningful while there is none.
+    var tokenMissingSinceMillis: Int64 = 0
+    var lastStateWriteMillis: Int64 = .min
+
+    var hash: UInt32 = 0
+    var generation: UInt32 = 0
+    /// Differs with each new token; a verdict about an older one says nothing of this one.
+    var tokenGeneration: UInt32 = 0
+    var budget = BudgetID.none
+
+    var inFlight = UpdateID.none
+    /// Which ready-queue entry stands; 0: none.
+    var queuedTicket: UInt32 = 0
+    var stateVersion: UInt32 = 0
+    /// Version that must be acknowledged before the next push; meaningful with `awaitsStateRecord`.
+    var requiredStateVersion: UInt32 = 0
+    /// Outcomes and dead letters that must be acknowledged before the next state record is written.
+    var unguardedRecords: UInt32 = 0
+    var openRoutedEntry = EntryID.none
+    /// Where it stands among the members of its partition.
+    var memberIndex: Int32 = 0
+
+    var attempt: UInt8 = 0
+    /// How many further events that need no push the state record that is due waits for.
+    var stateWaitExtensions: UInt8 = 0
+    var environment = PushEnvironment.production
+    var frequentUpdates = false
+    /// A `start` was accepted, or nobody knows, and the card's update token has not come yet.
+    var awaitsTokenOfStart = false
+    /// What may have left unrecorded before this process took over has been counted against the budget.
+    var countedUnrecordedPush = false
+    /// Owners that have run after the one that wrote the record which was restored, and before this one; `ownersReadMax`: there was none.
+    var ownersSinceRecord: UInt8 = 0
+    /// The owner before gave the partition back in order: `state` knows of all it has taken and sent.
+    var isHandedOver = false
+    var tokenStanding = TokenStanding.usable
+    var queuedPriority = PushPriority.low
+    /// The record of the last push has not been acknowledged: nothing may leave.
+    var awaitsStateRecord = false
+    /// The table knows its `RoutedPositions`.
+    var hasRoutedPositions = false
+
+    /// It has been made and not been removed.
+    var isLive: Bool { self.identity != ByteArena.none }
+    /// What each event looks at lies in the first so many bytes.
+    static var ofEachEventByteCount: Int { 64 }
+    var identityByteCount: Int { Int(self.idByteCount) + Int(self.tokenByteCount) }
+    var hasToken: Bool { self.tokenByteCount > 0 }
+    var hasUsableToken: Bool { self.hasToken && self.tokenStanding == .usable }
+    /// Unresolved offsets wait for its next state record.
+    var isOpen: Bool { self.openEntry.isSome || self.openRoutedEntry.isSome }
+    var hasWork: Bool { self.pending.isSome || self.inFlight.isSome }
+}

@@ -1,0 +1,29 @@
+import PushModel
+
+/// Which kind of thing a slot is about; part of its identity. Audiences and channels get their own.
+enum SlotKind: UInt8 {
+    case activity = 1
+
+    /// What the key of its state record begins with.
+    var stateKeyByte: UInt8 {
+        switch self {
+        case .activity: UInt8(ascii: "a")
+        }
+    }
+}
+
+/// The identity of a slot: one thing of one app. Borrows the bytes of the id.
+struct SlotKey: ~Escapable {
+    var kind: SlotKind
+    /// Index into `EngineConfiguration.apps`.
+    var app: UInt16
+    /// 1 to 256 bytes, UTF-8.
+    var id: Span<UInt8>
+
+    @_lifetime(copy id)
+    init(kind: SlotKind = .activity, app: UInt16, id: Span<UInt8>) {
+        self.kind = kind
+        self.app = app
+        self.id = id
+    }
+}

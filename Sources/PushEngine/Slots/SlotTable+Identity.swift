@@ -1,0 +1,86 @@
+import PushModel
+
+/// A slot's bytes: the id, and behind it the raw device token.
+extension SlotTable {
+    /// Valid until the slot's token changes or the slot is removed.
+    @inline(__always) @unsafe func identityBytes(_ slot: SlotID) -> UnsafeMutableBufferPointer<UInt8> {
+        unsafe self.identities.bytes(
+            of: self[slot].identity, byteCount: self[slot].identityByteCount)
+    }
+
+    /// The same of the id alone.
+    @inline(__always) @unsafe func idBytes(_ slot: SlotID) -> UnsafeBufferPointer<UInt8> {
+        unsafe UnsafeBufferPointer(
+            self.identities.bytes(
+                of: self[slot].identity, byteCount: Int(self[slot].idByteCount)))
+    }
+
+    /// The same of the token alone; empty without one.
+    @inline(__always) @unsafe func tokenBytes(_ slot: SlotID) -> UnsafeBufferPointer<UInt8> {
+        unsafe UnsafeBufferPointer(
+            rebasing: self.identityBytes(slot).dropFirst(Int(self[slot].idByteCount)))
+    }
+
+    func hasID(_ id: Span<UInt8>, _ slot: SlotID) -> Bool {
+        // The slot lives, so its bytes do.
+        let bytes = unsafe self.idBytes(slot)
+        return unsafe Span(_unsafeElements: bytes).holdsSameBytes(as: id)
+    }
+
+    func hasToken(_ token: Span<UInt8>, _ slot: SlotID) -> Bool {
+        let bytes = unsafe self.tokenBytes(slot)
+        return unsafe Span(_unsafeElements: bytes).holdsSameBytes(as: token)
+    }
+
+    /// A new slot's id and its token, which nothing has been said of.
+    @inline(__always) mutating func setIdentity(id: Span<UInt8>, token: Span<UInt8>, _ slot: SlotID) {
+        self[slot].identity = self.identities.allocate(max(1, id.count + token.count))
+        self[slot].idByteCount = UInt16(id.count)
+        self[slot].tokenByteCount = UInt16(token.count)
+        // As long as what was allocated.
+        let bytes = unsafe self.identityBytes(slot)
+        unsafe Self.copy(id, to: bytes, at: 0)
+        unsafe Self.copy(token, to: bytes, at: id.count)
+    }
+
+    /// `bytes` has room for all of it from `start` on.
+    @inline(__always) @unsafe private static func copy(
+        _ source: Span<UInt8>, to bytes: UnsafeMutableBufferPointer<UInt8>, at start: Int
+    ) {
+        guard !source.isEmpty else { return }
+        unsafe source.withUnsafeBufferPointer { source in
+            _ = unsafe UnsafeMutableBufferPointer(rebasing: bytes[start..<(start + source.count)])
+                .update(fromContentsOf: source)
+        }
+    }
+
+    /// The token is another one from here on.
+    mutating func setToken(_ token: Span<UInt8>, of slot: SlotID) {
+        let idByteCount = Int(self[slot].idByteCount)
+        let old = self[slot].identity
+        let oldByteCount = self[slot].identityByteCount
+        let byteCount = idByteCount + token.count
+        if !ByteArena.fits(max(1, oldByteCount), max(1, byteCount)) {
+            let identity = self.identities.allocate(max(1, byteCount))
+            // Both are at least as long as the id.
+            let from = unsafe self.identities.bytes(of: old, byteCount: idByteCount)
+            let to = unsafe self.identities.bytes(of: identity, byteCount: idByteCount)
+            _ = unsafe to.update(fromContentsOf: from)
+            self.identities.release(old, byteCount: max(1, oldByteCount))
+            self[slot].identity = identity
+        }
+        self[slot].tokenByteCount = UInt16(token.count)
+        self[slot].tokenGeneration &+= 1
+        let bytes = unsafe self.identityBytes(slot)
+        unsafe Self.copy(token, to: bytes, at: idByteCount)
+    }
+
+    mutating func clearToken(of slot: SlotID) { self.setToken(Span(), of: slot) }
+
+    /// The slot's bytes are given back.
+    mutating func releaseIdentity(_ slot: SlotID) {
+        self.identities.release(
+            self[slot].identity, byteCount: max(1, self[slot].identityByteCount))
+        self[slot].identity = ByteArena.none
+    }
+}

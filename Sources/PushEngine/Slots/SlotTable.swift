@@ -1,0 +1,196 @@
+import PushModel
+
+/// All slots of a shard: found by their key, kept where they are while they live, known to their partition.
+///
+/// One table for all partitions of the shard, and not one for each: queues and acknowledgements name slots of any partition by one small
+/// number, and what one partition gives back another uses. What concerns a partition as a whole walks its members only.
+@safe struct SlotTable: ~Copyable {
+    private var store = ChunkedStore<SlotID, Slot>()
+    private var free: [SlotID] = []
+    private var index: SlotIndex
+    /// Ids and tokens.
+    var identities = ByteArena()
+    /// Of the slots that took records of the routed topic.
+    private var routedPositions: [SlotID: RoutedPositions] = [:]
+    /// Slots of each partition, in no order.
+    private var membersOfPartition = NumberedArray<PartitionIndex, [SlotID]>()
+
+    /// - Parameter seed: of the index; differs per engine, so that nobody can prepare colliding keys.
+    init(seed: UInt64) { self.index = SlotIndex(seed: seed) }
+
+    /// Slots that live.
+    var count: Int { self.store.count - self.free.count }
+
+    /// Slots in the index, and those with positions in the routed topic, for tests: all that live, and few of them.
+    var indexedCount: Int { self.index.count }
+    var routedCount: Int { self.routedPositions.count }
+
+    /// The names of all places, live or not.
+    var identifiers: IdentifierSequence<SlotID> { self.store.identifiers }
+
+    subscript(_ slot: SlotID) -> Slot {
+        unsafeAddress { unsafe self.store.address(of: slot) }
+        unsafeMutableAddress { unsafe self.store.mutableAddress(of: slot) }
+    }
+
+    // MARK: Finding
+
+    func hash(kind: SlotKind = .activity, id: Span<UInt8>) -> UInt32 {
+        self.index.hash(kind: kind.rawValue, id: id)
+    }
+
+    func find(_ key: borrowing SlotKey, partition: PartitionIndex) -> SlotID? {
+        self.find(key, hash: self.hash(kind: key.kind, id: key.id), partition: partition)
+    }
+
+    /// The slot as this partition knows it. One id on two partitions is two slots, as it would be in two workers: each has its own
+    /// state, its own offsets, and may leave without the other.
+    /// - Parameter hash: of the key's kind and id.
+    func find(_ key: borrowing SlotKey, hash: UInt32, partition: PartitionIndex) -> SlotID? {
+        var candidate = self.index.first(hash: hash)
+        while let found = candidate {
+            let slot = self.index.slot(at: found)
+            if self.store[slot].app == key.app, self.store[slot].partition == partition, self.hasID(key.id, slot) {
+                return slot
+            }
+            candidate = self.index.next(after: found, hash: hash)
+        }
+        return nil
+    }
+
+    /// A slot with this id, of whatever app, in this partition.
+    /// - Parameter hint: where it probably lies; none: not known.
+    func findOfAnyApp(id: Span<UInt8>, hash: UInt32, hint: SlotID, partition: PartitionIndex) -> SlotID? {
+        if hint.isSome, self.store[hint].identity != ByteArena.none, self.store[hint].partition == partition,
+            self.hasID(id, hint)
+        {
+            return hint
+        }
+        guard let found = self.index.first(hash: hash) else { return nil }
+        let slot = self.index.slot(at: found)
+        return self.store[slot].partition == partition && self.hasID(id, slot) ? slot : nil
+    }
+
+    // MARK: Coming and going
+
+    /// A new slot of the partition. The caller knows that there is none with this key.
+    /// - Parameter token: raw; empty: it has none.
+    mutating func make(
+        _ key: borrowing SlotKey, hash: UInt32, token: Span<UInt8> = Span(), partition: PartitionIndex
+    ) -> SlotID {
+        let slot = self.free.popLast() ?? self.store.append(Slot())
+        var new = Slot()
+        new.generation = self.store[slot].generation &+ 1
+        new.app = key.app
+        new.partition = partition
+        new.hash = hash
+        new.memberIndex = Int32(self.membersOfPartition[partition].count)
+        self.membersOfPartition[partition].append(slot)
+        self.store[slot] = new
+        self.index.insert(slot, hash: hash)
+        self.setIdentity(id: key.id, token: token, slot)
+        return slot
+    }
+
+    /// The slot leaves memory. The caller has taken out what hangs on it elsewhere.
+    mutating func remove(_ slot: SlotID) {
+        self.index.remove(slot, hash: self.store[slot].hash)
+        self.leavePartition(slot)
+        self.releaseIdentity(slot)
+        self.forgetRoutedPositions(slot)
+        let generation = self.store[slot].generation
+        self.store[slot] = Slot()
+        self.store[slot].generation = generation
+        self.free.append(slot)
+    }
+
+    /// What a record of `state` says of a slot that has its id and token. What is the table's own stays.
+    mutating func overwrite(_ slot: SlotID, with read: consuming Slot) {
+        var new = read
+        let old = self.store[slot]
+        new.generation = old.generation
+        new.app = old.app
+        new.partition = old.partition
+        new.memberIndex = old.memberIndex
+        new.hash = old.hash
+        new.identity = old.identity
+        new.idByteCount = old.idByteCount
+        new.tokenByteCount = old.tokenByteCount
+        new.tokenGeneration = 1
+        new.isCountedPending = old.isCountedPending
+        new.hasRoutedPositions = false
+        self.store[slot] = new
+    }
+
+    /// The last of the partition's members takes its place among them.
+    private mutating func leavePartition(_ slot: SlotID) {
+        let partition = self.store[slot].partition
+        guard let last = self.membersOfPartition[partition].popLast(), last != slot else { return }
+        let memberIndex = self.store[slot].memberIndex
+        self.membersOfPartition[partition][Int(memberIndex)] = last
+        self.store[last].memberIndex = memberIndex
+    }
+
+    // MARK: Partitions
+
+    /// The slots of a partition, in no order.
+    func members(of partition: PartitionIndex) -> [SlotID] { self.membersOfPartition[partition] }
+
+    /// The one whose leaving moves no other; `nil`: the partition has none.
+    func lastMember(of partition: PartitionIndex) -> SlotID? { self.membersOfPartition[partition].last }
+
+    /// There is room for the slots of this partition.
+    mutating func addPartition(_ partition: PartitionIndex) {
+        while self.membersOfPartition.count <= partition.index { self.membersOfPartition.append([]) }
+    }
+
+    // MARK: Positions
+
+    /// The last record the slot has taken, of any topic but the routed one.
+    @inline(__always) mutating func setApplied(_ position: AppliedPosition, of slot: SlotID) {
+        self.store[slot].applied = position
+    }
+
+    func routedPositions(of slot: SlotID) -> RoutedPositions {
+        guard self.store[slot].hasRoutedPositions else { return RoutedPositions() }
+        return self.routedPositions[slot] ?? RoutedPositions()
+    }
+
+    mutating func setRoutedPositions(_ positions: RoutedPositions, of slot: SlotID) {
+        self.store[slot].hasRoutedPositions = true
+        self.routedPositions[slot] = positions
+    }
+
+    mutating func forgetRoutedPositions(_ slot: SlotID) {
+        guard self.store[slot].hasRoutedPositions else { return }
+        self.store[slot].hasRoutedPositions = false
+        self.routedPositions[slot] = nil
+    }
+
+    /// Positions of another cluster's log are forgotten.
+    mutating func voidPositions(of slot: SlotID) {
+        self.store[slot].applied = AppliedPosition()
+        self.forgetRoutedPositions(slot)
+    }
+
+    // MARK: Looking ahead
+
+    /// A search for this hash will begin soon.
+    @inline(__always) func prefetchIndex(hash: UInt32) { self.index.prefetchHome(of: hash) }
+
+    /// The slot that has this hash, and perhaps the id: for looking ahead, it decides nothing.
+    @inline(__always) func probable(hash: UInt32) -> SlotID {
+        self.index.first(hash: hash).map { self.index.slot(at: $0) } ?? SlotID.none
+    }
+
+    /// The slot will be looked at soon: its first `byteCount` bytes, or all of it.
+    @inline(__always) func prefetch(_ slot: SlotID, byteCount: Int = MemoryLayout<Slot>.size) {
+        self.store.prefetch(slot, byteCount: byteCount)
+    }
+
+    /// The same of its id, or of id and token.
+    @inline(__always) func prefetchIdentity(_ slot: SlotID, idOnly: Bool) {
+        let byteCount = idOnly ? Int(self.store[slot].idByteCount) : self.store[slot].identityByteCount
+        self.identities.prefetch(self.store[slot].identity, byteCount: byteCount)
+    }
+}

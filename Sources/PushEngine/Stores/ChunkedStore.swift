@@ -1,0 +1,89 @@
+/// Elements by identifier, in chunks that never move: growing by one never copies what is there already, which with a million activities in
+/// one array would stop the loop for a tenth of a second. And an element is reached without the check for a shared copy that an array
+/// makes at every write, several of them per push.
+///
+/// Grows only; whoever keeps elements here keeps a list of free numbers beside it.
+@safe struct ChunkedStore<ID: Identifier, Element>: ~Copyable {
+    private static var chunkBits: Int { 10 }
+    private static var chunkCount: Int { 1 << Self.chunkBits }
+
+    /// Each holds `chunkCount` places, the first `count` of all places are initialised.
+    private var chunks: UnsafeMutablePointer<UnsafeMutablePointer<Element>>
+    private var chunkCapacity = 16
+    private(set) var count = 0
+
+    init() { unsafe self.chunks = .allocate(capacity: 16) }
+
+    /// `count` copies.
+    init(repeating element: Element, count: Int) {
+        self.init()
+        for _ in 0..<count { self.append(element) }
+    }
+
+    deinit {
+        var left = self.count
+        var chunk = 0
+        while left > 0 {
+            let here = min(left, Self.chunkCount)
+            unsafe self.chunks[chunk].deinitialize(count: here)
+            unsafe self.chunks[chunk].deallocate()
+            left -= here
+            chunk += 1
+        }
+        unsafe self.chunks.deallocate()
+    }
+
+    /// The names of all elements, in order.
+    var identifiers: IdentifierSequence<ID> { IdentifierSequence(count: self.count) }
+
+    func contains(_ id: ID) -> Bool { id.isSome && id.index < self.count }
+
+    /// The new element's name.
+    @discardableResult mutating func append(_ element: consuming Element) -> ID {
+        let chunk = self.count >> Self.chunkBits
+        if self.count & (Self.chunkCount - 1) == 0 {
+            if chunk == self.chunkCapacity { self.growDirectory() }
+            // A place of the directory is there; it holds nothing yet.
+            unsafe (self.chunks + chunk).initialize(to: .allocate(capacity: Self.chunkCount))
+        }
+        // The place lies in a chunk and holds nothing yet.
+        unsafe (self.chunks[chunk] + (self.count & (Self.chunkCount - 1))).initialize(to: element)
+        self.count += 1
+        return ID(index: self.count - 1)
+    }
+
+    subscript(_ id: ID) -> Element {
+        unsafeAddress { unsafe self.address(of: id) }
+        unsafeMutableAddress { unsafe self.mutableAddress(of: id) }
+    }
+
+    /// The element will be looked at soon: its first `byteCount` bytes, or all of it.
+    @inline(__always) func prefetch(_ id: ID, byteCount: Int = MemoryLayout<Element>.size) {
+        unsafe Prefetch.lines(from: self.address(of: id), byteCount: byteCount)
+    }
+
+    /// Lends the element's address.
+    @inline(__always) @unsafe func withAddress<Result>(of id: ID, _ body: (UnsafeRawPointer) -> Result) -> Result {
+        unsafe body(UnsafeRawPointer(self.address(of: id)))
+    }
+
+    /// Where the element lies. Valid as long as the store.
+    @unsafe func address(of id: ID) -> UnsafePointer<Element> { unsafe UnsafePointer(self.mutableAddress(of: id)) }
+
+    /// The same, to change it.
+    @unsafe func mutableAddress(of id: ID) -> UnsafeMutablePointer<Element> {
+        let index = id.index
+        precondition(UInt(bitPattern: index) < UInt(bitPattern: self.count), "no such element")
+        // Every place below `count` is initialised.
+        return unsafe self.chunks[index >> Self.chunkBits] + (index & (Self.chunkCount - 1))
+    }
+
+    private mutating func growDirectory() {
+        let larger = UnsafeMutablePointer<UnsafeMutablePointer<Element>>.allocate(
+            capacity: 2 * self.chunkCapacity)
+        unsafe larger.moveInitialize(from: self.chunks, count: self.chunkCapacity)
+        unsafe self.chunks.deallocate()
+        unsafe self.chunks = larger
+        self.chunkCapacity *= 2
+    }
+}

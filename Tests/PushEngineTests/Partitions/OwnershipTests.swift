@@ -1,0 +1,289 @@
+@testable import PushEngine
+import PushModel
+import Testing
+
+/// One owner a partition (contract §6): what an owner does about records of others, and what a restore believes.
+@Suite struct OwnershipTests {
+    private static let update = #"{"event":"update","content-state":{"n":1},"priority":10}"#
+    private static let register = #"{"event":"register","token":"aa"}"#
+
+    /// A harness whose engine has one registered activity, "order-1", and everything acknowledged.
+    private static func harness(_ configure: (inout EngineConfiguration) -> Void = { _ in }) -> EngineHarness {
+        let h = EngineHarness(configure)
+        h.consume(key: "order-1", value: Self.register)
+        h.advance(1_000)
+        return h
+    }
+
+    /// What the owner would read in its gaps, given back to it. Answers what it did about each record.
+    private static func repairAll(_ h: EngineHarness) -> [StateRepair] {
+        var done: [StateRepair] = []
+        while let gap = h.takeStateGap() {
+            for offset in gap.offsets {
+                let record = h.stateLog[Int(offset)]
+                let (key, value) = (record.key, record.value)
+                done.append(
+                    h.engine.repair(
+                        partition: gap.partition, key: key.span, value: value.span, offset: offset, now: h.now))
+            }
+            h.engine.stateGapRepaired(partition: gap.partition, now: h.now)
+        }
+        return done
+    }
+
+    private static func foreign(
+        _ key: String, value: [UInt8] = [1, 1], isNull: Bool = false, headers: [String: String] = [:]
+    ) -> WrittenRecord {
+        WrittenRecord(
+            topic: .state, partition: 0, key: Array(key.utf8), hasKey: true, value: isNull ? [] : value, isNull: isNull,
+            headers: headers, timestampMillis: 0, acknowledgement: 0)
+    }
+
+    @Test func anOwnersOwnRecordsLeaveNoGap() {
+        let h = Self.harness()
+        for n in 0..<20 { h.consume(key: "order-\(n)", value: Self.register) }
+        h.advance(400_000)
+        #expect(h.takeStateGap() == nil)
+        #expect(h.counters.stateGaps == 0)
+    }
+
+    @Test func aForeignRecordIsFoundAndOverwritten() throws {
+        let h = Self.harness()
+        let live = try #require(h.stateLog.last { $0.keyText == "a/com.example.pizza/order-1" })
+        h.writeState(Self.foreign("a/com.example.pizza/order-1", isNull: true))
+        h.writeState(Self.foreign("a/com.example.pizza/nobody"))
+        h.writeState(Self.foreign("a/com.example.gone/x"))
+        #expect(h.takeStateGap() == nil, "nothing tells yet")
+        h.consume(key: "order-2", value: Self.register)
+        h.advance(1_000)
+        #expect(h.counters.stateGaps == 1)
+        #expect(Self.repairAll(h) == [.overwritten, .removed, .ignored])
+        h.advance(1_000)
+        #expect(h.stateLog.last { $0.keyText == "a/com.example.pizza/order-1" }?.value == live.value)
+        #expect(h.stateLog.last { $0.keyText == "a/com.example.pizza/nobody" }?.isNull == true)
+        #expect(h.takeStateGap() == nil, "what was repaired is no gap")
+        #expect(h.counters.stateRecordsForeign == 2)
+    }
+
+    /// A harness whose owner has just begun to run, with an update that waits, its second marker on the way to Kafka.
+    private static func begun() -> EngineHarness {
+        let h = Self.harness()
+        h.consume(key: "order-1", value: Self.update)
+        h.advance(2_000)
+        h.engine.forget(partition: 0)
+        h.acknowledgesAtOnce = false
+        h.assignAgain()
+        h.advance(2_000)
+        return h
+    }
+
+    /// Had the owner died over a push before, what a former owner wrote late would be believed, and nothing would tell of the push.
+    @Test func nothingLeavesBeforeTheOwnersMarkerLiesInState() {
+        let h = Self.begun()
+        #expect(h.take() == nil)
+        h.acknowledgeAll()
+        #expect(h.take() != nil)
+    }
+
+    @Test func nothingLeavesBeforeWhatLiesBeforeTheMarkerIsRepaired() throws {
+        let h = Self.begun()
+        h.writeState(Self.foreign("a/com.example.pizza/order-1"))
+        h.acknowledgeAll()
+        #expect(h.take() == nil)
+        let gap = try #require(h.takeStateGap())
+        h.consume(key: "order-2", value: Self.register)
+        h.writeState(Self.foreign("a/com.example.gone/x"))
+        h.acknowledgeAll()
+        h.advance(200)
+        h.acknowledgeAll()
+        #expect(h.counters.stateGaps == 2)
+        #expect(h.takeStateGap() == nil, "one of a partition at a time")
+        let record = h.stateLog[Int(gap.offsets.lowerBound)]
+        let (key, value) = (record.key, record.value)
+        let done = h.engine.repair(
+            partition: 0, key: key.span, value: value.span, offset: gap.offsets.lowerBound, now: h.now)
+        #expect(done == .overwritten)
+        h.engine.stateGapRepaired(partition: 0, now: h.now)
+        #expect(h.take() == nil)
+        #expect(Self.repairAll(h) == [.ignored])
+        #expect(h.take() == nil, "what is overwritten is not acknowledged")
+        h.advance(200)
+        h.acknowledgeAll()
+        #expect(h.take() != nil)
+    }
+
+    /// In a partition where nothing happens the marker, written again, reveals it.
+    @Test func aGapIsFoundInAQuietPartition() {
+        let h = Self.harness()
+        h.writeState(Self.foreign("a/com.example.pizza/order-1", isNull: true))
+        h.advance(290_000)
+        #expect(h.takeStateGap() == nil)
+        h.advance(11_000)
+        #expect(Self.repairAll(h) == [.overwritten])
+        h.advance(1_000)
+        h.crash()
+        #expect(h.counters.activities == 1)
+    }
+
+    /// The epoch stays that of the first marker, however often it is written again.
+    @Test func theEpochIsTheFirstMarkers() {
+        let h = Self.harness()
+        let epoch = h.markerOffset
+        h.advance(1_000_000)
+        #expect(h.stateLog.filter { $0.keyText == "m" }.count >= 3)
+        #expect(h.markerOffset == epoch)
+    }
+
+    @Test func anotherOwnersMarkerEndsIt() {
+        let h = Self.harness()
+        var bytes: [UInt8] = []
+        var scratch: [UInt8] = []
+        let marker = StateCodec.Marker(epoch: 900, takenOverWallMillis: 1, partitionCount: 8, clusterID: [])
+        bytes.append(atMost: 100, using: &scratch) { StateCodec.write(marker, to: &$0) }
+        h.writeState(Self.foreign("m", value: bytes))
+        h.consume(key: "order-2", value: Self.register)
+        h.advance(1_000)
+        #expect(Self.repairAll(h) == [.succeeded])
+    }
+
+    /// A worker dies over its first marker, and that comes to lie behind its successor's: it hides nothing that the successor writes.
+    @Test func aFirstMarkerThatComesLateHidesNothing() {
+        let h = Self.harness()
+        var bytes: [UInt8] = []
+        var scratch: [UInt8] = []
+        let marker = StateCodec.Marker(epoch: -1, takenOverWallMillis: 1, partitionCount: 8, clusterID: [])
+        bytes.append(atMost: 100, using: &scratch) { StateCodec.write(marker, to: &$0) }
+        h.writeState(Self.foreign("m", value: bytes))
+        h.consume(key: "order-2", value: Self.register)
+        h.advance(1_000)
+        #expect(Self.repairAll(h) == [.overwritten])
+        h.crash()
+        #expect(h.counters.activities == 2)
+    }
+
+    /// Owners that die one after the other, each with a push that no record tells of, stamp further and further: whatever of theirs comes
+    /// to the phone late is older than what the last one shows. Here for an event ahead of the clock.
+    @Test func eachOwnerStampsFurtherThanTheOneBefore() throws {
+        let h = Self.harness()
+        let ahead = h.now.wallSeconds + 100
+        var stamps: [Int64] = []
+        h.consume(
+            key: "order-1", value: #"{"event":"update","content-state":{"n":1},"priority":10,"timestamp":\#(ahead)}"#)
+        for _ in 0..<4 {
+            h.advance(1_500)
+            let push = try #require(h.take())
+            stamps.append(push.stamp)
+            h.crash()
+        }
+        #expect(stamps == stamps.sorted() && Set(stamps).count == stamps.count, "\(stamps)")
+    }
+
+    /// A worker that lost the partition writes its marker again: the owner writes its own behind it, and a restore is not misled.
+    @Test func anOlderOwnersMarkerIsOverwritten() {
+        let h = Self.harness()
+        h.crash()
+        var bytes: [UInt8] = []
+        var scratch: [UInt8] = []
+        let marker = StateCodec.Marker(epoch: 0, takenOverWallMillis: 1, partitionCount: 8, clusterID: [])
+        bytes.append(atMost: 100, using: &scratch) { StateCodec.write(marker, to: &$0) }
+        h.writeState(Self.foreign("m", value: bytes))
+        h.consume(key: "order-2", value: Self.register)
+        h.advance(1_000)
+        #expect(Self.repairAll(h) == [.overwritten])
+        h.advance(1_000)
+        h.crash()
+        #expect(h.counters.activities == 2)
+    }
+
+    /// A tombstone says whose it is: one of an owner before, written after the marker of its successor, is not believed.
+    @Test func anOlderOwnersTombstoneIsNotBelieved() throws {
+        let h = Self.harness()
+        let before = try #require(h.markerOffset)
+        h.crash()
+        h.writeState(
+            Self.foreign("a/com.example.pizza/order-1", isNull: true, headers: [RecordHeader.epoch.text: "\(before)"]))
+        h.crash()
+        #expect(h.counters.activities == 1)
+        let own = try #require(h.markerOffset)
+        h.writeState(
+            Self.foreign("a/com.example.pizza/order-1", isNull: true, headers: [RecordHeader.epoch.text: "\(own)"]))
+        h.crash()
+        #expect(h.counters.activities == 0)
+    }
+
+    @Test func theOwnTombstonesSayTheirEpoch() throws {
+        let h = Self.harness()
+        h.advance(13 * 3_600_000)
+        let tombstone = try #require(h.stateLog.last { $0.isNull })
+        let epoch = try #require(h.markerOffset)
+        #expect(tombstone.headers == [RecordHeader.epoch.text: "\(epoch)"])
+    }
+
+    @Test func stateForOtherPartitionCountsIsRefused() {
+        let h = Self.harness()
+        var other = h.configuration
+        other.partitionCount = 16
+        var engine = ShardEngine(configuration: other, randomSeed: 1)
+        engine.partitionAssigned(0, now: h.now)
+        engine.acknowledged(engine.batch.records[0].acknowledgement, offset: 900, now: h.now)
+        let marker = h.stateLog[0]
+        let (key, value) = (marker.key, marker.value)
+        let result = engine.restore(
+            partition: 0, key: key.span, value: value.span, isTombstone: false, offset: 0, now: h.now)
+        guard case .refused(let text) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(text.contains("8 partitions") && text.contains("16"))
+    }
+
+    /// Positions are those of one cluster's log: on another one the same offsets are other events.
+    @Test(arguments: [("one", "one", 1), ("one", "other", 2), ("one", "", 1), ("", "other", 1)])
+    func anotherClusterVoidsPositions(before: String, after: String, pushes: Int) {
+        let h = Self.harness { $0.clusterID = before }
+        h.consume(key: "order-1", value: Self.update)
+        #expect(h.deliver() != nil)
+        h.advance(1_000)
+        var configuration = h.configuration
+        configuration.clusterID = after
+        var engine = ShardEngine(configuration: configuration, randomSeed: 1)
+        engine.partitionAssigned(0, now: h.now)
+        engine.acknowledged(engine.batch.records[0].acknowledgement, offset: Int64(h.stateLog.count), now: h.now)
+        for (offset, record) in h.stateLog.enumerated() {
+            let (key, value) = (record.key, record.value)
+            let result = engine.restore(
+                partition: 0, key: key.span, value: value.span, isTombstone: record.isNull, offset: Int64(offset),
+                now: h.now)
+            #expect(result != .malformed(""))
+        }
+        let voiding = engine.voidingClusterID(partition: 0)
+        #expect(voiding == (pushes == 2 ? before : nil))
+        let end = CommitPosition(topic: 0, partition: 0, nextOffset: 1_000)
+        engine.restoreFinished(partition: 0, logEnds: [end], starts: [], now: h.now)
+        for (record, key, value) in h.consumed[0] ?? [] {
+            engine.consume(record, key: key.span, value: value.span, traceparent: [UInt8]().span, now: h.now)
+        }
+        let taken = engine.counters.outcomes[Int(Outcome.duplicate.rawValue)]
+        #expect(taken == (pushes == 2 ? 0 : 2), "replays of what is known are duplicates")
+    }
+
+    @Test func gapsAreBounded() {
+        let h = Self.harness()
+        let count = 3 * PartitionState.gapsMax
+        for n in 0..<count {
+            h.writeState(Self.foreign("a/com.example.pizza/order-1", isNull: true))
+            h.consume(key: "new-\(n)", value: Self.register)
+            h.advance(1_000)
+        }
+        var gaps: [StateGap] = []
+        while let gap = h.takeStateGap() {
+            gaps.append(gap)
+            h.engine.stateGapRepaired(partition: gap.partition, now: h.now)
+        }
+        #expect(gaps.count == PartitionState.gapsMax)
+        // None of the foreign records lies outside of them.
+        let foreign = h.stateLog.indices.filter { h.stateLog[$0].isNull }.map { Int64($0) }
+        #expect(foreign.count == count)
+        for offset in foreign { #expect(gaps.contains { $0.offsets.contains(offset) }) }
+    }
+}

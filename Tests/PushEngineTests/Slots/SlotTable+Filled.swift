@@ -1,0 +1,15 @@
+@testable import PushEngine
+
+extension SlotTable {
+    /// A table with so many slots of one partition, named from 0 on.
+    static func filled(count: Int) -> SlotTable {
+        var table = SlotTable(seed: 1)
+        table.addPartition(PartitionIndex(rawValue: 0))
+        for number in 0..<count {
+            let id = Array("activity-\(number)".utf8)
+            _ = table.make(
+                SlotKey(app: 0, id: id.span), hash: table.hash(id: id.span), partition: PartitionIndex(rawValue: 0))
+        }
+        return table
+    }
+}

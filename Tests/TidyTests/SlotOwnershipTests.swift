@@ -1,0 +1,53 @@
+import Testing
+
+/// Each field of a slot is written by one part of the engine: the table in `Slot` says which.
+struct SlotOwnershipTests {
+    private static let slotPath = "Sources/PushEngine/Slots/Slot.swift"
+
+    /// By field: the folder of the part that writes it.
+    private static func owners() throws -> [String: String] {
+        let slot = try #require(ProjectFiles.textFile(Self.slotPath))
+        var owners: [String: String] = [:]
+        for line in slot.lines {
+            guard let row = line.wholeMatch(of: #//// \| .*, `(\w+)` \| (.*) \|/#) else { continue }
+            for field in row.2.split(separator: ", ") {
+                #expect(owners[String(field)] == nil, "\(field) has two owners")
+                owners[String(field)] = String(row.1)
+            }
+        }
+        return owners
+    }
+
+    @Test func eachFieldHasAnOwner() throws {
+        let slot = try #require(ProjectFiles.textFile(Self.slotPath))
+        let begin = try #require(slot.lines.firstIndex(of: "struct Slot {"))
+        let fields = slot.lines[begin...].compactMap { line in
+            line.wholeMatch(of: #/    var (\w+)(?:: \w+)? = .*/#).map { String($0.1) }
+        }
+        #expect(fields.count > 30)
+        #expect(try Set(Self.owners().keys) == Set(fields))
+    }
+
+    @Test func noFileWritesAFieldOfAnotherPart() throws {
+        let owners = try Self.owners()
+        var writes = 0
+        for file in ProjectFiles.swiftFiles(in: ["Sources/PushEngine"]) {
+            let folder = file.path.split(separator: "/")[2]
+            for (index, line) in file.lines.enumerated() {
+                // `slots[slot].field = …`, `self[slot].field += …`, and a field lent to be changed.
+                let written =
+                    line.matches(
+                        of: #/(?:slots|store|self)\[[^\]]*(?:\[[^\]]*\])?[^\]]*\]\.(\w+)(?:\.\w+)* (?:[-+]|&[-+])?= /#
+                    )
+                    .map { String($0.1) }
+                    + line.matches(of: #/&(?:\w+\.)*slots\[[^\]]*(?:\[[^\]]*\])?[^\]]*\]\.(\w+)/#).map { String($0.1) }
+                for field in written {
+                    guard let owner = owners[field] else { continue }
+                    writes += 1
+                    #expect(folder == owner, "\(file.path):\(index + 1) writes \(field), which is written in \(owner)")
+                }
+            }
+        }
+        #expect(writes > 60, "the test finds what it looks for")
+    }
+}
