@@ -131,7 +131,8 @@ let package = Package(
         .testTarget(
             name: "PushWorkerTests",
             dependencies: [
-                "PushWorker", "PushEngine", "APNSPool", "APNSProtocol", "PushModel", "PushTransport", "KafkaLog",
+                "PushWorker", "ShardLoop", "PushEngine", "APNSPool", "APNSProtocol", "PushModel", "PushTransport",
+                "KafkaLog",
                 "APNSSimulator", "DeviceModel", "TLSSession", logging, coreMetrics,
             ] + nio),
         .testTarget(

@@ -2,9 +2,9 @@
 public enum ShardCommand: Sendable {
     /// The group has given these partitions.
     case assign([PartitionGrant])
-    /// These are to leave. Nothing more is taken for them; answers are awaited for `quietMillis`, everything together takes `limitMillis` at
+    /// These are to leave. Nothing more is taken for them; answers are awaited, and everything together takes so long at
     /// most. Ends with `ShardNews.released` of the same number; `forget` comes after the last commit.
-    case release(number: Int, [Int32], quietMillis: Int64, limitMillis: Int64)
+    case release(number: Int, [Int32], times: ReleaseTimes)
     /// These are somebody else's: everything about them leaves memory, uncommitted work included.
     case forget([Int32])
     /// Nothing more is taken in: the worker stops.

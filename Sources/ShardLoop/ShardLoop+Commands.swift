@@ -20,10 +20,10 @@ extension ShardLoop {
     public mutating func carryOut(_ command: ShardCommand, now: EngineTime) {
         switch command {
         case .assign(let grants): for grant in grants { self.assign(grant, now: now) }
-        case .release(let number, let partitions, let quietMillis, let limitMillis):
+        case .release(let number, let partitions, let times):
             self.beginRelease(
-                number, of: partitions, quietUntilMillis: now.steadyMillis + quietMillis,
-                endsAtMillis: now.steadyMillis + limitMillis, now: now)
+                number, of: partitions, quietUntilMillis: now.steadyMillis + times.quietMillis,
+                endsAtMillis: now.steadyMillis + times.limitMillis, now: now)
         case .forget(let partitions): self.forget(partitions, now: now)
         case .stopReading: self.isDraining = true
         }

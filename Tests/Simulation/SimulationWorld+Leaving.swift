@@ -4,6 +4,11 @@ import ShardLoop
 
 /// How a worker gives a partition back, or loses it: what its group coordinator does.
 extension SimulationWorld {
+    /// A rebalance that leaves enough time.
+    private static var releaseTimes: ReleaseTimes {
+        ReleaseTimes(leftMillis: 60_000, isStopping: false, quietWaitMillis: 500)
+    }
+
     func revoked(_ partition: Int32, worker: SimulatedWorker) {
         guard worker.partitions[partition] != nil else {
             self.post(self.group.gaveBack(partition, worker: worker.number))
@@ -13,7 +18,7 @@ extension SimulationWorld {
         self.tell("worker \(worker.number) is to give partition \(partition) back")
         worker.partitions[partition]?.isRunning = false
         worker.loop.carryOut(
-            .release(number: Int(partition), [partition], quietMillis: 500, limitMillis: 3_500),
+            .release(number: Int(partition), [partition], times: Self.releaseTimes),
             now: self.now(of: worker))
     }
 
@@ -21,17 +26,15 @@ extension SimulationWorld {
     func sendLastCommits(_ worker: SimulatedWorker) {
         guard worker.commits.isIdle else { return }
         for leaving in worker.leaving {
-            // The released positions are newer than those that waited.
-            var newest = CommitGathering()
-            newest.add(worker.commits.take([leaving.partition]))
-            newest.add(leaving.positions)
+            let last = CommitGathering.last(
+                waiting: worker.commits.take([leaving.partition]), released: leaving.positions)
             let floor = self.commitFloorMillis(worker)
             // Waited for three seconds at most.
             let isLost = floor > self.steadyMillis + 3_000 || self.chance(5)
             self.commitsUnderWay.append(
                 CommitUnderWay(
                     worker: worker.number, membership: self.group.memberships[worker.number] ?? 0,
-                    positions: newest.takeAll(), givesBack: [leaving.partition],
+                    positions: last, givesBack: [leaving.partition],
                     arrivesMillis: isLost
                         ? self.steadyMillis + 3_000
                         : max(floor, self.steadyMillis) + Int64.random(in: 1...60, using: &self.random),

@@ -23,8 +23,6 @@ final class GroupCoordinator: Sendable {
 
     /// How long positions are asked for before the worker gives up and ends, to be started again.
     private static let positionsDurationMax: Duration = .seconds(100)
-    /// How long Kafka may take to acknowledge what a leaving partition wrote down, on top of the quiet wait.
-    private static let writeMillis: Int64 = 3_000
     private static let commitDurationMax: Duration = .seconds(3)
 
     init(
@@ -66,7 +64,9 @@ final class GroupCoordinator: Sendable {
     func beginStopping() { self.isStopping.withLock { $0 = true } }
     func finish() { self.incoming.finish() }
 
-    private func shard(of partition: Int32) -> Int { Int(partition) % self.shards.count }
+    private func shard(of partition: Int32) -> Int {
+        AssignmentPlan.shard(of: partition, shardCount: self.shards.count)
+    }
 
     // MARK: Assignment
 
@@ -82,40 +82,28 @@ final class GroupCoordinator: Sendable {
             return
         }
         guard let positions = await self.positions(of: assignment) else { return }
-        var starts: [TopicPartition: Int64] = [:]
-        var grants: [Int: [(grant: PartitionGrant, readers: [PartitionReader])]] = [:]
-        var toRead: [CommitPosition] = []
-        var toCommit: [CommitPosition] = []
+        let topicCount = assignment.topics.count
+        var readers: [Int32: [PartitionReader]] = [:]
         for number in assignment.partitions {
-            let mine = assignment.topics.compactMap { topic in
-                positions[TopicPartition(topic: topic, partition: number)]
+            readers[number] = assignment.topics.indices.compactMap {
+                assignment.reader(topicIndex: $0, partition: number)
             }
-            let start = StartPositions(partition: number, positions: mine, startFrom: self.configuration.startFrom)
-            for position in start.starts {
-                starts[TopicPartition(topic: assignment.topics[Int(position.topic)], partition: number)] =
-                    position.nextOffset
-            }
-            toRead += start.starts
-            toCommit += start.toCommit
-            let readers = assignment.topics.indices.compactMap { assignment.reader(topicIndex: $0, partition: number) }
-            grants[self.shard(of: number), default: []].append(
-                (
-                    PartitionGrant(
-                        number: number, starts: start.starts, logEnds: start.logEnds,
-                        releasedWallMillis: start.releaseNote?.wallMillis,
-                        haltReason: readers.count == assignment.topics.count
-                            ? start.haltReason : "a queue of the partition is missing"), readers
-                ))
         }
-        self.committer.own(assignment.partitions, starts: toRead)
-        guard assignment.complete({ starts[$0].map { .offset($0) } }) else {
+        let plan = AssignmentPlan(
+            partitions: assignment.partitions, topics: assignment.topics, positions: positions,
+            startFrom: self.configuration.startFrom, shardCount: self.shards.count,
+            hasQueues: { readers[$0]?.count == topicCount })
+        self.committer.own(assignment.partitions, starts: plan.toRead)
+        guard assignment.complete({ plan.starts[$0].map { .offset($0) } }) else {
             // Taken away meanwhile, which its own event tells; or started elsewhere, which the readers notice.
             return
         }
-        self.committer.add(toCommit)
+        self.committer.add(plan.toCommit)
         // The shards begin when the group has confirmed that this worker is a member.
         self.committer.ask()
-        for (shard, granted) in grants { self.shards[shard].assign(granted) }
+        for (shard, grants) in plan.grants {
+            self.shards[shard].assign(grants.map { (grant: $0, readers: readers[$0.number] ?? []) })
+        }
     }
 
     /// Where the group is and where the logs end, asked until Kafka answers; `nil`: not worth it any more.
@@ -167,17 +155,15 @@ final class GroupCoordinator: Sendable {
     private func release(_ revocation: PartitionRevocation) async {
         let left = Self.millis(revocation.deadline - .now)
         let isStopping = self.isStopping.withLock { $0 }
-        // While others wait for this member only a moment is right; a worker that stops holds up nobody for longer than
-        // its drain.
-        let quiet = max(0, min(isStopping ? left - Self.writeMillis : self.configuration.quietWaitMillis, left / 2))
-        let limit = max(0, min(quiet + Self.writeMillis, left - 500))
+        let times = ReleaseTimes(
+            leftMillis: left, isStopping: isStopping, quietWaitMillis: self.configuration.quietWaitMillis)
         var positions: [CommitPosition] = []
         var unfinished: [Int32] = []
         await withTaskGroup(of: ReleasedPositions?.self) { group in
             for (number, shard) in self.shards.enumerated() {
                 let mine = revocation.partitions.filter { self.shard(of: $0) == number }
                 guard !mine.isEmpty else { continue }
-                group.addTask { try? await shard.release(mine, quietMillis: quiet, limitMillis: limit) }
+                group.addTask { try? await shard.release(mine, times: times) }
             }
             for await released in group {
                 positions += released?.positions ?? []
@@ -189,12 +175,9 @@ final class GroupCoordinator: Sendable {
                 "partitions left before Kafka had acknowledged everything; the next owner repeats what is not committed",
                 metadata: ["partitions": "\(Self.list(unfinished))"])
         }
-        // The released positions are newer than those that waited.
-        var newest = CommitGathering()
-        newest.add(self.committer.take(revocation.partitions))
-        newest.add(positions)
+        let last = CommitGathering.last(waiting: self.committer.take(revocation.partitions), released: positions)
         await self.committer.settle()
-        let wanted = self.committer.named(newest.takeAll())
+        let wanted = self.committer.named(last)
         guard !wanted.isEmpty else { return }
         let consumer = self.consumer
         let note = ReleaseNote(wallMillis: ShardClock.now().wallMillis)

@@ -21,10 +21,10 @@ struct ShardHandle: Sendable {
     }
 
     /// See `ShardCommand.release`.
-    func release(_ partitions: [Int32], quietMillis: Int64, limitMillis: Int64) async throws -> ReleasedPositions {
+    func release(_ partitions: [Int32], times: ReleaseTimes) async throws -> ReleasedPositions {
         let runner = self.runner
         return try await self.eventLoop.flatSubmit {
-            runner.value.release(partitions, quietMillis: quietMillis, limitMillis: limitMillis)
+            runner.value.release(partitions, times: times)
         }.get()
     }
 

@@ -179,13 +179,12 @@ final class ShardRunner {
 
     /// See `ShardCommand.release`.
     func release(
-        _ partitions: [Int32], quietMillis: Int64, limitMillis: Int64
+        _ partitions: [Int32], times: ReleaseTimes
     ) -> EventLoopFuture<ReleasedPositions> {
         let promise = self.eventLoop.makePromise(of: ReleasedPositions.self)
         self.releaseCount += 1
         self.releases[self.releaseCount] = promise
-        self.carryOut(
-            .release(number: self.releaseCount, partitions, quietMillis: quietMillis, limitMillis: limitMillis))
+        self.carryOut(.release(number: self.releaseCount, partitions, times: times))
         return promise.futureResult
     }
 

@@ -26,6 +26,17 @@ public struct CommitGathering: Sendable {
         }
     }
 
+    /// The last commit of partitions that leave.
+    /// - Parameters:
+    ///   - waiting: what had been gathered for them and not been sent.
+    ///   - released: what their shards gave at the end, which is newer.
+    public static func last(waiting: [CommitPosition], released: [CommitPosition]) -> [CommitPosition] {
+        var gathering = CommitGathering()
+        gathering.add(waiting)
+        gathering.add(released)
+        return gathering.takeAll()
+    }
+
     public mutating func takeAll() -> [CommitPosition] {
         self.dueMillis = nil
         defer { self.positions.removeAll(keepingCapacity: true) }

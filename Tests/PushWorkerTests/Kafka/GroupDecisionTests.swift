@@ -1,6 +1,7 @@
 import KafkaLog
 import PushEngine
 import PushModel
+import ShardLoop
 import Testing
 
 @testable import PushWorker
@@ -172,5 +173,58 @@ struct TopicCheckTests {
     @Test func noPartitionsIsNoTopic() {
         let none = Dictionary(uniqueKeysWithValues: WorkerConfiguration().topics.all.map { ($0, 0) })
         guard case .faults = Self.topics(none) else { Issue.record("nothing was found"); return }
+    }
+}
+
+struct AssignmentPlanTests {
+    private static let topics = ["events", "routed"]
+
+    /// Partitions 0 to 4, each with its number in its offsets; the group has never committed in 3.
+    private static func plan(
+        startFrom: WorkerConfiguration.StartFrom = .beginning, missingQueueOf missing: Int32? = nil
+    ) -> AssignmentPlan {
+        var positions: [TopicPartition: PartitionPositions] = [:]
+        for number in 0..<Int32(5) {
+            for topic in Self.topics {
+                let key = TopicPartition(topic: topic, partition: number)
+                positions[key] = PartitionPositions(
+                    topicPartition: key, committed: number == 3 ? nil : 10 + Int64(number), committedMetadata: nil,
+                    lowOffset: 0, endOffset: 100 + Int64(number))
+            }
+        }
+        return AssignmentPlan(
+            partitions: [0, 1, 2, 3, 4], topics: Self.topics, positions: positions, startFrom: startFrom,
+            shardCount: 2, hasQueues: { $0 != missing })
+    }
+
+    @Test func eachPartitionGoesToItsShard() {
+        let plan = Self.plan()
+        #expect(plan.grants[0]?.map(\.number) == [0, 2, 4])
+        #expect(plan.grants[1]?.map(\.number) == [1, 3])
+        #expect(plan.grants[0]?[1].starts.map(\.nextOffset) == [12, 12])
+        #expect(plan.grants[0]?[1].logEnds.map(\.nextOffset) == [102, 102])
+    }
+
+    /// Kafka, the committer and the shard are told the same beginning.
+    @Test func allAreToldTheSameBeginning() {
+        let plan = Self.plan()
+        #expect(plan.starts.count == 10 && plan.toRead.count == 10)
+        for position in plan.toRead {
+            let key = TopicPartition(topic: Self.topics[Int(position.topic)], partition: position.partition)
+            #expect(plan.starts[key] == position.nextOffset)
+        }
+        #expect(plan.starts[TopicPartition(topic: "events", partition: 3)] == 0)
+        #expect(plan.toCommit.isEmpty)
+    }
+
+    /// Where a group begins at the end, that is committed at once: a restart must not begin further on.
+    @Test func aBeginningAtTheEndIsCommitted() {
+        let plan = Self.plan(startFrom: .end)
+        #expect(plan.toCommit.map(\.partition) == [3, 3] && plan.toCommit.map(\.nextOffset) == [103, 0])
+    }
+
+    @Test func aPartitionThatCannotBeReadIsHalted() {
+        let grants = Self.plan(missingQueueOf: 2).grants
+        #expect(grants[0]?.map { $0.haltReason != nil } == [false, true, false])
     }
 }

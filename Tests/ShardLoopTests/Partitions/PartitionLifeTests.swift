@@ -36,7 +36,7 @@ import Testing
         #expect(harness.lives == [1: .haltedUnrestored])
         let errors = harness.loop.errors
         #expect(errors == ["partition 1 is halted: cut off"])
-        harness.carryOut(.release(number: 7, [1], quietMillis: 100, limitMillis: 200))
+        harness.carryOut(.release(number: 7, [1], times: ReleaseTimes(quietMillis: 100, limitMillis: 200)))
         #expect(harness.lives == [1: .left])
         guard case .released(7, [], [])? = harness.takeNews().last else { return #expect(Bool(false)) }
         harness.carryOut(.forget([1]))
@@ -62,7 +62,7 @@ import Testing
         harness.begin()
         harness.writeUpdate(1)
         #expect(harness.push.requests.count == 1)
-        harness.carryOut(.release(number: 1, [0], quietMillis: 500, limitMillis: 3_500))
+        harness.carryOut(.release(number: 1, [0], times: ReleaseTimes(quietMillis: 500, limitMillis: 3_500)))
         #expect(harness.lives == [0: .quieting])
         harness.writeUpdate(2)
         #expect(harness.log.positions[0] == 2, "nothing more is taken")
@@ -86,7 +86,7 @@ import Testing
         var harness = LoopHarness()
         harness.begin()
         harness.writeUpdate(1)
-        harness.carryOut(.release(number: 1, [0], quietMillis: 500, limitMillis: 3_500))
+        harness.carryOut(.release(number: 1, [0], times: ReleaseTimes(quietMillis: 500, limitMillis: 3_500)))
         harness.wait(millis: 499)
         #expect(harness.lives == [0: .quieting])
         harness.wait(millis: 1)
@@ -103,7 +103,7 @@ import Testing
         var harness = LoopHarness()
         harness.begin()
         harness.writeUpdate(1)
-        harness.carryOut(.release(number: 4, [0], quietMillis: 500, limitMillis: 3_500))
+        harness.carryOut(.release(number: 4, [0], times: ReleaseTimes(quietMillis: 500, limitMillis: 3_500)))
         _ = harness.takeNews()
         harness.carryOut(.forget([0]))
         guard case .released(4, [], [0])? = harness.takeNews().first else { return #expect(Bool(false)) }
