@@ -80,7 +80,8 @@ MUTATIONS = [
     Mutation(
         "forgotten-written", "what waits of a partition that is another's goes out all the same",
         loop("ShardLoop+Commands"),
-        "            self.outbox.forgetState(partition: number, in: &self.engine, now: now)\n", "            _ = now\n"),
+        "            self.outbox.forgetState(partition: number, in: &self.engine, now: now)\n", "            _ = now\n",
+        test="OutboxTests"),
     Mutation(
         "failed-overtaken", "records do not wait for one of their partition that failed", loop("Outbox/Outbox"),
         "        guard !self.retries.isEmpty else { return false }\n",
@@ -358,4 +359,5 @@ def main():
     return 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -48,7 +48,7 @@ extension Coalescer {
     }
 
     /// Every event of an update ends unsent, and the update leaves the slot.
-    mutating func endUnsent(
+    mutating func endAll(
         _ update: UpdateID, of slot: SlotID, outcome: Outcome, cause: OutcomeDetails.Cause, in memory: inout ShardMemory
     ) {
         for layer in memory.updates[update].under {

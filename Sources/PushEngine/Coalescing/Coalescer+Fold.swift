@@ -189,7 +189,7 @@ extension Coalescer {
         while index < memory.updates[update].under.count {
             if memory.updates[update].under[index].expiresSeconds <= expires {
                 let dropped = memory.updates[update].under.remove(at: index)
-                // Of what takes its index it is not known any more that the phone has not got it.
+                // Of what takes its place it is not known any more that the phone has not got it.
                 if dropped.mayBeSent { self.scratchLayer.mayBeSent = true }
                 self.supersede(dropped, of: slot, into: into, keepsAlert: false, keepsPriority: false, in: &memory)
             } else {

@@ -5,7 +5,8 @@ import PushModel
 /// What is kept follows from device equivalence: an event older than what already stands would be ignored by the device, its alert with it;
 /// a newer one replaces content, and brings along the newest alert the device has not been shown.
 ///
-/// It alone writes what a slot waits with (`Slot.pending`, `behind` and `inFlight`) and the updates themselves. It knows nothing of Kafka, of
+/// It alone writes what a slot waits with (`Slot.pending`, `behind` and `inFlight`), and what an update says. Others only note in an update what
+/// they did with it, as `Update` tells. It knows nothing of Kafka, of
 /// time-outs or of who may leave when: the engine settles `endings`, and lets `Dispatch` look at the slot again.
 struct Coalescer: ~Copyable {
     /// The event that is being taken in.

@@ -4,6 +4,9 @@ import PushModel
 ///
 /// `top` is the newest event. `under` holds older events that outlive it: should `top` expire unsent, the device must show the
 /// newest of those. Almost always empty. Newest last.
+///
+/// `Coalescer` writes what it says. What becomes of an attempt is noted by those who know: the departure by `Dispatch`, the token's hash by
+/// `PushComposer`, stamps and the announcement of a start by `ShardMemory`, that it stands in a state record by `Journal`.
 struct Update {
     /// A newer event that expires sooner than `underMax` older ones drops the oldest of them.
     static let underMax = 4

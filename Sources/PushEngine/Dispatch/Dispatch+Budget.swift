@@ -135,7 +135,7 @@ extension Dispatch {
         self.lanes[lane].tokenGuard.answered(isSuspicious: isSuspicious)
     }
 
-    /// So many tokens seemed to be bad of late that it is probably a fault of ours.
+    /// So many tokens seemed to be bad of late that it is probably a fault of ours, or no token has been found good yet.
     func doubtsVerdicts(lane: LaneIndex) -> Bool { self.lanes[lane].tokenGuard.isStopped }
 
     /// A random UUID (RFC 9562 §5.4, version 4).

@@ -2,13 +2,13 @@ import PushModel
 
 /// Who leaves next, and when who is looked at again: lanes with their ready queues and gates, deadlines, budgets, retries.
 ///
-/// It alone writes what a slot keeps of that (the section of `Slot` named after it). What a slot waits with it only reads.
+/// It alone writes what a slot keeps of that (its row in the table of `Slot`). What a slot waits with it only reads.
 struct Dispatch: ~Copyable {
     /// By `LaneIndex(app:environment:)`.
     var lanes = NumberedArray<LaneIndex, Lane>()
     /// Lanes of each route, and where the turn stands.
     private var routes: [RouteLanes] = []
-    var deadlines = DeadlineQueue()
+    private var deadlines = DeadlineQueue()
     var budgets = BudgetStore()
     var random: SplitMix64
     private var nextTicket: UInt32 = 1
@@ -102,7 +102,7 @@ struct Dispatch: ~Copyable {
         self.lanes[memory.slots[slot].lane].pendingSlots += step
     }
 
-    /// How many more slots of some app may hold something to send (`AppConfiguration.pendingShare`); `Int.max`: none has a share.
+    /// How many more slots of the app that has the least room left may hold something to send (`AppConfiguration.pendingShare`); `Int.max`: none has a share.
     func pendingRoom(in memory: borrowing ShardMemory) -> Int {
         var room = Int.max
         for app in memory.configuration.apps.indices where memory.configuration.apps[app].pendingShare < 1 {
@@ -127,7 +127,7 @@ struct Dispatch: ~Copyable {
         self.lanes[memory.slots[slot].lane].pendingSlots += step
     }
 
-    /// The slot is about to be removed: nothing here names it any more.
+    /// The slot is about to be removed: nothing here names it any more, but for entries of a ready queue, which are hints.
     mutating func letGo(_ slot: SlotID, in memory: inout ShardMemory) {
         self.leaveReadyQueue(slot, in: &memory)
         self.deadlines.remove(slot)

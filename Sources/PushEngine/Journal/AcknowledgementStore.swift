@@ -6,11 +6,11 @@ struct PendingAcknowledgement {
     var isOpen: Bool
     var partition: PartitionIndex
     var partitionGeneration: UInt32
-    /// For `state` and `outcome`; none otherwise.
+    /// For `state`, `outcome` and `deadLetter` of a slot; none otherwise.
     var slot: SlotID
     var slotGeneration: UInt32
     var stateVersion: UInt32
-    /// The outcome's event is guarded by the slot rather than by an entry.
+    /// The event is guarded by the slot rather than by an entry.
     var isUnguarded: Bool
     /// Ledger entries: settled by a state record, acknowledged by the others.
     var entry: EntryID

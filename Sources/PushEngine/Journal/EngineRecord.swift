@@ -29,7 +29,7 @@ public struct EngineRecord: Sendable {
     }
 }
 
-/// What the engine wants written, in order, since the runner last took it. The runner hands each to the producer and calls `removeAll`.
+/// What the engine wants written, in order, since the loop last took it. The loop hands each to the producer and calls `removeAll`.
 public struct RecordBatch: Sendable {
     public struct Header: Sendable {
         public var name: Range<Int>

@@ -2,11 +2,11 @@ import PushModel
 
 /// What is written to Kafka, in which order, and which offsets that resolves (contract §6).
 ///
-/// Three rules hold it together. An outcome or a dead letter is acknowledged before the slot's next state record is written. A slot's open
-/// entry is settled by the state record that covers its events. What another part has to do about an acknowledgement it is told
-/// (`Consequence`).
+/// Two rules hold it together. An outcome or a dead letter is acknowledged before the slot's next state record is written, or else the slot's
+/// open entry waits for it. And that entry is settled by the state record that covers its events. What an acknowledgement means for other parts
+/// the engine is told (`Consequence`).
 ///
-/// It alone writes what a slot keeps of that (the section of `Slot` named after it).
+/// It alone writes what a slot keeps of that (its row in the table of `Slot`).
 struct Journal: ~Copyable {
     /// Records to be produced, in order. The loop empties it.
     var batch = RecordBatch()

@@ -15,8 +15,10 @@ struct Ownership {
     /// A partition catches up.
     var isCatchingUp: Bool { self.catchUpEndsMillis != .max }
 
-    mutating func markerIsDue(_ dueMillis: Int64) { self.nextMarkerMillis = min(self.nextMarkerMillis, dueMillis) }
-    mutating func catchUpEnds(_ endsMillis: Int64) { self.catchUpEndsMillis = min(self.catchUpEndsMillis, endsMillis) }
+    mutating func noteMarkerDue(_ dueMillis: Int64) { self.nextMarkerMillis = min(self.nextMarkerMillis, dueMillis) }
+    mutating func noteCatchUpEnd(_ endsMillis: Int64) {
+        self.catchUpEndsMillis = min(self.catchUpEndsMillis, endsMillis)
+    }
 
     /// All markers are looked at now.
     mutating func beginMarkerRound() { self.nextMarkerMillis = .max }

@@ -37,9 +37,9 @@ struct PartitionState {
     var ownersWallMillis: [Int64] = []
     /// The offset that the next record of this owner must get in `state`; -1: not known.
     var nextStateOffset: Int64 = -1
-    /// Stretches of `state` that others wrote, to be read by the runner.
+    /// Stretches of `state` that others wrote, to be read by the loop.
     var gaps: [Range<Int64>] = []
-    /// The runner reads one.
+    /// The loop reads one.
     var isUnderRepair = false
     /// The marker that says this owner runs lies in `state`: what former owners wrote behind it is not believed.
     var isMarked = false

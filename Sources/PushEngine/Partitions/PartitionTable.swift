@@ -37,6 +37,15 @@ struct PartitionTable {
         return index
     }
 
+    /// It leaves. What was counted for it stays readable until its place is used again.
+    mutating func remove(_ partition: PartitionIndex) {
+        self.indexOfNumber[Int(self.states[partition].number)] = .none
+        self.states[partition].phase = .gone
+        self.states[partition].number = -1
+        self.states[partition].logs = []
+        self.states[partition].gaps = []
+    }
+
     // MARK: Gaps
 
     /// Kafka has a record of this owner's in the partition's `state`. See `PartitionState.noteStateOffset`.
@@ -59,13 +68,5 @@ struct PartitionTable {
         }
         self.hasGaps = isAnyLeft
         return nil
-    }
-
-    /// It leaves. What was counted for it stays readable until its place is used again.
-    mutating func remove(_ partition: PartitionIndex) {
-        self.indexOfNumber[Int(self.states[partition].number)] = .none
-        self.states[partition].phase = .gone
-        self.states[partition].number = -1
-        self.states[partition].logs = []
     }
 }

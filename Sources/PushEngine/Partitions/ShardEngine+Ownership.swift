@@ -14,7 +14,7 @@ extension ShardEngine {
         self.journal.writeMarker(partition, in: &self.memory)
         let dueMillis = now.steadyMillis + self.memory.configuration.markerRefreshMillis
         self.memory.partitions[partition].markerDueMillis = dueMillis
-        self.ownership.markerIsDue(dueMillis)
+        self.ownership.noteMarkerDue(dueMillis)
     }
 
     /// Writes the markers that are due again.
@@ -27,7 +27,7 @@ extension ShardEngine {
             if dueMillis <= now.steadyMillis {
                 self.writeMarker(partition, now: now)
             } else {
-                self.ownership.markerIsDue(dueMillis)
+                self.ownership.noteMarkerDue(dueMillis)
             }
         }
     }
@@ -55,7 +55,7 @@ extension ShardEngine {
         }
         let ends = now.steadyMillis + self.memory.configuration.catchUpMaxMillis
         self.memory.partitions[partition].catchUpEndsMillis = ends
-        self.ownership.catchUpEnds(ends)
+        self.ownership.noteCatchUpEnd(ends)
     }
 
     /// Lets those push that have caught up, or cannot.
@@ -73,7 +73,7 @@ extension ShardEngine {
                 self.memory.partitions[partition].catchUpEndsMillis = nil
                 self.beginPushing(partition, now: now)
             } else {
-                self.ownership.catchUpEnds(ends)
+                self.ownership.noteCatchUpEnd(ends)
             }
         }
     }

@@ -14,6 +14,6 @@ public enum StateRepair: Sendable, Equatable {
     case removed
     /// Nothing this owner reads.
     case ignored
-    /// A newer owner's marker: the partition belongs to somebody else. The runner drops it, uncommitted.
+    /// A newer owner's marker: the partition belongs to somebody else. The loop drops it, uncommitted.
     case succeeded
 }

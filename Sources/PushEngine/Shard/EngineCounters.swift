@@ -1,6 +1,6 @@
 public import PushModel
 
-/// Plain counts of one shard since start; the runner publishes snapshots of them.
+/// Plain counts of one shard since start; the loop publishes snapshots of them.
 ///
 /// At every moment `consumed + restored == outcomes + pending + forwarded + handedOver` (contract §6, conservation).
 public struct EngineCounters: Sendable, Equatable {

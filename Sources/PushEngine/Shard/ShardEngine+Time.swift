@@ -72,7 +72,7 @@ extension ShardEngine {
 
     /// What waits is given up.
     private mutating func endPending(_ slot: SlotID, outcome: Outcome, cause: OutcomeDetails.Cause) {
-        self.coalescer.endUnsent(
+        self.coalescer.endAll(
             self.memory.slots[slot].pending, of: slot, outcome: outcome, cause: cause, in: &self.memory)
         self.settleEndings()
     }

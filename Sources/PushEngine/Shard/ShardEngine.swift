@@ -93,10 +93,10 @@ public struct ShardEngine: ~Copyable {
 
     /// Gives the events that ended their outcomes: they are pending no more.
     @inline(__always) mutating func settleEndings() {
-        if !self.coalescer.endings.isEmpty { self.settleThem() }
+        if !self.coalescer.endings.isEmpty { self.writeEndings() }
     }
 
-    private mutating func settleThem() {
+    private mutating func writeEndings() {
         for index in self.coalescer.endings.indices {
             self.journal.finish(self.coalescer.endings[index], in: &self.memory)
         }
@@ -106,10 +106,10 @@ public struct ShardEngine: ~Copyable {
     /// Sets aside what of the slot may no longer be sent.
     @inline(__always) mutating func expire(_ slot: SlotID, now: EngineTime) {
         // Most of the time nothing.
-        if self.coalescer.hasExpired(slot, in: self.memory, now: now) { self.expireIt(slot, now: now) }
+        if self.coalescer.hasExpired(slot, in: self.memory, now: now) { self.setAsideExpired(slot, now: now) }
     }
 
-    private mutating func expireIt(_ slot: SlotID, now: EngineTime) {
+    private mutating func setAsideExpired(_ slot: SlotID, now: EngineTime) {
         let isChanged = self.coalescer.expire(slot, in: &self.memory, now: now)
         self.settleEndings()
         if isChanged { self.journal.markDirty(slot, in: &self.memory, now: now) }

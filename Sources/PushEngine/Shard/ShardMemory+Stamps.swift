@@ -3,7 +3,7 @@ import PushModel
 /// The wire stamp (contract §4): `aps.timestamp` of what a slot sends next.
 extension ShardMemory {
     /// Gives the update its stamp. The device drops what is not newer than what it has.
-    mutating func giveStamp(_ update: UpdateID, of slot: SlotID) {
+    private mutating func giveStamp(_ update: UpdateID, of slot: SlotID) {
         var stamp = max(self.updates[update].top.stampFloorSeconds, self.slots[slot].lastStampSeconds + 1)
         if self.updates[update].containsReplay {
             stamp = self.stampPastUnrecorded(slot, floorSeconds: self.updates[update].top.stampFloorSeconds)
@@ -31,8 +31,8 @@ extension ShardMemory {
     }
 
     /// An event that an owner before may have sent ends without being sent again. No record tells of the stamp it may have left with:
-    /// whatever comes next is stamped past it, by the next owner too, so its
-    /// caller has the slot written down.
+    /// whatever comes next is stamped past it, by the next owner too. The caller has the slot written
+    /// down.
     mutating func passUnrecordedStamp(_ slot: SlotID, floorSeconds: Int64) {
         self.slots[slot].lastStampSeconds = self.stampPastUnrecorded(slot, floorSeconds: floorSeconds)
     }

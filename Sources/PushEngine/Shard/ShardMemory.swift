@@ -1,8 +1,9 @@
 import PushModel
 
-/// What the parts of a shard's engine share. Each part is lent it for a call and has nothing of another part's own.
+/// What the parts of a shard's engine share. Each part is lent it for a call, and of another part only what that call needs.
 ///
-/// Which part writes which field of a slot is said in `Slot`, and of a partition in `PartitionState`.
+/// Which part writes which field of a slot is said in `Slot`. Of a partition `Dispatch` counts what is in flight, `Journal` what is not
+/// acknowledged, and the rest is written by what lies in `Partitions`.
 struct ShardMemory: ~Copyable {
     let configuration: EngineConfiguration
     var slots: SlotTable

@@ -54,7 +54,7 @@ enum TokenStanding: UInt8 {
 /// Everything remembered about one activity, but for its bytes (`ByteArena`), its budget (`BudgetStore`) and what waits or is in flight
 /// (`UpdateStore`). A million of these lie in memory: fields are small, and nothing in it lives on the heap.
 ///
-/// Any part of the engine reads it. Each field is written by one; a test holds the files to this table.
+/// Any part of the engine reads it. Each field is written by one, and whole slots by `SlotTable`; a test holds the files to this table.
 ///
 /// | who, folder | writes |
 /// |---|---|

@@ -1,16 +1,7 @@
 import PushModel
 
 /// Which kind of thing a slot is about; part of its identity. Audiences and channels get their own.
-enum SlotKind: UInt8 {
-    case activity = 1
-
-    /// What the key of its state record begins with.
-    var stateKeyByte: UInt8 {
-        switch self {
-        case .activity: UInt8(ascii: "a")
-        }
-    }
-}
+enum SlotKind: UInt8 { case activity = 1 }
 
 /// The identity of a slot: one thing of one app. Borrows the bytes of the id.
 struct SlotKey: ~Escapable {

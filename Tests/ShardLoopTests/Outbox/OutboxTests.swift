@@ -110,4 +110,36 @@ import Testing
         let left = harness.loop.outboxCounters.retriesWaiting
         #expect(left == 0)
     }
+
+    /// A partition that is another's: what gathers of its `state`, or finds no room, is not written any more. The other's is.
+    @Test(arguments: [false, true])
+    func whatWaitsOfALostPartitionIsNotWritten(findsNoRoom: Bool) {
+        var harness = LoopHarness(recordHoldMillis: findsNoRoom ? 0 : 300)
+        harness.carryOut(.assign([LoopHarness.grant(0), LoopHarness.grant(1)]))
+        for _ in 0..<40 {
+            harness.settle()
+            harness.wait(millis: 25)
+        }
+        let written = (harness.log.state(0).count, harness.log.state(1).count)
+        // The first record that leaves is the other partition's.
+        if findsNoRoom { harness.log.room = 1 }
+        for partition in [1, 0] as [Int32] {
+            harness.write("order-1", #"{"event":"register","token":"aa"}"#, partition: partition)
+            if findsNoRoom { harness.wait(millis: 60) }
+        }
+        harness.wait(millis: 60)
+        let waiting = harness.loop.waitingRecordCount
+        #expect(waiting > 0)
+        #expect(harness.log.state(0).count == written.0, "nothing has left so far")
+        harness.carryOut(.forget([0]))
+        harness.log.room = nil
+        for _ in 0..<40 {
+            harness.settle()
+            harness.wait(millis: 50)
+        }
+        #expect(harness.log.state(0).count == written.0)
+        #expect(harness.log.state(1).count > written.1)
+        let left = harness.loop.waitingRecordCount
+        #expect(left == 0)
+    }
 }
