@@ -60,8 +60,8 @@ public struct ShardLoop: ~Copyable {
         self.push = push
         self.outbox = Outbox(
             pace: OutboxPace(
-                holdMillis: configuration.recordHoldMillis,
-                unacknowledgedMax: configuration.engine.unacknowledgedMax))
+                holdMillis: configuration.settings.recordHoldMillis,
+                unacknowledgedMax: configuration.engine.settings.unacknowledgedMax))
     }
 
     // MARK: Turns
@@ -154,7 +154,7 @@ public struct ShardLoop: ~Copyable {
 
     private mutating func handOverCommits(_ now: EngineTime) {
         if self.hasChanged {
-            self.commits.wait(untilMillis: now.steadyMillis + self.configuration.commitIntervalMillis)
+            self.commits.wait(untilMillis: now.steadyMillis + self.configuration.settings.commitIntervalMillis)
         }
         guard let due = self.commits.dueMillis, due <= now.steadyMillis, self.mayAct(now) else { return }
         self.commits.add(self.engine.takeCommits())

@@ -57,9 +57,10 @@ public struct StateTarget: FuzzTarget {
             app.productionRoute = 0
             app.developmentRoute = 0
             var configuration = EngineConfiguration(
-                apps: [app], inputTopics: ["liveactivity.events", "liveactivity.routed"], routedTopicIndex: 1,
+                settings: EngineSettings(), apps: [app], inputTopics: ["liveactivity.events", "liveactivity.routed"],
+                routedTopicIndex: 1,
                 partitionCount: 1)
-            configuration.outcomePublication = .all
+            configuration.settings.outcomePublication = .all
             self.engine = ShardEngine(configuration: configuration, randomSeed: seed)
         }
 

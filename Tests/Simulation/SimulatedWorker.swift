@@ -67,7 +67,7 @@ final class SimulatedWorker {
         let log = SimulatedLog(world: world)
         let push = SimulatedPushSide(world: world)
         self.loop = ShardLoop(configuration: configuration, randomSeed: world.random.next(), log: log, push: push)
-        self.catchUpMaxMillis = configuration.engine.catchUpMaxMillis
+        self.catchUpMaxMillis = configuration.engine.settings.catchUpMaxMillis
         self.commits = CommitQueue(lease: OwnershipLease(sessionTimeoutMillis: SimulatedGroup.sessionMillis))
         self.steadyOffsetMillis = steadyOffsetMillis
         self.wallOffsetMillis = wallOffsetMillis

@@ -125,13 +125,16 @@ extension SimulationWorld {
 
     private func loopConfiguration() -> ShardLoopConfiguration {
         var engine = EngineConfiguration(
-            apps: [self.plan.app], inputTopics: Self.topics, routedTopicIndex: 1, partitionCount: self.plan.partitions)
-        engine.outcomePublication = self.plan.publishesAll ? .all : .pushes
-        engine.unacknowledgedMax = self.plan.unacknowledgedMax
-        engine.lifetimeMillis = self.plan.lifetimeMillis
+            settings: EngineSettings(), apps: [self.plan.app], inputTopics: Self.topics, routedTopicIndex: 1,
+            partitionCount: self.plan.partitions)
+        engine.settings.outcomePublication = self.plan.publishesAll ? .all : .pushes
+        engine.settings.unacknowledgedMax = self.plan.unacknowledgedMax
+        engine.settings.lifetimeMillis = self.plan.lifetimeMillis
+        var loop = ShardLoopSettings()
+        loop.commitIntervalMillis = self.plan.commitIntervalMillis
+        loop.recordHoldMillis = self.plan.recordHoldMillis
         return ShardLoopConfiguration(
-            engine: engine, stateTopic: "liveactivity.state", routeCount: 1,
-            commitIntervalMillis: self.plan.commitIntervalMillis, recordHoldMillis: self.plan.recordHoldMillis)
+            settings: loop, engine: engine, stateTopic: "liveactivity.state", routeCount: 1)
     }
 
     /// Kill -9. What is in a socket may still arrive.

@@ -12,23 +12,22 @@ struct CountedLoop: ~Copyable {
     private(set) var faults: [String] = []
 
     /// As the worker's settings are by default.
-    static let commitIntervalMillis: Int64 = 250
-    static let recordHoldMillis: Int64 = 300
+    static let settings = ShardLoopSettings()
 
     /// - Parameter inputTopics: the last is the routed one.
     init(inputTopics: [String], partitionCount: Int32, log: any ShardLog) {
         var app = AppConfiguration(bundleID: SampleRequest.bundleID)
         app.productionRoute = 0
         var engine = EngineConfiguration(
-            apps: [app], inputTopics: inputTopics, routedTopicIndex: UInt16(inputTopics.count - 1),
+            settings: EngineSettings(), apps: [app], inputTopics: inputTopics,
+            routedTopicIndex: UInt16(inputTopics.count - 1),
             partitionCount: partitionCount)
         // Virtual time goes by fast, and markers are nobody's push.
-        engine.markerRefreshMillis = 1_000_000_000
+        engine.settings.markerRefreshMillis = 1_000_000_000
         self.loop = ShardLoop(
             configuration: ShardLoopConfiguration(
-                engine: engine, stateTopic: "liveactivity.state", routeCount: 1,
-                commitIntervalMillis: Self.commitIntervalMillis,
-                recordHoldMillis: Self.recordHoldMillis), randomSeed: 1, log: log, push: self.push)
+                settings: Self.settings, engine: engine, stateTopic: "liveactivity.state", routeCount: 1),
+            randomSeed: 1, log: log, push: self.push)
     }
 
     /// All partitions, from the beginning of an empty log.

@@ -116,7 +116,7 @@ struct CountedShard: ~Copyable {
         meter.count(count) { self.countedWriteStates() }
         try self.handOver(count, "states", &meter)
         meter.count(count) { self.countedAcknowledgeStates() }
-        self.move(millis: CountedLoop.commitIntervalMillis)
+        self.move(millis: CountedLoop.settings.commitIntervalMillis)
         try self.check(self.log.uncommittedCount == 2 * count, "offsets were committed too early")
         meter.count(count) { self.countedCommit() }
         try self.check(self.log.uncommittedCount == 0, "offsets were not committed")
@@ -125,7 +125,7 @@ struct CountedShard: ~Copyable {
     /// What has gathered goes to Kafka, which does not tell of it yet.
     private mutating func handOver(_ count: Int, _ what: String, _ meter: inout AllocationMeter) throws {
         try self.check(self.loop.waitingRecordCount == count, "not all \(what) were written")
-        self.move(millis: CountedLoop.recordHoldMillis)
+        self.move(millis: CountedLoop.settings.recordHoldMillis)
         self.log.tellsDeliveries = false
         meter.count(count) { self.countedHandOver() }
         self.log.tellsDeliveries = true

@@ -181,7 +181,7 @@ struct Coalescer: ~Copyable {
         in memory: inout ShardMemory
     ) {
         memory.counters.eventsMerged += 1
-        guard memory.configuration.outcomePublication.includes(.superseded) else {
+        guard memory.configuration.settings.outcomePublication.includes(.superseded) else {
             // The common case costs no copy of what the record would say.
             memory.counters.pending -= 1
             memory.counters.outcomes[Int(Outcome.superseded.rawValue)] += 1

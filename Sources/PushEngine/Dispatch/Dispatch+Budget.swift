@@ -85,8 +85,8 @@ extension Dispatch {
         let attempt = memory.slots[slot].attempt
         memory.slots[slot].attempt = attempt < 20 ? attempt + 1 : attempt
         let full = min(
-            millisMax, memory.configuration.retryBackoffMaxMillis,
-            memory.configuration.retryBackoffMinMillis << Int64(attempt))
+            millisMax, memory.configuration.settings.retryBackoffMaxMillis,
+            memory.configuration.settings.retryBackoffMinMillis << Int64(attempt))
         let drawn = full / 2 + Int64.random(in: 0...max(1, full / 2), using: &self.random)
         // A server's wish is honoured up to an hour; more is taken as nonsense.
         let asked = min(max(retryAfterSeconds ?? 0, 0), 3_600) * 1_000

@@ -59,7 +59,7 @@ struct Dispatch: ~Copyable {
     @inline(__always) mutating func popReady(lane: LaneIndex, in memory: inout ShardMemory) -> SlotID? {
         guard self.lanes[lane].readyCount > 0, !self.lanes[lane].gate.isClosed,
             let entry = self.lanes[lane].ready.popFirst(
-                agingMillis: memory.configuration.agingMillis, slots: memory.slots)
+                agingMillis: memory.configuration.settings.agingMillis, slots: memory.slots)
         else { return nil }
         self.leaveReadyQueue(entry.slot, in: &memory)
         return entry.slot
@@ -106,7 +106,7 @@ struct Dispatch: ~Copyable {
     func pendingRoom(in memory: borrowing ShardMemory) -> Int {
         var room = Int.max
         for app in memory.configuration.apps.indices where memory.configuration.apps[app].pendingShare < 1 {
-            let share = memory.configuration.apps[app].pendingShare * Double(memory.configuration.pendingMax)
+            let share = memory.configuration.apps[app].pendingShare * Double(memory.configuration.settings.pendingMax)
             var pending = 0
             for environment in PushEnvironment.allCases {
                 pending += self.lanes[LaneIndex(app: UInt16(app), environment: environment)].pendingSlots
@@ -228,10 +228,10 @@ struct Dispatch: ~Copyable {
     /// When a pending update has been held long enough to be written down, not more than once a second per slot.
     private func durableDueMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
         let pending = memory.slots[slot].pending
-        let held = memory.updates[pending].firstUnsentMillis + memory.configuration.pendingDurableAfterMillis
+        let held = memory.updates[pending].firstUnsentMillis + memory.configuration.settings.pendingDurableAfterMillis
         let lastWrite = memory.slots[slot].lastStateWriteMillis
         guard lastWrite != .min else { return held }
-        return max(held, lastWrite + memory.configuration.pendingDurableAfterMillis)
+        return max(held, lastWrite + memory.configuration.settings.pendingDurableAfterMillis)
     }
 
     /// A pending update has been held that long, and offsets wait for it.

@@ -51,7 +51,9 @@ struct Intake: ~Copyable {
     /// The partition that the key belongs to, if it is another one. A producer whose client hashes otherwise put the record here: it is
     /// forwarded once, then taken wherever it lies.
     func properPartition(key: Span<UInt8>, in memory: borrowing ShardMemory) -> Int32? {
-        guard !memory.configuration.trustPlacement, self.record.topic != memory.configuration.routedTopicIndex else {
+        guard case .check = memory.configuration.settings.placement,
+            self.record.topic != memory.configuration.routedTopicIndex
+        else {
             return nil
         }
         let partition = Murmur2.partition(key: key, count: memory.configuration.partitionCount)

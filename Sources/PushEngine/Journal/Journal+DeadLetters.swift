@@ -21,7 +21,7 @@ extension Journal {
             .deadLetters, key: keyRange, value: valueRange, headers: firstHeader..<self.batch.headers.count,
             hasNoKey: !intake.record.hasKey, hasNoValue: !intake.record.hasValue,
             acknowledgement: self.expect(.deadLetter, partition: intake.partition, entry: entry, in: &memory))
-        guard memory.configuration.outcomePublication.includes(.deadLettered) else { return }
+        guard memory.configuration.settings.outcomePublication.includes(.deadLettered) else { return }
         self.ledger.expectAcknowledgement(entry)
         let start = self.batch.bytes.count
         self.batch.bytes.append(utf8: "{\"outcome\":\"dead-lettered\",\"topic\":")

@@ -8,7 +8,7 @@ extension Journal {
         in memory: inout ShardMemory
     ) {
         memory.counters.outcomes[Int(outcome.rawValue)] += 1
-        guard memory.configuration.outcomePublication.includes(outcome) else {
+        guard memory.configuration.settings.outcomePublication.includes(outcome) else {
             return
         }
         let isRouted = intake.record.topic == memory.configuration.routedTopicIndex
@@ -78,7 +78,7 @@ extension Journal {
     ) {
         memory.counters.pending -= 1
         memory.counters.outcomes[Int(outcome.rawValue)] += 1
-        guard memory.configuration.outcomePublication.includes(outcome) else { return }
+        guard memory.configuration.settings.outcomePublication.includes(outcome) else { return }
         // The slot lives, so its bytes do.
         let idBytes = unsafe memory.slots.idBytes(slot)
         let id = unsafe Span(_unsafeElements: idBytes)

@@ -9,7 +9,7 @@ extension Journal {
         guard memory.slots[slot].unguardedRecords == 0 else { return }
         self.dirtySlots.append(slot)
         if self.stateFlushAtMillis == nil {
-            self.stateFlushAtMillis = now.steadyMillis + memory.configuration.stateFlushMillis
+            self.stateFlushAtMillis = now.steadyMillis + memory.configuration.settings.stateFlushMillis
         }
     }
 

@@ -12,7 +12,7 @@ extension ShardEngine {
     /// where nothing happens.
     mutating func writeMarker(_ partition: PartitionIndex, now: EngineTime) {
         self.journal.writeMarker(partition, in: &self.memory)
-        let dueMillis = now.steadyMillis + self.memory.configuration.markerRefreshMillis
+        let dueMillis = now.steadyMillis + self.memory.configuration.settings.markerRefreshMillis
         self.memory.partitions[partition].markerDueMillis = dueMillis
         self.ownership.noteMarkerDue(dueMillis)
     }
@@ -53,7 +53,7 @@ extension ShardEngine {
         guard self.memory.partitions[partition].hadOwner, self.journal.isBehind(partition, in: self.memory) else {
             return
         }
-        let ends = now.steadyMillis + self.memory.configuration.catchUpMaxMillis
+        let ends = now.steadyMillis + self.memory.configuration.settings.catchUpMaxMillis
         self.memory.partitions[partition].catchUpEndsMillis = ends
         self.ownership.noteCatchUpEnd(ends)
     }
@@ -65,7 +65,7 @@ extension ShardEngine {
         // More is read only when something has left.
         let isFull =
             self.recordRoom == 0
-            && self.journal.acknowledgements.openCount < self.memory.configuration.unacknowledgedMax
+            && self.journal.acknowledgements.openCount < self.memory.configuration.settings.unacknowledgedMax
         for partition in self.memory.partitions.identifiers
         where self.memory.partitions[partition].phase == .running {
             guard let ends = self.memory.partitions[partition].catchUpEndsMillis else { continue }

@@ -68,7 +68,7 @@ extension ShardEngine {
         let life =
             read.slot.life == .ended
             ? self.memory.configuration.apps[Int(key.app)].retentionAfterEndMillis
-            : self.memory.configuration.lifetimeMillis
+            : self.memory.configuration.settings.lifetimeMillis
         read.slot.tokenMissingSinceMillis = now.steadyMillis
         read.slot.lifeEndsMillis = now.steadyMillis + max(0, life - age)
         // Its last push may have left just before the former owner stopped; what the takeover has taken since counts towards the distance.

@@ -91,7 +91,8 @@ extension ShardEngine {
             // after the fault has gone.
             self.requeue(slot)
             self.dispatch.backOff(
-                slot, retryAfterSeconds: retryAfterSeconds, millisMax: self.memory.configuration.routeBackoffMaxMillis,
+                slot, retryAfterSeconds: retryAfterSeconds,
+                millisMax: self.memory.configuration.settings.routeBackoffMaxMillis,
                 in: &self.memory, now: now)
         case .tokenThrottled:
             self.requeue(slot)

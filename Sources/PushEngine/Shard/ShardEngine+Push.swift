@@ -5,7 +5,7 @@ public import PushModel
 extension ShardEngine {
     /// Something may be sent on this route.
     public func hasReady(route: UInt16) -> Bool {
-        self.journal.acknowledgements.openCount < self.memory.configuration.unacknowledgedMax
+        self.journal.acknowledgements.openCount < self.memory.configuration.settings.unacknowledgedMax
             && self.dispatch.hasReady(route: route)
     }
 

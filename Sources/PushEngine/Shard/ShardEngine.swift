@@ -27,7 +27,7 @@ public struct ShardEngine: ~Copyable {
         var random = SplitMix64(seed: randomSeed)
         self.memory = ShardMemory(configuration: configuration, indexSeed: random.next())
         self.intake = Intake(configuration)
-        self.coalescer = Coalescer(takesShorterWays: !configuration.outcomePublication.includes(.superseded))
+        self.coalescer = Coalescer(takesShorterWays: !configuration.settings.outcomePublication.includes(.superseded))
         self.dispatch = Dispatch(configuration, random: random)
         self.journal = Journal(configuration)
     }
@@ -51,9 +51,9 @@ public struct ShardEngine: ~Copyable {
     /// 0: a limit is reached, `wantsRecords` is false.
     public var recordRoom: Int {
         let room = min(
-            self.memory.configuration.unacknowledgedMax - self.journal.acknowledgements.openCount,
-            self.memory.configuration.activitiesMax - self.memory.counters.activities,
-            self.memory.configuration.pendingMax - self.memory.counters.activitiesPending,
+            self.memory.configuration.settings.unacknowledgedMax - self.journal.acknowledgements.openCount,
+            self.memory.configuration.settings.activitiesMax - self.memory.counters.activities,
+            self.memory.configuration.settings.pendingMax - self.memory.counters.activitiesPending,
             self.dispatch.pendingRoom(in: self.memory))
         return max(0, room)
     }

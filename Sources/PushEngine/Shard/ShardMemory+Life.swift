@@ -5,7 +5,7 @@ extension ShardMemory {
     /// A start, update, end or registration came: the 12 hours begin again.
     @inline(__always) mutating func touch(_ slot: SlotID, now: EngineTime) {
         self.slots[slot].lastTouchedWallMillis = now.wallMillis
-        self.slots[slot].lifeEndsMillis = now.steadyMillis + self.configuration.lifetimeMillis
+        self.slots[slot].lifeEndsMillis = now.steadyMillis + self.configuration.settings.lifetimeMillis
     }
 
     /// A card of its own: nothing known of the one before holds for it but the budget, which is the device's.

@@ -1,6 +1,8 @@
 import PushEngine
 
-extension AppSettings {
+extension AppSettings: SettingsRoot {
+    static let standard = AppSettings(bundleID: "")
+
     /// Settings of an app. Each may stand at the top level, for all apps, and below `apps.<bundle id>`, for one.
     static let settings: [SettingRow<AppSettings>] = Self.identitySettings + Self.endpointSettings + Self.pacingSettings
 
@@ -21,18 +23,18 @@ extension AppSettings {
             "Read at start and again whenever it changes. A directory may hold several keys of the team, each named `AuthKey_ABC123DEFG.p8`: see [Changing the key](#changing-the-key)."
         ) { SettingChecks.isPath($0) },
         .choices(
-            "apns.environments", scope: .app, default: [.production], \.environments,
+            "apns.environments", scope: .app, \.environments,
             "The APNs environments the app's tokens may belong to."),
     ]
 
     private static let endpointSettings: [SettingRow<AppSettings>] = [
         .text(
-            "apns.production.host", scope: .app, default: "api.push.apple.com",
+            "apns.production.host", scope: .app,
             expected: "a host name or an IP address", \.production.host,
             "Where production is reached."
         ) { SettingChecks.isHost($0) },
         .number(
-            "apns.production.port", scope: .app, default: 443, in: 1...65_535, unit: "TCP port", \.production.port,
+            "apns.production.port", scope: .app, in: 1...65_535, unit: "TCP port", \.production.port,
             "443, or 2197, which Apple offers too."),
         .optionalText(
             "apns.production.ca-file", scope: .app, expected: "the path of a file of PEM certificates",
@@ -40,12 +42,12 @@ extension AppSettings {
             "Certificate authorities believed instead of the system's; for simulators."
         ) { SettingChecks.isPath($0) },
         .text(
-            "apns.development.host", scope: .app, default: "api.sandbox.push.apple.com",
+            "apns.development.host", scope: .app,
             expected: "a host name or an IP address",
             \.development.host, "Where development is reached."
         ) { SettingChecks.isHost($0) },
         .number(
-            "apns.development.port", scope: .app, default: 443, in: 1...65_535, unit: "TCP port", \.development.port,
+            "apns.development.port", scope: .app, in: 1...65_535, unit: "TCP port", \.development.port,
             "443, or 2197, which Apple offers too."),
         .optionalText(
             "apns.development.ca-file", scope: .app, expected: "the path of a file of PEM certificates",
@@ -56,42 +58,42 @@ extension AppSettings {
 
     private static let pacingSettings: [SettingRow<AppSettings>] = [
         .duration(
-            "coalescing.low-priority-window", scope: .app, default: "1s", in: 0...3_600_000,
+            "coalescing.low-priority-window", scope: .app, in: 0...3_600_000,
             \.engine.lowPriorityWindowMillis,
             "How long a low-priority update waits for newer ones, from the first unsent event."),
         .duration(
-            "coalescing.minimum-distance", scope: .app, default: "1s", in: 1_000...3_600_000,
+            "coalescing.minimum-distance", scope: .app, in: 1_000...3_600_000,
             \.engine.minimumDistanceMillis,
             "The least time between two pushes of an activity."),
         .number(
-            "budget.per-hour", scope: .app, default: 15, in: 1...3_600, unit: "high-priority pushes per activity",
+            "budget.per-hour", scope: .app, in: 1...3_600, unit: "high-priority pushes per activity",
             \.engine.budgetPerHour,
             "High-priority pushes an activity gets in any rolling hour."),
         .number(
-            "budget.frequent-per-hour", scope: .app, default: 120, in: 1...3_600,
+            "budget.frequent-per-hour", scope: .app, in: 1...3_600,
             unit: "high-priority pushes per activity",
             \.engine.budgetFrequentPerHour, "The same for a registration with `frequent-updates: true`."),
         .number(
-            "budget.reserve", scope: .app, default: 2, in: 0...3_599, unit: "high-priority pushes per activity",
+            "budget.reserve", scope: .app, in: 0...3_599, unit: "high-priority pushes per activity",
             \.engine.budgetReserve,
             "Of these, kept for pushes with an alert and for `end`. Below `budget.per-hour`."),
         .choice(
-            "budget.policy", scope: .app, default: .downgrade, \.engine.budgetPolicy,
+            "budget.policy", scope: .app, \.engine.budgetPolicy,
             "Over budget: `downgrade` sends at once with priority 5, `defer` holds the update until budget returns."),
         .choice(
-            "alert.on-unknown", scope: .app, default: .resend, \.engine.alertOnUnknown,
+            "alert.on-unknown", scope: .app, \.engine.alertOnUnknown,
             "Whether an alert is sent again when nobody knows whether the push arrived."),
         .choice(
-            "start.on-unknown", scope: .app, default: .drop, \.engine.startOnUnknown,
+            "start.on-unknown", scope: .app, \.engine.startOnUnknown,
             "Whether a `start` is sent again when nobody knows whether it arrived; a second card may appear."),
         .duration(
-            "registration-wait", scope: .app, default: "5m", in: 0...43_200_000, \.engine.registrationWaitMillis,
+            "registration-wait", scope: .app, in: 0...43_200_000, \.engine.registrationWaitMillis,
             "How long an update waits for a usable token."),
         .duration(
-            "retention", scope: .app, default: "1h", in: 0...2_592_000_000, \.engine.retentionAfterEndMillis,
+            "retention", scope: .app, in: 0...2_592_000_000, \.engine.retentionAfterEndMillis,
             "How long an ended activity is remembered."),
         .fraction(
-            "limits.pending-share", scope: .app, default: 1, in: 0.01...1, unit: "of limits.pending",
+            "limits.pending-share", scope: .app, in: 0.01...1, unit: "of limits.pending",
             \.engine.pendingShare,
             "The share of pending activities one app may take."),
     ]

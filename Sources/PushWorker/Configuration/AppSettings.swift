@@ -1,3 +1,4 @@
+import APNSProtocol
 public import PushEngine
 
 /// One app: which key speaks for it, where its pushes go, and how they are paced.
@@ -6,12 +7,10 @@ public struct AppSettings: Sendable {
 
     /// Where one APNs environment is reached.
     public struct Endpoint: Sendable, Equatable, Hashable {
-        public var host = ""
-        public var port = 443
+        public var host: String
+        public var port = APNSHost.port
         /// PEM certificates believed instead of the system's.
         public var caFile: String?
-
-        public init() {}
     }
 
     /// Bundle id, pacing, budget and policies. Routes are filled in by the worker.
@@ -22,13 +21,12 @@ public struct AppSettings: Sendable {
     /// The `.p8` file, or a directory of such.
     public var keyFile = ""
     public var environments: [Environment] = [.production]
-    public var production = Endpoint()
-    public var development = Endpoint()
+    public var production = Endpoint(host: APNSHost.production)
+    public var development = Endpoint(host: APNSHost.development)
 
     /// The defaults; team, key and key file are still missing.
     public init(bundleID: String) {
         self.engine = AppConfiguration(bundleID: bundleID)
-        for row in Self.settings { row.applyDefault(to: &self) }
     }
 
     public var bundleID: String { self.engine.bundleID }

@@ -179,7 +179,7 @@ public struct ConfigurationLoader {
         }
     }
 
-    private mutating func read<Root>(_ row: SettingRow<Root>, app: String?, into root: inout Root) {
+    private mutating func read<Root: SettingsRoot>(_ row: SettingRow<Root>, app: String?, into root: inout Root) {
         let description = row.description
         guard let (text, setting, place) = self.find(description.name, app: app, isList: description.type == "list")
         else { return }

@@ -35,9 +35,16 @@ enum SettingText: Equatable, Sendable {
     }
 }
 
-/// One setting, whole: what it is called, where its value goes, what is accepted. The tables of these are all there is
-/// to know about configuration; parsing, checks, defaults and documentation follow from them.
-struct SettingRow<Root>: Sendable {
+/// What settings are put into.
+protocol SettingsRoot: Sendable {
+    /// With every setting at its default.
+    static var standard: Self { get }
+}
+
+/// One setting, whole: what it is called, where its value goes, what is accepted. Its default is what stands there in
+/// `Root.standard`. The tables of these are all there is to know about configuration; parsing, checks and documentation
+/// follow from them.
+struct SettingRow<Root: SettingsRoot>: Sendable {
     let description: SettingDescription
     /// Puts the value in its place; `false`: it is not what is expected.
     let apply: @Sendable (_ text: SettingText, _ root: inout Root) -> Bool
@@ -58,26 +65,18 @@ struct SettingRow<Root>: Sendable {
             return true
         }
     }
-
-    /// The default's value goes to its place. A default that its own row refuses is a slip in the table.
-    func applyDefault(to root: inout Root) {
-        guard let defaultText = self.description.defaultText else { return }
-        let isList = self.description.type == "list"
-        let text: SettingText = isList ? .list(defaultText.split(separator: ",").map(String.init)) : .one(defaultText)
-        let isTaken = self.apply(text, &root)
-        precondition(isTaken, "the default of \(self.description.name) is not what the setting accepts")
-    }
 }
 
 extension SettingRow {
     static func duration(
-        _ name: String, scope: SettingDescription.Scope = .worker, default defaultText: String,
+        _ name: String, scope: SettingDescription.Scope = .worker,
         in range: ClosedRange<Int64>,
         _ place: any WritableKeyPath<Root, Int64> & Sendable, _ documentation: String
     ) -> Self {
         let (low, high) = (DurationText.format(millis: range.lowerBound), DurationText.format(millis: range.upperBound))
         return Self(
-            name, scope: scope, type: "duration", defaultText: defaultText,
+            name, scope: scope, type: "duration",
+            defaultText: DurationText.format(millis: Root.standard[keyPath: place]),
             expected: "a duration from \(low) to \(high), such as 250ms, 5s or 2m", documentation, place: place
         ) { text in
             guard case .one(let text) = text, let millis = DurationText.parse(text), range.contains(millis) else {
@@ -88,12 +87,12 @@ extension SettingRow {
     }
 
     static func number(
-        _ name: String, scope: SettingDescription.Scope = .worker, default defaultValue: Int,
+        _ name: String, scope: SettingDescription.Scope = .worker,
         in range: ClosedRange<Int>, unit: String,
         _ place: any WritableKeyPath<Root, Int> & Sendable, _ documentation: String
     ) -> Self {
         Self(
-            name, scope: scope, type: "number", unit: unit, defaultText: "\(defaultValue)",
+            name, scope: scope, type: "number", unit: unit, defaultText: "\(Root.standard[keyPath: place])",
             expected: "a whole number from \(range.lowerBound) to \(range.upperBound)", documentation, place: place
         ) { text in
             guard case .one(let text) = text, let number = Int(text), range.contains(number) else { return nil }
@@ -102,12 +101,12 @@ extension SettingRow {
     }
 
     static func fraction(
-        _ name: String, scope: SettingDescription.Scope = .worker, default defaultValue: Double,
+        _ name: String, scope: SettingDescription.Scope = .worker,
         in range: ClosedRange<Double>, unit: String,
         _ place: any WritableKeyPath<Root, Double> & Sendable, _ documentation: String
     ) -> Self {
         Self(
-            name, scope: scope, type: "fraction", unit: unit, defaultText: "\(defaultValue)",
+            name, scope: scope, type: "fraction", unit: unit, defaultText: "\(Root.standard[keyPath: place])",
             expected: "a number from \(range.lowerBound) to \(range.upperBound)", documentation, place: place
         ) { text in
             guard case .one(let text) = text, let number = Double(text), range.contains(number) else { return nil }
@@ -116,12 +115,13 @@ extension SettingRow {
     }
 
     static func choice<Value: RawRepresentable<String> & CaseIterable & Sendable>(
-        _ name: String, scope: SettingDescription.Scope = .worker, default defaultValue: Value,
+        _ name: String, scope: SettingDescription.Scope = .worker,
         _ place: any WritableKeyPath<Root, Value> & Sendable, _ documentation: String
     ) -> Self {
         let names = Value.allCases.map(\.rawValue)
         return Self(
-            name, scope: scope, type: "choice", defaultText: defaultValue.rawValue, expected: Self.oneOf(names),
+            name, scope: scope, type: "choice", defaultText: Root.standard[keyPath: place].rawValue,
+            expected: Self.oneOf(names),
             documentation, place: place
         ) { text in
             guard case .one(let text) = text else { return nil }
@@ -130,12 +130,13 @@ extension SettingRow {
     }
 
     static func choices<Value: RawRepresentable<String> & CaseIterable & Sendable>(
-        _ name: String, scope: SettingDescription.Scope = .worker, default defaultValue: [Value],
+        _ name: String, scope: SettingDescription.Scope = .worker,
         _ place: any WritableKeyPath<Root, [Value]> & Sendable, _ documentation: String
     ) -> Self {
         let names = Value.allCases.map(\.rawValue)
         return Self(
-            name, scope: scope, type: "list", defaultText: defaultValue.map(\.rawValue).joined(separator: ","),
+            name, scope: scope, type: "list",
+            defaultText: Root.standard[keyPath: place].map(\.rawValue).joined(separator: ","),
             expected: "a list, each once, of \(names.joined(separator: ", "))", documentation, place: place
         ) { text in
             let texts = Self.elements(text)
@@ -145,11 +146,12 @@ extension SettingRow {
     }
 
     static func flag(
-        _ name: String, scope: SettingDescription.Scope = .worker, default defaultValue: Bool,
+        _ name: String, scope: SettingDescription.Scope = .worker,
         _ place: any WritableKeyPath<Root, Bool> & Sendable, _ documentation: String
     ) -> Self {
         Self(
-            name, scope: scope, type: "flag", defaultText: "\(defaultValue)", expected: "true or false", documentation,
+            name, scope: scope, type: "flag", defaultText: "\(Root.standard[keyPath: place])",
+            expected: "true or false", documentation,
             place: place
         ) { text in
             guard case .one(let text) = text else { return nil }
@@ -157,15 +159,16 @@ extension SettingRow {
         }
     }
 
-    /// `isRequired`: an empty default that must be replaced.
+    /// `isRequired`: what stands there is empty and must be replaced.
     static func text(
-        _ name: String, scope: SettingDescription.Scope = .worker, default defaultText: String? = nil,
+        _ name: String, scope: SettingDescription.Scope = .worker,
         isRequired: Bool = false,
         expected: String, _ place: any WritableKeyPath<Root, String> & Sendable, _ documentation: String,
         accepts: @escaping @Sendable (String) -> Bool
     ) -> Self {
         Self(
-            name, scope: scope, type: "text", defaultText: defaultText, isRequired: isRequired, expected: expected,
+            name, scope: scope, type: "text", defaultText: isRequired ? nil : Root.standard[keyPath: place],
+            isRequired: isRequired, expected: expected,
             documentation,
             place: place
         ) { text in
@@ -188,12 +191,13 @@ extension SettingRow {
 
     /// One text, or several; each once.
     static func list(
-        _ name: String, scope: SettingDescription.Scope = .worker, default defaultTexts: [String], expected: String,
+        _ name: String, scope: SettingDescription.Scope = .worker, expected: String,
         _ place: any WritableKeyPath<Root, [String]> & Sendable, _ documentation: String,
         accepts: @escaping @Sendable (String) -> Bool
     ) -> Self {
         Self(
-            name, scope: scope, type: "list", defaultText: defaultTexts.joined(separator: ","), expected: expected,
+            name, scope: scope, type: "list", defaultText: Root.standard[keyPath: place].joined(separator: ","),
+            expected: expected,
             documentation,
             place: place
         ) { text in

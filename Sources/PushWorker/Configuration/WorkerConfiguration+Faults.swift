@@ -97,7 +97,7 @@ extension WorkerConfiguration {
                 ))
         }
         let backoffs = [
-            ("retry", self.retryBackoffMinMillis, self.retryBackoffMaxMillis),
+            ("retry", self.engine.retryBackoffMinMillis, self.engine.retryBackoffMaxMillis),
             ("apns", self.pool.backoffMinMillis, self.pool.backoffMaxMillis),
         ]
         for (group, low, high) in backoffs where low > high {

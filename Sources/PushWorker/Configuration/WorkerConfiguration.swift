@@ -2,26 +2,24 @@ public import APNSPool
 public import KafkaLog
 public import Logging
 import NIOCore
-import PushEngine
-public import PushModel
+public import PushEngine
+public import ShardLoop
 
-/// Everything `mailboat run` can be told. A fresh value holds the defaults of the settings table; brokers and apps are
-/// still missing.
+/// Everything `mailboat run` can be told. A fresh value holds the defaults; brokers and apps are still missing.
 ///
 /// Read from a file and the environment by `ConfigurationLoader`, or filled in by a program that runs a worker itself.
 /// `faults` says what is wrong with it as a whole.
 public struct WorkerConfiguration: Sendable {
-    public enum Placement: String, Sendable, CaseIterable { case check, trust }
     public enum StartFrom: String, Sendable, CaseIterable { case beginning, end }
 
     /// Names of the Kafka topics (contract §1).
     public struct Topics: Sendable, Equatable {
         /// The input topics; the first is subscribed, the others ride along.
-        public var events: [String] = []
-        public var routed = ""
-        public var state = ""
-        public var outcomes = ""
-        public var deadLetters = ""
+        public var events = ["liveactivity.events"]
+        public var routed = "liveactivity.routed"
+        public var state = "liveactivity.state"
+        public var outcomes = "liveactivity.outcomes"
+        public var deadLetters = "liveactivity.dead-letters"
 
         public init() {}
 
@@ -33,7 +31,7 @@ public struct WorkerConfiguration: Sendable {
     public struct Kafka: Sendable {
         /// `host:port,…`.
         public var bootstrap = ""
-        public var groupID = ""
+        public var groupID = "mailboat"
         /// With it, a restart within the session timeout moves no partition.
         public var groupInstanceID: String?
         /// librdkafka properties of every client, of consumers only, of producers only; the latter win.
@@ -58,54 +56,40 @@ public struct WorkerConfiguration: Sendable {
         }
     }
 
-    /// Limits of one shard; see `EngineConfiguration`.
-    public struct Limits: Sendable, Equatable {
-        public var pending = 0
-        public var activities = 0
-        public var unacknowledged = 0
-
-        public init() {}
-    }
-
     public struct Admin: Sendable, Equatable {
         public var isEnabled = true
-        public var host = ""
+        public var host = "127.0.0.1"
         /// 0: any free port.
-        public var port = 0
+        public var port = 9464
 
         public init() {}
     }
 
     public var kafka = Kafka()
     public var topics = Topics()
-    public var placement = Placement.check
     public var startFrom = StartFrom.beginning
-    public var outcomePublication = OutcomePublication.pushes
     public var apps: [AppSettings] = []
     /// Event loops that carry partitions; 0: one per core.
     public var shardCount = 0
-    public var limits = Limits()
+    /// What the engine of each shard is told, as it is.
+    public var engine = EngineSettings()
+    /// What the loop of each shard is told, as it is.
+    public var loop = ShardLoopSettings()
     /// Connections of each route of each shard.
     public var pool = ConnectionPoolConfiguration()
-    public var retryBackoffMinMillis: Int64 = 0
-    public var retryBackoffMaxMillis: Int64 = 0
-    public var stateFlushMillis: Int64 = 0
-    public var commitIntervalMillis: Int64 = 0
     /// How long a partition that leaves waits for answers.
-    public var quietWaitMillis: Int64 = 0
+    public var quietWaitMillis: Int64 = 250
     /// How long leaving may take when the worker stops.
-    public var drainTimeoutMillis: Int64 = 0
+    public var drainTimeoutMillis: Int64 = 15_000
     /// A loop that has not turned for so long makes `/healthz` fail.
-    public var stallLimitMillis: Int64 = 0
+    public var stallLimitMillis: Int64 = 30_000
     /// A partition that has records to take and has not got on for so long makes `/healthz` fail.
-    public var partitionStallLimitMillis: Int64 = 0
+    public var partitionStallLimitMillis: Int64 = 300_000
     public var admin = Admin()
     public var logLevel = Logger.Level.info
 
     /// The defaults.
-    public init() {
-        for row in Self.settings { row.applyDefault(to: &self) }
-    }
+    public init() {}
 
     /// The shards there will be.
     var resolvedShardCount: Int { self.shardCount > 0 ? self.shardCount : System.coreCount }

@@ -35,28 +35,26 @@ struct WorkerPlan {
 
     func loopConfiguration(partitionCount: Int32, clusterID: String = "") -> ShardLoopConfiguration {
         ShardLoopConfiguration(
+            settings: self.configuration.loop,
             engine: self.engineConfiguration(partitionCount: partitionCount, clusterID: clusterID),
-            stateTopic: self.configuration.topics.state, routeCount: UInt16(self.routes.count),
-            commitIntervalMillis: self.configuration.commitIntervalMillis,
-            recordHoldMillis: self.configuration.stateFlushMillis)
+            stateTopic: self.configuration.topics.state, routeCount: UInt16(self.routes.count))
     }
 
     func engineConfiguration(partitionCount: Int32, clusterID: String = "") -> EngineConfiguration {
         var engine = EngineConfiguration(
-            apps: self.apps, inputTopics: self.inputTopics, routedTopicIndex: self.routedTopicIndex,
-            partitionCount: partitionCount)
+            settings: self.engineSettings, apps: self.apps, inputTopics: self.inputTopics,
+            routedTopicIndex: self.routedTopicIndex, partitionCount: partitionCount)
         engine.clusterID = clusterID
-        engine.trustPlacement = self.configuration.placement == .trust
-        engine.outcomePublication = self.configuration.outcomePublication
-        engine.pendingMax = self.configuration.limits.pending
-        engine.activitiesMax = self.configuration.limits.activities
-        engine.unacknowledgedMax = self.configuration.limits.unacknowledged
-        // Records gather on their way to Kafka; here only what changes in one activity within a moment is put into one record.
-        engine.stateFlushMillis = min(engine.stateFlushMillis, self.configuration.stateFlushMillis)
-        engine.retryBackoffMinMillis = self.configuration.retryBackoffMinMillis
-        engine.retryBackoffMaxMillis = self.configuration.retryBackoffMaxMillis
-        engine.routeBackoffMaxMillis = self.configuration.pool.backoffMaxMillis
         return engine
+    }
+
+    /// What was chosen, and the two values that follow from what was chosen for others.
+    private var engineSettings: EngineSettings {
+        var settings = self.configuration.engine
+        // Records gather on their way to Kafka; here only what changes in one activity within a moment is put into one record.
+        settings.stateFlushMillis = min(settings.stateFlushMillis, self.configuration.loop.recordHoldMillis)
+        settings.routeBackoffMaxMillis = self.configuration.pool.backoffMaxMillis
+        return settings
     }
 
     /// The routes as one shard has them. One shard of each route keeps a connection whether there is something to send or

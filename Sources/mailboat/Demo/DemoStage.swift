@@ -34,7 +34,7 @@ final class DemoStage: Sendable {
         do {
             var configuration = WorkerConfiguration()
             configuration.admin.isEnabled = false
-            configuration.outcomePublication = .all
+            configuration.engine.outcomePublication = .all
             self.kafka = try EmbeddedKafka(
                 topics: configuration.topics.all.map {
                     EmbeddedKafka.Topic($0, partitionCount: Int(Self.partitionCount))

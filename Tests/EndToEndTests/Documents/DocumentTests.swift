@@ -26,7 +26,7 @@ struct DocumentTests {
         let standard = WorkerConfiguration()
         #expect(example.topics == standard.topics)
         #expect(example.startFrom == standard.startFrom)
-        #expect(example.outcomePublication == standard.outcomePublication)
+        #expect(example.engine == standard.engine)
         #expect(example.drainTimeoutMillis == standard.drainTimeoutMillis)
         #expect(example.admin == standard.admin)
         let app = try #require(example.apps.first { $0.bundleID == "com.example.pizza" })

@@ -21,7 +21,7 @@ import Testing
     {
         var random = SplitMix64(seed: seed)
         let h = EngineHarness {
-            $0.outcomePublication = publication
+            $0.settings.outcomePublication = publication
             $0.apps[0].budgetPolicy = seed.isMultiple(of: 2) ? .defer : .downgrade
             $0.apps[0].budgetPerHour = 3
             $0.apps[0].budgetReserve = seed.isMultiple(of: 3) ? 1 : 0
@@ -106,7 +106,7 @@ import Testing
     /// What was replaced is covered by the state record of what replaced it: a crash before that reads it again.
     @Test func aReplacedEventIsNotCommittedBeforeItsSuccessor() {
         let h = EngineHarness {
-            $0.outcomePublication = .pushes
+            $0.settings.outcomePublication = .pushes
             $0.apps[0].budgetPolicy = .defer
             $0.apps[0].budgetPerHour = 1
             $0.apps[0].budgetReserve = 0

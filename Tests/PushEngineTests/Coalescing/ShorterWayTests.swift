@@ -41,13 +41,13 @@ import Testing
             self.h = EngineHarness {
                 $0.inputTopics = ["liveactivity.events", "liveactivity.more", "liveactivity.routed"]
                 $0.routedTopicIndex = 2
-                $0.outcomePublication = seed.isMultiple(of: 5) ? .failures : .pushes
+                $0.settings.outcomePublication = seed.isMultiple(of: 5) ? .failures : .pushes
                 $0.apps[0].budgetPolicy = seed.isMultiple(of: 2) ? .defer : .downgrade
                 $0.apps[0].budgetPerHour = 3
                 $0.apps[0].budgetReserve = seed.isMultiple(of: 3) ? 1 : 0
                 $0.apps[0].alertOnUnknown = seed.isMultiple(of: 7) ? .drop : .resend
                 $0.apps[0].startOnUnknown = seed.isMultiple(of: 4) ? .resend : .drop
-                $0.markerRefreshMillis = 100_000_000
+                $0.settings.markerRefreshMillis = 100_000_000
             }
             self.h.engine.coalescer.takesShorterWays = !isLong
         }

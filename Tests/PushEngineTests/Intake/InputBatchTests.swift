@@ -11,10 +11,11 @@ import Testing
         var other = AppConfiguration(bundleID: "com.example.other")
         other.productionRoute = 0
         var configuration = EngineConfiguration(
-            apps: [app, other], inputTopics: ["liveactivity.events", "liveactivity.routed"], routedTopicIndex: 1,
+            settings: EngineSettings(), apps: [app, other],
+            inputTopics: ["liveactivity.events", "liveactivity.routed"], routedTopicIndex: 1,
             partitionCount: partitionCount)
-        configuration.outcomePublication = .pushes
-        configuration.trustPlacement = true
+        configuration.settings.outcomePublication = .pushes
+        configuration.settings.placement = .trust
         var engine = ShardEngine(configuration: configuration, randomSeed: 3)
         for partition in 0..<partitionCount { Self.assign(partition, to: &engine, now: Self.now(0)) }
         return engine

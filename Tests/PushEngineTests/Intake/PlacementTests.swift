@@ -5,7 +5,7 @@ import Testing
 
 /// Records that a producer's client placed elsewhere (contract §1): forwarded once, with their original position, never lost.
 @Suite struct PlacementTests {
-    private static func checked() -> EngineHarness { EngineHarness { $0.trustPlacement = false } }
+    private static func checked() -> EngineHarness { EngineHarness { $0.settings.placement = .check } }
 
     private static func key(onPartition partition: Int32) -> String {
         for number in 0... {

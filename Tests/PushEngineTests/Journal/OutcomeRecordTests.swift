@@ -83,7 +83,7 @@ import Testing
         (.failures, ["late"]),
     ])
     func publicationIsChosen(publication: OutcomePublication, expected: [String]) {
-        let h = EngineHarness { $0.outcomePublication = publication }
+        let h = EngineHarness { $0.settings.outcomePublication = publication }
         h.register()
         h.update(1)
         h.end(2)

@@ -6,7 +6,7 @@ import Testing
 /// Overload degrades freshness, not memory (contract §6).
 @Suite struct OverloadTests {
     @Test func slotsWithSomethingToSendAreBounded() {
-        let h = EngineHarness { $0.pendingMax = 10 }
+        let h = EngineHarness { $0.settings.pendingMax = 10 }
         for number in 0..<10 {
             #expect(h.wantsRecords)
             h.register(token: "aa\(10 + number)", of: "a\(number)")
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test func idleSlotsAreBoundedToo() {
-        let h = EngineHarness { $0.activitiesMax = 5 }
+        let h = EngineHarness { $0.settings.activitiesMax = 5 }
         for number in 0..<5 {
             #expect(h.wantsRecords)
             h.register(of: "a\(number)")
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func recordsWithoutAnswerFromKafkaAreBounded() {
-        let h = EngineHarness { $0.unacknowledgedMax = 6 }
+        let h = EngineHarness { $0.settings.unacknowledgedMax = 6 }
         h.register()
         h.advance(1_000)
         h.acknowledgesAtOnce = false
@@ -48,7 +48,7 @@ import Testing
 
     @Test func anAppMayTakeOnlyItsShare() {
         let h = EngineHarness {
-            $0.pendingMax = 10
+            $0.settings.pendingMax = 10
             $0.apps[0].pendingShare = 0.3
             var other = AppConfiguration(bundleID: "com.example.other")
             other.productionRoute = 0
@@ -71,7 +71,7 @@ import Testing
     /// An app's share covers both of its environments, and follows a slot from one to the other.
     @Test func theShareCountsBothEnvironments() {
         let h = EngineHarness {
-            $0.pendingMax = 10
+            $0.settings.pendingMax = 10
             $0.apps[0].pendingShare = 0.2
         }
         h.update(1, of: "a")

@@ -9,8 +9,8 @@ import Testing
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
     func whatIsPublishedChangesNothingElse(seed: UInt64) {
         var random = SplitMix(seed: seed)
-        let all = EngineHarness { $0.outcomePublication = .all }
-        let few = EngineHarness { $0.outcomePublication = .pushes }
+        let all = EngineHarness { $0.settings.outcomePublication = .all }
+        let few = EngineHarness { $0.settings.outcomePublication = .pushes }
         for activity in 0..<3 {
             for h in [all, few] {
                 h.consume(key: "order-\(activity)", value: #"{"event":"register","token":"a\#(activity)"}"#)

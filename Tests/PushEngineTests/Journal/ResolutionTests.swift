@@ -80,7 +80,7 @@ import Testing
 
     @Test(arguments: OutcomePublication.allCases)
     func whatIsNotPublishedIsCommittedAllTheSame(_ publication: OutcomePublication) {
-        let h = EngineHarness { $0.outcomePublication = publication }
+        let h = EngineHarness { $0.settings.outcomePublication = publication }
         h.register()
         h.update(1, at: 5, priority: 10)
         h.deliver()

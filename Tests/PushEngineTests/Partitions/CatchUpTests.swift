@@ -53,7 +53,7 @@ import Testing
 
     /// Some log ends are never reached: the last offset may be that of a transaction's mark.
     @Test func theLogIsWaitedForSoLongAndNoLonger() throws {
-        let (h, offsets) = Self.afterCrash { $0.catchUpMaxMillis = 10_000 }
+        let (h, offsets) = Self.afterCrash { $0.settings.catchUpMaxMillis = 10_000 }
         h.replay(offset: offsets[0])
         h.advance(7_900)
         #expect(h.take() == nil)
@@ -63,7 +63,7 @@ import Testing
 
     /// Nothing more is read when activities wait for room: something has to leave.
     @Test func whoMayReadNoMoreGoesOn() throws {
-        let (h, offsets) = Self.afterCrash { $0.pendingMax = 1 }
+        let (h, offsets) = Self.afterCrash { $0.settings.pendingMax = 1 }
         h.replay(offset: offsets[0])
         #expect(h.recordRoom == 0)
         #expect(try #require(h.deliver()).body.contains(#""n":1"#))

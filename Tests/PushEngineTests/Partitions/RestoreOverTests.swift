@@ -45,7 +45,8 @@ import Testing
         app.developmentRoute = 0
         var engine = ShardEngine(
             configuration: EngineConfiguration(
-                apps: [app], inputTopics: ["liveactivity.events", "liveactivity.routed"], routedTopicIndex: 1,
+                settings: EngineSettings(), apps: [app], inputTopics: ["liveactivity.events", "liveactivity.routed"],
+                routedTopicIndex: 1,
                 partitionCount: partitions), randomSeed: 1)
         for partition in 0..<partitions { engine.partitionAssigned(partition, now: Self.now) }
         for record in engine.batch.records {

@@ -10,7 +10,8 @@ import Testing
         var app = AppConfiguration(bundleID: "com.example.pizza")
         app.productionRoute = 0
         let configuration = EngineConfiguration(
-            apps: [app], inputTopics: ["liveactivity.events", "liveactivity.routed"], routedTopicIndex: 1,
+            settings: EngineSettings(), apps: [app], inputTopics: ["liveactivity.events", "liveactivity.routed"],
+            routedTopicIndex: 1,
             partitionCount: 1)
         var engine = ShardEngine(configuration: configuration, randomSeed: 3)
         engine.partitionAssigned(0, now: Self.now(0))

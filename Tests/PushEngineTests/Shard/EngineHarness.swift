@@ -35,10 +35,11 @@ final class EngineHarness {
         app.productionRoute = 0
         app.developmentRoute = 1
         var configuration = EngineConfiguration(
-            apps: [app], inputTopics: ["liveactivity.events", "liveactivity.routed"], routedTopicIndex: 1,
+            settings: EngineSettings(), apps: [app], inputTopics: ["liveactivity.events", "liveactivity.routed"],
+            routedTopicIndex: 1,
             partitionCount: 8)
-        configuration.trustPlacement = true
-        configuration.outcomePublication = .all
+        configuration.settings.placement = .trust
+        configuration.settings.outcomePublication = .all
         configure(&configuration)
         self.configuration = configuration
         self.engine = ShardEngine(configuration: configuration, randomSeed: seed)

@@ -19,10 +19,11 @@ import Testing
             var app = AppConfiguration(bundleID: "com.example.pizza")
             app.productionRoute = 0
             var configuration = EngineConfiguration(
-                apps: [app], inputTopics: ["liveactivity.events", "liveactivity.routed"], routedTopicIndex: 1,
+                settings: EngineSettings(), apps: [app], inputTopics: ["liveactivity.events", "liveactivity.routed"],
+                routedTopicIndex: 1,
                 partitionCount: 8)
-            configuration.trustPlacement = true
-            configuration.outcomePublication = .pushes
+            configuration.settings.placement = .trust
+            configuration.settings.outcomePublication = .pushes
             self.engine = ShardEngine(configuration: configuration, randomSeed: 11)
             for partition in partitions { self.assign(partition) }
         }

@@ -27,7 +27,7 @@ import Testing
 
     @Test func eachHasItsOwnTokenContentAndLife() throws {
         let (first, second) = try #require(Self.pair())
-        let h = EngineHarness(seed: Self.seed) { $0.outcomePublication = .pushes }
+        let h = EngineHarness(seed: Self.seed) { $0.settings.outcomePublication = .pushes }
         h.register(token: "aa01", of: first)
         h.register(token: "bb01", of: second)
         #expect(h.counters.activities == 2)

@@ -46,6 +46,23 @@ struct SettingsTests {
         _ = try Loading.load(environment: [ConfigurationLoader.variableName(of: setting.name): standard])
     }
 
+    /// The default that is shown is what stands in a fresh configuration, and its own row takes it.
+    @Test func aDefaultIsWhatIsThereAnyway() {
+        Self.checkDefaults(WorkerConfiguration.settings)
+        Self.checkDefaults(AppSettings.settings)
+    }
+
+    private static func checkDefaults<Root>(_ rows: [SettingRow<Root>]) {
+        for row in rows {
+            guard let standard = row.description.defaultText else { continue }
+            let isList = row.description.type == "list"
+            var root = Root.standard
+            let text: SettingText = isList ? .list(standard.split(separator: ",").map(String.init)) : .one(standard)
+            let isTaken = row.apply(text, &root)
+            #expect(isTaken && "\(root)" == "\(Root.standard)", "\(row.description.name): \(standard)")
+        }
+    }
+
     @Test(arguments: SettingsTable.all.filter { $0.scope == .app && !$0.isRequired })
     func whatHoldsForAllAppsCanBeSaidForOne(setting: SettingDescription) throws {
         guard let standard = setting.defaultText else { return }

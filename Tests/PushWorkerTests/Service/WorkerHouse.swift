@@ -72,7 +72,7 @@ final class WorkerHouse: Sendable {
         ])
         configuration.kafka.producer = EmbeddedKafka.producerSettings
         configuration.shardCount = 2
-        configuration.outcomePublication = .all
+        configuration.engine.outcomePublication = .all
         configuration.admin.port = 0
         configuration.drainTimeoutMillis = 8_000
         var app = AppSettings(bundleID: Self.app)

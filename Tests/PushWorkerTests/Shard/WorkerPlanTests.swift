@@ -1,6 +1,7 @@
 import APNSPool
 import PushEngine
 import PushTransport
+import ShardLoop
 import TLSSession
 import Testing
 
@@ -76,5 +77,22 @@ struct WorkerPlanTests {
         #expect(plan.inputTopics == ["one", "two", "liveactivity.routed"])
         #expect(plan.routedTopicIndex == 2)
         #expect(plan.engineConfiguration(partitionCount: 8).partitionCount == 8)
+    }
+
+    /// Engine and loop get what was chosen whole; two values of the engine's follow from those of others.
+    @Test(arguments: [(recordHoldMillis: 300, stateFlushMillis: 50), (20, 20)] as [(Int64, Int64)])
+    func whatWasChosenReachesEngineAndLoop(recordHoldMillis: Int64, stateFlushMillis: Int64) {
+        var configuration = WorkerConfiguration()
+        configuration.engine.placement = .trust
+        configuration.engine.pendingMax = 1_234
+        configuration.engine.retryBackoffMaxMillis = 7_000
+        configuration.loop.recordHoldMillis = recordHoldMillis
+        configuration.pool.backoffMaxMillis = 9_000
+        let loop = WorkerPlan(configuration).loopConfiguration(partitionCount: 8)
+        #expect(loop.settings == configuration.loop)
+        var expected = configuration.engine
+        expected.stateFlushMillis = stateFlushMillis
+        expected.routeBackoffMaxMillis = 9_000
+        #expect(loop.engine.settings == expected)
     }
 }

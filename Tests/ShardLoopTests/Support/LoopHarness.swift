@@ -20,14 +20,17 @@ struct LoopHarness: ~Copyable {
         app.productionRoute = 0
         app.lowPriorityWindowMillis = lowPriorityWindowMillis
         var engine = EngineConfiguration(
-            apps: [app], inputTopics: ["events", "routed"], routedTopicIndex: 1, partitionCount: 4)
-        engine.outcomePublication = publication
-        engine.unacknowledgedMax = unacknowledgedMax
-        engine.trustPlacement = true
+            settings: EngineSettings(), apps: [app], inputTopics: ["events", "routed"], routedTopicIndex: 1,
+            partitionCount: 4)
+        engine.settings.outcomePublication = publication
+        engine.settings.unacknowledgedMax = unacknowledgedMax
+        engine.settings.placement = .trust
+        var settings = ShardLoopSettings()
+        settings.recordHoldMillis = recordHoldMillis
         self.loop = ShardLoop(
             configuration: ShardLoopConfiguration(
-                engine: engine, stateTopic: "state", routeCount: 1, commitIntervalMillis: 250,
-                recordHoldMillis: recordHoldMillis), randomSeed: 1, log: self.log, push: self.push)
+                settings: settings, engine: engine, stateTopic: "state", routeCount: 1),
+            randomSeed: 1, log: self.log, push: self.push)
     }
 
     static func grant(_ partition: Int32, start: Int64 = 0, logEnd: Int64 = 0) -> PartitionGrant {

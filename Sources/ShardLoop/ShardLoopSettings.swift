@@ -1,0 +1,9 @@
+/// What an operator may choose of a shard's loop. The values here are the product's defaults.
+public struct ShardLoopSettings: Equatable, Sendable {
+    /// How long a commit waits for others.
+    public var commitIntervalMillis: Int64 = 250
+    /// The longest a record waits for others on its way to Kafka.
+    public var recordHoldMillis: Int64 = 300
+
+    public init() {}
+}
