@@ -14,7 +14,8 @@ extension Journal {
         let keyRange = self.batch.append(key)
         let valueRange = self.batch.append(value)
         let firstHeader = self.batch.headers.count
-        self.batch.appendHeader(.reason, text: "\(refusal.field): \(refusal.reason)")
+        let reason = "\(refusal.field): \(refusal.reason)"
+        self.batch.appendHeader(.reason, text: reason)
         self.batch.appendHeader(.field, text: refusal.field)
         self.appendSourceHeaders(intake.source, timestampMillis: intake.record.timestampMillis, in: memory)
         self.batch.append(
@@ -23,22 +24,13 @@ extension Journal {
             acknowledgement: self.expect(.deadLetter, partition: intake.partition, entry: entry, in: &memory))
         guard memory.configuration.settings.outcomePublication.includes(.deadLettered) else { return }
         self.ledger.expectAcknowledgement(entry)
-        let start = self.batch.bytes.count
-        self.batch.bytes.append(utf8: "{\"outcome\":\"dead-lettered\",\"topic\":")
-        JSONBytes.appendString(memory.configuration.inputTopics[Int(intake.source.topic)], to: &self.batch.bytes)
-        self.batch.bytes.append(utf8: ",\"partition\":")
-        JSONBytes.appendInteger(Int64(intake.source.partition), to: &self.batch.bytes)
-        self.batch.bytes.append(utf8: ",\"offset\":")
-        JSONBytes.appendInteger(intake.source.offset, to: &self.batch.bytes)
-        self.batch.bytes.append(utf8: ",\"reason\":")
-        JSONBytes.appendString("\(refusal.field): \(refusal.reason)", to: &self.batch.bytes)
-        if !intake.traceparent.isEmpty {
-            self.batch.bytes.append(utf8: ",\"traceparent\":")
-            JSONBytes.appendString(intake.traceparent.span, to: &self.batch.bytes)
-        }
-        self.batch.bytes.append(UInt8(ascii: "}"))
+        var details = OutcomeDetails()
+        details.reason = reason
+        let value = self.appendOutcome(
+            .deadLettered, app: nil, key: Span(), source: intake.source, eventID: Span(),
+            traceparent: intake.traceparent.span, details: details, in: memory)
         self.batch.append(
-            .outcomes, key: keyRange, value: start..<self.batch.bytes.count, hasNoKey: !intake.record.hasKey,
+            .outcomes, key: keyRange, value: value, hasNoKey: !intake.record.hasKey,
             acknowledgement: self.expect(.outcome, partition: intake.partition, entry: entry, in: &memory))
     }
 

@@ -105,7 +105,8 @@ extension Journal {
     /// Beyond these a worker that dies before both are acknowledged leaves `duplicate` as the only outcome.
     static var stateWaitExtensionsMax: UInt8 { 64 }
 
-    private mutating func appendOutcome(
+    /// Adds the text of an outcome to the batch, and says where it lies.
+    mutating func appendOutcome(
         _ outcome: Outcome, app: UInt16?, key: Span<UInt8>, source: SourcePosition, eventID: Span<UInt8>,
         traceparent: Span<UInt8>, details: borrowing OutcomeDetails, in memory: borrowing ShardMemory
     ) -> Range<Int> {

@@ -41,7 +41,7 @@ struct OutcomeDetails {
     var cause = Cause.none
     /// APNs' status; 0: no answer.
     var status: UInt16 = 0
-    /// APNs' reason, or what became of the connection.
+    /// APNs' reason, what became of the connection, or what is wrong with the record.
     var reason = ""
     var apnsMicros: Int64 = -1
     // Of the push attempt, when there was one.

@@ -54,6 +54,25 @@ import Testing
         #expect(h.deliver() != nil)
     }
 
+    /// Such a record was never understood: its outcome names no app, no activity and no event.
+    @Test func theOutcomeSaysWhereItLayAndWhy() {
+        let h = EngineHarness()
+        let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        h.consume(key: "a/\"é\"", value: #"{"event":"up\"dáte"}"#)
+        let traced = h.consume(key: "b", value: "no JSON", traceparent: trace)
+        let texts = h.written.filter { $0.topic == .outcomes }.map(\.valueText)
+        let reasons = h.written.filter { $0.topic == .deadLetters }.map { $0.headers[RecordHeader.reason.text] ?? "" }
+        #expect(reasons[0].contains("\""))
+        #expect(
+            texts == [
+                #"{"outcome":"dead-lettered","topic":"liveactivity.events","partition":0,"offset":\#(traced - 1),"reason":""#
+                    + reasons[0].replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + #""}"#,
+                #"{"outcome":"dead-lettered","topic":"liveactivity.events","partition":0,"offset":\#(traced),"reason":""#
+                    + reasons[1].replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+                    + #"","traceparent":"\#(trace)"}"#,
+            ])
+    }
+
     @Test func itIsCommittedWhenBothRecordsAreAcknowledged() {
         let h = EngineHarness()
         h.acknowledgesAtOnce = false
