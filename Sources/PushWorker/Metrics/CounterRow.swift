@@ -1,18 +1,15 @@
 import PushEngine
 import PushTransport
 
+/// Numbers that shards count. Some are counted for each of several sources, such as routes.
+protocol CountedBySource {
+    /// Names of the labels that tell the sources apart on the page.
+    static var sourceLabels: [String] { get }
+}
+
 /// One number that shards count: how it is served and where it lies. Sums over shards and the page of metrics are made from the rows of
 /// a type, so that whoever adds a number says it once; a test fails for one that has no row.
-struct CounterRow<Counters>: Sendable {
-    /// What the page calls it.
-    struct Metric: Sendable {
-        var name: String
-        var kind: PrometheusText.Kind
-        var help: String
-        /// Tells rows of one name apart; they stand one after the other.
-        var label: Label?
-    }
-
+struct CounterRow<Counters: CountedBySource>: Sendable {
     struct Label: Sendable {
         var name: String
         var value: String
@@ -24,8 +21,10 @@ struct CounterRow<Counters>: Sendable {
     }
 
     /// `nil`: summed, and not served by itself.
-    var metric: Metric?
+    var metric: MetricDescription?
     var field: Field
+    /// Tells rows of one name apart; they stand one after the other.
+    var label: Label?
 
     /// Adds another shard's. Shards share nothing, so of gauges, too, the sum is the worker's.
     func add(_ other: Counters, to sum: inout Counters) {
@@ -47,46 +46,63 @@ extension CounterRow {
     typealias Unsigned = any WritableKeyPath<Counters, UInt64> & Sendable
     typealias Signed = any WritableKeyPath<Counters, Int> & Sendable
 
-    static func total(_ name: String, _ help: String, _ path: Unsigned, label: Label? = nil) -> Self {
-        Self(metric: Metric(name: name, kind: .counter, help: help, label: label), field: .unsigned(path))
+    static func total(
+        _ name: String, unit: String, _ help: String, _ path: Unsigned, label: Label? = nil
+    ) -> Self {
+        Self(.counter, name, unit: unit, help, .unsigned(path), label)
     }
 
-    static func total(_ name: String, _ help: String, _ path: Signed, label: Label? = nil) -> Self {
-        Self(metric: Metric(name: name, kind: .counter, help: help, label: label), field: .signed(path))
+    static func total(
+        _ name: String, unit: String, _ help: String, _ path: Signed, label: Label? = nil
+    ) -> Self {
+        Self(.counter, name, unit: unit, help, .signed(path), label)
     }
 
-    static func gauge(_ name: String, _ help: String, _ path: Unsigned) -> Self {
-        Self(metric: Metric(name: name, kind: .gauge, help: help), field: .unsigned(path))
+    static func gauge(_ name: String, unit: String, _ help: String, _ path: Unsigned) -> Self {
+        Self(.gauge, name, unit: unit, help, .unsigned(path), nil)
     }
 
-    static func gauge(_ name: String, _ help: String, _ path: Signed) -> Self {
-        Self(metric: Metric(name: name, kind: .gauge, help: help), field: .signed(path))
+    static func gauge(_ name: String, unit: String, _ help: String, _ path: Signed) -> Self {
+        Self(.gauge, name, unit: unit, help, .signed(path), nil)
+    }
+
+    private init(
+        _ kind: PrometheusText.Kind, _ name: String, unit: String, _ help: String, _ field: Field, _ label: Label?
+    ) {
+        self.metric = MetricDescription(
+            name: name, kind: kind, unit: unit, help: help,
+            labels: Counters.sourceLabels + (label.map { [$0.name] } ?? []))
+        self.field = field
+        self.label = label
     }
 
     static func unserved(_ path: Unsigned) -> Self { Self(metric: nil, field: .unsigned(path)) }
 }
 
 extension PrometheusText {
-    /// Writes every row that is served, for each of the sources.
-    mutating func write<Counters>(
-        _ rows: [CounterRow<Counters>], of sources: [(labels: [(name: String, value: String)], counters: Counters)]
+    /// Writes every row that is served, for each of the sources. `names` are values of `sourceLabels`.
+    mutating func write<Counters: CountedBySource>(
+        _ rows: [CounterRow<Counters>], of sources: [(names: [String], counters: Counters)]
     ) {
+        let sources = sources.map { source in
+            (labels: zip(Counters.sourceLabels, source.names).map { (name: $0, value: $1) }, counters: source.counters)
+        }
         var served = rows[...]
         while let first = served.first {
             let family = served.prefix { $0.metric?.name == first.metric?.name }
             served = served.dropFirst(family.count)
             guard let metric = first.metric else { continue }
-            self.begin(metric.name, metric.kind, metric.help)
+            self.begin(metric)
             for source in sources {
                 for row in family {
-                    let label = (row.metric?.label).map { [(name: $0.name, value: $0.value)] } ?? []
+                    let label = row.label.map { [(name: $0.name, value: $0.value)] } ?? []
                     self.sample(source.labels + label, written: row.text(source.counters))
                 }
             }
         }
     }
 
-    mutating func write<Counters>(_ rows: [CounterRow<Counters>], of counters: Counters) {
+    mutating func write<Counters: CountedBySource>(_ rows: [CounterRow<Counters>], of counters: Counters) {
         self.write(rows, of: [([], counters)])
     }
 }

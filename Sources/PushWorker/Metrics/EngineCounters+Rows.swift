@@ -1,57 +1,80 @@
 import PushEngine
 import PushModel
 
-extension EngineCounters {
+extension EngineCounters: CountedBySource {
+    static let sourceLabels: [String] = []
+
     static let rows = Self.eventRows + Self.outcomeRows + Self.pushRows + Self.stateRows
 
     private static let eventRows: [CounterRow<EngineCounters>] = [
-        .total("mailboat_events_consumed_total", "Events taken from Kafka.", \.consumed),
-        .total("mailboat_events_restored_total", "Pending events that came out of the state topic.", \.restored),
-        .gauge("mailboat_events_pending", "Events without an outcome yet.", \.pending),
-        .total("mailboat_events_forwarded_total", "Misplaced events forwarded to their partition.", \.forwarded),
-        .total("mailboat_events_handed_over_total", "Events still pending when their partition left.", \.handedOver),
-        .total("mailboat_events_merged_total", "Events replaced by newer ones before they were sent.", \.eventsMerged),
+        .total("mailboat_events_consumed_total", unit: "events", "Events taken from Kafka.", \.consumed),
+        .total(
+            "mailboat_events_restored_total", unit: "events", "Pending events that came out of the state topic.",
+            \.restored),
+        .gauge("mailboat_events_pending", unit: "events", "Events without an outcome yet.", \.pending),
+        .total(
+            "mailboat_events_forwarded_total", unit: "events", "Misplaced events forwarded to their partition.",
+            \.forwarded),
+        .total(
+            "mailboat_events_handed_over_total", unit: "events", "Events still pending when their partition left.",
+            \.handedOver),
+        .total(
+            "mailboat_events_merged_total", unit: "events", "Events replaced by newer ones before they were sent.",
+            \.eventsMerged),
         // Both are told by outcomes and by what is forwarded.
         .unserved(\.deadLetters), .unserved(\.misplaced),
     ]
 
     private static let outcomeRows: [CounterRow<EngineCounters>] = Outcome.allCases.map { outcome in
         .total(
-            "mailboat_events_outcomes_total", "What became of events.", \.outcomes[Int(outcome.rawValue)],
+            "mailboat_events_outcomes_total", unit: "events", "What became of events.",
+            \.outcomes[Int(outcome.rawValue)],
             label: .init(name: "outcome", value: "\(outcome.name)"))
     }
 
     private static let pushRows: [CounterRow<EngineCounters>] = [
-        .total("mailboat_pushes_sent_total", "Requests that left for APNs.", \.pushesSent),
+        .total("mailboat_pushes_sent_total", unit: "requests", "Requests that left for APNs.", \.pushesSent),
         .answered("accepted", \.pushesAccepted), .answered("refused", \.pushesRefused),
         .answered("not-processed", \.pushesNotProcessed), .answered("unknown", \.pushesUnknown),
-        .total("mailboat_pushes_high_priority_total", "Requests that left with priority 10.", \.pushesHighPriority),
         .total(
-            "mailboat_pushes_downgraded_total", "Sent with priority 5 because the budget was spent.", \.pushesDowngraded
+            "mailboat_pushes_high_priority_total", unit: "requests", "Requests that left with priority 10.",
+            \.pushesHighPriority),
+        .total(
+            "mailboat_pushes_downgraded_total", unit: "requests", "Sent with priority 5 because the budget was spent.",
+            \.pushesDowngraded
         ),
-        .gauge("mailboat_pushes_in_flight", "Requests without an answer yet.", \.inFlight),
+        .gauge("mailboat_pushes_in_flight", unit: "requests", "Requests without an answer yet.", \.inFlight),
     ]
 
     private static let stateRows: [CounterRow<EngineCounters>] = [
-        .gauge("mailboat_activities", "Activities in memory.", \.activities),
-        .gauge("mailboat_activities_pending", "Activities with something to send or in flight.", \.activitiesPending),
-        .total("mailboat_tokens_dead_total", "Tokens that APNs called dead.", \.tokensDead),
+        .gauge("mailboat_activities", unit: "activities", "Activities in memory.", \.activities),
+        .gauge(
+            "mailboat_activities_pending", unit: "activities", "Activities with something to send or in flight.",
+            \.activitiesPending),
+        .total("mailboat_tokens_dead_total", unit: "tokens", "Tokens that APNs called dead.", \.tokensDead),
         .total(
             "mailboat_tokens_removals_stopped_total",
-            "Tokens kept although APNs called them dead, because too many died at once.", \.tokenRemovalsStopped),
+            unit: "tokens", "Tokens kept although APNs called them dead, because too many died at once.",
+            \.tokenRemovalsStopped),
         .total(
-            "mailboat_topics_refused_total", "Times that an app was held back because APNs refuses its topic.",
+            "mailboat_topics_refused_total", unit: "refusals",
+            "Times that an app was held back because APNs refuses its topic.",
             \.topicsRefused),
         .gauge(
-            "mailboat_topics_held_back", "Apps (per shard and environment) whose topic APNs refuses.", \.topicsClosed),
-        .total("mailboat_state_records_total", "Records written to the state topic.", \.stateRecords),
+            "mailboat_topics_held_back", unit: "apps", "Apps (per shard and environment) whose topic APNs refuses.",
+            \.topicsClosed),
+        .total("mailboat_state_records_total", unit: "records", "Records written to the state topic.", \.stateRecords),
         .total(
             "mailboat_state_gaps_total",
-            "Stretches of the state topic that another worker wrote: a former owner, late.", \.stateGaps),
+            unit: "stretches", "Stretches of the state topic that another worker wrote: a former owner, late.",
+            \.stateGaps),
         .total(
-            "mailboat_state_foreign_records_total", "Records of such stretches, which were overwritten.",
+            "mailboat_state_foreign_records_total", unit: "records",
+            "Records of such stretches, which were overwritten.",
             \.stateRecordsForeign),
-        .gauge("mailboat_kafka_unacknowledged_records", "Records whose acknowledgement is awaited.", \.unacknowledged),
+        .gauge(
+            "mailboat_kafka_unacknowledged_records", unit: "records", "Records whose acknowledgement is awaited.",
+            \.unacknowledged),
     ]
 
     /// Sums over shards.
@@ -61,7 +84,7 @@ extension EngineCounters {
 extension CounterRow<EngineCounters> {
     fileprivate static func answered(_ result: String, _ path: Unsigned) -> Self {
         .total(
-            "mailboat_pushes_answered_total", "What became of requests.", path,
+            "mailboat_pushes_answered_total", unit: "requests", "What became of requests.", path,
             label: .init(name: "result", value: result))
     }
 }

@@ -6,6 +6,9 @@ import Synchronization
 /// Any thread. At most `seriesMax` series; further ones are counted and otherwise ignored.
 public final class PrometheusMetricsFactory: MetricsFactory, Sendable {
     static let seriesMax = 2_000
+    static let ignoredSeries = MetricDescription(
+        name: "mailboat_metrics_ignored_series_total", kind: .counter, unit: "series",
+        help: "Series of libraries that had no room or two kinds.")
 
     private struct State {
         var series: [Identity: Series] = [:]
@@ -78,8 +81,9 @@ public final class PrometheusMetricsFactory: MetricsFactory, Sendable {
         for one in series {
             let values = one.values
             if one.name != name {
-                // Libraries give no help text.
-                text.begin(one.name, one.kind, "Reported by a library.")
+                // Libraries give neither unit nor help.
+                text.begin(
+                    MetricDescription(name: one.name, kind: one.kind, unit: "", help: "Reported by a library."))
                 name = one.name
             }
             switch one.kind {
@@ -90,8 +94,8 @@ public final class PrometheusMetricsFactory: MetricsFactory, Sendable {
                 text.sample(one.labels, suffix: "_count", values.count)
             }
         }
-        text.counter(
-            "mailboat_metrics_ignored_series_total", "Series of libraries that had no room or two kinds.", ignored)
+        text.begin(Self.ignoredSeries)
+        text.sample([], ignored)
         return text.text
     }
 

@@ -11,14 +11,15 @@ struct PrometheusText {
     private static let boundsMillis = (0...22).map { UInt64(1) << UInt64($0) }
 
     /// Begins a metric. Everything until the next `begin` belongs to it.
-    mutating func begin(_ name: String, _ kind: Kind, _ help: String) {
+    mutating func begin(_ metric: MetricDescription) {
+        let (name, kind) = (metric.name, metric.kind)
         self.name = name
         // In OpenMetrics a counter's family has the name without the suffix of its samples, and quotes are escaped in help, too.
         let isOpen = self.format != .prometheus
         let hasSuffix = isOpen && kind == .counter && name.hasSuffix("_total")
         let family = hasSuffix ? name.dropLast("_total".count) : name[...]
         self.text += "# HELP \(family) "
-        self.appendEscaped(help, alsoQuotes: isOpen)
+        self.appendEscaped(metric.help, alsoQuotes: isOpen)
         self.text += "\n# TYPE \(family) \(kind.rawValue)\n"
     }
 
@@ -35,19 +36,14 @@ struct PrometheusText {
     }
 
     /// A metric of one sample.
-    mutating func counter(_ name: String, _ help: String, _ value: UInt64) {
-        self.begin(name, .counter, help)
-        self.sample([], value)
-    }
-
-    mutating func gauge(_ name: String, _ help: String, _ value: Double) {
-        self.begin(name, .gauge, help)
+    mutating func write(_ metric: MetricDescription, _ value: Double) {
+        self.begin(metric)
         self.sample([], value)
     }
 
     /// Buckets at powers of two of milliseconds, in seconds as Prometheus wants it.
-    mutating func histogram(_ name: String, _ help: String, _ distribution: LatencyDistribution) {
-        self.begin(name, .histogram, help)
+    mutating func write(_ metric: MetricDescription, _ distribution: LatencyDistribution) {
+        self.begin(metric)
         for (boundMillis, count) in zip(Self.boundsMillis, distribution.counts(atMostMillis: Self.boundsMillis)) {
             self.sample([("le", Self.number(Double(boundMillis) / 1_000))], suffix: "_bucket", count)
         }

@@ -27,32 +27,24 @@ enum WorkerMetrics {
     ) -> String {
         var text = PrometheusText(format)
         text.write(EngineCounters.rows, of: snapshot.engine)
-        text.gauge(
-            "mailboat_events_unaccounted", "Consumed and restored less everything else; always 0.",
-            snapshot.engine.unaccounted)
-        text.histogram(
-            "mailboat_push_event_to_accepted_seconds", "From the newest event's record time to APNs' acceptance.",
-            snapshot.recordToAccepted)
-        text.histogram(
-            "mailboat_push_taken_to_accepted_seconds", "From being taken out of Kafka to APNs' acceptance.",
-            snapshot.takenToAccepted)
+        text.write(Self.unaccounted, snapshot.engine.unaccounted)
+        text.write(Self.recordToAccepted, snapshot.recordToAccepted)
+        text.write(Self.takenToAccepted, snapshot.takenToAccepted)
         self.writePartitions(snapshot, to: &text)
         self.writeRoutes(snapshot, to: &text)
         text.write(KafkaCounters.rows, of: snapshot.kafka)
         self.writeSurroundings(surroundings, to: &text)
-        text.gauge("mailboat_errors", "Things that /readyz complains about.", Double(snapshot.errors.count))
-        text.gauge(
-            "mailboat_degraded", "Things that /readyz calls degraded: wrong, but another worker would do no better.",
-            Double(snapshot.degraded.count))
+        text.write(Self.errors, Double(snapshot.errors.count))
+        text.write(Self.degraded, Double(snapshot.degraded.count))
         return text.text
     }
 
     private static func writePartitions(_ snapshot: WorkerSnapshot, to text: inout PrometheusText) {
-        text.begin("mailboat_partitions", .gauge, "Owned partitions by where they stand.")
+        text.begin(Self.partitions)
         for phase in WorkerSnapshot.PartitionPhase.allCases {
             text.sample([("phase", phase.rawValue)], snapshot.partitions.count { $0.phase == phase })
         }
-        text.gauge("mailboat_shards", "Event loops that carry partitions.", Double(snapshot.shardCount))
+        text.write(Self.shards, Double(snapshot.shardCount))
     }
 
     private static func writeRoutes(_ snapshot: WorkerSnapshot, to text: inout PrometheusText) {
@@ -64,8 +56,8 @@ enum WorkerMetrics {
                 routes.append((route.name, route.counters))
             }
         }
-        text.write(RouteCounters.rows, of: routes.map { ([("route", $0.name)], $0.counters) })
-        text.begin("mailboat_apns_goaways_total", .counter, "GOAWAYs by reason.")
+        text.write(RouteCounters.rows, of: routes.map { ([$0.name], $0.counters) })
+        text.begin(Self.goAways)
         for route in routes {
             for (reason, count) in route.counters.goAways.sorted(by: { $0.key < $1.key }) {
                 text.sample([("route", route.name), ("reason", reason)], count)
@@ -74,16 +66,13 @@ enum WorkerMetrics {
     }
 
     private static func writeSurroundings(_ surroundings: Surroundings, to text: inout PrometheusText) {
-        text.begin(
-            "mailboat_kafka_lag_records", .gauge, "Records not resolved yet, from the watermark to the end of the log.")
+        text.begin(Self.lag)
         for lag in surroundings.lags {
             text.sample([("topic", lag.topic), ("partition", "\(lag.partition)")], Int(lag.records))
         }
-        text.begin(
-            "mailboat_provider_token_age_seconds", .gauge,
-            "Since the provider token was issued; Apple refuses it after an hour.")
+        text.begin(Self.tokenAge)
         for token in surroundings.tokenAges { text.sample([("key", token.keyID)], Int(token.seconds)) }
-        text.gauge("mailboat_ready", "1 when /readyz says so.", surroundings.isReady ? 1 : 0)
+        text.write(Self.ready, surroundings.isReady ? 1 : 0)
     }
 }
 

@@ -22,6 +22,7 @@ struct RunCommand: AsyncParsableCommand {
               mailboat run --config mailboat.yaml
               mailboat run --config mailboat.yaml --check
               mailboat run --print-settings
+              mailboat run --print-metrics
             """)
 
     @Option(help: ArgumentHelp("YAML file with the settings.", valueName: "file"))
@@ -33,9 +34,16 @@ struct RunCommand: AsyncParsableCommand {
     @Flag(help: "Print all settings as a Markdown table and end.")
     var printSettings = false
 
+    @Flag(help: "Print all metrics as a Markdown table and end.")
+    var printMetrics = false
+
     func run() async throws {
         if self.printSettings {
             StandardOutput.show(SettingsTable.markdown())
+            return
+        }
+        if self.printMetrics {
+            StandardOutput.show(MetricsTable.markdown())
             return
         }
         let loaded = try self.load()

@@ -35,6 +35,15 @@ struct DocumentTests {
         #expect("\(app.engine)" == "\(expected.engine)")
     }
 
+    /// The page's table of metrics is the one the program makes. To renew it: `mailboat run --print-metrics`.
+    @Test func thePageListsEveryMetric() throws {
+        let page = try Self.text("deploy/Metrics.md")
+        let lines = MetricsTable.markdown().split(separator: "\n")
+        for line in lines { #expect(page.contains(line), "deploy/Metrics.md lacks or contradicts: \(line)") }
+        // And nothing that is gone.
+        #expect(page.contains(lines.joined(separator: "\n")))
+    }
+
     /// The page's table of settings is the one the program makes. To renew it: `mailboat run --print-settings`.
     @Test func thePageListsEverySetting() throws {
         let page = try Self.text("deploy/Configuration.md")

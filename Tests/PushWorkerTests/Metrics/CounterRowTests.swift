@@ -20,7 +20,7 @@ struct CounterRowTests {
     }
 
     /// Ones by way of the rows: whatever has none stays 0. Summed, they are twos.
-    private static func checkRows<Counters>(
+    private static func checkRows<Counters: CountedBySource>(
         _ rows: [CounterRow<Counters>], of empty: Counters, add: (inout Counters, Counters) -> Void
     ) {
         var ones = empty
@@ -44,14 +44,36 @@ struct CounterRowTests {
 
     /// Rows of one name are one family on the page, with one head.
     @Test func everyNameIsServedOnce() throws {
-        func names<Counters>(_ rows: [CounterRow<Counters>]) -> [String] { rows.compactMap { $0.metric?.name } }
-        let all = names(EngineCounters.rows) + names(KafkaCounters.rows) + names(RouteCounters.rows)
-        let page = try ExpositionPage(WorkerMetrics.text(WorkerMetricsTests.snapshot(), .init()))
-        for name in Set(all) { #expect(page.types[name] != nil, "\(name)") }
-        let heads = WorkerMetrics.text(WorkerMetricsTests.snapshot(), .init()).split(separator: "\n").filter {
-            $0.hasPrefix("# TYPE ")
-        }
+        let heads = Self.page().split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }
         #expect(Set(heads).count == heads.count)
+    }
+
+    /// What a worker serves, its backend for libraries included; nothing has a value but what must for its labels to show.
+    private static func page() -> String {
+        WorkerMetrics.text(
+            WorkerMetricsTests.snapshot(),
+            .init(tokenAges: [("KEY1234567", 60)], lags: [.init(topic: "events", partition: 3, records: 7)]))
+            + PrometheusMetricsFactory().text()
+    }
+
+    /// The table of the documents is the page's: every head in its order, with the labels that samples have.
+    @Test func theTableIsThePage() throws {
+        let text = Self.page()
+        let page = try ExpositionPage(text)
+        let names = text.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }.map { $0.split(separator: " ")[2] }
+        #expect(MetricsTable.all.map(\.name) == names.map(String.init))
+        for metric in MetricsTable.all {
+            #expect(page.types[metric.name] == metric.kind.rawValue)
+            #expect(page.helps[metric.name] == metric.help)
+            let suffix = metric.kind == .histogram ? "_count" : ""
+            let samples = page.samples.filter { $0.name == metric.name + suffix }
+            #expect(!samples.isEmpty)
+            for sample in samples { #expect(sample.labels.map(\.name) == metric.labels, "\(metric.name)") }
+            // A name that says a unit says the right one.
+            for unit in ["bytes", "seconds", "records"] where metric.name.contains("_\(unit)") {
+                #expect(metric.unit == unit, "\(metric.name)")
+            }
+        }
     }
 
     @Test func reasonsOfGoAwaysAreSummed() {
@@ -68,7 +90,7 @@ struct CounterRowTests {
         var root = URL(fileURLWithPath: #filePath)
         for _ in 0..<4 { root.deleteLastPathComponent() }
         let document = try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
-        let page = try ExpositionPage(WorkerMetrics.text(WorkerMetricsTests.snapshot(), .init()))
+        let page = try ExpositionPage(Self.page())
         let named = Set(document.matches(of: /mailboat_[a-z_]*[a-z]/).map { String($0.output) })
         #expect(named.count >= countMin)
         for name in named { #expect(page.types[name] != nil, "\(path) names \(name), which no page has") }

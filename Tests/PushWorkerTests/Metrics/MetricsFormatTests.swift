@@ -30,8 +30,8 @@ struct MetricsFormatTests {
     /// Families, sample names and escapes as the specification has them.
     @Test func aCounterBelongsToTheFamilyWithoutItsSuffix() {
         var text = PrometheusText(.openMetrics(version: "1.0.0"))
-        text.counter("a_total", "One \"line\"\nwith a \\.", 3)
-        text.gauge("b_total", "B.", 0.25)
+        text.write(.init(name: "a_total", kind: .counter, unit: "lines", help: "One \"line\"\nwith a \\."), 3)
+        text.write(.init(name: "b_total", kind: .gauge, unit: "", help: "B."), 0.25)
         #expect(
             text.text == """
                 # HELP a One \\"line\\"\\nwith a \\\\.

@@ -9,10 +9,10 @@ import Testing
 struct PrometheusTextTests {
     @Test func aMetricHasAHeadAndItsSamples() {
         var text = PrometheusText()
-        text.begin("a_total", .counter, "One\nline with a \\.")
+        text.begin(.init(name: "a_total", kind: .counter, unit: "lines", help: "One\nline with a \\."))
         text.sample([("route", "p/\"K\"\n\\")], UInt64(3))
         text.sample([("route", "x"), ("status", "200")], 4)
-        text.gauge("b", "B.", 0.25)
+        text.write(.init(name: "b", kind: .gauge, unit: "", help: "B."), 0.25)
         #expect(
             text.text == """
                 # HELP a_total One\\nline with a \\\\.
@@ -36,7 +36,7 @@ struct PrometheusTextTests {
         var distribution = LatencyDistribution()
         for millis in [0, 1, 2, 3, 1_000, 5_000_000_000] as [Int64] { distribution.record(millis: millis) }
         var text = PrometheusText()
-        text.histogram("h_seconds", "H.", distribution)
+        text.write(.init(name: "h_seconds", kind: .histogram, unit: "seconds", help: "H."), distribution)
         let lines = text.text.split(separator: "\n").map(String.init)
         #expect(lines.contains("h_seconds_bucket{le=\"0.001\"} 2"))
         #expect(lines.contains("h_seconds_bucket{le=\"0.004\"} 4"))
@@ -66,7 +66,7 @@ struct PrometheusReadingTests {
         let help = Self.text(&random)
         let value = UInt64.random(in: 0...UInt64.max, using: &random)
         var text = PrometheusText()
-        text.begin("a_total", .counter, help)
+        text.begin(.init(name: "a_total", kind: .counter, unit: "lines", help: help))
         text.sample(labels, suffix: "_x", value)
 
         let escaped = labels.map { "\($0.name)=\"\(Self.escaped($0.value, "\\\n\""))\"" }.joined(separator: ",")

@@ -1,0 +1,36 @@
+import PushEngine
+import PushTransport
+
+/// The metrics as a person reads them.
+public enum MetricsTable {
+    /// All that a worker counts itself, in the order of the page.
+    static var all: [MetricDescription] {
+        Self.families(EngineCounters.rows)
+            + [
+                WorkerMetrics.unaccounted, WorkerMetrics.recordToAccepted, WorkerMetrics.takenToAccepted,
+                WorkerMetrics.partitions, WorkerMetrics.shards,
+            ] + Self.families(RouteCounters.rows) + [WorkerMetrics.goAways]
+            + Self.families(KafkaCounters.rows)
+            + [
+                WorkerMetrics.lag, WorkerMetrics.tokenAge, WorkerMetrics.ready, WorkerMetrics.errors,
+                WorkerMetrics.degraded, PrometheusMetricsFactory.ignoredSeries,
+            ]
+    }
+
+    /// A Markdown table: name with labels, kind, unit, meaning.
+    public static func markdown() -> String {
+        var lines = ["| metric | kind | unit | meaning |", "|---|---|---|---|"]
+        for metric in Self.all {
+            let labels = metric.labels.isEmpty ? "" : "{\(metric.labels.joined(separator: ","))}"
+            lines.append("| `\(metric.name)\(labels)` | \(metric.kind) | \(metric.unit) | \(metric.help) |")
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// Rows of one name are one metric.
+    private static func families<Counters: CountedBySource>(_ rows: [CounterRow<Counters>]) -> [MetricDescription] {
+        var families: [MetricDescription] = []
+        for metric in rows.compactMap(\.metric) where families.last?.name != metric.name { families.append(metric) }
+        return families
+    }
+}

@@ -1,0 +1,33 @@
+/// What the page shows beside the rows of counters.
+extension WorkerMetrics {
+    static let unaccounted = MetricDescription(
+        name: "mailboat_events_unaccounted", kind: .gauge, unit: "events",
+        help: "Consumed and restored less everything else; always 0.")
+    static let recordToAccepted = MetricDescription(
+        name: "mailboat_push_event_to_accepted_seconds", kind: .histogram, unit: "seconds",
+        help: "From the newest event's record time to APNs' acceptance.")
+    static let takenToAccepted = MetricDescription(
+        name: "mailboat_push_taken_to_accepted_seconds", kind: .histogram, unit: "seconds",
+        help: "From being taken out of Kafka to APNs' acceptance.")
+    static let partitions = MetricDescription(
+        name: "mailboat_partitions", kind: .gauge, unit: "partitions", help: "Owned partitions by where they stand.",
+        labels: ["phase"])
+    static let shards = MetricDescription(
+        name: "mailboat_shards", kind: .gauge, unit: "event loops", help: "Event loops that carry partitions.")
+    static let goAways = MetricDescription(
+        name: "mailboat_apns_goaways_total", kind: .counter, unit: "GOAWAYs", help: "GOAWAYs by reason.",
+        labels: ["route", "reason"])
+    static let lag = MetricDescription(
+        name: "mailboat_kafka_lag_records", kind: .gauge, unit: "records",
+        help: "Records not resolved yet, from the watermark to the end of the log.", labels: ["topic", "partition"])
+    static let tokenAge = MetricDescription(
+        name: "mailboat_provider_token_age_seconds", kind: .gauge, unit: "seconds",
+        help: "Since the provider token was issued; Apple refuses it after an hour.", labels: ["key"])
+    static let ready = MetricDescription(
+        name: "mailboat_ready", kind: .gauge, unit: "", help: "1 when /readyz says so.")
+    static let errors = MetricDescription(
+        name: "mailboat_errors", kind: .gauge, unit: "complaints", help: "Things that /readyz complains about.")
+    static let degraded = MetricDescription(
+        name: "mailboat_degraded", kind: .gauge, unit: "complaints",
+        help: "Things that /readyz calls degraded: wrong, but another worker would do no better.")
+}
