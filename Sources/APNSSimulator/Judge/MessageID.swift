@@ -1,3 +1,5 @@
+import PushModel
+
 /// `apns-id`: a UUID in canonical form, which Apple shows in lower case.
 enum MessageID {
     /// The UUID's halves, big-endian; `nil`: not 8-4-4-4-12 lower-case hex digits.
@@ -11,12 +13,9 @@ enum MessageID {
                 guard byte == UInt8(ascii: "-") else { return nil }
                 continue
             }
-            let digit: UInt8
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte - UInt8(ascii: "a") + 10
-            default: return nil
-            }
+            let digit = Hex.value(of: byte)
+            // Either case has a value; only lower case is written as it was read.
+            guard digit < 16, Hex.digit(digit) == byte else { return nil }
             if digitCount < 16 {
                 halves.0 = halves.0 << 4 | UInt64(digit)
             } else {

@@ -43,12 +43,6 @@ public struct HTTP2HeaderValues: Sendable {
         self.endValue()
     }
 
-    /// Adds one whole value: the lower-case canonical form of a UUID given as its two halves, big-endian.
-    public mutating func append(uuid: (UInt64, UInt64)) {
-        self.appendPart(uuid: uuid)
-        self.endValue()
-    }
-
     /// Adds bytes to the value being built; `endValue` completes it.
     public mutating func appendPart(_ part: Span<UInt8>) {
         part.withUnsafeBufferPointer { self.appendPart($0) }
@@ -84,8 +78,8 @@ public struct HTTP2HeaderValues: Sendable {
         }
     }
 
-    /// Adds a UUID in lower-case canonical form to the value being built.
-    public mutating func appendPart(uuid: (UInt64, UInt64)) {
+    /// Adds one whole value: the lower-case canonical form of a UUID given as its two halves, big-endian.
+    public mutating func append(uuid: (UInt64, UInt64)) {
         self.write(36) { memory in
             let (a, b) = (
                 Self.hex(UInt32(truncatingIfNeeded: uuid.0 >> 32)), Self.hex(UInt32(truncatingIfNeeded: uuid.0))
@@ -104,6 +98,7 @@ public struct HTTP2HeaderValues: Sendable {
             memory.storeBytes(of: UInt8(ascii: "-"), toByteOffset: 18, as: UInt8.self)
             memory.storeBytes(of: UInt8(ascii: "-"), toByteOffset: 23, as: UInt8.self)
         }
+        self.endValue()
     }
 
     /// Completes the value being built, which may be empty.

@@ -1,10 +1,10 @@
+import APNSProtocol
 import Glibc
 
 /// Names of key files: `AuthKey_ABC123DEFG.p8`, as Apple's developer site gives them.
 public enum KeyFileName {
     private static let start = "AuthKey_"
     private static let end = ".p8"
-    private static let keyIDByteCount = 10
 
     /// The key id that the last part of a path says; `nil`: it is not named as Apple names it.
     public static func keyID(path: String) -> String? {
@@ -16,7 +16,7 @@ public enum KeyFileName {
                 || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
                 || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
         }
-        return keyID.utf8.count == Self.keyIDByteCount && isPlain ? String(keyID) : nil
+        return keyID.utf8.count == ProviderTokenClaims.identifierByteCount && isPlain ? String(keyID) : nil
     }
 
     /// The most key files of a directory that are read; Apple gives a team two keys per environment, topic-specific keys

@@ -1,16 +1,10 @@
+import APNSProtocol
+
 /// What several settings accept.
 enum SettingChecks {
-    /// Kafka's rule for topic names.
-    static func isTopicName(_ text: String) -> Bool {
-        (1...249).contains(text.utf8.count) && text != "." && text != ".."
-            && text.utf8.allSatisfy {
-                Self.isWord($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
-            }
-    }
-
     /// Apple's team and key identifiers.
     static func isAppleIdentifier(_ text: String) -> Bool {
-        text.utf8.count == 10 && text.utf8.allSatisfy { Self.isWord($0) }
+        text.utf8.count == ProviderTokenClaims.identifierByteCount && text.utf8.allSatisfy { Self.isWord($0) }
     }
 
     /// Apple: letters, digits, '-' and '.'.

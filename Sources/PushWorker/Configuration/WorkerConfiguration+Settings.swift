@@ -1,4 +1,5 @@
 import APNSPool
+import KafkaLog
 import Logging
 import PushEngine
 import ShardLoop
@@ -40,24 +41,24 @@ extension WorkerConfiguration: SettingsRoot {
             "topics.events", expected: "\(Self.topicExpected), or a list of such",
             \.topics.events,
             "Input topics, with equal partition counts. The first is subscribed, the others ride along."
-        ) { SettingChecks.isTopicName($0) },
+        ) { TopicName.isValid($0) },
         .text(
             "topics.routed", expected: Self.topicExpected, \.topics.routed,
             "Where misplaced records are forwarded to, with as many partitions as the input."
-        ) { SettingChecks.isTopicName($0) },
+        ) { TopicName.isValid($0) },
         .text(
             "topics.state", expected: Self.topicExpected, \.topics.state,
             "The compacted changelog, with as many partitions as the input."
-        ) { SettingChecks.isTopicName($0) },
+        ) { TopicName.isValid($0) },
         .text(
             "topics.outcomes", expected: Self.topicExpected, \.topics.outcomes,
             "Where it is told what became of events."
-        ) { SettingChecks.isTopicName($0) },
+        ) { TopicName.isValid($0) },
         .text(
             "topics.dead-letters", expected: Self.topicExpected,
             \.topics.deadLetters,
             "Where records go that cannot be processed."
-        ) { SettingChecks.isTopicName($0) },
+        ) { TopicName.isValid($0) },
         .choice(
             "placement", \.engine.placement,
             "`check`: a record that its producer put on the wrong partition (by murmur2 of the key) is forwarded. `trust`: it is taken where it lies."
