@@ -131,8 +131,7 @@ let package = Package(
         .testTarget(
             name: "PushWorkerTests",
             dependencies: [
-                "PushWorker", "ShardLoop", "PushEngine", "APNSPool", "APNSProtocol", "PushModel", "PushTransport",
-                "KafkaLog",
+                "PushWorker", "ShardLoop", "PushEngine", "APNSPool", "PushModel", "PushTransport", "KafkaLog",
                 "APNSSimulator", "DeviceModel", "TLSSession", logging, coreMetrics,
             ] + nio),
         .testTarget(
@@ -182,7 +181,7 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "mailboat", "chaos", "ChildProcesses", "CommandSupport", "Upstream", "PushWorker", "KafkaLog",
-                "PushEngine", "APNSProtocol", "PushModel", "DeviceModel", "TLSSession",
+                "PushEngine", "APNSProtocol", "PushModel", "TLSSession",
             ]),
         .testTarget(name: "TidyTests"),
     ]

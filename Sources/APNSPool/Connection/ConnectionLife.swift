@@ -114,11 +114,8 @@ public struct ConnectionLife: Sendable {
         }
     }
 
-    /// Its capacity will soon be known: wait for it before opening yet another. A connection that takes too long over
-    /// it (half dead, perhaps) holds up nothing.
-    public func isStarting(now: EngineTime) -> Bool { now.steadyMillis < self.startsUntilMillis }
-
-    /// Until when `isStarting` holds if nothing happens; `.min` when it does not.
+    /// Until then its capacity will soon be known: wait for it before opening yet another. A connection that takes too long
+    /// over it (half dead, perhaps) holds up nothing. `.min`: it is not starting.
     public var startsUntilMillis: Int64 {
         switch self.phase {
         case .connecting, .handshaking: self.beganMillis + Self.startPatienceMillis

@@ -4,8 +4,6 @@ import PushModel
 public enum ProviderTokenClaims {
     /// Apple refuses a token older than this, or this far ahead.
     public static let ageSecondsMax: Int64 = 3_600
-    /// Apple allows one new token per connection in this time.
-    public static let renewalDistanceSecondsMin: Int64 = 1_200
     /// Length of a key id and of a team id.
     public static let identifierByteCount = 10
 
@@ -49,12 +47,5 @@ public enum ProviderTokenClaims {
         value.append(utf8: "bearer ")
         value += Self.token(signingInput: signingInput, signature: signature)
         return value
-    }
-
-    /// Base64 with the URL-safe alphabet and no padding.
-    public static func base64URL(_ bytes: [UInt8]) -> [UInt8] {
-        var encoded: [UInt8] = []
-        Base64URL.append(bytes.span, to: &encoded)
-        return encoded
     }
 }

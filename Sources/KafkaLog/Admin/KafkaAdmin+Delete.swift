@@ -17,7 +17,7 @@ extension KafkaAdmin {
     }
 
     /// Deletes consumer groups with what they have committed; answers for each. One with members is answered with
-    /// `groupNotEmpty`, one that does not exist with `groupIDNotFound`. Blocks, at most about `limit`.
+    /// Kafka's `NON_EMPTY_GROUP`, one that does not exist with `groupIDNotFound`. Blocks, at most about `limit`.
     public func deleteGroups(_ names: [String], within limit: Duration) throws(KafkaError) -> [GroupAnswer] {
         guard !names.isEmpty else { return [] }
         var requests: [OpaquePointer?] = names.map { rd_kafka_DeleteGroup_new($0) }

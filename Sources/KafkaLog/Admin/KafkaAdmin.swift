@@ -99,7 +99,7 @@ public final class KafkaAdmin: Sendable {
     }
 
     /// Creates topics and waits for them to exist; answers for each. A topic that exists already is answered with
-    /// `topicAlreadyExists` and not touched. A broker without administration (the embedded one) makes the call throw
+    /// Kafka's `TOPIC_ALREADY_EXISTS` and not touched. A broker without administration (the embedded one) makes the call throw
     /// `unsupportedFeature`.
     public func createTopics(_ topics: [NewTopic], within limit: Duration) throws(KafkaError) -> [TopicAnswer] {
         guard !topics.isEmpty else { return [] }

@@ -71,8 +71,6 @@ extension KafkaError.Code {
     public static let autoOffsetReset = Self(rawValue: -140)
     /// The handle is closed or closing (`_DESTROY`).
     public static let closed = Self(rawValue: -197)
-    /// The message was dropped by a purge (`_PURGE_QUEUE`).
-    public static let purged = Self(rawValue: -152)
     /// The broker refused user or password, before it says so in a code of its own (`_AUTHENTICATION`).
     public static let authentication = Self(rawValue: -169)
     /// TLS failed, or could not be set up (`_SSL`).
@@ -88,8 +86,6 @@ extension KafkaError.Code {
     public static let illegalGeneration = Self(rawValue: 22)
     public static let unknownMember = Self(rawValue: 25)
     public static let rebalanceInProgress = Self(rawValue: 27)
-    public static let topicAlreadyExists = Self(rawValue: 36)
-    public static let groupNotEmpty = Self(rawValue: 68)
     public static let groupIDNotFound = Self(rawValue: 69)
     public static let fencedInstance = Self(rawValue: 82)
 

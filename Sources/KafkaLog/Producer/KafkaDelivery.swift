@@ -32,9 +32,6 @@ public struct KafkaDelivery: ~Copyable {
         ).needing(.write)
     }
 
-    /// Whether a failed message may lie in the log all the same.
-    public var isPossiblyPersisted: Bool { rd_kafka_message_status(self.message) != RD_KAFKA_MSG_STATUS_NOT_PERSISTED }
-
     /// Milliseconds since 1970, as produced.
     public var timestampMillis: Int64 {
         // librdkafka tells the time of messages without error only. The message is ours alone until its event is

@@ -1,5 +1,3 @@
-import PushModel
-
 /// When something is due about owning partitions: markers that are written again, takeovers that catch up.
 ///
 /// What is known of one partition stands in `PartitionState`; here stands only the earliest of all.

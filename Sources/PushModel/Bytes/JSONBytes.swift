@@ -34,9 +34,4 @@ public enum JSONBytes {
     @inlinable public static func appendInteger(_ value: Int64, to target: inout [UInt8]) {
         DecimalDigits.append(value, to: &target)
     }
-
-    /// Appends `true` or `false`.
-    @inlinable public static func appendBool(_ value: Bool, to target: inout [UInt8]) {
-        target.append(utf8: value ? "true" : "false")
-    }
 }

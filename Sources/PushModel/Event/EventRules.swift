@@ -100,7 +100,7 @@ public enum EventRules {
     ///
     /// - Parameters:
     ///   - byteCount: what `PayloadWriter.byteCount` gave.
-    ///   - limit: `PayloadWriter.payloadByteCountMax`, or `broadcastByteCountMax`.
+    ///   - limit: such as `PayloadWriter.payloadByteCountMax`.
     public static func payloadTooLarge(
         byteCount: Int, limit: Int, content: PayloadContent, alertByteCount: Int
     ) -> EventRejection {

@@ -3,8 +3,6 @@
 public enum PayloadWriter {
     /// Apple's limit for the body of a push to a device, Live Activities included.
     public static let payloadByteCountMax = 4_096
-    /// Apple's limit for the body of a broadcast to a channel.
-    public static let broadcastByteCountMax = 5_120
     /// What a body has at most beside the bytes of its parts, which all lie in the event's value: names, brackets, stamp, dates.
     public static let framingByteCountMax = 320
 

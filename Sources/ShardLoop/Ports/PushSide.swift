@@ -1,5 +1,4 @@
 public import APNSProtocol
-import PushEngine
 
 /// A shard's way to APNs, as its loop sees it. Answers come by `ShardLoop.answered`. Called on the shard's loop, within a turn.
 public protocol PushSide: AnyObject {

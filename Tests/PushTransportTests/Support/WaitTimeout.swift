@@ -1,4 +1,3 @@
-import APNSPool
 import NIOCore
 
 /// What a test waited for did not come. Says what is missing.
