@@ -93,7 +93,7 @@ MUTATIONS = [
         "        let handsOver = isUrgent || count >= self.recordCountMax\n"),
     Mutation(
         "pace-for-ever", "records that were forgotten are due for ever", loop("Outbox/OutboxPace"),
-        "            self.waitingSinceMillis = nil\n            return false\n", "            return false\n"),
+        "            self.waitingSinceMillis = nil\n            return false\n", "            return false\n", test="PartitionLifeTests"),
     Mutation(
         "unread-handed-over", "who leaves before reading what an owner before may have pushed hands it over as done",
         engine("Journal/Journal+State"),
