@@ -85,6 +85,22 @@ import Testing
         #expect(h.take() != nil)
     }
 
+    /// That the log has been read again says nothing of the marker.
+    @Test func whatHasBeenReadAgainWaitsForTheMarkerToo() {
+        let h = Self.harness()
+        h.acknowledgesAtOnce = false
+        h.consume(key: "order-1", value: Self.update)
+        h.engine.forget(partition: 0)
+        h.assignAgain()
+        h.advance(2_000)
+        #expect(h.take() == nil)
+        h.replay()
+        h.advance(2_000)
+        #expect(h.take() == nil)
+        h.acknowledgeAll()
+        #expect(h.take() != nil)
+    }
+
     @Test func nothingLeavesBeforeWhatLiesBeforeTheMarkerIsRepaired() throws {
         let h = Self.begun()
         h.writeState(Self.foreign("a/com.example.pizza/order-1"))
