@@ -6,8 +6,8 @@ import PushModel
 /// a newer one replaces content, and brings along the newest alert the device has not been shown.
 ///
 /// It alone writes what a slot waits with (`Slot.pending`, `behind` and `inFlight`), and what an update says. Others only note in an update what
-/// they did with it, as `Update` tells. It knows nothing of Kafka, of
-/// time-outs or of who may leave when: the engine settles `endings`, and lets `Dispatch` look at the slot again.
+/// they did with it, as `Update` tells. It knows nothing of Kafka, of time-outs or of who may leave when: the engine settles `endings`, and lets
+/// `Dispatch` look at the slot again.
 struct Coalescer: ~Copyable {
     /// The event that is being taken in.
     var scratchLayer = Layer()

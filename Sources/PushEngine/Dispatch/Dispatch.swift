@@ -102,7 +102,8 @@ struct Dispatch: ~Copyable {
         self.lanes[memory.slots[slot].lane].pendingSlots += step
     }
 
-    /// How many more slots of the app that has the least room left may hold something to send (`AppConfiguration.pendingShare`); `Int.max`: none has a share.
+    /// How many more slots may hold something to send, of the app that has the least room left (`AppConfiguration.pendingShare`); `Int.max`: no
+    /// app has a share.
     func pendingRoom(in memory: borrowing ShardMemory) -> Int {
         var room = Int.max
         for app in memory.configuration.apps.indices where memory.configuration.apps[app].pendingShare < 1 {
