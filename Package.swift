@@ -126,7 +126,7 @@ let package = Package(
             name: "PushTransportTests",
             dependencies: [
                 "PushTransport", "APNSPool", "PushModel", "APNSProtocol", "APNSSimulator", "DeviceModel",
-                "HTTP2Session", "TLSSession", logging,
+                "HTTP2Session", "TLSSession", logging, .product(name: "NIOEmbedded", package: "swift-nio"),
             ] + nio),
         .testTarget(
             name: "PushWorkerTests",

@@ -1,4 +1,4 @@
-public import APNSProtocol
+import APNSProtocol
 public import PushEngine
 public import PushModel
 
@@ -40,6 +40,8 @@ public struct ShardLoop: ~Copyable {
 
     /// Empty between two turns.
     var inputBatch = InputBatch()
+    /// Those of the last turn that had some: filled again and again.
+    private var answers: [PushAnswer] = []
     /// Each turn begins with another partition, and another route.
     var firstPartition = 0
     var firstRoute: UInt16 = 0
@@ -69,6 +71,7 @@ public struct ShardLoop: ~Copyable {
     /// Does what there is to do, up to the bounds of a turn.
     public mutating func turn(now: EngineTime) {
         self.hasMore = false
+        self.takeAnswers(now)
         self.takeDeliveries(now)
         self.restore(now)
         self.tellRestores(now)
@@ -80,14 +83,6 @@ public struct ShardLoop: ~Copyable {
             self.pushReady(now)
         }
         self.push.flush()
-        self.finishTurn(now)
-    }
-
-    /// APNs has answered: what the answers made room for leaves at once. Whoever calls it flushes afterwards.
-    public mutating func answered(_ answers: [PushAnswer], now: EngineTime) {
-        self.engine.answered(answers, now: now)
-        self.hasChanged = true
-        if self.mayAct(now) { self.pushReady(now) }
         self.finishTurn(now)
     }
 
@@ -163,6 +158,13 @@ public struct ShardLoop: ~Copyable {
     }
 
     // MARK: APNs
+
+    private mutating func takeAnswers(_ now: EngineTime) {
+        self.push.takeAnswers(into: &self.answers)
+        guard !self.answers.isEmpty else { return }
+        self.engine.answered(self.answers, now: now)
+        self.hasChanged = true
+    }
 
     private mutating func pushReady(_ now: EngineTime) {
         let routeCount = self.configuration.routeCount

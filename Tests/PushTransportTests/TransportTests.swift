@@ -336,10 +336,24 @@ struct TransportTests {
         }
     }
 
-    @Test func drainingAnswersEverythingAndCloses() async throws {
+    /// A loop with a turn always waiting would not look at its sockets, or burn a core.
+    @Test func atRestItAsksForNoTurn() async throws {
+        try await withServer({ _ in .ok }) { _, bench in
+            try await bench.expectAccepted(100)
+            // Whatever the last answers have led to is over.
+            for _ in 0..<20 { try await bench.onLoop { _ in } }
+            let before = try await bench.onLoop { $0.turnCount }
+            for _ in 0..<200 { try await bench.onLoop { _ in } }
+            let after = try await bench.onLoop { $0.turnCount }
+            // A window's round may end meanwhile.
+            #expect(after - before <= 2)
+        }
+    }
+
+    @Test func closedItTakesNothingMore() async throws {
         try await withServer({ _ in .ok }) { _, bench in
             _ = try await bench.send(100)
-            try await bench.drain()
+            try await bench.onLoop { $0.close() }
             let credit = try await bench.onLoop { $0.transport.credit(route: 0) }
             #expect(credit == 0)
             let connectionsOpen = try await bench.counters().connectionsOpen

@@ -11,6 +11,11 @@ final class SimulatedPushSide: PushSide {
 
     init(world: SimulationWorld) { self.world = world }
 
+    func takeAnswers(into answers: inout [PushAnswer]) {
+        answers.removeAll(keepingCapacity: true)
+        swap(&answers, &self.worker.answers)
+    }
+
     func submit(route: UInt16, max: Int, fill: (inout PushRequest) -> Bool) -> Int {
         guard self.worker.isAlive, self.world.apnsAwayUntilMillis <= self.world.steadyMillis else { return 0 }
         let credit = min(max, self.world.credit())

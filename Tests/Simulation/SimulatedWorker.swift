@@ -1,3 +1,4 @@
+import APNSProtocol
 import PushEngine
 import ShardLoop
 
@@ -42,6 +43,8 @@ final class SimulatedWorker {
     var leaving: [(partition: Int32, positions: [CommitPosition])] = []
     /// Parts of `state` being read.
     var sections: [SimulatedSection] = []
+    /// What APNs has answered, for the next turn.
+    var answers: [PushAnswer] = []
     /// When there is credit again that a push waits for; `nil`: none does.
     var creditDueMillis: Int64?
 

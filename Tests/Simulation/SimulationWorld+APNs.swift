@@ -85,7 +85,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Requests reach their phones, answers reach the worker.
+    /// Requests reach their phones, answers the worker, whose turn comes next.
     func fly() {
         for index in self.flights.indices
         where !self.flights[index].isApplied && self.flights[index].arrivesMillis <= self.steadyMillis {
@@ -104,9 +104,7 @@ extension SimulationWorld {
             guard let worker else { continue }
             self.tell("worker \(worker.number) hears of activity \(flight.activity): \(result)")
             self.settleBudget(flight, result: result)
-            worker.loop.answered(
-                [PushAnswer(id: flight.id, result: result, apnsMicros: 1_000)], now: self.now(of: worker))
-            self.hearNews(worker)
+            worker.answers.append(PushAnswer(id: flight.id, result: result, apnsMicros: 1_000))
         }
         self.flights.removeAll { $0.isApplied && $0.result == nil }
     }

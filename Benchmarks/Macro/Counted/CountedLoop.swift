@@ -7,7 +7,6 @@ import ShardLoop
 struct CountedLoop: ~Copyable {
     private var loop: ShardLoop
     let push = MemoryPushSide()
-    private var answers: [PushAnswer] = []
     /// What the loop said that keeps it from its work.
     private(set) var faults: [String] = []
 
@@ -42,15 +41,6 @@ struct CountedLoop: ~Copyable {
             self.loop.turn(now: now)
             self.finishTurn()
         } while self.loop.hasMore
-    }
-
-    /// APNs answers all that it got.
-    mutating func takeAnswers(now: EngineTime) {
-        guard self.push.answerCount > 0 else { return }
-        self.push.takeAnswers(into: &self.answers)
-        self.loop.answered(self.answers, now: now)
-        self.finishTurn()
-        if self.loop.hasMore { self.turn(now: now) }
     }
 
     private mutating func finishTurn() {

@@ -75,9 +75,8 @@ struct CountedShard: ~Copyable {
     private mutating func settle() -> Bool {
         for _ in 0..<Self.turnsMax {
             self.loop.turn(now: self.now)
-            self.loop.takeAnswers(now: self.now)
             guard self.log.uncommittedCount > 0 else { return true }
-            guard self.log.untoldCount == 0 else { continue }
+            guard self.log.untoldCount == 0, self.loop.push.answerCount == 0 else { continue }
             guard let dueMillis = self.loop.deadlineMillis else { return false }
             self.move(millis: max(0, dueMillis - self.now.steadyMillis))
         }
@@ -209,7 +208,7 @@ struct CountedShard: ~Copyable {
     }
 
     @inline(never) private mutating func countedAnswer() -> CountedOperation {
-        self.loop.takeAnswers(now: self.now)
+        self.loop.turn(now: self.now)
         return .answer
     }
 

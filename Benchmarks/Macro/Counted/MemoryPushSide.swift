@@ -1,7 +1,7 @@
 import APNSProtocol
 import ShardLoop
 
-/// An APNs in memory that accepts what it gets, at once or when there is credit again. Its answers wait until they are taken.
+/// An APNs in memory that accepts what it gets, at once or when there is credit again. Its answers are there for the next turn.
 final class MemoryPushSide: PushSide {
     var hasCredit = true
     /// Pushes that were submitted, in all.
@@ -12,7 +12,6 @@ final class MemoryPushSide: PushSide {
 
     var answerCount: Int { self.answers.count }
 
-    /// Takes the answers out and leaves the capacity of `answers`.
     func takeAnswers(into answers: inout [PushAnswer]) {
         answers.removeAll(keepingCapacity: true)
         swap(&answers, &self.answers)

@@ -98,7 +98,6 @@ private struct IngestShard: ~Copyable {
         while true {
             let now = Self.now
             self.loop.turn(now: now)
-            self.loop.takeAnswers(now: now)
             if isDone(self.log) { return }
             guard Clock.nowMicros < limit, self.loop.faults.isEmpty else {
                 throw BenchmarkFailure(

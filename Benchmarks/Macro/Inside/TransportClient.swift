@@ -48,12 +48,7 @@ struct TransportClientCommand: ParsableCommand {
             let load = try TransportLoad(
                 transport, pushes: self.pushes, warmUp: self.warmUp, connections: self.connections,
                 server: try ProcessMeter(pid: self.serverPid), finished: finished)
-            transport.onAnswers = { load.answered($0) }
-            transport.onCredit = { load.pump() }
-            transport.start()
-            // Seen without credit, the transport says when there is some.
-            load.pump()
-            transport.flushAll()
+            load.start()
         }.wait()
         print(try finished.futureResult.wait().line)
         try group.syncShutdownGracefully()
@@ -114,6 +109,8 @@ final class TransportLoad {
     private let finished: EventLoopPromise<TransportMeasurement>
     private let body = Array(SampleRequest.body.utf8)
     private let allocationsPath = ProcessInfo.processInfo.environment[AllocationCounts.variable] ?? ""
+    private var turns: TurnScheduler?
+    private var answers: [PushAnswer] = []
     private var sent = 0
     private var answeredCount = 0
     private var refusedCount = 0
@@ -135,12 +132,33 @@ final class TransportLoad {
         self.finished = finished
     }
 
+    /// Its turns hold it until it has finished.
+    func start() {
+        let turns = TurnScheduler(eventLoop: self.transport.eventLoop) { self.turn() }
+        self.turns = turns
+        self.transport.onWork = { turns.soon() }
+        self.transport.start()
+    }
+
+    private func turn() {
+        let now = self.transport.beginTurn()
+        self.transport.takeAnswers(into: &self.answers)
+        self.take(self.answers)
+        self.pump()
+        self.transport.endTurn()
+        if let due = self.transport.deadlineMillis { self.turns?.at(steadyMillis: due, now: now.steadyMillis) }
+    }
+
     /// Sends while there is credit.
-    func pump() {
+    private func pump() {
         guard !self.isFinished else { return }
-        while self.sent < self.warmUp + self.pushes,
-            self.transport.submit(route: 0, fill: { self.fill(&$0) })
-        { self.sent += 1 }
+        let rest = self.warmUp + self.pushes - self.sent
+        _ = self.transport.submit(route: 0, max: rest) {
+            let isFilled = self.fill(&$0)
+            self.sent += 1
+            return isFilled
+        }
+        // Seen without credit, the transport asks for a turn when there is some.
         if self.sent < self.warmUp + self.pushes { self.transport.wantsCredit(route: 0) }
     }
 
@@ -160,7 +178,7 @@ final class TransportLoad {
         return true
     }
 
-    func answered(_ answers: [PushAnswer]) {
+    private func take(_ answers: [PushAnswer]) {
         guard !self.isFinished else { return }
         for answer in answers where answer.result != .accepted { self.refusedCount += 1 }
         self.answeredCount += answers.count
@@ -172,8 +190,7 @@ final class TransportLoad {
                 AllocationCounts(path: self.allocationsPath)
             )
         }
-        guard self.answeredCount >= self.warmUp + self.pushes else { return self.pump() }
-        self.finish()
+        if self.answeredCount >= self.warmUp + self.pushes { self.finish() }
     }
 
     private func finish() {
@@ -187,6 +204,8 @@ final class TransportLoad {
         result.peakByteCount = self.own.residentPeakByteCount
         let open = self.transport.counters(route: 0).connectionsOpen
         self.transport.close()
+        self.turns?.end()
+        self.turns = nil
         guard self.refusedCount == 0, open == self.connections else {
             let text = "\(self.refusedCount) pushes were not accepted, \(open) of \(self.connections) connections open"
             return self.finished.fail(BenchmarkFailure(text))

@@ -81,7 +81,7 @@ final class APNSConnection: ChannelInboundHandler {
             context.flush()
             self.end("TLS: \(error)", fault: ConnectFault(error))
         }
-        self.route.shard.finishTurn()
+        self.route.shard.wantTurn()
     }
 
     private func handshakeFinished() {
@@ -158,7 +158,7 @@ final class APNSConnection: ChannelInboundHandler {
         self.route.outputBlocked(self, !context.channel.isWritable)
         guard context.channel.isWritable else { return }
         self.flush()
-        self.route.shard.finishTurn()
+        self.route.shard.wantTurn()
     }
 
     // MARK: Ending
@@ -213,11 +213,11 @@ final class APNSConnection: ChannelInboundHandler {
         guard !self.isEnded else { return }
         self.tls.transportClosed()
         self.end("the connection was closed by the peer")
-        self.route.shard.finishTurn()
+        self.route.shard.wantTurn()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         self.end("\(error)")
-        self.route.shard.finishTurn()
+        self.route.shard.wantTurn()
     }
 }

@@ -38,7 +38,7 @@ public final class ProviderTokenStore: Sendable {
     /// Reads each key's file and signs its first token. Throws when a file cannot be read, is not a P-256 key, or an id
     /// is not 10 characters.
     public convenience init(keys: [ProviderKey], logger: Logger) throws(TransportError) {
-        try self.init(keys: keys, now: SteadyClock.read().now, logger: logger)
+        try self.init(keys: keys, now: MachineClock.read().now, logger: logger)
     }
 
     init(keys: [ProviderKey], now: EngineTime, logger: Logger) throws(TransportError) {
@@ -133,7 +133,7 @@ public final class ProviderTokenStore: Sendable {
     public func start(on eventLoop: any EventLoop) {
         let task = eventLoop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { [weak self] task in
             guard let self else { return task.cancel() }
-            NIOThreadPool.singleton.submit { _ in self.tick(now: SteadyClock.read().now) }
+            NIOThreadPool.singleton.submit { _ in self.tick(now: MachineClock.read().now) }
         }
         let earlier = self.state.withLock { state in
             let earlier = state.tick
@@ -185,7 +185,7 @@ public final class ProviderTokenStore: Sendable {
     /// APNs called the token of this generation expired. Any thread; signing follows on the thread pool.
     func reportExpired(key: Int, generation: UInt32) {
         NIOThreadPool.singleton.submit { _ in
-            let now = SteadyClock.read().now
+            let now = MachineClock.read().now
             self.carryOut(key, now: now, generation: generation) { schedule in schedule.expiredReported(now: now) }
         }
     }
@@ -193,7 +193,7 @@ public final class ProviderTokenStore: Sendable {
     /// APNs called the token of this generation one too many.
     func reportTooManyUpdates(key: Int, generation: UInt32) {
         NIOThreadPool.singleton.submit { _ in
-            let now = SteadyClock.read().now
+            let now = MachineClock.read().now
             self.carryOut(key, now: now, generation: generation) { schedule in schedule.tooManyUpdatesReported(now: now)
             }
         }
@@ -214,7 +214,7 @@ public final class ProviderTokenStore: Sendable {
     /// another token, a key that is refused by another key.
     func reportInvalid(key: Int, generation: UInt32, reason: String) {
         NIOThreadPool.singleton.submit { _ in
-            let now = SteadyClock.read().now
+            let now = MachineClock.read().now
             self.reportInvalid(key: key, generation: generation, reason: reason, now: now)
         }
     }

@@ -9,12 +9,14 @@ import TLSSession
 
 /// What the pool decides, carried out.
 extension RouteRunner {
-    func lookAtWindow() {
-        self.pool.lookAtWindow(micros: self.shard.nowMicros, cpuMicros: SteadyClock.threadCPUMicros)
+    /// Carries out what the pool has decided since the last turn. `isDue`: something of its is, by the time.
+    func beginTurn(isDue: Bool) {
+        self.pool.lookAtWindow(micros: self.shard.nowMicros, cpuMicros: MachineClock.threadCPUMicros)
+        if isDue { self.advance() }
+        self.carryOutActions()
     }
 
-    func advance() {
-        self.lookAtWindow()
+    private func advance() {
         let before = self.pool.trouble
         self.pool.advance(now: self.shard.now, micros: self.shard.nowMicros)
         if self.pool.trouble != before { self.shard.hasNews = true }
@@ -145,7 +147,7 @@ extension RouteRunner {
                 case .failure(let error):
                     self.shard.readClock()
                     connection.end(ConnectError.text(error))
-                    self.shard.finishTurn()
+                    self.shard.wantTurn()
                 }
             }
     }

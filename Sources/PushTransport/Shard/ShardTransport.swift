@@ -2,53 +2,42 @@ import APNSPool
 public import APNSProtocol
 public import Logging
 public import NIOCore
-import PushModel
+public import PushModel
 import TLSSession
 
 /// The way out of one shard: its connections to APNs, all routes. Confined to `eventLoop`: made, called and closed
-/// there. Close it (or drain it) before letting it go: its connections hold it.
+/// there. Close it before letting it go: its connections hold it.
 ///
-/// A turn of the shard is: `submit` as long as `credit` lasts and something is ready, then `flushAll` once. Answers
-/// come back in batches.
+/// It takes no turns of its own: what happens on connections waits for the shard's. That is `beginTurn`, `takeAnswers`,
+/// `submit` as long as there is credit and something is ready, `endTurn`. It is due when `onWork` has been called, and
+/// at `deadlineMillis`.
 public final class ShardTransport {
     public let eventLoop: any EventLoop
 
-    /// Called on the loop with the answers of one read (or of one timeout, or one lost connection), each push exactly
-    /// once. Pushes may be submitted from within; what was submitted is flushed afterwards. The array is lent: keep
-    /// nothing of it.
-    public var onAnswers: ([PushAnswer]) -> Void = { _ in }
-    /// Called on the loop when a route that was last seen without credit (by `credit`, `submit` or `wantsCredit`) has
-    /// some again and no answer says so: a connection became ready, a pause ended. At most once per turn; what was
-    /// submitted from within is flushed afterwards.
-    public var onCredit: () -> Void = {}
+    /// Called on the loop, never from within a turn but at its end: there is something for the next. Answers have come,
+    /// connections came or went, something has to be written. At most once until a turn begins.
+    public var onWork: () -> Void = {}
 
-    /// Called on the loop after a turn in which something happened that no answer tells of: connections came, went or
-    /// failed, something timed out, APNs gave or took credit. The counters have changed then.
-    public var onNews: () -> Void = {}
+    /// When the next turn is due though nothing happens, steady, as of the end of the last one; `nil`: no time is waited for.
+    public private(set) var deadlineMillis: Int64?
 
     let providerTokens: ProviderTokenStore
-    /// The time of this turn.
+    /// The time of this turn, or of what happens on a connection.
     private(set) var now: EngineTime
     /// The same, steady microseconds.
     private(set) var nowMicros: Int64
-    /// Answers of this turn.
+    /// Answers that nobody has taken yet.
     var answers: [PushAnswer] = []
 
     private(set) var routes: [RouteRunner] = []
-    /// Something happened that `onNews` tells of.
+    /// Something happened that no answer tells of, and that counters show.
     var hasNews = false
     private var lent = LentRequest()
     private var dirty: [APNSConnection] = []
-    private var delivering: [PushAnswer] = []
-    /// The clock was read since the last flush.
-    private var isClockFresh = false
     private var isInTurn = false
-    private var isTurnScheduled = false
-    private var timer: Scheduled<Void>?
-    private var timerMillis = Int64.max
-    private var isClosing = false
+    /// `onWork` was called, and no turn has begun since.
+    private var isTurnDue = false
     private var isClosed = false
-    private var whenDrained: (() -> Void)?
     private var subscription: ProviderTokenStore.Subscription?
 
     /// Nothing is opened yet. Throws when trust roots cannot be read or a route names a provider key that does not
@@ -63,7 +52,7 @@ public final class ShardTransport {
     ) throws(TransportError) {
         self.eventLoop = eventLoop
         self.providerTokens = providerTokens
-        (self.now, self.nowMicros) = SteadyClock.read()
+        (self.now, self.nowMicros) = MachineClock.read()
         for (index, route) in routes.enumerated() {
             guard (0..<providerTokens.keyCount).contains(route.providerKey) else {
                 throw TransportError(
@@ -85,7 +74,7 @@ public final class ShardTransport {
         }
     }
 
-    /// Opens the warm connections, and begins to follow new provider tokens.
+    /// Asks for warm connections, which the first turn opens, and begins to follow new provider tokens.
     public func start() {
         let transport = NIOLoopBound(self, eventLoop: self.eventLoop)
         let eventLoop = self.eventLoop
@@ -94,10 +83,32 @@ public final class ShardTransport {
         }
         self.readClock()
         for route in self.routes { route.pool.start(now: self.now) }
-        self.finishTurn()
+        self.wantTurn()
     }
 
-    // MARK: Pushes
+    // MARK: A turn
+
+    /// What is due by now times out, and what the pools have decided is carried out.
+    /// - Returns: the time of the turn.
+    @discardableResult
+    public func beginTurn() -> EngineTime {
+        self.readClock()
+        self.isInTurn = true
+        self.isTurnDue = false
+        let isDue = self.now.steadyMillis >= self.deadlineMillis ?? .max
+        for route in self.routes {
+            // The turn sees what there is.
+            route.sawNoCredit = false
+            route.beginTurn(isDue: isDue)
+        }
+        return self.now
+    }
+
+    /// Takes out the answers that have come, each push's exactly once, and leaves the capacity of `answers`.
+    public func takeAnswers(into answers: inout [PushAnswer]) {
+        answers.removeAll(keepingCapacity: true)
+        swap(&answers, &self.answers)
+    }
 
     /// Requests that may be submitted on `route` now. 0 also means: no connection yet. Call `wantsCredit` when
     /// something is ready then.
@@ -112,46 +123,62 @@ public final class ShardTransport {
     /// turn and waiting route.
     public func wantsCredit(route: UInt16) {
         guard !self.isClosed else { return }
-        if !self.isClockFresh { self.readClock() }
         let runner = self.routes[Int(route)]
         // With credit left it is not credit that the pushes wait for.
         guard runner.pool.credit == 0 else { return }
         runner.sawNoCredit = true
         runner.pool.wanted(now: self.now)
-        if !runner.pool.actions.isEmpty, !self.isInTurn { self.scheduleTurn() }
     }
 
-    /// Lends a request to `fill`, which fills it whole and returns `true`, and queues it on a connection of `route`;
-    /// nothing is written before `flushAll`. Returns `false` when there is no credit or `fill` returned `false`.
-    public func submit(route: UInt16, fill: (inout PushRequest) -> Bool) -> Bool {
-        if !self.isClockFresh { self.readClock() }
+    /// Lends a request to `fill` again and again, which fills it whole and returns `true`, and queues it on a connection
+    /// of `route`: at most `max`, as long as there is credit and `fill` does not return `false`. Nothing is written
+    /// before `endTurn`.
+    /// - Returns: how many were filled.
+    public func submit(route: UInt16, max: Int, fill: (inout PushRequest) -> Bool) -> Int {
+        // The turn may have gone on for a while, and answers are measured from here.
+        self.readClock()
         let runner = self.routes[Int(route)]
-        guard let lease = runner.pool.lease(now: self.now) else {
-            runner.sawNoCredit = true
-            return false
+        var count = 0
+        while count < max {
+            guard let lease = runner.pool.lease(now: self.now) else {
+                runner.sawNoCredit = true
+                break
+            }
+            guard fill(&self.lent.request) else {
+                runner.pool.takeBack(lease)
+                break
+            }
+            count += 1
+            if !runner.send(self.lent, lease) {
+                // The engine has let go of the push, so it gets an answer like any other.
+                self.answers.append(PushAnswer(id: self.lent.request.id, result: .notProcessed, apnsMicros: 0))
+            }
         }
-        guard fill(&self.lent.request) else {
-            runner.pool.takeBack(lease)
-            return false
-        }
-        if !runner.send(self.lent, lease) {
-            // The engine has let go of the push, so it gets an answer like any other.
-            self.answers.append(PushAnswer(id: self.lent.request.id, result: .notProcessed, apnsMicros: 0))
-            self.scheduleTurn()
-        }
-        return true
+        return count
     }
 
-    /// Writes out what was submitted, one flush per connection. Call it at the end of a turn.
-    public func flushAll() {
+    /// Writes out what was submitted, one flush per connection.
+    public func endTurn() {
+        for route in self.routes { route.carryOutActions() }
         self.flushDirty()
-        self.isClockFresh = false
+        self.isInTurn = false
         // Writing out may end streams, and so free credit that nobody knows of.
         if !self.answers.isEmpty || self.routes.contains(where: { !$0.pool.actions.isEmpty || $0.hasUnseenCredit }) {
-            self.scheduleTurn()
+            self.wantTurn()
         }
-        self.armTimer()
+        var next = Int64.max
+        for route in self.routes { next = min(next, route.pool.nextDeadlineMillis ?? .max) }
+        self.deadlineMillis = next == .max ? nil : next
     }
+
+    /// Whether something has happened since this was last asked that no answer tells of: connections came, went or
+    /// failed, something timed out, APNs gave or took credit. The counters have changed then.
+    public func takesNews() -> Bool {
+        defer { self.hasNews = false }
+        return self.hasNews
+    }
+
+    // MARK: Standing
 
     /// Pushes without an answer yet, all routes.
     public var inFlightCount: Int { self.routes.reduce(0) { $0 + $1.pool.inFlight } }
@@ -164,47 +191,23 @@ public final class ShardTransport {
 
     // MARK: Ending
 
-    /// Credit becomes 0 for good; requests in flight may finish. `whenDone` is called on the loop, once: when the last
-    /// is answered, or after `deadlineMillis` (from now), when what is left is answered as unknown. Every connection is
-    /// closed by then.
-    public func drain(deadlineMillis: Int64, whenDone: @escaping () -> Void) {
-        self.readClock()
-        self.whenDrained = whenDone
-        for route in self.routes { route.pool.shutDown(now: self.now) }
-        self.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(deadlineMillis)) { self.close() }
-        self.scheduleTurn()
-    }
-
-    /// Closes every connection at once. What is in flight is answered as unknown, what never left as not processed.
-    /// Called from within a callback, it takes effect when that returns.
+    /// Closes every connection at once. What is in flight is answered as unknown, what never left as not processed; the
+    /// answers may still be taken. No turn is asked for any more.
     public func close() {
-        self.isClosing = true
-        guard !self.isInTurn else { return }
-        self.finishClosing()
-    }
-
-    private func finishClosing() {
         guard !self.isClosed else { return }
         self.readClock()
         self.subscription.map(self.providerTokens.cancel)
         for route in self.routes { route.closeAll(now: self.now) }
-        self.runTurn()
+        self.flushDirty()
         self.isClosed = true
-        self.timer?.cancel()
-        self.timer = nil
-        self.onAnswers = { _ in }
-        self.onCredit = {}
-        self.onNews = {}
-        let whenDrained = self.whenDrained
-        self.whenDrained = nil
-        whenDrained?()
+        self.deadlineMillis = nil
+        self.onWork = {}
     }
 
-    // MARK: Turns
+    // MARK: What happens
 
     func readClock() {
-        (self.now, self.nowMicros) = SteadyClock.read()
-        self.isClockFresh = true
+        (self.now, self.nowMicros) = MachineClock.read()
     }
 
     /// The connection has something to write when the turn ends.
@@ -214,46 +217,11 @@ public final class ShardTransport {
         self.dirty.append(connection)
     }
 
-    /// Ends a turn that began with an event of ours.
-    func finishTurn() {
-        guard !self.isInTurn, !self.isClosed else { return }
-        self.runTurn()
-        if self.whenDrained != nil, self.inFlightCount == 0, self.answers.isEmpty { self.isClosing = true }
-        if self.isClosing { self.finishClosing() }
-    }
-
-    /// Carries out decisions, delivers answers once, writes out, sets the timer.
-    private func runTurn() {
-        self.isInTurn = true
-        for route in self.routes {
-            route.lookAtWindow()
-            route.carryOutActions()
-        }
-        if !self.answers.isEmpty {
-            swap(&self.answers, &self.delivering)
-            self.onAnswers(self.delivering)
-            self.delivering.removeAll(keepingCapacity: true)
-        } else if self.routes.contains(where: { $0.hasUnseenCredit }) {
-            for route in self.routes { route.sawNoCredit = false }
-            self.onCredit()
-        }
-        for route in self.routes { route.carryOutActions() }
-        self.isInTurn = false
-        self.flushAll()
-        if self.hasNews {
-            self.hasNews = false
-            self.onNews()
-        }
-    }
-
-    private func scheduleTurn() {
-        guard !self.isTurnScheduled, !self.isClosed else { return }
-        self.isTurnScheduled = true
-        self.eventLoop.assumeIsolated().execute {
-            self.isTurnScheduled = false
-            self.readClock()
-            self.finishTurn()
-        }
+    /// Something has happened that the shard's turn has to deal with.
+    func wantTurn() {
+        guard !self.isInTurn, !self.isTurnDue, !self.isClosed else { return }
+        self.isTurnDue = true
+        self.onWork()
     }
 
     private func flushDirty() {
@@ -272,33 +240,11 @@ public final class ShardTransport {
         }
     }
 
-    // MARK: Time
-
-    private func armTimer() {
-        var next = Int64.max
-        for route in self.routes { next = min(next, route.pool.nextDeadlineMillis ?? .max) }
-        // A timer that fires too early only looks again: it is not moved for each new request.
-        guard !self.isClosed, next < self.timerMillis else { return }
-        self.timer?.cancel()
-        self.timerMillis = next
-        let delay = next <= self.now.steadyMillis ? 0 : next - self.now.steadyMillis
-        self.timer = self.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(delay)) { self.timerFired() }
-    }
-
-    private func timerFired() {
-        self.timer = nil
-        self.timerMillis = .max
-        guard !self.isClosed else { return }
-        self.readClock()
-        for route in self.routes { route.advance() }
-        self.finishTurn()
-    }
-
     private func providerTokenChanged() {
         guard !self.isClosed else { return }
         self.readClock()
         for route in self.routes { route.tokenChanged() }
-        self.finishTurn()
+        self.wantTurn()
     }
 }
 

@@ -2,6 +2,7 @@ import KafkaLog
 import Logging
 import PushEngine
 import PushModel
+import PushTransport
 import ShardLoop
 import Synchronization
 
@@ -124,7 +125,7 @@ final class Committer: Sendable {
         let batch = self.state.withLock { state -> (positions: [CommitPosition], send: Send)? in
             guard let send = state.send else { return nil }
             let positions = state.queue.takeBatch(
-                nowMillis: ShardClock.now().steadyMillis, isJoining: state.isJoining())
+                nowMillis: MachineClock.now().steadyMillis, isJoining: state.isJoining())
             return positions.isEmpty ? nil : (positions, send)
         }
         guard let batch else { return }
@@ -132,7 +133,7 @@ final class Committer: Sendable {
     }
 
     private func answered(_ result: CommitResult) {
-        let nowMillis = ShardClock.now().steadyMillis
+        let nowMillis = MachineClock.now().steadyMillis
         let (idle, returned) = self.state.withLock { state in
             let wasHeld = state.queue.lease.isHeld(nowMillis: nowMillis)
             state.queue.answered(

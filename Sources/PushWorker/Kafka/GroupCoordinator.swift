@@ -2,6 +2,7 @@ import KafkaLog
 import Logging
 import PushEngine
 import PushModel
+import PushTransport
 import ShardLoop
 import Synchronization
 
@@ -180,7 +181,7 @@ final class GroupCoordinator: Sendable {
         let wanted = self.committer.named(last)
         guard !wanted.isEmpty else { return }
         let consumer = self.consumer
-        let note = ReleaseNote(wallMillis: ShardClock.now().wallMillis)
+        let note = ReleaseNote(wallMillis: MachineClock.now().wallMillis)
         let result = await NamedThread.run("kafka-commit") {
             consumer.commitSync(wanted, metadata: note.metadata, within: Self.commitDurationMax)
         }

@@ -1,6 +1,7 @@
 import KafkaLog
 import Logging
 import PushModel
+import PushTransport
 import Synchronization
 
 /// What librdkafka and the clients report goes into the worker's log, without flooding it: with its brokers gone,
@@ -55,14 +56,14 @@ final class KafkaLines: Sendable {
         guard level >= self.logger.logLevel else { return }
         let kind = Kind(level: level, name: kind)
         let line = Line(message: message, metadata: metadata)
-        let now = ShardClock.now().steadyMillis
+        let now = MachineClock.now().steadyMillis
         guard let keptBackCount = self.limit.withLock({ $0.admit(line, of: kind, nowMillis: now) }) else { return }
         self.write(line, of: kind, count: keptBackCount + 1)
     }
 
     /// Says what was kept back long enough. To be called every few seconds, so that the last of a rush is told too.
     func tell() {
-        let now = ShardClock.now().steadyMillis
+        let now = MachineClock.now().steadyMillis
         for due in self.limit.withLock({ $0.takeDue(nowMillis: now) }) {
             self.write(due.line, of: due.kind, count: due.count)
         }

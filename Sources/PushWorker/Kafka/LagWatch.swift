@@ -2,6 +2,7 @@ import KafkaLog
 import Logging
 import PushEngine
 import PushModel
+import PushTransport
 
 /// Asks now and then where the logs of the owned partitions end, for lag and for partitions that do not get on, and notices that
 /// Kafka answers again.
@@ -48,7 +49,7 @@ struct LagWatch {
             report.commits = counts.commits
             report.commitsFailed = counts.failures
             report.stalls = stalls
-            report.lookedAtMillis = ShardClock.now().steadyMillis
+            report.lookedAtMillis = MachineClock.now().steadyMillis
             guard let logEnds else { return }
             report.errors["kafka"] = nil
             report.logEnds = logEnds
@@ -57,7 +58,7 @@ struct LagWatch {
 
     /// - Parameter logEnds: `nil`: Kafka did not answer.
     private func look(_ logEnds: [CommitPosition]?, _ progress: inout PartitionProgress) -> [PartitionProgress.Stall] {
-        let nowMillis = ShardClock.now().steadyMillis
+        let nowMillis = MachineClock.now().steadyMillis
         guard let logEnds else {
             progress.excuse()
             return []

@@ -97,13 +97,13 @@ final class WorkerParts: Sendable {
             unhealthy: {
                 Health.faults(
                     loopSilencesMillis: pulses.map(\.millisSinceLast), group: hub.group,
-                    nowMillis: ShardClock.now().steadyMillis, loopLimitMillis: limits.loop,
+                    nowMillis: MachineClock.now().steadyMillis, loopLimitMillis: limits.loop,
                     partitionLimitMillis: limits.partition)
             },
             readiness: { Readiness(hub.snapshot) },
             metrics: { format in
                 let snapshot = hub.snapshot
-                let nowSeconds = ShardClock.now().wallSeconds
+                let nowSeconds = MachineClock.now().wallSeconds
                 let surroundings = WorkerMetrics.Surroundings(
                     tokenAges: Self.tokenAges(tokens, nowSeconds: nowSeconds),
                     lags: hub.lags(inputTopics: inputTopics), isReady: snapshot.isReady)

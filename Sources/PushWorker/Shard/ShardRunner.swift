@@ -26,17 +26,8 @@ final class ShardRunner {
     private var releases: [Int: EventLoopPromise<ReleasedPositions>] = [:]
     private var releaseCount = 0
     private var isClosed = false
-    /// The loop has its turn: what the transport has to say meanwhile, as when a write fails, waits until it is over.
-    private var isInTurn = false
-    private var answersInTurn: [PushAnswer] = []
-    private var hasTransportNews = false
+    private var turns: TurnScheduler?
     private var lastTurnMicros = Int64.min / 2
-    /// A turn that Kafka has asked for waits for its time.
-    private var isWakeUpDue = false
-    /// The event loop has a turn among its tasks that goes on where the last one stopped: never two.
-    private var isContinuing = false
-    private var timer: Scheduled<Void>?
-    private var timerMillis = Int64.max
     private var reportDueMillis: Int64?
     private var lastReportMillis: Int64 = 0
 
@@ -73,101 +64,57 @@ final class ShardRunner {
         }
     }
 
-    /// Begins to turn. The transport's callbacks hold the runner until `close`.
+    /// Begins to turn. What asks for turns holds the runner until `close`.
     func start() {
+        let turns = TurnScheduler(eventLoop: self.eventLoop) { self.turn() }
+        self.turns = turns
         self.waker.attach { self.wokenUp() }
         self.shared.committer.whenLeaseReturns { [waker = self.waker] in waker.wake() }
-        self.transport.onAnswers = { answers in self.answered(answers) }
-        self.transport.onCredit = { self.turn() }
-        self.transport.onNews = { self.transportChanged() }
+        self.transport.onWork = { turns.soon() }
         self.transport.start()
-        self.turn()
+        turns.take()
     }
 
     // MARK: Turns
 
     /// Something waits with Kafka. What comes within a moment is taken together; after a pause it is taken at once.
     private func wokenUp() {
-        guard !self.isWakeUpDue else { return }
-        let waitMicros = self.lastTurnMicros + Self.wakeUpDistanceMicros - ShardClock.steadyMicros()
-        guard waitMicros > 0 else { return self.turn() }
-        self.isWakeUpDue = true
-        self.eventLoop.assumeIsolated().scheduleTask(in: .microseconds(waitMicros)) {
-            self.isWakeUpDue = false
-            self.turn()
-        }
+        let waitMicros = self.lastTurnMicros + Self.wakeUpDistanceMicros - MachineClock.steadyMicros()
+        if waitMicros > 0 { self.turns?.within(micros: waitMicros) } else { self.turns?.take() }
     }
 
     private func turn() {
-        guard !self.isClosed, !self.isInTurn else { return }
-        self.isInTurn = true
-        self.waker.reset()
-        let now = ShardClock.now()
-        self.loop.turn(now: now)
-        if !self.answersInTurn.isEmpty {
-            self.loop.answered(self.answersInTurn, now: now)
-            self.answersInTurn.removeAll(keepingCapacity: true)
-            self.transport.flushAll()
-        }
-        self.isInTurn = false
-        self.finishTurn(now)
-        self.lastTurnMicros = ShardClock.steadyMicros()
-    }
-
-    /// In the transport's turn, which flushes afterwards.
-    private func answered(_ answers: [PushAnswer]) {
         guard !self.isClosed else { return }
-        guard !self.isInTurn else { return self.answersInTurn.append(contentsOf: answers) }
-        self.isInTurn = true
-        let now = ShardClock.now()
-        self.loop.answered(answers, now: now)
-        self.isInTurn = false
-        self.finishTurn(now)
-    }
-
-    private func finishTurn(_ now: EngineTime) {
+        self.waker.reset()
+        let now = self.transport.beginTurn()
+        self.loop.turn(now: now)
         for news in self.loop.takeNews() { self.tell(news) }
         // In the turn of the answers: then is now.
         self.loop.takeAcceptedSamples { sample in
             self.report.recordToAccepted.record(millis: now.wallMillis - sample.recordMillis)
             self.report.takenToAccepted.record(micros: sample.queuedMillis * 1_000 + sample.apnsMicros)
         }
-        self.publishIfDue(now, hasChanged: self.loop.takesChange() || self.hasTransportNews)
-        self.hasTransportNews = false
-        if self.loop.hasMore { self.continueSoon() } else { self.armTimer(now) }
+        // Connections come and go without a record or an answer: reports show it all the same.
+        let hasChanged = self.loop.takesChange()
+        self.publishIfDue(now, hasChanged: self.transport.takesNews() || hasChanged)
+        self.askForNextTurn(now)
+        self.lastTurnMicros = MachineClock.steadyMicros()
     }
 
-    /// What this turn had no room for is the next one's; sockets come in between. Not by the waker: its lock may be in the hand of a thread
-    /// that this loop has interrupted.
-    private func continueSoon() {
-        guard !self.isContinuing else { return }
-        self.isContinuing = true
-        self.eventLoop.assumeIsolated().execute {
-            self.isContinuing = false
-            self.turn()
-        }
-    }
-
-    private func armTimer(_ now: EngineTime) {
-        let next = min(self.loop.deadlineMillis ?? .max, self.reportDueMillis ?? .max)
-        // A timer that fires early only looks again.
-        guard next < self.timerMillis else { return }
-        self.timer?.cancel()
-        self.timerMillis = next
-        let delay = Swift.max(1, next - now.steadyMillis)
-        self.timer = self.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(delay)) {
-            self.timer = nil
-            self.timerMillis = .max
-            self.turn()
-        }
+    private func askForNextTurn(_ now: EngineTime) {
+        // What this turn had no room for is the next one's; sockets come in between.
+        if self.loop.hasMore { self.turns?.afterPause() }
+        let dueMillis = min(
+            self.loop.deadlineMillis ?? .max, self.transport.deadlineMillis ?? .max, self.reportDueMillis ?? .max)
+        self.turns?.at(steadyMillis: dueMillis, now: now.steadyMillis)
     }
 
     // MARK: Commands and news
 
     func carryOut(_ command: ShardCommand) {
         guard !self.isClosed else { return }
-        self.loop.carryOut(command, now: ShardClock.now())
-        self.turn()
+        self.loop.carryOut(command, now: MachineClock.now())
+        self.turns?.take()
         // Nobody shall read of partitions that are another's.
         if case .forget = command { self.publish() }
     }
@@ -203,18 +150,6 @@ final class ShardRunner {
 
     // MARK: Reports
 
-    /// Connections come and go without a record or an answer: reports show it all the same.
-    private func transportChanged() {
-        guard !self.isClosed else { return }
-        guard !self.isInTurn else {
-            self.hasTransportNews = true
-            return
-        }
-        let now = ShardClock.now()
-        self.publishIfDue(now, hasChanged: true)
-        self.armTimer(now)
-    }
-
     private func publishIfDue(_ now: EngineTime, hasChanged: Bool) {
         if hasChanged, self.reportDueMillis == nil {
             self.reportDueMillis = self.lastReportMillis + Self.reportDistanceMillis
@@ -237,10 +172,13 @@ final class ShardRunner {
     func close() {
         guard !self.isClosed else { return }
         self.transport.close()
+        // For the answers of what was still in flight.
+        self.turns?.take()
         self.publish()
         self.isClosed = true
-        self.timer?.cancel()
-        self.loop.close(now: ShardClock.now())
+        self.turns?.end()
+        self.turns = nil
+        self.loop.close(now: MachineClock.now())
         for promise in self.releases.values { promise.succeed(ReleasedPositions(positions: [], unfinished: [])) }
         self.releases = [:]
         self.waker.end()

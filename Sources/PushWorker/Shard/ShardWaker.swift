@@ -1,5 +1,6 @@
 import NIOCore
 import PushModel
+import PushTransport
 import Synchronization
 
 /// Wakes a shard from any thread, with at most one wake-up on its way.
@@ -54,14 +55,14 @@ final class ReadableFlag: Sendable {
 
 /// When a shard's loop last turned, for liveness. Any thread.
 final class LoopPulse: Sendable {
-    private let lastMillis = Atomic<Int64>(ShardClock.now().steadyMillis)
+    private let lastMillis = Atomic<Int64>(MachineClock.now().steadyMillis)
 
     /// Beats once a second on the loop until the returned task is cancelled.
     func start(on eventLoop: any EventLoop) -> RepeatedTask {
         eventLoop.scheduleRepeatedTask(initialDelay: .zero, delay: .seconds(1)) { _ in
-            self.lastMillis.store(ShardClock.now().steadyMillis, ordering: .relaxed)
+            self.lastMillis.store(MachineClock.now().steadyMillis, ordering: .relaxed)
         }
     }
 
-    var millisSinceLast: Int64 { ShardClock.now().steadyMillis - self.lastMillis.load(ordering: .relaxed) }
+    var millisSinceLast: Int64 { MachineClock.now().steadyMillis - self.lastMillis.load(ordering: .relaxed) }
 }

@@ -9,13 +9,13 @@ final class TransportPushSide: PushSide {
 
     init(_ transport: ShardTransport) { self.transport = transport }
 
+    func takeAnswers(into answers: inout [PushAnswer]) { self.transport.takeAnswers(into: &answers) }
+
     func submit(route: UInt16, max: Int, fill: (inout PushRequest) -> Bool) -> Int {
-        var count = 0
-        while count < max, self.transport.submit(route: route, fill: fill) { count += 1 }
-        return count
+        self.transport.submit(route: route, max: max, fill: fill)
     }
 
     func wantsCredit(route: UInt16) { self.transport.wantsCredit(route: route) }
 
-    func flush() { self.transport.flushAll() }
+    func flush() { self.transport.endTurn() }
 }

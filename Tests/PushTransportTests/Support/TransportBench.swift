@@ -66,7 +66,7 @@ final class TransportBench: Sendable {
     }
 
     private func stop() async throws {
-        try await self.onLoop { $0.transport.close() }
+        try await self.onLoop { $0.close() }
         try? FileManager.default.removeItem(atPath: self.keyPath)
         try await self.group.shutdownGracefully()
     }
@@ -76,16 +76,6 @@ final class TransportBench: Sendable {
         let promise = self.group.next().makePromise(of: [PushAnswer.Result].self)
         try await self.onLoop { $0.send(count, bodyByteCount: bodyByteCount, promise) }
         return try await promise.futureResult.get()
-    }
-
-    /// Drains the transport; returns when it says that it has.
-    func drain() async throws {
-        let promise = self.group.next().makePromise(of: Void.self)
-        try await self.onLoop { player in
-            promise.expect(on: player.transport.eventLoop) { "not drained: \(player.transport.counters(route: 0))" }
-            player.transport.drain(deadlineMillis: 5_000) { promise.succeed(()) }
-        }
-        try await promise.futureResult.get()
     }
 
     func counters() async throws -> RouteCounters { try await self.onLoop { $0.transport.counters(route: 0) } }
@@ -114,17 +104,33 @@ final class Player {
     private var body: [UInt8] = []
     private var inFlight: Set<UInt64> = []
     private(set) var duplicateAnswers = 0
-    private(set) var batches = 0
+    private(set) var turnCount = 0
+    private var turns: TurnScheduler?
+    private var answers: [PushAnswer] = []
 
     init(transport: ShardTransport, resends: Resends) {
         self.transport = transport
         self.resends = resends
-        transport.onAnswers = { [unowned self] answers in
-            self.take(answers)
-            self.pump()
-        }
-        transport.onCredit = { [unowned self] in self.pump() }
+        self.turns = TurnScheduler(eventLoop: transport.eventLoop) { [unowned self] in self.turn() }
+        transport.onWork = { [unowned self] in self.turns?.soon() }
         transport.start()
+    }
+
+    private func turn() {
+        self.turnCount += 1
+        let now = self.transport.beginTurn()
+        self.transport.takeAnswers(into: &self.answers)
+        if !self.answers.isEmpty { self.take(self.answers) }
+        self.pump()
+        self.transport.endTurn()
+        guard let dueMillis = self.transport.deadlineMillis else { return }
+        self.turns?.at(steadyMillis: dueMillis, now: now.steadyMillis)
+    }
+
+    /// The answers of what was in flight are left in the transport.
+    func close() {
+        self.transport.close()
+        self.turns?.end()
     }
 
     static let timestampSeconds = Int(Date().timeIntervalSince1970)
@@ -147,8 +153,7 @@ final class Player {
         let tail = Array("\"}}}".utf8)
         let padding = max(0, bodyByteCount - head.count - tail.count)
         self.body = head + Array(repeating: UInt8(ascii: "y"), count: padding) + tail
-        self.pump()
-        self.transport.flushAll()
+        self.turns?.soon()
     }
 
     private var missingAnswers: String {
@@ -160,28 +165,24 @@ final class Player {
     }
 
     private func pump() {
-        while self.transport.credit(route: 0) > 0, !self.ready.isEmpty {
-            let submitted = self.transport.submit(route: 0) { request in
-                let push = self.ready.removeLast()
-                request.id = PushID(rawValue: UInt64(push))
-                request.app = 0
-                request.priority = push.isMultiple(of: 2) ? .high : .low
-                request.expirationSeconds = 1_700_000_000
-                request.apnsID = (0x0123_4567_89ab_4def, 0x8000_0000_0000_0000 | UInt64(push))
-                request.tokenHex.removeAll(keepingCapacity: true)
-                request.tokenHex.append(contentsOf: Self.token(push).utf8)
-                request.body.removeAll(keepingCapacity: true)
-                request.body.append(contentsOf: self.body)
-                self.inFlight.insert(UInt64(push))
-                return true
-            }
-            guard submitted else { break }
+        _ = self.transport.submit(route: 0, max: self.ready.count) { request in
+            let push = self.ready.removeLast()
+            request.id = PushID(rawValue: UInt64(push))
+            request.app = 0
+            request.priority = push.isMultiple(of: 2) ? .high : .low
+            request.expirationSeconds = 1_700_000_000
+            request.apnsID = (0x0123_4567_89ab_4def, 0x8000_0000_0000_0000 | UInt64(push))
+            request.tokenHex.removeAll(keepingCapacity: true)
+            request.tokenHex.append(contentsOf: Self.token(push).utf8)
+            request.body.removeAll(keepingCapacity: true)
+            request.body.append(contentsOf: self.body)
+            self.inFlight.insert(UInt64(push))
+            return true
         }
         if !self.ready.isEmpty { self.transport.wantsCredit(route: 0) }
     }
 
     private func take(_ answers: [PushAnswer]) {
-        self.batches += 1
         for answer in answers {
             guard self.inFlight.remove(answer.id.rawValue) != nil else {
                 self.duplicateAnswers += 1
@@ -227,7 +228,8 @@ extension ConnectionPoolConfiguration {
 extension Player {
     /// Pretends that a push waits.
     func wantOne() {
+        self.transport.beginTurn()
         self.transport.wantsCredit(route: 0)
-        self.transport.flushAll()
+        self.transport.endTurn()
     }
 }

@@ -74,7 +74,7 @@ final class TortureSender: Sendable {
     func credit() async throws -> Int { try await self.onLoop { $0.transport.credit(route: 0) } }
 
     func stop() async throws {
-        try await self.onLoop { $0.transport.close() }
+        try await self.onLoop { $0.close() }
         try? FileManager.default.removeItem(atPath: self.keyPath)
         try await self.group.shutdownGracefully()
     }
@@ -107,6 +107,8 @@ final class TorturePlayer {
     private var waitingForNone: [EventLoopPromise<Void>] = []
     private let update: [UInt8]
     private let start: [UInt8]
+    private var turns: TurnScheduler?
+    private var answers: [PushAnswer] = []
 
     init(transport: ShardTransport) {
         self.transport = transport
@@ -117,12 +119,24 @@ final class TorturePlayer {
         self.start = Array(
             (#"{"aps":{"timestamp":\#(seconds),"event":"start",\#(state),"attributes-type":"Pizza","attributes":{},"#
                 + #""alert":{"title":"T","body":"B"}}}"#).utf8)
-        transport.onAnswers = { [unowned self] answers in
-            self.take(answers)
-            self.pump()
-        }
-        transport.onCredit = { [unowned self] in self.pump() }
+        self.turns = TurnScheduler(eventLoop: transport.eventLoop) { [unowned self] in self.turn() }
+        transport.onWork = { [unowned self] in self.turns?.soon() }
         transport.start()
+    }
+
+    private func turn() {
+        let now = self.transport.beginTurn()
+        self.transport.takeAnswers(into: &self.answers)
+        if !self.answers.isEmpty { self.take(self.answers) }
+        self.pump()
+        self.transport.endTurn()
+        guard let dueMillis = self.transport.deadlineMillis else { return }
+        self.turns?.at(steadyMillis: dueMillis, now: now.steadyMillis)
+    }
+
+    func close() {
+        self.transport.close()
+        self.turns?.end()
     }
 
     func add(_ count: Int) {
@@ -130,8 +144,7 @@ final class TorturePlayer {
         self.histories += Array(repeating: PushHistory(), count: count)
         self.ready.insert(contentsOf: (first..<first + count).reversed(), at: 0)
         self.missing += count
-        self.pump()
-        self.transport.flushAll()
+        self.turns?.soon()
     }
 
     func whenSettled() -> EventLoopFuture<Void> {
@@ -168,24 +181,21 @@ final class TorturePlayer {
     }
 
     private func pump() {
-        while !self.ready.isEmpty, self.transport.credit(route: 0) > 0 {
-            let submitted = self.transport.submit(route: 0) { request in
-                let push = self.ready.removeLast()
-                request.id = PushID(rawValue: UInt64(push))
-                request.app = 0
-                request.priority = push.isMultiple(of: 2) ? .high : .low
-                request.expirationSeconds = 0
-                request.apnsID = (0x0123_4567_89ab_4def, 0x8000_0000_0000_0000 | UInt64(push))
-                request.tokenHex.removeAll(keepingCapacity: true)
-                request.tokenHex.append(contentsOf: TortureSender.token(push).utf8)
-                request.body.removeAll(keepingCapacity: true)
-                request.body.append(contentsOf: TortureSender.isStart(push) ? self.start : self.update)
-                self.histories[push].attempts += 1
-                self.histories[push].isOut = true
-                self.outCount += 1
-                return true
-            }
-            guard submitted else { break }
+        _ = self.transport.submit(route: 0, max: self.ready.count) { request in
+            let push = self.ready.removeLast()
+            request.id = PushID(rawValue: UInt64(push))
+            request.app = 0
+            request.priority = push.isMultiple(of: 2) ? .high : .low
+            request.expirationSeconds = 0
+            request.apnsID = (0x0123_4567_89ab_4def, 0x8000_0000_0000_0000 | UInt64(push))
+            request.tokenHex.removeAll(keepingCapacity: true)
+            request.tokenHex.append(contentsOf: TortureSender.token(push).utf8)
+            request.body.removeAll(keepingCapacity: true)
+            request.body.append(contentsOf: TortureSender.isStart(push) ? self.start : self.update)
+            self.histories[push].attempts += 1
+            self.histories[push].isOut = true
+            self.outCount += 1
+            return true
         }
         if !self.ready.isEmpty { self.transport.wantsCredit(route: 0) }
     }

@@ -2,6 +2,7 @@ import KafkaLog
 import Logging
 import PushEngine
 import PushModel
+import PushTransport
 import ShardLoop
 import Synchronization
 import Testing
@@ -41,7 +42,7 @@ import Testing
     }
 
     private static func isHeld(_ committer: Committer) -> Bool {
-        ShardClock.now().steadyMillis < committer.leaseEndsMillis
+        MachineClock.now().steadyMillis < committer.leaseEndsMillis
     }
 
     @Test func askingCommitsWhereReadingBeganUntilThereIsNews() throws {

@@ -77,8 +77,8 @@ struct LoopHarness: ~Copyable {
             PushAnswer(id: $0.id, result: .accepted, apnsMicros: 1_000)
         }
         self.answeredCount += answers.count
-        self.loop.answered(answers, now: self.now)
-        self.news += self.loop.takeNews()
+        self.push.answers += answers
+        self.turn()
     }
 
     /// Partition 0 runs, and one activity of it is registered, with nothing left to be told or written.

@@ -150,6 +150,8 @@ final class ScriptedSection: StateSection {
 /// An APNs that takes what it has credit for.
 final class ScriptedPushSide: PushSide {
     var credit = Int.max
+    /// For the next turn.
+    var answers: [PushAnswer] = []
     private(set) var requests: [PushRequest] = []
     private(set) var waitsForCredit = false
     private(set) var flushCount = 0
@@ -163,6 +165,11 @@ final class ScriptedPushSide: PushSide {
         }
         self.credit -= count
         return count
+    }
+
+    func takeAnswers(into answers: inout [PushAnswer]) {
+        answers = self.answers
+        self.answers = []
     }
 
     func wantsCredit(route: UInt16) { self.waitsForCredit = true }

@@ -1,13 +1,19 @@
 import Glibc
-import PushModel
+public import PushModel
 
-/// The clocks of this machine, read once per turn. The only place of this module that does.
-enum SteadyClock {
-    /// Now, for machines, and the same moment in microseconds of the steady clock, for latencies.
+/// The clocks of this machine. The only place of this module and of the worker that reads them: a shard does once per turn.
+public enum MachineClock {
+    /// Now, for machines.
+    public static func now() -> EngineTime { Self.read().now }
+
+    /// Now, and the same moment in microseconds of the steady clock, for latencies.
     static func read() -> (now: EngineTime, micros: Int64) {
-        let micros = Self.micros(CLOCK_BOOTTIME)
+        let micros = Self.steadyMicros()
         return (EngineTime(steadyMillis: micros / 1_000, wallMillis: Self.micros(CLOCK_REALTIME) / 1_000), micros)
     }
+
+    /// As `EngineTime.steadyMillis`, in microseconds.
+    public static func steadyMicros() -> Int64 { Self.micros(CLOCK_BOOTTIME) }
 
     /// CPU time this thread has used, user and system, microseconds.
     static func threadCPUMicros() -> Int64 { Self.micros(CLOCK_THREAD_CPUTIME_ID) }

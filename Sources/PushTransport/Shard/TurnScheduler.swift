@@ -1,0 +1,87 @@
+public import NIOCore
+
+/// Gives a shard its turns: as soon as something is to be done, or when its time has come. Confined to its event loop.
+///
+/// However often one is asked for in one of the ways below, a single task of that kind waits on the loop.
+public final class TurnScheduler {
+    private let eventLoop: any EventLoop
+    private let turn: () -> Void
+    private var isInTurn = false
+    private var isSoon = false
+    private var isPaused = false
+    private var isGathering = false
+    private var timer: Scheduled<Void>?
+    private var timerMillis = Int64.max
+    private var hasEnded = false
+
+    /// How long `afterPause` waits. An event loop carries out every task that is due before it looks at its sockets again, those that tasks
+    /// have added among them: without a pause a shard with much to read would hear nothing from APNs until it has read everything.
+    static let pauseMicros: Int64 = 20
+
+    /// - Parameter turn: called on the loop, never while another one goes on. What it captures is held as long as this is.
+    public init(eventLoop: any EventLoop, turn: @escaping () -> Void) {
+        self.eventLoop = eventLoop
+        self.turn = turn
+    }
+
+    /// A turn at once. From within a turn it is `afterPause`.
+    public func take() {
+        guard !self.isInTurn else { return self.afterPause() }
+        guard !self.hasEnded else { return }
+        self.isInTurn = true
+        self.turn()
+        self.isInTurn = false
+    }
+
+    /// A turn when the sockets that have bytes now have been read: it finds the answers of all of them. From within a turn it is
+    /// `afterPause`.
+    public func soon() {
+        guard !self.isInTurn else { return self.afterPause() }
+        guard !self.isSoon, !self.hasEnded else { return }
+        self.isSoon = true
+        self.eventLoop.assumeIsolated().execute {
+            self.isSoon = false
+            self.take()
+        }
+    }
+
+    /// A turn that goes on where the last one stopped: after a short pause, in which sockets are served.
+    public func afterPause() {
+        guard !self.isPaused, !self.hasEnded else { return }
+        self.isPaused = true
+        self.eventLoop.assumeIsolated().scheduleTask(in: .microseconds(Self.pauseMicros)) {
+            self.isPaused = false
+            self.take()
+        }
+    }
+
+    /// A turn in so many microseconds. Asked for again until then, it comes when it was asked for first.
+    public func within(micros: Int64) {
+        guard !self.isGathering, !self.hasEnded else { return }
+        self.isGathering = true
+        self.eventLoop.assumeIsolated().scheduleTask(in: .microseconds(micros)) {
+            self.isGathering = false
+            self.take()
+        }
+    }
+
+    /// A turn at a time of the steady clock, or before: a timer that fires early only looks again, and is not moved for each new request.
+    public func at(steadyMillis: Int64, now: Int64) {
+        guard steadyMillis < self.timerMillis, !self.hasEnded else { return }
+        self.timer?.cancel()
+        self.timerMillis = steadyMillis
+        let delayMillis = Swift.max(1, steadyMillis - now)
+        self.timer = self.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(delayMillis)) {
+            self.timer = nil
+            self.timerMillis = .max
+            self.take()
+        }
+    }
+
+    /// No turn comes after this.
+    public func end() {
+        self.hasEnded = true
+        self.timer?.cancel()
+        self.timer = nil
+    }
+}
