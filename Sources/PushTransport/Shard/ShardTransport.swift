@@ -11,6 +11,7 @@ import TLSSession
 /// A turn of the shard is: `submit` as long as `credit` lasts and something is ready, then `flushAll` once. Answers
 /// come back in batches.
 public final class ShardTransport {
+    /// The shard's event loop: everything here happens on it.
     public let eventLoop: any EventLoop
 
     /// Called on the loop with the answers of one read (or of one timeout, or one lost connection), each push exactly

@@ -16,6 +16,7 @@ public struct CommitQueue: Sendable {
         }
     }
 
+    /// Until when the partitions are certainly this worker's. Each commit that the group confirms extends it.
     public private(set) var lease: OwnershipLease
     private var waiting: [Key: Int64] = [:]
     private var underWay: Set<Key> = []

@@ -71,6 +71,7 @@ public typealias StateRecordBody = (
 
 /// What one read of a queue found.
 public struct QueueRead: Sendable {
+    /// Records handed over.
     public var recordCount: Int
     /// It stopped at its limit: no word comes of what waits already.
     public var mayHaveMore: Bool
@@ -86,10 +87,13 @@ public struct QueueRead: Sendable {
 
 /// What one read of a section found.
 public struct SectionRead: Sendable {
+    /// Records handed over.
     public var recordCount: Int
+    /// It stopped at its limit: there is more to read at once.
     public var mayHaveMore: Bool
     /// Everything below its end has been handed over.
     public var isFinished: Bool
+    /// What stopped it; `nil`: nothing.
     public var failure: LogFailure?
 
     public init(recordCount: Int, mayHaveMore: Bool, isFinished: Bool, failure: LogFailure? = nil) {
@@ -109,6 +113,7 @@ public struct ProducedRun: Sendable {
     /// There is no room for the next: back-pressure, until something was delivered.
     public var isFull: Bool
 
+    /// Without failures and with `isFull` false, all is well with the first `doneCount` records.
     public init(doneCount: Int, failures: [(index: Int, failure: LogFailure)] = [], isFull: Bool = false) {
         self.doneCount = doneCount
         self.failures = failures
