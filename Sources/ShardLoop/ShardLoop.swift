@@ -58,6 +58,7 @@ public struct ShardLoop: ~Copyable {
 
     /// A shard without partitions.
     /// - Parameters:
+    ///   - configuration: kept as it is.
     ///   - randomSeed: decides all randomness. The same seed and the same calls give the same results.
     ///   - log: its way to Kafka.
     ///   - push: its way to APNs.

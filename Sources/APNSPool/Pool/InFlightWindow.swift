@@ -43,6 +43,7 @@ public struct InFlightWindow: Sendable {
 
     /// Ends the round if it is over. `true`: more may be in flight than before.
     /// - Parameters:
+    ///   - nowMicros: steady microseconds.
     ///   - isWanted: more pushes are ready than the window lets through.
     ///   - cpuMicros: what this thread has used so far, asked only at the end of a round; `nil`: not known.
     public mutating func look(nowMicros: Int64, isWanted: Bool, cpuMicros: () -> Int64?) -> Bool {

@@ -16,7 +16,10 @@ public protocol ShardLog: AnyObject {
 
     /// Copies at most `max` waiting records of a queue into `batch`, in order.
     /// - Parameters:
+    ///   - partition: its number; a queue of a partition and a topic is meant.
     ///   - topic: index into `EngineConfiguration.inputTopics`.
+    ///   - max: records, 1 or more.
+    ///   - batch: may hold records of other queues already.
     ///   - whenFull: empties the batch, which has no room for the next record.
     func read(
         partition: Int32, topic: UInt16, max: Int, into batch: inout InputBatch, whenFull: (inout InputBatch) -> Void
@@ -43,7 +46,9 @@ public protocol ShardLog: AnyObject {
     func produce(_ record: KeptRecord) -> ProducedRun
 
     /// Appends what became of records, in order by partition; stops after the run in which `max` is reached.
+    /// - Parameter max: records, 1 or more.
     /// - Parameter withKeys: the keys of `state` are wanted, too. They come in any case behind a failure in the same batch.
+    /// - Parameter batch: keeps what it holds already.
     func takeDeliveries(max: Int, withKeys: Bool, into batch: inout DeliveryBatch)
 
     // MARK: Commits
