@@ -2,7 +2,7 @@ public import DeviceModel
 
 /// How the simulated APNs behaves. The defaults are what APNs was seen to do, as far as it is known.
 public struct SimulatorConfiguration: Sendable {
-    /// Which of Apple's two services is simulated. It decides which keys and tokens are good here.
+    /// Which of Apple's two services is simulated. It decides which provider keys are good here.
     public enum Environment: String, Sendable, CaseIterable { case production, development }
     /// What becomes of a token that nobody has used before.
     public enum UnknownTokens: String, Sendable, CaseIterable {

@@ -12,7 +12,7 @@ public import PushModel
 public struct ShardLoop: ~Copyable {
     /// What the loop was made with; it never changes.
     public let configuration: ShardLoopConfiguration
-    /// The engine, to be looked at: only the loop calls it.
+    /// The engine, to be looked at. Only the loop changes it.
     public internal(set) var engine: ShardEngine
     let log: any ShardLog
     let push: any PushSide
@@ -29,7 +29,7 @@ public struct ShardLoop: ~Copyable {
     public internal(set) var isDraining = false
     /// As far as the last turn saw; see `mayAct`.
     public private(set) var holdsLease = true
-    /// Records read from `state` since the start, for restores and for nothing else.
+    /// Records of `state` that restores have read since the start.
     public internal(set) var restoredRecordCount: UInt64 = 0
     /// Something happened that a report shows, and that may have freed an offset.
     var hasChanged = true

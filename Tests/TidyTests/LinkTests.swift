@@ -30,9 +30,8 @@ struct LinkTests {
                     atPath: ProjectFiles.root.appendingPathComponent(path).path)
                 #expect(exists, "\(page.path):\(line): there is no \(path)")
                 guard parts.count == 2, let file = ProjectFiles.textFile(path) else { continue }
-                #expect(
-                    Self.anchors(of: file).contains(parts[1]),
-                    "\(page.path):\(line): \(path) has no heading #\(parts[1])")
+                let hasHeading = Self.anchors(of: file).contains(parts[1])
+                #expect(hasHeading, "\(page.path):\(line): \(path) has no heading #\(parts[1])")
             }
         }
         #expect(count > 40, "the test finds what it looks for")
@@ -67,6 +66,43 @@ struct LinkTests {
         }
         #expect(count >= countMin, "the test finds what it looks for")
     }
+
+    /// A word in code style that begins like a type is a type, a target, or a file or folder: the glossary and the articles follow the code.
+    @Test(arguments: [
+        ("CONTRIBUTING.md", 15), ("Sources/mailboat/Mailboat.docc/Architecture.md", 10),
+        ("Sources/PushEngine/PushEngine.docc/Glossary.md", 20),
+        ("Sources/PushEngine/PushEngine.docc/PushEngine.md", 20),
+        ("Sources/ShardLoop/ShardLoop.docc/ShardLoop.md", 5), ("Sources/APNSPool/APNSPool.docc/APNSPool.md", 5),
+    ])
+    func everyTypeThatAPageNamesExists(path: String, countMin: Int) throws {
+        let page = try #require(ProjectFiles.textFile(path))
+        var names = Self.typeNames
+        for path in try Self.pathsOfTheTree() {
+            let name = path.split(separator: "/").last ?? ""
+            names.insert(String(name.split(separator: ".").first ?? name))
+        }
+        var count = 0
+        for (number, line) in Self.prose(of: page) {
+            for match in line.matches(of: #/`([A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*)`/#) {
+                count += 1
+                let isThere = names.contains(String(match.1))
+                #expect(isThere, "\(path):\(number): there is no \(match.1)")
+            }
+        }
+        #expect(count >= countMin, "the test finds what it looks for")
+    }
+
+    /// Of all types in the sources and the tests.
+    private static let typeNames: Set<String> = {
+        let keywords: Set<Substring> = ["struct", "enum", "class", "actor", "protocol", "typealias"]
+        var names: Set<String> = []
+        for line in ProjectFiles.swiftFiles().flatMap(\.lines) {
+            let words = line.split(separator: " ")
+            guard let index = words.firstIndex(where: keywords.contains), index + 1 < words.count else { continue }
+            names.insert(String(words[index + 1].prefix { $0.isLetter || $0.isNumber }))
+        }
+        return names
+    }()
 
     /// Targets of `[text](target)` outside code, with the number of their line.
     private static func links(of page: ProjectFiles.TextFile) -> [(line: Int, target: String)] {

@@ -2,7 +2,7 @@
 public struct EngineRecord: Sendable {
     /// Which of the worker's topics a record is for.
     public enum Topic: UInt8, Sendable {
-        /// As in `WorkerConfiguration.Topics`.
+        /// Their names in the cluster are configured; the engine does not know them.
         case state, outcomes, deadLetters, routed
 
         /// Whether the records of a partition must lie there in the order in which they were made.

@@ -49,7 +49,7 @@ public struct AppConfiguration: Sendable {
 public struct EngineConfiguration: Sendable {
     /// What an operator may choose.
     public var settings: EngineSettings
-    /// The apps whose events are taken; an app's index here is its identity in pushes.
+    /// The apps whose events are taken. Pushes name an app by its index here.
     public var apps: [AppConfiguration]
     /// Names of the input topics, in the order of `SourcePosition.topic`; the routed topic is the last.
     public var inputTopics: [String]

@@ -43,9 +43,9 @@ public enum EventTarget: UInt8, Sendable {
     case token
     /// The activity is the key; the push-to-start token comes with the event.
     case startToken
-    /// All devices of an audience. Understood, and refused by the rules.
+    /// All devices of an audience. Recognised, and refused by `EventRules`.
     case audience
-    /// A broadcast channel. Understood, and refused by the rules.
+    /// A broadcast channel. Recognised, and refused by `EventRules`.
     case channel
 }
 

@@ -30,7 +30,7 @@ public struct RouteCounters: Sendable, Equatable {
     public var timeoutsTotal = 0
     /// Requests that APNs did not process; they may be sent again.
     public var notProcessedTotal = 0
-    /// Requests of which nobody knows what became.
+    /// Requests of which nobody knows whether APNs processed them.
     public var unknownTotal = 0
     /// PINGs sent.
     public var pingsTotal = 0

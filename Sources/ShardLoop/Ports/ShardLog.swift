@@ -18,7 +18,7 @@ public protocol ShardLog: AnyObject {
     /// - Parameters:
     ///   - partition: its number; a queue of a partition and a topic is meant.
     ///   - topic: index into `EngineConfiguration.inputTopics`.
-    ///   - max: records, 1 or more.
+    ///   - max: how many records at most.
     ///   - batch: may hold records of other queues already.
     ///   - whenFull: empties the batch, which has no room for the next record.
     func read(
@@ -46,7 +46,7 @@ public protocol ShardLog: AnyObject {
     func produce(_ record: KeptRecord) -> ProducedRun
 
     /// Appends what became of records, in order by partition; stops after the run in which `max` is reached.
-    /// - Parameter max: records, 1 or more.
+    /// - Parameter max: how many records at most.
     /// - Parameter withKeys: the keys of `state` are wanted, too. They come in any case behind a failure in the same batch.
     /// - Parameter batch: keeps what it holds already.
     func takeDeliveries(max: Int, withKeys: Bool, into batch: inout DeliveryBatch)
@@ -76,7 +76,7 @@ public typealias StateRecordBody = (
 
 /// What one read of a queue found.
 public struct QueueRead: Sendable {
-    /// Records handed over.
+    /// Records copied into the batch.
     public var recordCount: Int
     /// It stopped at its limit: no word comes of what waits already.
     public var mayHaveMore: Bool
