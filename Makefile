@@ -29,7 +29,7 @@ SEED ?=
 SECONDS ?=
 TARGET ?=
 
-.PHONY: help demo chaos test simulate mutations fuzz build bench bench-micro format lint deps clean
+.PHONY: help demo chaos test docs simulate mutations fuzz build bench bench-micro format lint deps clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -45,6 +45,11 @@ chaos: build ## Kill workers, APNs and brokers while events flow, then check eve
 test: deps lint ## Check the format, then run every test
 	@# One after the other: tests over sockets have real timeouts, and two cores full of simulations stretch them.
 	swift test --no-parallel
+
+docs: deps ## Build the DocC pages; a warning is an error (ARGS=directory keeps them)
+	@swift build --target ShardLoop
+	@swift build --target APNSPool
+	@.ci/check-docs $(ARGS)
 
 simulate: deps ## Run the whole worker through simulated faults, seed by seed (SEEDS=count, or SEED=one to trace it)
 	@swift build --configuration release --product simulate

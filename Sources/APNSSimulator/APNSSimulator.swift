@@ -233,6 +233,7 @@ public final class APNSSimulator: Sendable {
 
     // What was seen
 
+    /// What was counted since the start; a copy, taken between two batches of requests.
     public func statistics() -> SimulatorStatistics { self.shared.statistics() }
 
     /// The first ones, at most `violationsMax`.

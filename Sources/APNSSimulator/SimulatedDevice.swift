@@ -4,6 +4,7 @@ public import DeviceModel
 public struct SimulatedDevice: Sendable {
     /// Lower-case hex.
     public var token: String
+    /// Whether the token is good, and since when it is as it is.
     public var standing: TokenStanding
     /// `apns-topic` it belongs to; empty before its first push.
     public var topic: String

@@ -2,13 +2,16 @@ public import DeviceModel
 
 /// How the simulated APNs behaves. The defaults are what APNs was seen to do, as far as it is known.
 public struct SimulatorConfiguration: Sendable {
+    /// Which of Apple's two services is simulated. It decides which provider keys are good here.
     public enum Environment: String, Sendable, CaseIterable { case production, development }
+    /// What becomes of a token that nobody has used before.
     public enum UnknownTokens: String, Sendable, CaseIterable {
         /// A well-formed token never seen before gets a device.
         case accept
         /// It is answered 400 `BadDeviceToken`.
         case reject
     }
+    /// How closely the server looks at requests.
     public enum Mode: String, Sendable, CaseIterable {
         /// Everything is checked, devices are kept.
         case full
@@ -20,12 +23,15 @@ public struct SimulatorConfiguration: Sendable {
     public var host = "127.0.0.1"
     /// 0: any free port.
     public var port = 0
+    /// Which of Apple's two services is simulated.
     public var environment = Environment.production
+    /// How closely the server looks at requests.
     public var mode = Mode.full
     /// Event loops. One is the same on every run; more serve more connections.
     public var threadCount = 1
     /// Bundle ids that exist. Empty: every topic of the right form.
     public var apps: [String] = []
+    /// What becomes of a token that nobody has used before.
     public var unknownTokens = UnknownTokens.accept
     /// Devices kept at most; further tokens are answered 503 `ServiceUnavailable` and counted.
     public var devicesMax = 2_000_000
@@ -47,9 +53,13 @@ public struct SimulatorConfiguration: Sendable {
     public var opensWithOneStream = true
     /// A 4xx (but 410) lowers the limit to 1 until the next 200, as was seen in 2016.
     public var collapsesOnRejection = false
+    /// SETTINGS_INITIAL_WINDOW_SIZE, bytes.
     public var initialWindowByteCount: UInt32 = 65_535
+    /// SETTINGS_MAX_FRAME_SIZE, bytes. 16,384...16,777,215.
     public var frameByteCountMax: UInt32 = 16_384
+    /// SETTINGS_HEADER_TABLE_SIZE, bytes.
     public var headerTableByteCount: UInt32 = 4_096
+    /// SETTINGS_MAX_HEADER_LIST_SIZE, bytes, counted as in RFC 9113 §6.5.2.
     public var headerListByteCountMax: UInt32 = 8_000
     /// Connections served at once; more are closed at once and counted.
     public var connectionsMax = 10_000
@@ -67,5 +77,6 @@ public struct SimulatorConfiguration: Sendable {
     /// The server's and the phones' wall clock, milliseconds since 1970. `nil`: the system's.
     public var clock: (@Sendable () -> Int64)?
 
+    /// The defaults.
     public init() {}
 }

@@ -1,20 +1,27 @@
 /// What the simulator counted since its start. A copy; taken whole between two batches.
 public struct SimulatorStatistics: Equatable, Sendable, Codable {
+    /// What was counted on one connection.
     public struct Connection: Equatable, Sendable, Codable {
         /// Counted from 1 in the order of their coming.
         public var number = 0
+        /// It has not ended yet.
         public var isOpen = true
+        /// Requests that came in whole on it.
         public var requests = 0
+        /// Of these, answered 200.
         public var accepted = 0
         /// Provider tokens accepted, the first included.
         public var providerTokens = 0
         /// Most requests that were unanswered at once.
         public var inFlightPeak = 0
 
+        /// A connection that has just come.
         public init() {}
     }
 
+    /// Connections that were served, closed ones included.
     public var connectionsAccepted = 0
+    /// Connections that are served now.
     public var connectionsOpen = 0
     /// Closed at once: by the fault `refuse`, or over `connectionsMax`.
     public var connectionsRefused = 0
@@ -32,12 +39,16 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
     public var reactions: [String: Int] = [:]
     /// Pushes at priority 10 that reached a device.
     public var highPriority = 0
+    /// Tokens known, good or not.
     public var tokens = 0
     /// Different provider tokens with a good signature, on all connections together. One that is still used is counted again after a key was
     /// registered or revoked.
     public var providerTokens = 0
+    /// Activities on phones. A rotated token and its successor lead to the same one.
     public var devices = 0
+    /// Requests that a fault fired for.
     public var faultsFired = 0
+    /// Violations of all kinds, those no longer kept included.
     public var violations = 0
     /// Violations by kind, those no longer kept included.
     public var violationsByKind: [String: Int] = [:]
@@ -46,7 +57,9 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
     /// Unanswered at this moment because of latency.
     public var delayed = 0
 
+    /// Closed connections of which the numbers are kept.
     public static let closedConnectionsKeptMax = 64
 
+    /// Nothing counted yet.
     public init() {}
 }

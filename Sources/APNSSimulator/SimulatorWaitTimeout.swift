@@ -1,5 +1,6 @@
 /// What `APNSSimulator.wait` waited for did not come within its limit.
 public struct SimulatorWaitTimeout: Error, CustomStringConvertible {
+    /// How long it waited.
     public var limit: Duration
     /// As they stood when the limit was reached.
     public var statistics: SimulatorStatistics

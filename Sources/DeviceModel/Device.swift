@@ -12,6 +12,7 @@ public struct Device: Sendable {
     public enum Phase: UInt8, Sendable {
         /// No push was shown yet. The app may well have started the activity: the first update is shown.
         case untouched
+        /// A card is up and takes updates.
         case active
         /// By an `end`.
         case ended
@@ -21,6 +22,7 @@ public struct Device: Sendable {
 
     /// What the phone did with one push.
     public enum Reaction: UInt8, Sendable, CaseIterable {
+        /// The phone shows what the push brought.
         case shown
         /// A `start` while another card of this token was up: a second card.
         case shownAsSecondCard
@@ -28,7 +30,9 @@ public struct Device: Sendable {
         case ignoredRepeat
         /// The same stamp with other content: whoever pushes has lost an update.
         case ignoredSameStamp
+        /// The stamp is older than one already applied.
         case ignoredOlder
+        /// The activity has ended, and the push is no `start`.
         case ignoredAfterEnd
         /// Stamped too far ahead, by `DeviceRules.futureStampSecondsMax`.
         case ignoredFuture
@@ -39,6 +43,7 @@ public struct Device: Sendable {
     /// The newest alerts are kept, at most this many; the count goes on.
     public static let alertsKeptMax = 4
 
+    /// Where the activity is in its life.
     public private(set) var phase: Phase = .untouched
     /// The bytes of the `content-state` shown; empty before the first.
     public private(set) var contentState: [UInt8] = []
@@ -55,18 +60,23 @@ public struct Device: Sendable {
     /// When the first push of this card came and when it ended, seconds since 1970, by the clock the device is told.
     private var begunSeconds: Int64 = .min
     private var endedSeconds: Int64 = .min
+    /// Pushes that changed what the phone shows.
     public private(set) var shownCount: UInt32 = 0
+    /// Pushes that changed nothing, undecodable ones included.
     public private(set) var ignoredCount: UInt32 = 0
+    /// Alerts shown.
     public private(set) var alertCount: UInt32 = 0
     /// Cards put up by `start`.
     public private(set) var cardCount: UInt16 = 0
 
+    /// An activity that has got no push yet.
     public init() {}
 
     /// When the content counts as outdated, seconds since 1970; `nil`: never.
     public var staleDateSeconds: Int64? { self.staleDate == .min ? nil : self.staleDate }
     /// When an ended card is to leave, seconds since 1970, as the `end` said; `nil`: the system decides.
     public var dismissalDateSeconds: Int64? { self.dismissalDate == .min ? nil : self.dismissalDate }
+    /// `relevance-score` of the content shown; `nil`: the content has none.
     public var relevanceScore: Double? { self.relevance.isNaN ? nil : self.relevance }
     /// The JSON string `attributes-type` of the `start`, quotes included; empty without a `start`.
     public var attributesType: [UInt8] { self.origin.isEmpty ? [] : self.origin[0] }

@@ -1,5 +1,6 @@
 /// What a push asks the device to do (`aps.event`).
 public enum PushEvent: UInt8, Sendable, CaseIterable {
+    /// Puts up a new card; changes one; ends one.
     case start, update, end
 }
 
@@ -7,6 +8,7 @@ public enum PushEvent: UInt8, Sendable, CaseIterable {
 ///
 /// An empty range means that the key is absent: each of these values has at least two bytes when present.
 public struct PushContent: Equatable, Sendable {
+    /// `aps.event`.
     public var event: PushEvent = .update
     /// `aps.timestamp`, seconds since 1970.
     public var stampSeconds: Int64 = 0
@@ -29,17 +31,20 @@ public struct PushContent: Equatable, Sendable {
     /// `aps.relevance-score`; any finite number.
     public var relevanceScore: Double?
 
+    /// An update that says nothing.
     public init() {}
 }
 
 /// Why a body is not a Live Activity push, in words for whoever built it.
 public struct PayloadFault: Error, Equatable, Sendable, CustomStringConvertible {
+    /// How bad the fault is: whether APNs or only the phone minds it.
     public enum Kind: UInt8, Sendable {
         /// Not one JSON object in UTF-8 with an object `aps` in it: APNs itself can make nothing of it.
         case unreadable
         /// JSON, but not what ActivityKit asks for: APNs takes such a push, the phone drops it.
         case meaning
     }
+    /// Whether APNs itself can make nothing of the body, or only the phone.
     public var kind: Kind
     /// The key concerned, such as `aps.stale-date`; empty when the body as a whole is meant.
     public var key: String

@@ -4,9 +4,11 @@
 /// older than the newest one taken is ignored with its alert; any other is pushed with the stamp max(its timestamp, last stamp + 1).
 /// `end` is taken whatever its timestamp. Events that expired or were rejected are not given to it.
 public struct ReferenceDevice: Sendable {
+    /// The phone as it is after the events taken so far.
     public private(set) var device = Device()
     private var newestTimestamp: Int64 = .min
 
+    /// A phone that has got no event yet.
     public init() {}
 
     /// Takes one event.

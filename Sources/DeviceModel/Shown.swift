@@ -1,8 +1,10 @@
 /// What the phone shows at one moment.
 public struct Shown: Equatable, Sendable {
+    /// How the card stands.
     public enum Card: String, Sendable, CaseIterable {
         /// No push has been shown on it yet.
         case untouched
+        /// A card is up, and its content is not outdated.
         case active
         /// Active, and past its stale date: the system marks it as outdated.
         case stale
@@ -11,9 +13,11 @@ public struct Shown: Equatable, Sendable {
         /// Ended and gone.
         case dismissed
     }
+    /// How the card stands at that moment.
     public var card: Card
     /// Bytes of the `content-state`.
     public var contentState: [UInt8]
+    /// `relevance-score` of the content shown; `nil`: the content has none.
     public var relevanceScore: Double?
     /// Seconds since 1970.
     public var staleDateSeconds: Int64?
@@ -21,6 +25,7 @@ public struct Shown: Equatable, Sendable {
     public var dismissedAtSeconds: Int64?
     /// Bytes of the newest alert object; empty when there was none.
     public var newestAlert: [UInt8]
+    /// Alerts shown so far.
     public var alertCount: Int
 }
 

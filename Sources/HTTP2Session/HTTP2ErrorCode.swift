@@ -1,23 +1,38 @@
 /// An HTTP/2 error code, as RST_STREAM and GOAWAY carry it (RFC 9113 §7). A code this list does not name is kept as it
 /// came.
 public struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable {
+    /// The number as it stands in the frame.
     public var rawValue: UInt32
 
     @inlinable public init(rawValue: UInt32) { self.rawValue = rawValue }
 
+    /// Nothing went wrong: a graceful end.
     public static let noError = HTTP2ErrorCode(rawValue: 0x0)
+    /// The peer broke the protocol in a way that no other code names.
     public static let protocolError = HTTP2ErrorCode(rawValue: 0x1)
+    /// Something unexpected happened on the side that sends it.
     public static let internalError = HTTP2ErrorCode(rawValue: 0x2)
+    /// The peer broke the rules of flow control.
     public static let flowControlError = HTTP2ErrorCode(rawValue: 0x3)
+    /// SETTINGS were not acknowledged in time.
     public static let settingsTimeout = HTTP2ErrorCode(rawValue: 0x4)
+    /// A frame came for a stream that was half closed already.
     public static let streamClosed = HTTP2ErrorCode(rawValue: 0x5)
+    /// A frame had a size that its type does not allow.
     public static let frameSizeError = HTTP2ErrorCode(rawValue: 0x6)
+    /// The stream was refused before anything was processed: the request may be sent again (RFC 9113 §8.7).
     public static let refusedStream = HTTP2ErrorCode(rawValue: 0x7)
+    /// The stream is not needed any more.
     public static let cancel = HTTP2ErrorCode(rawValue: 0x8)
+    /// The state of header compression is lost: the connection is of no use any more.
     public static let compressionError = HTTP2ErrorCode(rawValue: 0x9)
+    /// A connection made for a CONNECT request was reset or closed.
     public static let connectError = HTTP2ErrorCode(rawValue: 0xa)
+    /// The peer generates too much load.
     public static let enhanceYourCalm = HTTP2ErrorCode(rawValue: 0xb)
+    /// The transport does not meet the demands on TLS (RFC 9113 §9.2).
     public static let inadequateSecurity = HTTP2ErrorCode(rawValue: 0xc)
+    /// The endpoint wants HTTP/1.1 instead.
     public static let http11Required = HTTP2ErrorCode(rawValue: 0xd)
 }
 

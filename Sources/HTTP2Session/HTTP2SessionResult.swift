@@ -1,5 +1,6 @@
 /// What feeding or draining a session came to.
 public enum HTTP2SessionResult: Equatable, Sendable {
+    /// Everything given was taken, or everything asked for was given; the session goes on.
     case ok
     /// The session is beyond use: nothing more can be read or written. `detail` says why.
     case failed(detail: String)

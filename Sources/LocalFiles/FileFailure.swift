@@ -2,6 +2,7 @@ import Glibc
 
 /// Why a file cannot be used: the path, then what the system says.
 package struct FileFailure: Error, Equatable, CustomStringConvertible {
+    /// The path as it was given.
     package var path: String
     /// A predicate whose subject is the file.
     package var complaint: String

@@ -1,11 +1,13 @@
 public import PushEngine
 
 extension ShardLoop {
+    /// What was written to Kafka since the start, and how Kafka answered.
     public var outboxCounters: OutboxCounters { self.outbox.counters }
 
     /// Records that the engine has made and Kafka has not got: they gather, there is no room for them, or they wait to be tried again.
     public var waitingRecordCount: Int { self.engine.batch.records.count + self.outbox.waitingRecordCount }
 
+    /// How each partition stands, in the order of assignment.
     public var partitionReports: [PartitionReport] { self.partitions.map { PartitionReport($0) } }
 
     /// Next offsets to be committed, of the partitions that run: lag is measured from them.

@@ -10,7 +10,9 @@ public import PushModel
 ///
 /// Work is done in turns of bounded size, so that sockets are served in between.
 public struct ShardLoop: ~Copyable {
+    /// What the loop was made with; it never changes.
     public let configuration: ShardLoopConfiguration
+    /// The engine, to be looked at. Only the loop changes it.
     public internal(set) var engine: ShardEngine
     let log: any ShardLog
     let push: any PushSide
@@ -27,6 +29,7 @@ public struct ShardLoop: ~Copyable {
     public internal(set) var isDraining = false
     /// As far as the last turn saw; see `mayAct`.
     public private(set) var holdsLease = true
+    /// Records of `state` that restores have read since the start.
     public internal(set) var restoredRecordCount: UInt64 = 0
     /// Something happened that a report shows, and that may have freed an offset.
     var hasChanged = true
@@ -55,6 +58,12 @@ public struct ShardLoop: ~Copyable {
     static let deliveriesPerTurnMax = 1_024
     static let pushesPerTurnMax = 2_048
 
+    /// A shard without partitions.
+    /// - Parameters:
+    ///   - configuration: kept as it is.
+    ///   - randomSeed: decides all randomness. The same seed and the same calls give the same results.
+    ///   - log: its way to Kafka.
+    ///   - push: its way to APNs.
     public init(configuration: ShardLoopConfiguration, randomSeed: UInt64, log: any ShardLog, push: any PushSide) {
         self.configuration = configuration
         self.engine = ShardEngine(configuration: configuration.engine, randomSeed: randomSeed)

@@ -2,7 +2,9 @@ public import PushEngine
 
 /// What a shard's loop needs to know.
 public struct ShardLoopConfiguration: Sendable {
+    /// What an operator may choose for the loop.
     public var settings: ShardLoopSettings
+    /// What the engine is told.
     public var engine: EngineConfiguration
     /// The name of the `state` topic, for messages.
     public var stateTopic: String

@@ -5,5 +5,6 @@ public struct ShardLoopSettings: Equatable, Sendable {
     /// The longest a record waits for others on its way to Kafka.
     public var recordHoldMillis: Int64 = 300
 
+    /// The defaults.
     public init() {}
 }

@@ -6,6 +6,7 @@ public enum ShardNews: Sendable {
     case released(number: Int, commits: [CommitPosition], unfinished: [Int32])
     /// The partition stops until a person has looked at it; the others go on.
     case halted(partition: Int32, reason: String)
+    /// Its `state` has been read, and its events are taken from `starts` on. `recordCount`: records read.
     case restored(partition: Int32, recordCount: Int64, durationMillis: Int64, starts: [CommitPosition])
     /// Its state was written for another Kafka cluster, and every event in the log is taken as new.
     case voided(partition: Int32, clusterID: String)
@@ -13,6 +14,7 @@ public enum ShardNews: Sendable {
     case restoring(partitionCount: Int, recordCount: Int64, recordCountMax: Int64)
     /// Somebody else has written to the `state` of an own partition; it is being read.
     case gapFound(StateGap)
+    /// Nothing that another wrote counts any more. `recordCount`: records of the gap that were read.
     case gapRepaired(partition: Int32, recordCount: Int)
     /// A queue cannot be read for now; it goes on by itself.
     case readingFails(LogFailure)

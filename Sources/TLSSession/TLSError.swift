@@ -1,5 +1,6 @@
 /// Why TLS or a key operation failed. The text is for an operator; it never holds key material.
 public struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// What failed. `TLSError.detail` has the words.
     public enum Kind: Equatable, Sendable {
         /// The PEM given is not what it should be, or does not fit (key and certificate, curve).
         case badKeyMaterial
@@ -22,6 +23,7 @@ public struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
         case library
     }
 
+    /// What failed, for a program to decide by.
     public var kind: Kind
     /// What happened, in words, with OpenSSL's own reason.
     public var detail: String

@@ -6,9 +6,11 @@ import COpenSSL
 /// Confined to one thread or event loop. Feed what came with `receive`, write with `write`, and after each call send
 /// off what `takeCiphertext` gives. A client produces its first bytes with `start`.
 public final class TLSSession {
+    /// How far the session is.
     public enum State: Equatable, Sendable {
         /// Nothing may be written yet.
         case handshaking
+        /// The handshake is over; plaintext flows both ways.
         case established
         /// The peer said close_notify: nothing more will come.
         case peerClosed

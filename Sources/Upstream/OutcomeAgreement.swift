@@ -3,6 +3,7 @@
 /// An outcome lies in Kafka before the state record that says the event is done. An owner that dies between the two leaves a successor
 /// that reads the event again and cannot know what was said: it may say something else, and one of the two counts.
 package enum OutcomeAgreement: Equatable {
+    /// All say the same, `duplicate` aside.
     case agree
     /// They differ, and this one counts: `delivered` before all others, else what was said last, but for `unknown`.
     case counts(String)

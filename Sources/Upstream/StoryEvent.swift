@@ -5,6 +5,7 @@
 package struct StoryEvent: Sendable {
     /// What happens to the activity; the raw value is what the field `event` says.
     package enum Kind: String, Sendable {
+        /// As the page Events describes them.
         case start, update, end
     }
 

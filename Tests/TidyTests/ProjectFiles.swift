@@ -22,7 +22,9 @@ enum ProjectFiles {
     /// Everything a reader may open: sources, scripts, documents, deployment files.
     static func allTextFiles() -> [TextFile] {
         let folders = ["Sources", "Tests", "Benchmarks", "deploy", ".ci"]
-        let endings = [".swift", ".md", ".sh", ".yaml", ".yml", ".h", ".modulemap", ".py", "Dockerfile", "run"]
+        let endings = [
+            ".swift", ".md", ".sh", ".yaml", ".yml", ".h", ".modulemap", ".py", "Dockerfile", "run", "check-docs",
+        ]
         let atTheTop = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile", "Package.swift"].compactMap {
             Self.textFile($0)
         }

@@ -3,6 +3,7 @@ public import PushModel
 /// One APNs connection as its pool sees it: what it may carry, and when it has to be asked, given up or closed.
 /// Decides; never touches a socket, a clock or a lock.
 public struct ConnectionLife: Sendable {
+    /// Where a connection stands. Each case says where it can go.
     public enum Phase: Equatable, Sendable {
         /// Name lookup and TCP. To `handshaking`, or to `closed`.
         case connecting
@@ -15,16 +16,27 @@ public struct ConnectionLife: Sendable {
         case open
         /// Nothing new; what is in flight finishes. To `closed`.
         case draining
+        /// Nothing can be sent or received any more. The end.
         case closed
     }
 
+    /// What SETTINGS changed: the connection may carry its first request, its limit is another one, or nothing.
     public enum SettingsAction: Equatable, Sendable { case becameReady, limitChanged, ignore }
+    /// What to do with a connection that takes nothing new: close it at once, or wait for requests that are still
+    /// unanswered. It may be draining or closed already.
     public enum DrainAction: Equatable, Sendable {
+        /// Close it; wait for so many requests; nothing, because that was said before.
         case closeNow, waitForStreams(count: Int), alreadyDraining, alreadyClosed
     }
+    /// What the end of a request means for its connection: nothing, or the last request of a draining connection ended
+    /// and it is to be closed.
     public enum StreamEndAction: Equatable, Sendable { case none, closeDrained }
+    /// What a request without an answer means for its connection: nothing yet, or the connection is stalled and is to
+    /// be left.
     public enum TimeoutAction: Equatable, Sendable { case keepConnection, retireStalled }
+    /// What is to be done with a connection whose time has come.
     public enum DeadlineAction: Equatable, Sendable {
+        /// Nothing is due; ask the peer whether it lives; close, because nobody needs it or for the reason given.
         case none, ping, closeIdle, close(ConnectionCloseReason)
         /// The peer takes no requests at all: leave it.
         case retireDenied
@@ -35,7 +47,9 @@ public struct ConnectionLife: Sendable {
     /// A connection that has not shown its capacity after this long no longer keeps another from being opened.
     public static let startPatienceMillis: Int64 = 2_000
 
+    /// Where the connection stands.
     public private(set) var phase = Phase.connecting
+    /// Requests that began and have not ended.
     public private(set) var inFlight = 0
     /// The peer's SETTINGS_MAX_CONCURRENT_STREAMS as it last said.
     public private(set) var peerStreamsMax = Int.max
@@ -45,6 +59,7 @@ public struct ConnectionLife: Sendable {
     public private(set) var isProven = false
     /// The peer does not take our bytes fast enough: nothing more is queued.
     public private(set) var isBlocked = false
+    /// When connecting began, steady milliseconds.
     public let beganMillis: Int64
 
     private let streamsMax: Int
@@ -74,6 +89,7 @@ public struct ConnectionLife: Sendable {
         var idleCloseMillis: Int64
     }
 
+    /// A connection that begins to connect at `now`.
     public init(configuration: ConnectionPoolConfiguration, now: EngineTime) {
         self.limits = Limits(
             requestTimeoutMillis: configuration.requestTimeoutMillis,
@@ -276,6 +292,8 @@ public struct ConnectionLife: Sendable {
         }
     }
 
+    /// The time that `nextDeadlineMillis` named has come, or another: `none` if nothing is due. `mayCloseIdle`: the
+    /// pool can do without the connection when it is idle.
     public mutating func deadlineReached(now: EngineTime, mayCloseIdle: Bool) -> DeadlineAction {
         switch self.phase {
         case .connecting, .handshaking:

@@ -28,6 +28,7 @@ extension ConnectionPool {
 
     // MARK: Events of a connection
 
+    /// TCP is up; TLS and the peer's first SETTINGS follow.
     public mutating func transportConnected(_ connection: Int, now: EngineTime) {
         self.members[connection].life.transportConnected(now: now)
     }
@@ -45,10 +46,12 @@ extension ConnectionPool {
         self.refreshCredit(connection)
     }
 
+    /// Bytes came from the peer: it lives, and an unanswered PING counts as answered.
     public mutating func bytesReceived(_ connection: Int, now: EngineTime) {
         self.members[connection].life.bytesReceived(now: now)
     }
 
+    /// The connection's output buffer reached its bound (`true`), or fell below it again.
     public mutating func outputBlocked(_ connection: Int, _ blocked: Bool) {
         self.members[connection].life.outputBlocked(blocked)
         self.refreshCredit(connection)

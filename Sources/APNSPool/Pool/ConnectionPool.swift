@@ -68,6 +68,7 @@ public struct ConnectionPool: Sendable {
     /// Slots for connections that drain or are being closed, at least; more when more are used.
     static let drainingMin = 4
 
+    /// What the pool was made with; it never changes.
     public let configuration: ConnectionPoolConfiguration
     /// Connections there can be at once: usable ones, and as many (at least four) still draining or closing.
     public let slotCount: Int
@@ -120,6 +121,8 @@ public struct ConnectionPool: Sendable {
     private var current = 0
     private var runLeft = 0
 
+    /// A pool without connections; `start` opens the warm ones. `randomSeed` decides all jitter: the same seed and the
+    /// same events give the same actions.
     public init(configuration: ConnectionPoolConfiguration, randomSeed: UInt64) {
         self.configuration = configuration
         let connectionsMax = max(1, configuration.connectionsMax)
@@ -164,11 +167,14 @@ public struct ConnectionPool: Sendable {
         self.members[connection].isInUse ? self.members[connection].life.phase : nil
     }
 
+    /// How many connections are in this phase.
     public func count(_ phase: ConnectionLife.Phase) -> Int {
         self.members.count { $0.isInUse && $0.life.phase == phase }
     }
 
+    /// Whether the route stands still, but for a probe perhaps, because APNs answers with server errors.
     public var isBreakerOpen: Bool { self.busyGate.isHolding }
+    /// Whether the route stands still, but for a probe perhaps, because APNs refuses the credentials.
     public var isPausedByCredentials: Bool { self.credentialGate.isHolding }
 
     /// Moves the actions into `target`, whose memory is used for the next ones.

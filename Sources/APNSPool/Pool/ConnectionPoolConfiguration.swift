@@ -11,6 +11,7 @@ public struct ConnectionPoolConfiguration: Equatable, Sendable {
     public var limitsInFlight = true
     /// Requests in flight to begin with, and at least, before that limits anything. 1 or more.
     public var inFlightAtFirst = 512
+    /// The window of requests in flight never gets smaller. 1 or more.
     public var inFlightMin = 256
     /// Requests of one connection's life; HTTP/2 has 2^30 stream ids (RFC 9113 §5.1.1). Replaced in time.
     public var requestsPerConnectionMax = 1 << 30
@@ -37,6 +38,7 @@ public struct ConnectionPoolConfiguration: Equatable, Sendable {
     /// each time, jittered. The longest is about how long service takes to resume after APNs is back, and bounds the
     /// attempts meanwhile: one at a time and route, a second one only beside one that hangs.
     public var backoffMinMillis: Int64 = 500
+    /// The longest such delay, before jitter.
     public var backoffMaxMillis: Int64 = 4_000
     /// Longest delay between probes with a provider token that APNs called too old or too new: each takes a connection of
     /// its own. Not below `backoffMaxMillis`.
@@ -51,7 +53,9 @@ public struct ConnectionPoolConfiguration: Equatable, Sendable {
     public var refusedStreakMax = 3
     /// First and longest delay between probes of a route whose credentials were refused.
     public var refusedProbeMinMillis: Int64 = 30_000
+    /// The longest such delay, before jitter.
     public var refusedProbeMaxMillis: Int64 = 300_000
 
+    /// The defaults.
     public init() {}
 }

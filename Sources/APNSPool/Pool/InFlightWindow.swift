@@ -7,6 +7,7 @@
 /// whose answers come later than the way to APNs and back explains takes less; a route that wanted more, and whose answers
 /// came as fast as that, may have up to twice as much.
 public struct InFlightWindow: Sendable {
+    /// The window never gets wider than this many requests.
     public static let countMax = 1 << 20
     /// The shortest round. One also lasts two ways to APNs and back, so that it shows what the last change did.
     public static let roundMicrosMin: Int64 = 20_000
@@ -42,6 +43,7 @@ public struct InFlightWindow: Sendable {
 
     /// Ends the round if it is over. `true`: more may be in flight than before.
     /// - Parameters:
+    ///   - nowMicros: steady microseconds.
     ///   - isWanted: more pushes are ready than the window lets through.
     ///   - cpuMicros: what this thread has used so far, asked only at the end of a round; `nil`: not known.
     public mutating func look(nowMicros: Int64, isWanted: Bool, cpuMicros: () -> Int64?) -> Bool {

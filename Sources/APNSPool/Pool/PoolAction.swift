@@ -23,6 +23,7 @@ public enum PoolAction: Equatable, Sendable {
     case keyAccepted(generation: UInt32)
     /// For the operator; `alarmCleared` follows when it is over.
     case alarmRaised(RouteAlarm)
+    /// What the alarm told of is over.
     case alarmCleared(RouteAlarm)
 
     /// The living connection it is about.
@@ -48,22 +49,29 @@ public enum RouteAlarm: Equatable, Sendable, CaseIterable {
 
 /// One request about to begin: which connection carries it, and the tag that names it there.
 public struct StreamLease: Equatable, Sendable {
+    /// The connection's slot number, below `ConnectionPool.slotCount`.
     public var connection: Int
+    /// Names the request on that connection until it ends; goes into `HTTP2ClientSession.submit`.
     public var tag: UInt32
 }
 
 /// A push that got no answer in time. Its request may not even have left: the session of its connection knows.
 public struct TimedOutPush: Equatable, Sendable {
+    /// The attempt that got no answer.
     public var push: PushID
     /// Since its leaving, microseconds.
     public var micros: Int64
+    /// The connection it was on, as a slot number.
     public var connection: Int
+    /// Its HTTP/2 stream on that connection; the pool has asked for its reset.
     public var streamID: Int32
 }
 
 /// The end of one push attempt: which, and how long it took from its leaving, in microseconds.
 public struct PushEnd: Equatable, Sendable {
+    /// The attempt that ended.
     public var push: PushID
+    /// From its leaving to its end, microseconds.
     public var micros: Int64
 
     public init(push: PushID, micros: Int64) {

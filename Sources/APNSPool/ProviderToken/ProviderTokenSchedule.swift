@@ -12,6 +12,7 @@ public import PushModel
 /// decides then. A token it refuses is replaced at once: connections are limited in their tokens, so the new one is for
 /// new connections, and the old ones are left.
 public struct ProviderTokenSchedule: Equatable, Sendable {
+    /// What is to be done about the current token.
     public enum Decision: Equatable, Sendable {
         /// The current token stays.
         case keep
@@ -57,6 +58,7 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
     /// The older of two tokens is in use, because APNs said that the newer one came too soon.
     private var isReverted = false
 
+    /// A schedule before its first token: the first look decides to sign.
     public init() {}
 
     /// What is due now. Ask at start and once a second or so.

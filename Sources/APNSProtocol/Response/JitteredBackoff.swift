@@ -1,7 +1,9 @@
 /// Delays that double from failure to failure, up to a bound, each drawn from the upper half of its range: many workers
 /// that failed at the same moment do not come back at the same moment.
 public struct JitteredBackoff: Equatable, Sendable {
+    /// The upper bound of the first delay, milliseconds. At least 1.
     public let millisMin: Int64
+    /// No delay is longer, milliseconds. At least `millisMin`.
     public let millisMax: Int64
     /// Failures in a row.
     public private(set) var failures = 0
@@ -23,5 +25,6 @@ public struct JitteredBackoff: Equatable, Sendable {
         return Int64.random(in: (whole + 1) / 2...whole, using: &random)
     }
 
+    /// The row of failures has ended: the next delay is a first one again.
     public mutating func succeeded() { self.failures = 0 }
 }

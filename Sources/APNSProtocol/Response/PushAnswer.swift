@@ -2,6 +2,7 @@ public import PushModel
 
 /// What became of one push attempt, as the transport reports it.
 public struct PushAnswer: Sendable, Equatable {
+    /// How an attempt ended.
     public enum Result: Sendable, Equatable {
         /// Another status than 200 came.
         case response(PushResponse)
@@ -12,11 +13,14 @@ public struct PushAnswer: Sendable, Equatable {
         /// Connection lost, reset or timed out after the request left: nobody knows.
         case unknown(detail: String)
     }
+    /// The attempt that it answers, as `PushRequest.id` named it.
     public var id: PushID
+    /// How the attempt ended.
     public var result: Result
     /// From the request's headers leaving to this answer, in microseconds.
     public var apnsMicros: Int64
 
+    /// An answer to the attempt `id`; `apnsMicros` in microseconds.
     public init(id: PushID, result: Result, apnsMicros: Int64) {
         self.id = id
         self.result = result
@@ -26,10 +30,13 @@ public struct PushAnswer: Sendable, Equatable {
 
 /// A status other than 200, and what it means: judged once, where it comes in.
 public struct PushResponse: Sendable, Equatable {
+    /// The HTTP status, never 200.
     public let status: UInt16
     /// Empty: there was none.
     public let reason: String
+    /// What the answer's `retry-after` asked for, in seconds; `nil`: it had none.
     public let retryAfterSeconds: Int64?
+    /// What `ReasonTable` makes of the answer. Nobody else looks at status and reason to decide.
     public let verdict: Verdict
 
     /// `timestampMillis`: `timestamp` of the body, with 410.

@@ -3,6 +3,7 @@ public import PushModel
 /// Stops a route after answers that say "not now", and lets single probes through until one succeeds. A circuit
 /// breaker: one for server errors, one for refused credentials, one for the provider token.
 public struct RouteGate: Equatable, Sendable {
+    /// How much the gate lets through.
     public enum State: Equatable, Sendable {
         /// Nothing is held back. To `resting` after `streakMax` failures in a row.
         case flowing
@@ -15,7 +16,10 @@ public struct RouteGate: Equatable, Sendable {
         /// `resting` after `streakMax` failures in a row.
         case recovering(inFlightMax: Int)
     }
+    /// What one more failure did: nothing, a rest began after failures in a row, or a probe failed and the gate rests
+    /// again.
     public enum FailureAction: Equatable, Sendable { case none, trip, restAgain }
+    /// What one more success did: nothing, or a probe succeeded and requests flow again, few at first.
     public enum SuccessAction: Equatable, Sendable { case none, resume }
 
     /// Longest `retry-after` that is believed: Apple asks for 15 minutes after a 5xx.
@@ -23,11 +27,15 @@ public struct RouteGate: Equatable, Sendable {
     /// Requests out at which nothing is held back any more: a connection's worth.
     public static let recoveredInFlight = 1_024
 
+    /// How much the gate lets through now.
     public private(set) var state = State.flowing
+    /// Failures in a row since the last success or rest.
     public private(set) var streak = 0
     private let streakMax: Int
     private var backoff: JitteredBackoff
 
+    /// A gate that lets everything through. It closes after `streakMax` failures in a row and rests between
+    /// `restMillisMin` and `restMillisMax` milliseconds, doubling from one failed probe to the next.
     public init(streakMax: Int, restMillisMin: Int64, restMillisMax: Int64) {
         self.streakMax = max(1, streakMax)
         self.backoff = JitteredBackoff(millisMin: restMillisMin, millisMax: restMillisMax)

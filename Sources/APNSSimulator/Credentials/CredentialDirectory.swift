@@ -14,9 +14,13 @@ public struct CredentialDirectory: Sendable {
         public var description: String
     }
 
+    /// The certificate the simulator shows, and the authority that a client has to believe.
     public let credentials: SimulatorCredentials
+    /// The key that provider tokens are signed with. Register its public half, or the simulator refuses them.
     public let providerKey: ES256PrivateKey
+    /// The path of `ca.pem`, for a client's trust roots.
     public let authorityPath: String
+    /// The path of `AuthKey_<id>.p8`, for a worker's configuration.
     public let providerKeyPath: String
 
     /// Opens `path`, making the directory and whatever is missing in it.

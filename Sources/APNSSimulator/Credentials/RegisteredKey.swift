@@ -6,6 +6,7 @@ public struct RegisteredKey: Sendable {
     public var keyID: String
     /// 10 characters, `iss` of the provider token.
     public var teamID: String
+    /// What signatures of provider tokens are checked with.
     public var publicKey: ES256PublicKey
     /// `nil`: both environments.
     public var environment: SimulatorConfiguration.Environment?

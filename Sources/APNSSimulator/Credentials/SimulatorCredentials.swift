@@ -4,6 +4,7 @@ public import TLSSession
 public struct SimulatorCredentials: Sendable {
     /// For the client's trust roots.
     public var authorityPEM: [UInt8]
+    /// What the server shows: its certificate, followed by the authority's, and its private key.
     public var certificate: CertificateAndKey
 
     public init(authorityPEM: [UInt8], certificate: CertificateAndKey) {

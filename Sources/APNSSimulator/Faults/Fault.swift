@@ -23,6 +23,7 @@ public struct Fault: Sendable, Equatable {
         case then(ConnectionAction)
     }
 
+    /// What happens to a request that it fires for.
     public var effect: Effect
     /// Chance that a matching request is hit, 0...1.
     public var rate: Double
@@ -50,6 +51,7 @@ public struct Fault: Sendable, Equatable {
 
 /// A GOAWAY as the simulator sends it.
 public struct GoAway: Sendable, Equatable {
+    /// Which stream a GOAWAY names as the last one that is still answered.
     public enum LastStream: Sendable, Equatable {
         /// The highest the client opened.
         case highest
@@ -57,15 +59,19 @@ public struct GoAway: Sendable, Equatable {
         case current
         /// This many streams the client opened last are above it. Those that were judged before stay so: a lie, unless nothing was.
         case below(highestBy: Int)
+        /// This stream, whether the client opened it or not.
         case id(Int32)
     }
+    /// Why the connection ends; NO_ERROR for a graceful end.
     public var errorCode: HTTP2ErrorCode
     /// Sent as it is; APNs sends `{"reason":"Shutdown"}` and the like, or nothing.
     public var debugData: [UInt8]
+    /// The last stream that is still answered.
     public var lastStream: LastStream
     /// The connection is closed once the streams at or below the last one are answered; `false`: it stays open and ignores new streams.
     public var closes: Bool
 
+    /// `reason` becomes the debug data `{"reason":"…"}`, as APNs writes it; `nil`: none.
     public init(
         errorCode: HTTP2ErrorCode = .noError, reason: String? = nil, lastStream: LastStream = .highest,
         closes: Bool = true
@@ -79,6 +85,7 @@ public struct GoAway: Sendable, Equatable {
 
 /// A fault of the simulator's list, until it is cleared or used up.
 public struct FaultID: Hashable, Sendable {
+    /// The number under which the list knows the fault.
     public var rawValue: Int
     public init(rawValue: Int) { self.rawValue = rawValue }
 }
@@ -101,6 +108,7 @@ public struct Latency: Sendable, Equatable {
 
 /// Something done to connections at once.
 public enum ConnectionAction: Sendable, Equatable {
+    /// Sends a GOAWAY.
     case goAway(GoAway)
     /// TCP ends without close_notify.
     case cut
@@ -110,6 +118,7 @@ public enum ConnectionAction: Sendable, Equatable {
     case close
     /// Half a TLS record, then the end.
     case cutMidRecord
+    /// Sends SETTINGS with these changes.
     case settings(HTTP2SettingsChange)
     /// Half-dead: nothing is read or written any more, not even an answer to PING, and the connection stays open.
     case silence

@@ -2,6 +2,7 @@ public import HTTP2Session
 
 /// An answer that APNs never gave yet: an unknown status, no `apns-id`, a body of any kind, or one that stops half-way.
 public struct OddAnswer: Sendable, Equatable {
+    /// How the answer's stream ends.
     public enum Ending: Sendable, Equatable {
         /// END_STREAM, as any answer.
         case complete
@@ -19,14 +20,18 @@ public struct OddAnswer: Sendable, Equatable {
     public var body: [UInt8]
     /// DATA frames without a byte that come before the body. 0...`emptyFrameCountMax`.
     public var emptyFrameCount: Int
+    /// How the answer's stream ends.
     public var ending: Ending
     /// The device gets the push all the same.
     public var applied: Bool
 
     /// A window that a client leaves at its default has room for it.
     public static let halfBodyByteCountMax = 1_024
+    /// The most empty DATA frames that one answer may have.
     public static let emptyFrameCountMax = 1_000
 
+    /// What is out of range is brought into it: `status` into 100...999, `emptyFrameCount` into
+    /// 0...`emptyFrameCountMax`.
     public init(
         status: Int = 200, sendsMessageID: Bool = true, body: [UInt8] = [], emptyFrameCount: Int = 0,
         ending: Ending = .complete, applied: Bool = false

@@ -1,5 +1,6 @@
 /// Something a well-behaved provider does not do, seen by the simulator. A test asserts that there is none, or exactly the one it provoked.
 public struct Violation: Equatable, Sendable, Codable {
+    /// What was done wrong. The raw value is its name in counters and in JSON.
     public enum Kind: String, Sendable, Codable, CaseIterable {
         /// A request refused because of how it was built; `detail` has the reason.
         case request
@@ -26,6 +27,7 @@ public struct Violation: Equatable, Sendable, Codable {
         /// Closer than `watchedSpacingMillis`.
         case pushedTooSoon
     }
+    /// What was done wrong.
     public var kind: Kind
     /// What happened, in words.
     public var detail: String

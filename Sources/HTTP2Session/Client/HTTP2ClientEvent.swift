@@ -49,9 +49,12 @@ public enum HTTP2ClientEvent: Equatable, Sendable {
 /// Events in the order they happened, with the bytes they refer to. Given to `takeEvents` again and again: it keeps its
 /// memory.
 public struct HTTP2ClientEvents: Sendable {
+    /// What happened since the events were last taken, oldest first.
     public internal(set) var events: [HTTP2ClientEvent] = []
+    /// The bytes that ranges of the events refer to.
     public internal(set) var bytes: [UInt8] = []
 
+    /// No events yet.
     public init() {}
 
     /// Forgets the events; the memory is kept.

@@ -16,5 +16,6 @@ public struct HTTP2ClientSettings: Sendable {
     /// First stream id; odd. Only a test of id exhaustion sets it.
     public var firstStreamID: Int32 = 1
 
+    /// The defaults.
     public init() {}
 }

@@ -17,6 +17,7 @@ public struct HTTP2Field: Sendable {
     public var name: String
     /// `nil`: given with each message.
     public var value: [UInt8]?
+    /// What HPACK may do with the field.
     public var indexing: Indexing
 
     private init(name: String, value: [UInt8]?, indexing: Indexing) {

@@ -11,6 +11,7 @@ public struct HTTP2HeaderValues: Sendable {
     /// Where each value ends in `bytes`.
     private var ends: [UInt32] = []
 
+    /// No values yet.
     public init() { self.ends.reserveCapacity(8) }
 
     /// How many values are complete.

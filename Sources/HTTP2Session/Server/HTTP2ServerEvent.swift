@@ -25,6 +25,7 @@ public enum HTTP2ServerEvent: Equatable, Sendable {
 
 /// One whole request as the server got it.
 public struct HTTP2ServerRequest: Equatable, Sendable {
+    /// The stream that the answer goes to.
     public var streamID: Int32
     /// Range of `HTTP2ServerEvents.fields`.
     public var fields: Range<Int>
@@ -40,17 +41,23 @@ public struct HTTP2ServerRequest: Equatable, Sendable {
 
 /// Where one header field lies in `HTTP2ServerEvents.bytes`.
 public struct HTTP2FieldRange: Equatable, Sendable {
+    /// The bytes of the name, as they came.
     public var name: Range<Int>
+    /// The bytes of the value, as they came.
     public var value: Range<Int>
 }
 
 /// Events in the order they happened, with the bytes they refer to. Given to `takeEvents` again and again: it keeps its
 /// memory.
 public struct HTTP2ServerEvents: Sendable {
+    /// What happened since the events were last taken, oldest first.
     public internal(set) var events: [HTTP2ServerEvent] = []
+    /// The header fields that ranges of the events refer to.
     public internal(set) var fields: [HTTP2FieldRange] = []
+    /// The bytes that ranges of the events and of the fields refer to.
     public internal(set) var bytes: [UInt8] = []
 
+    /// No events yet.
     public init() {}
 
     /// Forgets the events; the memory is kept.

@@ -26,15 +26,21 @@ public struct HTTP2ServerSettings: Sendable {
     /// cheaper. Framing and HPACK always are.
     public var checksMessages = true
 
+    /// The defaults.
     public init() {}
 }
 
 /// A change of our SETTINGS on a running connection. `nil` leaves a value alone.
 public struct HTTP2SettingsChange: Equatable, Sendable {
+    /// SETTINGS_MAX_CONCURRENT_STREAMS: requests that the client may have open.
     public var concurrentStreamsMax: UInt32?
+    /// SETTINGS_INITIAL_WINDOW_SIZE, bytes: the window of each stream, those that are open included.
     public var initialWindowByteCount: UInt32?
+    /// SETTINGS_HEADER_TABLE_SIZE, bytes: the dynamic table that the client may use.
     public var headerTableByteCount: UInt32?
+    /// SETTINGS_MAX_FRAME_SIZE, bytes: 16,384...16,777,215.
     public var frameByteCountMax: UInt32?
+    /// SETTINGS_MAX_HEADER_LIST_SIZE, bytes, counted as in RFC 9113 §6.5.2.
     public var headerListByteCountMax: UInt32?
 
     public init(

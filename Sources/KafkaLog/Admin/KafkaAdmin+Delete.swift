@@ -44,6 +44,7 @@ extension KafkaAdmin {
 
 /// The broker's answer for one consumer group.
 public struct GroupAnswer: Sendable, Hashable {
+    /// The group's identifier.
     public var name: String
     /// `nil`: done.
     public var error: KafkaError?

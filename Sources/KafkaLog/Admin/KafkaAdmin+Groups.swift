@@ -2,6 +2,7 @@ import CRDKafka
 
 /// A member of a consumer group, as the broker tells of it.
 public struct GroupMember: Sendable, Hashable {
+    /// `client.id` of the member.
     public var clientID: String
     /// Where it is connected from.
     public var host: String

@@ -6,6 +6,9 @@ public final class KafkaAdmin: Sendable {
     /// Where librdkafka says what it cannot connect for. Read after each failure and emptied with it.
     private let events: KafkaQueue
 
+    /// A client for administration alone. Connects to nobody yet.
+    /// - Parameter log: librdkafka's log lines; `nil`: standard error.
+    /// - Throws: for a property that librdkafka does not accept.
     public init(_ settings: KafkaSettings, log: KafkaLogHandler? = nil) throws(KafkaError) {
         let client = try ClientConfiguration.withoutGroup(settings)
         rd_kafka_conf_set_events(client.pointer, RD_KAFKA_EVENT_ERROR)

@@ -1,6 +1,8 @@
 /// A topic as the cluster's metadata shows it.
 public struct TopicDescription: Sendable, Hashable {
+    /// The topic's name.
     public var name: String
+    /// How many partitions it has.
     public var partitionCount: Int
     /// Replicas of its first partition.
     public var replicationFactor: Int
@@ -14,13 +16,16 @@ public struct TopicDescription: Sendable, Hashable {
 
 /// A topic to be created.
 public struct NewTopic: Sendable, Hashable {
+    /// 1–249 bytes: letters, digits, `.`, `_` and `-`.
     public var name: String
+    /// How many partitions it gets. 1 or more.
     public var partitionCount: Int
     /// -1: the broker's default.
     public var replicationFactor: Int
     /// Kafka's topic settings by name.
     public var configuration: [String: String]
 
+    /// Without more, the broker's defaults decide.
     public init(name: String, partitionCount: Int, replicationFactor: Int = -1, configuration: [String: String] = [:]) {
         self.name = name
         self.partitionCount = partitionCount
@@ -31,6 +36,7 @@ public struct NewTopic: Sendable, Hashable {
 
 /// The broker's answer for one topic.
 public struct TopicAnswer: Sendable, Hashable {
+    /// The topic's name.
     public var name: String
     /// `nil`: done.
     public var error: KafkaError?

@@ -115,6 +115,7 @@ public struct KafkaLogLine: Sendable {
     public var severity: Int
     /// librdkafka's short tag, such as `FAIL` or `REQTMOUT`.
     public var facility: String
+    /// What librdkafka says, as it says it.
     public var text: String
 
     /// Nothing to act on. One list of properties serves producers and consumers here, and librdkafka warns each of those

@@ -6,6 +6,7 @@ public struct KafkaError: Error, Sendable, Hashable {
     /// librdkafka's `rd_kafka_resp_err_t`: positive codes are the broker's (Kafka protocol), negative ones librdkafka's
     /// own.
     public struct Code: RawRepresentable, Sendable, Hashable {
+        /// The number as librdkafka and the Kafka protocol write it.
         public var rawValue: Int32
         public init(rawValue: Int32) { self.rawValue = rawValue }
     }
@@ -16,12 +17,17 @@ public struct KafkaError: Error, Sendable, Hashable {
         case client
         /// One librdkafka property. A secret's value is replaced before it gets here.
         case setting(name: String, value: String)
+        /// The topic of this name.
         case topic(String)
+        /// One partition.
         case partition(TopicPartition)
+        /// One offset of a partition.
         case position(TopicPartitionOffset)
+        /// The consumer group of this name.
         case group(String)
     }
 
+    /// What failed, for a program to decide by.
     public var code: Code
     /// The short constant's name, such as `_TIMED_OUT` or `UNKNOWN_TOPIC_OR_PART`.
     public var name: String
@@ -32,10 +38,12 @@ public struct KafkaError: Error, Sendable, Hashable {
     /// Whether the client instance is finished: it must be closed and made again (idempotent producer, fenced static
     /// member).
     public var isFatal: Bool
+    /// What the error happened to.
     public var subject: Subject
     /// What the refused operation needs, where an authorization error does not say it itself; see `remedy`.
     public var right: KafkaRight?
 
+    /// `name` follows from the code, and so do `text` and `isRetriable` where they are `nil`.
     public init(
         code: Code, text: String? = nil, isRetriable: Bool? = nil, isFatal: Bool = false, subject: Subject = .client
     ) {
@@ -75,18 +83,31 @@ extension KafkaError.Code {
     public static let authentication = Self(rawValue: -169)
     /// TLS failed, or could not be set up (`_SSL`).
     public static let ssl = Self(rawValue: -181)
+    /// The user may not do this with the topic.
     public static let topicAuthorizationFailed = Self(rawValue: 29)
+    /// The user may not use the consumer group.
     public static let groupAuthorizationFailed = Self(rawValue: 30)
+    /// The user may not do this with the cluster.
     public static let clusterAuthorizationFailed = Self(rawValue: 31)
+    /// The broker does not offer the SASL mechanism that was asked for.
     public static let unsupportedSASLMechanism = Self(rawValue: 33)
+    /// The broker refused user or password.
     public static let saslAuthenticationFailed = Self(rawValue: 58)
+    /// The broker does not know the topic or the partition; it may be about to.
     public static let unknownTopicOrPartition = Self(rawValue: 3)
+    /// The record is larger than the topic or the broker allows.
     public static let messageTooLarge = Self(rawValue: 10)
+    /// The group is coordinated by another broker now.
     public static let notCoordinator = Self(rawValue: 16)
+    /// The group has begun a new generation since the member joined.
     public static let illegalGeneration = Self(rawValue: 22)
+    /// The group does not know the member, or knows it no more.
     public static let unknownMember = Self(rawValue: 25)
+    /// The group is being rebalanced: the member has to join again.
     public static let rebalanceInProgress = Self(rawValue: 27)
+    /// There is no group of this name.
     public static let groupIDNotFound = Self(rawValue: 69)
+    /// Another process uses the same `group.instance.id` and has taken this one's place.
     public static let fencedInstance = Self(rawValue: 82)
 
     /// librdkafka marks only some of its answers as retriable; for bare codes this table decides. Broker codes: the

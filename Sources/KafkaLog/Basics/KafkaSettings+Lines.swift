@@ -1,5 +1,7 @@
 /// Properties as text: `name=value` a line, as in the files of Kafka's own tools. Empty lines and those that begin with '#' mean nothing.
 extension KafkaSettings {
+    /// Reads properties from the text of a file; spaces around names and values are left out.
+    /// - Throws: for the first line that is no property.
     public init(lines text: String) throws(PropertiesFault) {
         self.init()
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {

@@ -7,8 +7,11 @@ import CRDKafka
 /// librdkafka can talk to (SASL, TLS, OAuth …) is reached by configuration alone. Printing a value of this type never
 /// shows a secret.
 public struct KafkaSettings: Sendable, Hashable {
+    /// One librdkafka property, as written.
     public struct Property: Sendable, Hashable {
+        /// librdkafka's name of the property, such as `security.protocol`.
         public var name: String
+        /// The value as text. It may be a secret: show `shownValue` instead.
         public var value: String
         public init(_ name: String, _ value: String) {
             self.name = name
@@ -16,8 +19,10 @@ public struct KafkaSettings: Sendable, Hashable {
         }
     }
 
+    /// What kind of client the properties are for.
     public enum Role: Sendable, Hashable, CaseIterable { case consumer, producer }
 
+    /// In the order they were given; a later one overrides an earlier one.
     public var properties: [Property]
 
     public init(_ properties: [Property] = []) { self.properties = properties }
@@ -25,12 +30,15 @@ public struct KafkaSettings: Sendable, Hashable {
     /// Only the brokers, `host:port,…`.
     public init(bootstrap: String) { self.properties = [Property("bootstrap.servers", bootstrap)] }
 
+    /// Adds a property that overrides those of the same name.
     public mutating func append(_ name: String, _ value: String) { self.properties.append(Property(name, value)) }
 
+    /// A copy with one more property, which overrides those of the same name.
     public func appending(_ name: String, _ value: String) -> KafkaSettings {
         KafkaSettings(self.properties + [Property(name, value)])
     }
 
+    /// A copy with all properties of `other`, which override those of the same names.
     public func appending(_ other: KafkaSettings) -> KafkaSettings { KafkaSettings(self.properties + other.properties) }
 
     /// The last value given for `name`.
@@ -71,5 +79,6 @@ extension KafkaSettings: CustomStringConvertible, CustomReflectable {
 }
 
 extension KafkaSettings.Property: CustomReflectable {
+    /// Keeps `dump` and string interpolation of an enclosing type from showing a secret.
     public var customMirror: Mirror { Mirror(self, children: [(label: self.name, value: self.shownValue as Any)]) }
 }

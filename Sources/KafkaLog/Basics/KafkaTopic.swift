@@ -4,6 +4,7 @@ import CRDKafka
 ///
 /// `@unchecked Sendable`: the pointer never changes and librdkafka's topics may be used from any thread.
 public final class KafkaTopic: @unchecked Sendable {
+    /// The topic's name, as the client was given it.
     public let name: String
     let pointer: OpaquePointer
     private let client: ClientHandle

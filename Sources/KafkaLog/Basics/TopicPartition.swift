@@ -2,6 +2,7 @@ import CRDKafka
 
 /// One partition of one Kafka topic.
 public struct TopicPartition: Hashable, Sendable, CustomStringConvertible {
+    /// The topic's name.
     public var topic: String
     /// From 0.
     public var partition: Int32
@@ -16,7 +17,9 @@ public struct TopicPartition: Hashable, Sendable, CustomStringConvertible {
 
 /// A place in a partition's log. In a commit it is the *next* offset to read, as everywhere in Kafka.
 public struct TopicPartitionOffset: Hashable, Sendable, CustomStringConvertible {
+    /// Whose log it is.
     public var topicPartition: TopicPartition
+    /// From 0.
     public var offset: Int64
 
     public init(topic: String, partition: Int32, offset: Int64) {
@@ -24,13 +27,16 @@ public struct TopicPartitionOffset: Hashable, Sendable, CustomStringConvertible 
         self.offset = offset
     }
 
+    /// The topic's name.
     public var topic: String { self.topicPartition.topic }
+    /// The number of the partition, from 0.
     public var partition: Int32 { self.topicPartition.partition }
     public var description: String { "\(self.topicPartition)@\(self.offset)" }
 }
 
 /// Where reading of a partition begins.
 public enum LogStart: Sendable, Hashable {
+    /// The first record still in the log.
     case beginning
     /// What is produced from now on.
     case end
@@ -50,6 +56,7 @@ public enum LogStart: Sendable, Hashable {
 
 /// What Kafka knows of one partition's log and of a group's progress in it.
 public struct PartitionPositions: Sendable, Hashable {
+    /// Whose log it is.
     public var topicPartition: TopicPartition
     /// The next offset the group would read; `nil`: the group never committed here (or the query was made without a
     /// group).

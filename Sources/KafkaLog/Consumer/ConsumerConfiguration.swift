@@ -3,6 +3,7 @@ public struct ConsumerConfiguration: Sendable {
     /// Brokers, security and anything else librdkafka should be told. Session and poll times are set here too:
     /// keep `max.poll.interval.ms` well above `revocationDurationMax`.
     public var settings: KafkaSettings
+    /// `group.id`: workers of the same group share the partitions.
     public var groupID: String
     /// `group.instance.id`: with it a restart within `session.timeout.ms` moves no partition. Unique per worker, e.g.
     /// the pod's name. Such a member does not leave the group when it closes: its partitions wait for it until the

@@ -20,8 +20,11 @@ public struct CommitResult: Sendable {
     /// The offsets that it refused, each with the reason (for instance because the partition belongs to somebody else
     /// by now).
     public var refused: [Refusal]
+    /// An offset that was not committed.
     public struct Refusal: Sendable {
+        /// The offset that was to be committed.
         public var position: TopicPartitionOffset
+        /// Why it was refused.
         public var error: KafkaError
 
         public init(position: TopicPartitionOffset, error: KafkaError) {
@@ -29,6 +32,7 @@ public struct CommitResult: Sendable {
             self.error = error
         }
     }
+    /// Whether Kafka holds every offset that it was given.
     public var isSuccess: Bool { self.refused.isEmpty }
 
     public init(committed: [TopicPartitionOffset], refused: [Refusal]) {

@@ -8,6 +8,7 @@ import Synchronization
 /// control thread. All methods may be called from any thread. Those that say "blocks" belong on a thread of their own
 /// (`NamedThread.run`).
 public final class KafkaConsumer: Sendable {
+    /// What the consumer was made with; it never changes.
     public let configuration: ConsumerConfiguration
     let client: ClientHandle
     private let inbox: ControlInbox

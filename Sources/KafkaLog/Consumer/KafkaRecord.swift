@@ -4,7 +4,9 @@ import Glibc
 /// One record, lent for the duration of the closure that receives it. Its bytes lie in librdkafka's fetch buffer: copy
 /// what must stay.
 public struct KafkaRecord: ~Copyable {
+    /// The number of its partition, from 0.
     public let partition: Int32
+    /// Where it lies in the partition's log.
     public let offset: Int64
     /// The record's time (producer's or broker's, by the topic's setting), milliseconds since 1970; -1 when it has
     /// none.

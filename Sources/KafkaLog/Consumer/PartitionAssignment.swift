@@ -24,6 +24,7 @@ public final class PartitionAssignment: Sendable {
         self.completion = Mutex(completion)
     }
 
+    /// The partitions of all topics, in the order of `readers`.
     public var topicPartitions: [TopicPartition] { self.readers.map(\.topicPartition) }
 
     /// The reader of one partition; `nil` when it is not part of this assignment.

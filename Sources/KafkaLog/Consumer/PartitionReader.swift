@@ -44,6 +44,7 @@ public struct ReadResult: Sendable {
 ///
 /// The reader is closed by its consumer when the partition leaves; reading on is harmless then and finds nothing.
 public final class PartitionReader: Sendable {
+    /// What it reads.
     public let topicPartition: TopicPartition
     /// Index of the topic in the consumer's topics: 0 is the driver, then the riding topics in order.
     public let topicIndex: Int

@@ -11,8 +11,11 @@ import Synchronization
 /// produce, so clients want `fetch.wait.max.ms` 5–20; the sequence numbers of idempotent producers are not checked, see
 /// `producerSettings`. All methods may be called from any thread.
 public final class EmbeddedKafka: Sendable {
+    /// A topic to be created at the start or later.
     public struct Topic: Sendable, Hashable {
+        /// 1–249 bytes: letters, digits, `.`, `_` and `-`.
         public var name: String
+        /// How many partitions it gets. 1...`partitionCountMax`; the count cannot change later.
         public var partitionCount: Int
         public init(_ name: String, partitionCount: Int) {
             self.name = name
@@ -31,9 +34,11 @@ public final class EmbeddedKafka: Sendable {
 
     /// How full one partition is.
     public struct PartitionFill: Sendable, Hashable {
+        /// The partition it is about.
         public var topicPartition: TopicPartition
         /// Above 0: the records before it are gone.
         public var lowOffset: Int64
+        /// The offset that the next record will get.
         public var endOffset: Int64
         /// Of the records still held, from the sizes of a sample.
         public var estimatedByteCount: Int
@@ -41,9 +46,11 @@ public final class EmbeddedKafka: Sendable {
 
     /// The mock's bounds per partition, compiled into librdkafka (`rd_kafka_mock_partition_init`).
     public static let partitionByteCountMax = 5 * 1_024 * 1_024
+    /// The same bound in batches: what a producer sends to a partition in one request.
     public static let partitionBatchCountMax = 100_000
     /// The default number of brokers is 1; the mock itself numbers them from 1.
     public static let brokerCountMax = 16
+    /// The most partitions that a topic can have.
     public static let partitionCountMax = 10_000
 
     /// For producers where requests fail. A broker refuses what does not follow on what it has; this one takes a batch
@@ -98,6 +105,7 @@ public final class EmbeddedKafka: Sendable {
         self.cluster.forEachBroker(broker) { rd_kafka_mock_broker_set_down($0, $1) }
     }
 
+    /// Lets clients connect again after `setDown`. `nil`: to every broker.
     public func setUp(broker: Int32? = nil) {
         self.cluster.forEachBroker(broker) { rd_kafka_mock_broker_set_up($0, $1) }
     }

@@ -1,6 +1,8 @@
 /// A record copied out of Kafka, for tools and tests.
 public struct OwnedRecord: Sendable, Hashable {
+    /// One header of the record.
     public struct Header: Sendable, Hashable {
+        /// The name as text; several headers may have the same.
         public var name: String
         /// `nil`: a null value.
         public var value: [UInt8]?
@@ -11,12 +13,17 @@ public struct OwnedRecord: Sendable, Hashable {
         }
     }
 
+    /// The number of its partition, from 0.
     public var partition: Int32
+    /// Where it lies in the partition's log.
     public var offset: Int64
     /// Milliseconds since 1970; -1: none.
     public var timestampMillis: Int64
+    /// `nil`: a null key.
     public var key: [UInt8]?
+    /// `nil`: a null value, a tombstone in a compacted topic.
     public var value: [UInt8]?
+    /// In the order in which they were written.
     public var headers: [Header]
 
     /// A record as a test or a tool makes it.
@@ -50,6 +57,7 @@ public struct OwnedRecord: Sendable, Hashable {
 
     /// The key as text, for messages and tests; `nil` for a null key.
     public var keyText: String? { self.key.map { String(decoding: $0, as: UTF8.self) } }
+    /// The value as text, for messages and tests; `nil` for a null value.
     public var valueText: String? { self.value.map { String(decoding: $0, as: UTF8.self) } }
 }
 

@@ -4,6 +4,7 @@ import CRDKafka
 public struct KafkaDelivery: ~Copyable {
     /// The number given to `produce`.
     public let opaque: UInt64
+    /// The partition that the message was for; -1 if none was chosen before it failed.
     public let partition: Int32
     /// Where it lies in the log; meaningful when `isSuccess`.
     public let offset: Int64
@@ -16,11 +17,13 @@ public struct KafkaDelivery: ~Copyable {
         self.offset = message.pointee.offset
     }
 
+    /// Whether Kafka has acknowledged the message.
     public var isSuccess: Bool { self.message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR }
 
     /// Whether it was produced to this topic, by the same producer.
     public func isOf(_ topic: KafkaTopic) -> Bool { self.message.pointee.rkt == topic.pointer }
 
+    /// The name of the topic that the message was for.
     public var topic: String { self.message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? "" }
 
     /// Why it failed; `nil` for a success.
@@ -42,9 +45,12 @@ public struct KafkaDelivery: ~Copyable {
         defer { message.pointee.err = failure }
         return rd_kafka_message_timestamp(message, nil)
     }
+    /// `false`: a null key.
     public var hasKey: Bool { self.message.pointee.key != nil }
+    /// `false`: a null value.
     public var hasValue: Bool { self.message.pointee.payload != nil }
 
+    /// The message's key; empty for a null key. Lent, as the message is.
     public var key: Span<UInt8> {
         @_lifetime(borrow self) get {
             let bytes = UnsafeBufferPointer(
@@ -54,6 +60,7 @@ public struct KafkaDelivery: ~Copyable {
         }
     }
 
+    /// The message's value; empty for a null value. Lent, as the message is.
     public var value: Span<UInt8> {
         @_lifetime(borrow self) get {
             let bytes = UnsafeBufferPointer(

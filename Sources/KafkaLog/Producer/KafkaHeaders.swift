@@ -13,11 +13,15 @@ public struct KafkaHeaders: Sendable {
         var valueByteCount: Int
     }
 
+    /// No headers yet.
     public init() {}
 
+    /// Whether no header was added.
     public var isEmpty: Bool { self.entries.isEmpty }
+    /// How many headers were added.
     public var count: Int { self.entries.count }
 
+    /// Forgets the headers; the memory is kept.
     public mutating func removeAll() {
         self.bytes.removeAll(keepingCapacity: true)
         self.entries.removeAll(keepingCapacity: true)
@@ -34,6 +38,7 @@ public struct KafkaHeaders: Sendable {
         self.append(value)
     }
 
+    /// Copies both, as UTF-8.
     public mutating func append(_ name: String, _ value: String) {
         let (name, value) = (Array(name.utf8), Array(value.utf8))
         self.append(name: name.span, value: value.span)

@@ -1,8 +1,11 @@
 /// The topics a deployment needs: which of them to create, and what is wrong with those that exist. Decides; asks
 /// nobody.
 public struct TopicPlan: Sendable {
+    /// A topic that the deployment needs.
     public struct Topic: Sendable, Hashable {
+        /// Its name in this deployment.
         public var name: String
+        /// What it is for; this decides its settings.
         public var role: TopicRole
         public init(_ name: String, _ role: TopicRole) {
             self.name = name
@@ -10,6 +13,7 @@ public struct TopicPlan: Sendable {
         }
     }
 
+    /// All topics of the deployment.
     public var topics: [Topic]
     /// For topics to be created when no co-partitioned one exists yet. An existing count is never changed.
     public var partitionCount: Int
@@ -114,7 +118,9 @@ public struct TopicPlan: Sendable {
 
 /// One line of a topic check.
 public struct TopicFinding: Sendable, Hashable {
+    /// How good or bad what was found is. The raw value is the word that is printed.
     public enum Verdict: String, Sendable, Hashable, CaseIterable {
+        /// As it should be.
         case right = "ok"
         /// The cluster did not say.
         case unknown = "not checked"
@@ -124,11 +130,16 @@ public struct TopicFinding: Sendable, Hashable {
         case wrong = "error"
     }
 
+    /// The topic's name.
     public var topic: String
+    /// Kafka's name of the setting, or `exists`, `partitions` or `replication`.
     public var setting: String
+    /// What was found; `?`: the cluster did not say.
     public var value: String
+    /// What is acceptable, in words.
     public var expected: String
     /// Why it is expected; may be empty.
     public var reason: String
+    /// How good or bad what was found is.
     public var verdict: Verdict
 }

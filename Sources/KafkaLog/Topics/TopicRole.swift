@@ -6,7 +6,9 @@ public enum TopicRole: String, Sendable, Hashable, CaseIterable {
     case routed
     /// The compacted changelog: the only durable memory besides offsets.
     case state
+    /// What became of events.
     case outcomes
+    /// Records that cannot be processed, with the reason.
     case deadLetters = "dead-letters"
 
     /// Whether partition *p* of the topic must belong to the same worker as partition *p* of the events.

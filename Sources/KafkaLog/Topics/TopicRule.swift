@@ -1,5 +1,6 @@
 /// One topic setting that Mailboat cares about: what it is created with, and what is acceptable in a topic that exists.
 public struct TopicRule: Sendable, Hashable {
+    /// How much depends on a setting.
     public enum Weight: Sendable, Hashable {
         /// A promise rests on it.
         case required
@@ -19,6 +20,7 @@ public struct TopicRule: Sendable, Hashable {
 
     /// Kafka's name of the setting.
     public let name: String
+    /// How much depends on the setting.
     public let weight: Weight
     /// What `topics create` sets.
     public let createdValue: String

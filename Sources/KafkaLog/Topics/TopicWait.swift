@@ -1,6 +1,7 @@
 /// Waits for topics that somebody has just created or deleted: a KRaft controller acknowledges either a moment before the brokers' metadata
 /// tells of it. Decides; asks nobody and looks at no clock.
 public struct TopicWait: Sendable {
+    /// What one look at the cluster leads to.
     public enum Step: Sendable, Hashable {
         /// Nothing is waited for any more.
         case done
@@ -35,6 +36,8 @@ public struct TopicWait: Sendable {
         self.limitMillis = limitMillis
     }
 
+    /// Waits until the cluster shows none of them.
+    /// - Parameter limitMillis: from the first look on.
     public init(untilGone names: [String], limitMillis: Int64) {
         self.goals = names.map { ($0, .gone) }
         self.limitMillis = limitMillis

@@ -27,6 +27,7 @@
     private(set) var count = 0
     private var byteCount = 0
 
+    /// An empty batch; its memory is allocated once, here.
     public init() {
         unsafe self.elements = .allocate(capacity: Self.recordCountMax)
         unsafe self.memory = .allocate(capacity: Self.byteCountMax)
@@ -38,6 +39,7 @@
         unsafe self.memory.deallocate()
     }
 
+    /// Whether it holds no record.
     public var isEmpty: Bool { self.count == 0 }
 
     /// Copies a record in. `false`: there is no room. Let the engine take the batch and try again: an empty one has room for any record.

@@ -4,11 +4,15 @@ public import PushModel
 public struct InputRecord: Sendable {
     /// Index into `EngineConfiguration.inputTopics`.
     public var topic: UInt16
+    /// The number of its partition, from 0.
     public var partition: Int32
+    /// Where it lies in the partition's log.
     public var offset: Int64
     /// The record's own time, milliseconds since 1970; for a forwarded one, that of the original.
     public var timestampMillis: Int64
+    /// `false`: a null key.
     public var hasKey: Bool
+    /// `false`: a null value.
     public var hasValue: Bool
     /// For a forwarded record: where it first lay.
     public var origin: SourcePosition?

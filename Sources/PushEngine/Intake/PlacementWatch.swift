@@ -4,6 +4,7 @@ public struct Misplacement: Sendable, Hashable {
     public var topic: UInt16
     /// Where it lay.
     public var partition: Int32
+    /// The record's offset in that partition.
     public var offset: Int64
     /// Where records of its key belong.
     public var properPartition: Int32

@@ -1,18 +1,24 @@
 /// A record the engine wants written to Kafka. Bytes lie in `RecordBatch.bytes`.
 public struct EngineRecord: Sendable {
+    /// Which of the worker's topics a record is for.
     public enum Topic: UInt8, Sendable {
+        /// Their names in the cluster are configured; the engine does not know them.
         case state, outcomes, deadLetters, routed
 
         /// Whether the records of a partition must lie there in the order in which they were made.
         public var isOrdered: Bool { self == .state || self == .routed }
     }
+    /// Which of the worker's topics it is for.
     public var topic: Topic
     /// Explicit for `state` and `routed`; -1 leaves it to the partitioner.
     public var partition: Int32
+    /// Range of the key in `RecordBatch.bytes`.
     public var key: Range<Int>
+    /// `false`: a null key.
     public var hasKey: Bool
     /// Empty and `isTombstone`: a null value.
     public var value: Range<Int>
+    /// `true`: a null value, which removes the key from a compacted topic.
     public var isTombstone: Bool
     /// Index range into `RecordBatch.headers`.
     public var headers: Range<Int>
@@ -31,21 +37,30 @@ public struct EngineRecord: Sendable {
 
 /// What the engine wants written, in order, since the loop last took it. The loop hands each to the producer and calls `removeAll`.
 public struct RecordBatch: Sendable {
+    /// One header of a record.
     public struct Header: Sendable {
+        /// Range of the name in `RecordBatch.bytes`.
         public var name: Range<Int>
+        /// Range of the value in `RecordBatch.bytes`.
         public var value: Range<Int>
     }
+    /// Keys, values and headers of all records.
     public var bytes: [UInt8] = []
+    /// The records, in the order in which they were made.
     public var records: [EngineRecord] = []
+    /// The headers of all records; each record has a range of them.
     public var headers: [Header] = []
     /// Something waits for one of these to be written (a forwarded event, a start to be announced, a partition to be
     /// claimed): they should go out now, even while writing together would be cheaper.
     public var isUrgent = false
 
+    /// An empty batch.
     public init() {}
 
+    /// Whether there is nothing to be written.
     @inlinable public var isEmpty: Bool { self.records.isEmpty }
 
+    /// Forgets the records; the memory is kept.
     public mutating func removeAll() {
         self.bytes.removeAll(keepingCapacity: true)
         self.records.removeAll(keepingCapacity: true)
@@ -58,7 +73,9 @@ public struct RecordBatch: Sendable {
 public struct CommitPosition: Hashable, Sendable {
     /// Index into `EngineConfiguration.inputTopics`.
     public var topic: UInt16
+    /// The number of the partition, from 0.
     public var partition: Int32
+    /// The offset after the last one that is done with.
     public var nextOffset: Int64
 
     public init(topic: UInt16, partition: Int32, nextOffset: Int64) {

@@ -3,8 +3,10 @@ public import PushModel
 /// Partitions that come and go.
 extension ShardEngine {
     /// Takes the partition over: the ownership marker goes into `batch`. Its acknowledgement ends the first step.
+    /// - Parameter partition: its number, the same in every topic.
     /// - Parameter releasedWallMillis: when the former owner had stopped sending, by its wall clock; `nil`: not known, so until now. One that
     ///   lies ahead of this worker's clock counts as now.
+    /// - Parameter now: when the takeover begins.
     public mutating func partitionAssigned(
         _ partition: Int32, releasedWallMillis: Int64? = nil, now: EngineTime
     ) {
@@ -26,8 +28,10 @@ extension ShardEngine {
 
     /// The restore has reached the marker; records may be consumed from `starts` on.
     /// - Parameters:
+    ///   - number: the partition's number. One that is not being restored is left alone.
     ///   - logEnds: by input topic, the log end seen now. A record below it may be a replay.
     ///   - starts: by input topic, the offset of the first record that will be consumed.
+    ///   - now: catching up is counted from here.
     public mutating func restoreFinished(
         partition number: Int32, logEnds: [CommitPosition], starts: [CommitPosition], now: EngineTime
     ) {

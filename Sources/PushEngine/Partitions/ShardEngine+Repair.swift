@@ -17,7 +17,11 @@ extension ShardEngine {
     /// A record found in a gap. What this owner knows of its key is written again, so that a restore, or compaction, keeps that.
     ///
     /// - Parameters:
+    ///   - number: the number of the partition whose `state` it is.
+    ///   - key: the record's key.
     ///   - value: of a marker, its value; of anything else it is not looked at.
+    ///   - offset: where the record lies in `state`.
+    ///   - now: when it is read.
     public mutating func repair(
         partition number: Int32, key: Span<UInt8>, value: Span<UInt8>, offset: Int64, now: EngineTime
     ) -> StateRepair {

@@ -3,7 +3,13 @@ public import PushModel
 /// Reading `state` after a takeover (contract §6).
 extension ShardEngine {
     /// Reads one record of the partition's `state`, in the order of offsets, up to the own marker.
+    /// - Parameter number: the partition's number. One that is not being restored is left alone.
+    /// - Parameter key: the record's key; borrowed for the call, as `value` is.
+    /// - Parameter value: empty for a tombstone.
+    /// - Parameter isTombstone: the value is null, not empty.
     /// - Parameter tombstoneEpoch: what the header `RecordHeader.epoch` of a tombstone says; `nil` without one.
+    /// - Parameter offset: where the record lies in `state`.
+    /// - Parameter now: what is left of waits and of the budget is computed for this time.
     public mutating func restore(
         partition number: Int32, key: Span<UInt8>, value: Span<UInt8>, isTombstone: Bool, tombstoneEpoch: Int64? = nil,
         offset: Int64, now: EngineTime

@@ -1,6 +1,7 @@
 /// A stretch of the partition's `state` that this owner did not write, between records that it did: somebody who has lost the partition
 /// and does not know it wrote there.
 public struct StateGap: Sendable, Equatable {
+    /// The partition whose `state` it is, from 0.
     public var partition: Int32
     /// Offsets of `state`. May hold records of this owner's own, if Kafka took one and its answer was lost.
     public var offsets: Range<Int64>

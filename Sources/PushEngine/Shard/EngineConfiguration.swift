@@ -2,9 +2,13 @@ import PushModel
 
 /// One app as the engine sees it. `AppIndex` is its place in `EngineConfiguration.apps`.
 public struct AppConfiguration: Sendable {
+    /// What happens to a high-priority update when no budget is left: `downgrade` sends it at once with priority 5,
+    /// `defer` holds it until budget returns.
     public enum BudgetPolicy: String, Sendable, CaseIterable { case downgrade, `defer` }
+    /// Whether a push is sent again when nobody knows whether the first attempt arrived.
     public enum UnknownAnswerPolicy: String, Sendable, CaseIterable { case resend, drop }
 
+    /// The app's bundle identifier, such as `com.example.pizza`. Events name the app by it.
     public var bundleID: String
     /// High-priority pushes per activity in any rolling hour. 1...3,600.
     public var budgetPerHour: Int = 15
@@ -12,12 +16,17 @@ public struct AppConfiguration: Sendable {
     public var budgetFrequentPerHour: Int = 120
     /// Units kept for pushes with an alert and for `end`. 0..<budgetPerHour.
     public var budgetReserve: Int = 2
+    /// What happens to a high-priority update when no budget is left.
     public var budgetPolicy: BudgetPolicy = .downgrade
+    /// Whether an alert is sent again when nobody knows whether it arrived. A phone may sound twice.
     public var alertOnUnknown: UnknownAnswerPolicy = .resend
+    /// Whether a `start` is sent again when nobody knows whether it arrived. A second card may appear.
     public var startOnUnknown: UnknownAnswerPolicy = .drop
+    /// How long a low-priority update waits for newer ones, from the first unsent event, milliseconds. 0: not at all.
     public var lowPriorityWindowMillis: Int64 = 1_000
     /// Not below 1,000.
     public var minimumDistanceMillis: Int64 = 1_000
+    /// How long an update waits for a usable token, milliseconds.
     public var registrationWaitMillis: Int64 = 300_000
     /// How long an ended activity is remembered.
     public var retentionAfterEndMillis: Int64 = 3_600_000
@@ -25,6 +34,7 @@ public struct AppConfiguration: Sendable {
     public var pendingShare: Double = 1.0
     /// Route for each environment: index into the transport's routes; `nil`: the environment is not configured.
     public var productionRoute: UInt16?
+    /// The same for the development environment.
     public var developmentRoute: UInt16?
 
     public init(bundleID: String) { self.bundleID = bundleID }
@@ -37,11 +47,15 @@ public struct AppConfiguration: Sendable {
 
 /// What the engine of one shard is told at start: what was chosen, and what the worker found out.
 public struct EngineConfiguration: Sendable {
+    /// What an operator may choose.
     public var settings: EngineSettings
+    /// The apps whose events are taken. Pushes name an app by its index here.
     public var apps: [AppConfiguration]
     /// Names of the input topics, in the order of `SourcePosition.topic`; the routed topic is the last.
     public var inputTopics: [String]
+    /// Index of the routed topic in `inputTopics`.
     public var routedTopicIndex: UInt16
+    /// Partitions of each co-partitioned topic. A record's key decides which of them it belongs to.
     public var partitionCount: Int32
     /// Kafka's own name of the cluster, at most 255 bytes; empty: not known. State of another cluster voids positions.
     public var clusterID = ""

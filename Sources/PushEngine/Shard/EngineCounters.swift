@@ -4,6 +4,7 @@ public import PushModel
 ///
 /// At every moment `consumed + restored == outcomes + pending + forwarded + handedOver` (contract §6, conservation).
 public struct EngineCounters: Sendable, Equatable {
+    /// Events taken from Kafka.
     public var consumed: UInt64 = 0
     /// Events that came out of `state` as pending.
     public var restored: UInt64 = 0
@@ -16,41 +17,57 @@ public struct EngineCounters: Sendable, Equatable {
     /// Events without an outcome yet.
     public var pending: UInt64 = 0
 
+    /// Requests that left for APNs.
     public var pushesSent: UInt64 = 0
+    /// Of these, accepted.
     public var pushesAccepted: UInt64 = 0
     /// Sent with priority 10, and so counted against a budget.
     public var pushesHighPriority: UInt64 = 0
     /// High-priority updates sent with priority 5 because the budget was spent.
     public var pushesDowngraded: UInt64 = 0
+    /// Of these, answered with a status other than 200.
     public var pushesRefused: UInt64 = 0
+    /// Of these, not processed by APNs; they are sent again.
     public var pushesNotProcessed: UInt64 = 0
+    /// Of these, without an answer: nobody knows what became of them.
     public var pushesUnknown: UInt64 = 0
     /// Events taken into a push that already had one: those replaced before they were sent.
     public var eventsMerged: UInt64 = 0
+    /// Tokens that APNs called dead, and that were believed to be.
     public var tokensDead: UInt64 = 0
     /// Verdicts that would have removed a token but for the guard.
     public var tokenRemovalsStopped: UInt64 = 0
     /// Times that an app was held back because APNs refuses its topic.
     public var topicsRefused: UInt64 = 0
+    /// Records written to `state`.
     public var stateRecords: UInt64 = 0
     /// Stretches of `state` that another wrote, and the records of others that were overwritten.
     public var stateGaps: UInt64 = 0
+    /// Records of others that were overwritten.
     public var stateRecordsForeign: UInt64 = 0
+    /// Dead letters written.
     public var deadLetters: UInt64 = 0
+    /// Records forwarded because their key belongs to another partition.
     public var misplaced: UInt64 = 0
 
     /// Slots in memory, and how many of them have something to send or in flight.
     public var activities: Int = 0
+    /// Slots with something to send or in flight.
     public var activitiesPending: Int = 0
+    /// Requests without an answer yet.
     public var inFlight: Int = 0
+    /// Records whose acknowledgement by Kafka is awaited.
     public var unacknowledged: Int = 0
     /// Apps, per environment, held back because APNs refuses their topic.
     public var topicsClosed: Int = 0
 
+    /// Nothing counted yet.
     public init() {}
 
+    /// Events that have an outcome.
     public var outcomeSum: UInt64 { self.outcomes.reduce(0, +) }
 
+    /// Events with this outcome.
     public func count(_ outcome: Outcome) -> UInt64 { self.outcomes[Int(outcome.rawValue)] }
 
     /// Nothing appeared and nothing vanished.

@@ -5,7 +5,9 @@ public struct EngineSettings: Equatable, Sendable {
     /// What is done about a record that its producer put on the wrong partition.
     public enum Placement: String, Sendable, CaseIterable { case check, trust }
 
+    /// What is done about misplaced records.
     public var placement = Placement.check
+    /// Which outcomes are written to the topic `outcomes`.
     public var outcomePublication = OutcomePublication.pushes
     /// Slots that may hold something to send. Past it partitions are not read.
     public var pendingMax = 200_000
@@ -27,10 +29,14 @@ public struct EngineSettings: Equatable, Sendable {
     /// After a takeover nothing is pushed before what lay in the log has been read, for so long at most: of what an owner before may have
     /// sent unrecorded the newest is known then, and no phone goes back to something older.
     public var catchUpMaxMillis: Int64 = 10_000
+    /// How long a push waits after its first failed attempt, doubled from attempt to attempt; half of the wait is drawn
+    /// at random.
     public var retryBackoffMinMillis: Int64 = 1_000
+    /// The longest such wait. Only a `retry-after` of APNs can make it longer, up to an hour.
     public var retryBackoffMaxMillis: Int64 = 60_000
     /// The longest wait of a push that was refused for a fault of its route and not its own.
     public var routeBackoffMaxMillis: Int64 = 4_000
 
+    /// The defaults.
     public init() {}
 }

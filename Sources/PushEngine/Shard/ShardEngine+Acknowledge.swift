@@ -8,7 +8,9 @@ extension ShardEngine {
     }
 
     /// Kafka has the record. Once per record; an acknowledgement of a partition that has left since changes nothing.
+    /// - Parameter acknowledgement: the number that the record carried, `EngineRecord.acknowledgement`.
     /// - Parameter offset: of the record; negative: it was given up, and none is known.
+    /// - Parameter now: when Kafka's answer was taken.
     public mutating func acknowledged(_ acknowledgement: UInt64, offset: Int64, now: EngineTime) {
         switch self.journal.acknowledged(acknowledgement, offset: offset, in: &self.memory, now: now) {
         case .none: break

@@ -6,8 +6,11 @@ extension ShardEngine {
     ///
     /// The partition must be running (`restoreFinished`); a record of another is ignored and stays uncommitted.
     /// - Parameters:
+    ///   - record: where the record lies, when it was written, and which of its parts are null.
     ///   - key: empty when `record.hasKey` is false; likewise `value`.
+    ///   - value: one event as JSON.
     ///   - traceparent: the W3C header's value, empty when absent.
+    ///   - now: when the record is taken: waits and windows are counted from here.
     public mutating func consume(
         _ record: InputRecord, key: Span<UInt8>, value: Span<UInt8>, traceparent: Span<UInt8>, now: EngineTime
     ) {

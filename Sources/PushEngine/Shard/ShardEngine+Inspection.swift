@@ -4,6 +4,8 @@ public import PushModel
 extension ShardEngine {
     /// Units of the activity's budget that are out (contract §5), the one in flight included; `nil`: the activity is not in memory.
     /// - Parameter app: index into `EngineConfiguration.apps`.
+    /// - Parameter id: the activity, as the record's key names it.
+    /// - Parameter now: units that are back by then are not counted.
     public func budgetUnitsOut(app: UInt16, id: Span<UInt8>, now: EngineTime) -> Int? {
         for partition in self.memory.partitions.identifiers {
             guard let slot = self.memory.slots.find(SlotKey(app: app, id: id), partition: partition) else { continue }

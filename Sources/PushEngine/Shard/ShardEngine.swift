@@ -23,6 +23,8 @@ public struct ShardEngine: ~Copyable {
     /// How many latency samples are kept until the loop takes them; the rest is not sampled.
     static let samplesMax = 4_096
 
+    /// A shard without partitions. `randomSeed` decides all randomness: the same seed and the same calls give the same
+    /// results.
     public init(configuration: EngineConfiguration, randomSeed: UInt64) {
         var random = SplitMix64(seed: randomSeed)
         self.memory = ShardMemory(configuration: configuration, indexSeed: random.next())
@@ -32,7 +34,9 @@ public struct ShardEngine: ~Copyable {
         self.journal = Journal(configuration)
     }
 
+    /// What the engine was made with.
     public var configuration: EngineConfiguration { _read { yield self.memory.configuration } }
+    /// What was counted since the start.
     public var counters: EngineCounters { _read { yield self.memory.counters } }
 
     /// Records to be produced, in order. The loop empties it.

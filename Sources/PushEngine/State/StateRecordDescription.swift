@@ -1,8 +1,11 @@
 /// What one record of the `state` topic says, for a person or a tool. Times are since 1970. A token is never shown, only its hash, the same
 /// as in outcomes.
 public struct StateRecordDescription: Equatable, Sendable {
+    /// What kind of record it is, and what it says.
     public enum Content: Equatable, Sendable {
+        /// Everything about one activity.
         case slot(Slot)
+        /// An owner took the partition, or said once more that it has it.
         case marker(Marker)
         /// The slot has left; with the epoch of the owner that said so, where it did.
         case tombstone(epoch: Int64?)
@@ -14,9 +17,11 @@ public struct StateRecordDescription: Equatable, Sendable {
 
     /// Where a record of an input topic lies. `topic` is `?` where its name was not given to the reader.
     public struct Position: Equatable, Sendable, Encodable {
+        /// The topic's name.
         public var topic: String
         /// `nil`: the same as that of the `state` record.
         public var partition: Int32?
+        /// Its offset in that partition.
         public var offset: Int64
     }
 
@@ -26,22 +31,28 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var epoch: Int64
         /// `awaiting`, `alive`, `starting`, `started`, `ending` or `ended`.
         public var life: String
+        /// `production` or `development`.
         public var environment: String
+        /// The registration asked for the larger budget (`frequent-updates: true`).
         public var frequentUpdates: Bool
         /// 16 hex digits; `nil`: no token.
         public var tokenHash: String?
         /// APNs has called the token dead.
         public var tokenIsDead: Bool
+        /// When the token was registered, milliseconds since 1970; `nil`: no registration is known.
         public var registeredMillis: Int64?
         /// Timestamp of the newest event that APNs has accepted.
         public var lastAcceptedSeconds: Int64?
         /// `aps.timestamp` last given.
         public var lastStampSeconds: Int64?
+        /// When it was last registered, started, updated or ended, milliseconds since 1970: its life in memory is
+        /// counted from here.
         public var lastTouchedMillis: Int64
         /// The newest record of an input topic that is done with.
         public var applied: Position?
         /// The same of the routed topic, and where that record first lay.
         public var appliedRoutedOffset: Int64?
+        /// Where the record that `appliedRoutedOffset` names first lay.
         public var appliedRoutedOrigin: Position?
         /// High-priority pushes of the last hour.
         public var budgetUnitsOut: Int
@@ -59,14 +70,17 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var priority: Int
         /// The stamp it was given; `nil`: it was not about to leave.
         public var stampSeconds: Int64?
+        /// The timestamp of its newest event, seconds since 1970.
         public var timestampSeconds: Int64
         /// `nil`: never.
         public var expiresSeconds: Int64?
         /// Events that went into it, and those of them whose outcome is open.
         public var mergedCount: Int
+        /// Of these, the events whose outcome is open.
         public var openCount: Int
         /// Bytes kept of its events.
         public var byteCount: Int
+        /// Its newest content has an alert.
         public var hasAlert: Bool
         /// An attempt got no answer: it may be on the phone already.
         public var mayBeSent: Bool
@@ -74,6 +88,7 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var newest: Position
         /// JSON texts as the events brought them; empty: none.
         public var contentState: String
+        /// The alert as the event brought it; empty: none.
         public var alert: String
     }
 
@@ -81,7 +96,9 @@ public struct StateRecordDescription: Equatable, Sendable {
     public struct Marker: Equatable, Sendable, Encodable {
         /// Offset of the owner's first marker; `nil`: this one is it.
         public var epoch: Int64?
+        /// When the owner took the partition over, milliseconds since 1970.
         public var takenOverMillis: Int64
+        /// Partitions of the input topics when it was written.
         public var partitionCount: Int32
         /// Empty: not known.
         public var cluster: String
@@ -89,6 +106,8 @@ public struct StateRecordDescription: Equatable, Sendable {
 
     /// Bundle id and activity that the key names; `nil`: it names none.
     public var app: String?
+    /// The activity's identifier: the record's key in the input topic. `nil`: the key names none.
     public var activity: String?
+    /// What the record says.
     public var content: Content
 }

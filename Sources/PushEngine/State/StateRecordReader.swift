@@ -15,6 +15,7 @@ public struct StateRecordReader: Sendable {
 
     /// What a record says.
     /// - Parameters:
+    ///   - key: names the slot, or is that of markers.
     ///   - value: `nil`: a tombstone.
     ///   - tombstoneEpoch: what its header `RecordHeader.epoch` says.
     ///   - nowMillis: since 1970; units of budget that are back by then are not counted.

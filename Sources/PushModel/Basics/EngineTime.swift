@@ -10,5 +10,6 @@ public struct EngineTime: Equatable, Sendable {
         self.wallMillis = wallMillis
     }
 
+    /// Whole seconds since 1970, as APNs and stamps count them.
     @inlinable public var wallSeconds: Int64 { self.wallMillis / 1_000 }
 }

@@ -3,8 +3,10 @@
 public struct SplitMix64: RandomNumberGenerator, Sendable {
     @usableFromInline var state: UInt64
 
+    /// Begins the sequence that `seed` names.
     @inlinable public init(seed: UInt64) { self.state = seed }
 
+    /// The next 64 bits of the sequence.
     @inlinable public mutating func next() -> UInt64 {
         self.state &+= 0x9e37_79b9_7f4a_7c15
         var mixed = self.state

@@ -26,6 +26,7 @@
         return unsafe place
     }
 
+    /// One byte.
     @inlinable public mutating func append(_ byte: UInt8) {
         unsafe self.room(1).initialize(to: byte)
     }
@@ -36,6 +37,7 @@
         unsafe self.room(text.utf8CodeUnitCount).initialize(from: text.utf8Start, count: text.utf8CodeUnitCount)
     }
 
+    /// A copy of `bytes`.
     @inlinable public mutating func append(_ bytes: Span<UInt8>) {
         unsafe bytes.withUnsafeBufferPointer { source in
             guard let first = source.baseAddress else { return }
@@ -49,6 +51,7 @@
         self.append(decimal: value.magnitude)
     }
 
+    /// An integer in decimal: 1 to 20 digits.
     @inlinable public mutating func append(decimal value: UInt64) {
         if unsafe self.end - self.next >= DecimalDigits.byteCountMax {
             // Any number has room, and so many bytes of it were written.
@@ -113,6 +116,7 @@
         self.append(UInt8(truncatingIfNeeded: rest))
     }
 
+    /// The most bytes a LEB128 number takes: 64 bits, seven in each byte.
     public static var leb128ByteCountMax: Int { 10 }
 
     /// A JSON string (RFC 8259 §7), quotes included, of at most `jsonByteCountMax(of: text.count)` bytes. What is not UTF-8 becomes

@@ -19,16 +19,19 @@ public struct ByteRange: Equatable, Sendable {
 
     /// No bytes: how an absent optional field is written.
     @inlinable public var isEmpty: Bool { self.count == 0 }
+    /// The same as indices of that buffer.
     @inlinable public var range: Range<Int> { Int(self.start)..<(Int(self.start) + Int(self.count)) }
 }
 
 /// What an event asks for (contract: field `event`).
 public enum EventKind: UInt8, Sendable, CaseIterable {
+    /// The five values of `event`, as the page Events describes them.
     case register, unregister, start, update, end
 }
 
 /// Which of Apple's two services a token belongs to.
 public enum PushEnvironment: UInt8, Sendable, CaseIterable {
+    /// Apple's service for released apps, and the one (`sandbox`) for apps built for development.
     case production, development
 }
 
@@ -40,7 +43,9 @@ public enum EventTarget: UInt8, Sendable {
     case token
     /// The activity is the key; the push-to-start token comes with the event.
     case startToken
+    /// All devices of an audience. Recognised, and refused by `EventRules`.
     case audience
+    /// A broadcast channel. Recognised, and refused by `EventRules`.
     case channel
 }
 

@@ -1,5 +1,6 @@
 /// What a JSON value is, told by its first byte.
 public enum JSONKind: Equatable, Sendable {
+    /// Told by `{`, `[`, `"`, a digit or `-`, `t` or `f`, and `n`.
     case object, array, string, number, bool, null
 }
 

@@ -4,15 +4,18 @@ public struct JSONFault: Error, Equatable, Sendable {
     public enum Kind: Equatable, Sendable {
         /// The bytes end inside a value.
         case unexpectedEnd
+        /// Another byte stands where one of these must begin.
         case expectedValue, expectedObject, expectedString, expectedColon, expectedName, expectedNameOrEnd,
             expectedCommaOrEnd
         /// A number with a leading zero, a lone sign, a point without digits and the like.
         case malformedNumber
+        /// A backslash is followed by none of the escapes of RFC 8259 §7.
         case malformedEscape
         /// A `\uD800`…`\uDFFF` that is no half of a pair.
         case loneSurrogate
         /// A byte below 0x20 inside a string.
         case controlCharacter
+        /// The bytes of a string or a name are not UTF-8.
         case malformedUTF8
         /// More than `JSONCursor.depthMax` objects and arrays inside each other.
         case tooDeep

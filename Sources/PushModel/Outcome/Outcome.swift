@@ -1,5 +1,6 @@
 /// What became of an event (contract §6). Every consumed event ends in exactly one of these.
 public enum Outcome: UInt8, Sendable, CaseIterable {
+    /// The page Outcomes says of each what it means.
     case applied, delivered, superseded, fannedOut, late, duplicate, expired, rejected, unregistered, unknown,
         deadLettered
 
@@ -23,6 +24,7 @@ public enum Outcome: UInt8, Sendable, CaseIterable {
 
 /// Which outcomes are written to the outcomes topic (`outcomes.publish`).
 public enum OutcomePublication: String, Sendable, CaseIterable {
+    /// Every one, or a part; `includes` says which.
     case all, pushes, failures
 
     /// `pushes` is everything but `superseded` and `applied`; `failures` what did not reach the device as meant.

@@ -10,6 +10,7 @@ public enum RecordHeader: CaseIterable, Sendable {
     /// On a dead letter that was sent back: where the letter lies, as `<partition>:<offset>`.
     case republished
 
+    /// The header's name as it stands in the record.
     public var name: StaticString {
         switch self {
         case .topic: "mailboat-topic"
@@ -23,6 +24,7 @@ public enum RecordHeader: CaseIterable, Sendable {
         }
     }
 
+    /// The name as a `String`.
     public var text: String { "\(self.name)" }
 
     /// All of them begin with it, those of a newer version too.

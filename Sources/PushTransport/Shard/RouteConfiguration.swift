@@ -8,6 +8,7 @@ public struct RouteConfiguration: Sendable {
     public var name: String
     /// Looked up afresh for each connection; an IP address is taken as it is.
     public var host: String
+    /// TCP port: 443, or 2197, which Apple offers too.
     public var port: Int
     /// The name the certificate must carry and that is sent as SNI.
     public var serverName: String
@@ -17,6 +18,7 @@ public struct RouteConfiguration: Sendable {
     public var providerKey: Int
     /// Which certificate authorities are believed. Verification cannot be switched off.
     public var trustRoots: TLSTrustRoots = .system
+    /// Limits and delays of the route's connections.
     public var pool = ConnectionPoolConfiguration()
 
     /// `serverName` and `authority` follow from host and port; set them afterwards where they differ.

@@ -1,51 +1,82 @@
 /// What happened on one route of one shard since the start, and how it stands. Plain integers, read on the shard's
 /// loop.
 public struct RouteCounters: Sendable, Equatable {
-    /// Gauges.
+    // Gauges.
+    /// Connections that take requests.
     public var connectionsOpen = 0
+    /// Connections being opened.
     public var connectionsConnecting = 0
+    /// Connections that only finish their requests.
     public var connectionsDraining = 0
+    /// Requests on open streams.
     public var streamsInFlight = 0
     /// 1 while the breaker is open, or the route is paused because its credentials were refused.
     public var breakerOpen = 0
+    /// 1 while APNs refuses the route's credentials.
     public var credentialsRefused = 0
 
-    /// Totals.
+    // Totals.
+    /// Connections opened.
     public var connectsTotal = 0
+    /// Connections that could not be opened.
     public var connectFailuresTotal = 0
+    /// Connections that ended.
     public var closesTotal = 0
+    /// Requests submitted.
     public var requestsTotal = 0
+    /// Streams that APNs reset.
     public var resetsTotal = 0
+    /// Requests without an answer in time.
     public var timeoutsTotal = 0
+    /// Requests that APNs did not process; they may be sent again.
     public var notProcessedTotal = 0
+    /// Requests of which nobody knows whether APNs processed them.
     public var unknownTotal = 0
+    /// PINGs sent.
     public var pingsTotal = 0
+    /// Bytes sent, TLS included.
     public var bytesOutTotal = 0
+    /// Bytes received, TLS included.
     public var bytesInTotal = 0
+    /// Answers with a status.
     public var responses = ResponseCounts()
     /// GOAWAYs by reason: APNs' own reason, or else the error code's name. At most `goAwayReasonsMax` reasons; further
     /// ones count as `other`.
     public var goAways: [String: Int] = [:]
 
+    /// The most reasons of GOAWAYs that are counted apart.
     public static let goAwayReasonsMax = 32
 
+    /// Nothing counted yet.
     public init() {}
 }
 
 /// Answers by status. The statuses are a closed set, so that metrics have one.
 public struct ResponseCounts: Sendable, Equatable {
+    /// The push was accepted.
     public var status200 = 0
+    /// The request, its token or its topic is wrong.
     public var status400 = 0
+    /// The credentials are refused.
     public var status403 = 0
+    /// The path is wrong.
     public var status404 = 0
+    /// The method is not POST.
     public var status405 = 0
+    /// The token is not good any more.
     public var status410 = 0
+    /// The payload is too large.
     public var status413 = 0
+    /// Too many requests, for a token or by the provider token.
     public var status429 = 0
+    /// APNs failed.
     public var status500 = 0
+    /// APNs is busy or shutting down.
     public var status503 = 0
+    /// Any other status.
     public var other = 0
 
+    /// Nothing counted yet.
     public init() {}
 
     mutating func count(_ status: UInt16) {

@@ -6,7 +6,9 @@ import TLSSession
 
 /// How one route of one shard stands, for whoever has to tell an operator.
 public struct RouteStanding: Sendable, Equatable {
+    /// The host that connections are made to.
     public var host = ""
+    /// The port that connections are made to.
     public var port = 0
     /// Why nothing can be pushed; `nil`: nothing is known to be wrong.
     public var trouble: RouteTrouble?
@@ -17,6 +19,7 @@ public struct RouteStanding: Sendable, Equatable {
     /// The last reason APNs gave for refusing more than a single push; empty: none.
     public var reason = ""
 
+    /// A route that nothing is known of yet.
     public init() {}
 }
 

@@ -12,6 +12,7 @@ import TLSSession
 /// `submit` as long as there is credit and something is ready, `endTurn`. It is due when `onWork` has been called, and
 /// at `deadlineMillis`.
 public final class ShardTransport {
+    /// The shard's event loop: everything here happens on it.
     public let eventLoop: any EventLoop
 
     /// Called on the loop, never from within a turn but at its end: there is something for the next. Answers have come,

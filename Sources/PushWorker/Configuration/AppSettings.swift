@@ -3,11 +3,14 @@ public import PushEngine
 
 /// One app: which key speaks for it, where its pushes go, and how they are paced.
 public struct AppSettings: Sendable {
+    /// Apple's two push services, as settings name them.
     public enum Environment: String, Sendable, CaseIterable { case production, development }
 
     /// Where one APNs environment is reached.
     public struct Endpoint: Sendable, Equatable, Hashable {
+        /// A host name or an IP address.
         public var host: String
+        /// 443, or 2197, which Apple offers too.
         public var port = APNSHost.port
         /// PEM certificates believed instead of the system's.
         public var caFile: String?
@@ -15,13 +18,17 @@ public struct AppSettings: Sendable {
 
     /// Bundle id, pacing, budget and policies. Routes are filled in by the worker.
     public var engine: AppConfiguration
+    /// The Apple developer team that the key belongs to: 10 letters and digits.
     public var teamID = ""
     /// `nil`: the file's name says it. With a directory: the key to begin with; `nil`: the newest.
     public var keyID: String?
     /// The `.p8` file, or a directory of such.
     public var keyFile = ""
+    /// The APNs environments that the app's tokens may belong to.
     public var environments: [Environment] = [.production]
+    /// Where the production environment is reached.
     public var production = Endpoint(host: APNSHost.production)
+    /// Where the development environment (Apple's sandbox) is reached.
     public var development = Endpoint(host: APNSHost.development)
 
     /// The defaults; team, key and key file are still missing.
@@ -29,8 +36,10 @@ public struct AppSettings: Sendable {
         self.engine = AppConfiguration(bundleID: bundleID)
     }
 
+    /// The app's bundle identifier, such as `com.example.pizza`.
     public var bundleID: String { self.engine.bundleID }
 
+    /// Where one of the two environments is reached.
     public func endpoint(_ environment: Environment) -> Endpoint {
         switch environment {
         case .production: self.production

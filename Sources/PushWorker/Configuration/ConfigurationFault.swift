@@ -8,6 +8,7 @@ public struct ConfigurationFault: Equatable, Sendable, CustomStringConvertible {
     /// What is wrong, what was given and what was expected.
     public var text: String
 
+    /// Line ends in `setting` and `text` become spaces, so that a fault is one line.
     public init(setting: String, place: String? = nil, text: String) {
         self.setting = Self.oneLine(setting)
         self.place = place
@@ -27,6 +28,7 @@ public struct ConfigurationFault: Equatable, Sendable, CustomStringConvertible {
 
 /// Everything wrong with a configuration, at once.
 public struct ConfigurationError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// At least one, in the order they were found.
     public var faults: [ConfigurationFault]
 
     public init(faults: [ConfigurationFault]) { self.faults = faults }

@@ -11,6 +11,7 @@ import KafkaLog
 public struct ConfigurationLoader {
     /// What was read.
     public struct Loaded: Sendable {
+        /// What the file and the environment say, and defaults for the rest. It has no faults.
         public var configuration: WorkerConfiguration
         /// Worth a warning, no reason to stop.
         public var notes: [String]

@@ -1,5 +1,6 @@
 /// What a person may want to know about one setting; printed by `mailboat run --print-settings`.
 public struct SettingDescription: Sendable, Equatable {
+    /// Whether a setting is the worker's or an app's.
     public enum Scope: String, Sendable, CaseIterable {
         /// Given once.
         case worker
@@ -8,6 +9,7 @@ public struct SettingDescription: Sendable, Equatable {
     }
     /// Groups and word joined by dots, such as `coalescing.low-priority-window`.
     public var name: String
+    /// Whether it is the worker's or an app's.
     public var scope: Scope
     /// `duration`, `number`, `fraction`, `text`, `choice`, `list`, `flag`.
     public var type: String
@@ -15,6 +17,7 @@ public struct SettingDescription: Sendable, Equatable {
     public var unit: String
     /// As one would write it; `nil`: there is none.
     public var defaultText: String?
+    /// A worker does not start without it.
     public var isRequired: Bool
     /// What is accepted, completing "expected …".
     public var expected: String

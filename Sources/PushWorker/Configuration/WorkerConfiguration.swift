@@ -10,38 +10,53 @@ public import ShardLoop
 /// Read from a file and the environment by `ConfigurationLoader`, or filled in by a program that runs a worker itself.
 /// `faults` says what is wrong with it as a whole.
 public struct WorkerConfiguration: Sendable {
+    /// Where a partition begins that the group has never committed.
     public enum StartFrom: String, Sendable, CaseIterable { case beginning, end }
 
     /// Names of the Kafka topics (contract §1).
     public struct Topics: Sendable, Equatable {
         /// The input topics; the first is subscribed, the others ride along.
         public var events = ["liveactivity.events"]
+        /// Misplaced records, forwarded to the partition of their key.
         public var routed = "liveactivity.routed"
+        /// Everything that must survive. Compacted.
         public var state = "liveactivity.state"
+        /// What became of events.
         public var outcomes = "liveactivity.outcomes"
+        /// Records that cannot be processed, with the reason.
         public var deadLetters = "liveactivity.dead-letters"
 
+        /// The names that `mailboat topics create` uses by default.
         public init() {}
 
         /// Those whose partition numbers must agree: inputs, routed, state.
         public var coPartitioned: [String] { self.events + [self.routed, self.state] }
+        /// All topics of the deployment, the co-partitioned ones first.
         public var all: [String] { self.coPartitioned + [self.outcomes, self.deadLetters] }
     }
 
+    /// How Kafka is reached.
     public struct Kafka: Sendable {
         /// `host:port,…`.
         public var bootstrap = ""
+        /// `group.id`: workers of the same group share the partitions.
         public var groupID = "mailboat"
         /// With it, a restart within the session timeout moves no partition.
         public var groupInstanceID: String?
         /// librdkafka properties of every client, of consumers only, of producers only; the latter win.
         public var common = KafkaSettings()
+        /// For consumers only; these override `common`.
         public var consumer = KafkaSettings()
+        /// For producers only; these override `common`.
         public var producer = KafkaSettings()
 
+        /// The defaults; the brokers are still missing.
         public init() {}
 
+        /// Everything a consumer is told: the brokers, `common`, then `consumer`.
         public var consumerSettings: KafkaSettings { self.base.appending(self.common).appending(self.consumer) }
+        /// Everything a producer is told: the brokers, `common`, then `producer`. A record that cannot be written in
+        /// two thirds of the session timeout, or in 30 seconds, is given up by librdkafka.
         public var producerSettings: KafkaSettings {
             // Below the session timeout: what could not be written by then must not appear after a successor's records.
             let timeoutMillis = min(30_000, self.sessionTimeoutMillis / 3 * 2)
@@ -56,18 +71,26 @@ public struct WorkerConfiguration: Sendable {
         }
     }
 
+    /// Where health, readiness and metrics are served over HTTP.
     public struct Admin: Sendable, Equatable {
+        /// `false`: nothing is served.
         public var isEnabled = true
+        /// The address it listens on. Only this machine can reach the default.
         public var host = "127.0.0.1"
         /// 0: any free port.
         public var port = 9464
 
+        /// The defaults.
         public init() {}
     }
 
+    /// How Kafka is reached.
     public var kafka = Kafka()
+    /// Names of the Kafka topics.
     public var topics = Topics()
+    /// Where a partition begins that the group has never committed.
     public var startFrom = StartFrom.beginning
+    /// The apps whose events are taken, each bundle id once.
     public var apps: [AppSettings] = []
     /// Event loops that carry partitions; 0: one per core.
     public var shardCount = 0
@@ -85,7 +108,9 @@ public struct WorkerConfiguration: Sendable {
     public var stallLimitMillis: Int64 = 30_000
     /// A partition that has records to take and has not got on for so long makes `/healthz` fail.
     public var partitionStallLimitMillis: Int64 = 300_000
+    /// Where health, readiness and metrics are served.
     public var admin = Admin()
+    /// Lines below it are not written.
     public var logLevel = Logger.Level.info
 
     /// The defaults.

@@ -7,10 +7,14 @@ public struct LatencyDistribution: Sendable, Equatable {
     private static let bucketCount = (43 - Self.stepBits + 1) << Self.stepBits
 
     private var counts = [UInt64](repeating: 0, count: Self.bucketCount)
+    /// Durations recorded.
     public private(set) var count: UInt64 = 0
+    /// Their sum, microseconds; wraps around after half a million years.
     public private(set) var sumMicros: UInt64 = 0
+    /// The longest, microseconds; 0 when nothing was recorded.
     public private(set) var maxMicros: UInt64 = 0
 
+    /// Nothing recorded yet.
     public init() {}
 
     /// Negative durations, as a clock that stepped back makes, count as 0.
@@ -33,6 +37,7 @@ public struct LatencyDistribution: Sendable, Equatable {
         for (index, count) in self.counts.enumerated() where count > 0 { body(Self.highestMicros(of: index), count) }
     }
 
+    /// As if every duration of `other` had been recorded here, too.
     public mutating func add(_ other: LatencyDistribution) {
         for index in self.counts.indices { self.counts[index] += other.counts[index] }
         self.count += other.count

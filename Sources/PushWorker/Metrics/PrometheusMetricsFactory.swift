@@ -22,6 +22,7 @@ public final class PrometheusMetricsFactory: MetricsFactory, Sendable {
 
     private let state = Mutex(State())
 
+    /// A factory that has made nothing yet.
     public init() {}
 
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {

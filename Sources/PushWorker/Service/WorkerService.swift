@@ -7,6 +7,7 @@ import Synchronization
 /// May be used from any thread or task. Start it once; or give it to a `ServiceGroup`, whose graceful shutdown drains
 /// it.
 public final class WorkerService: Service, Sendable {
+    /// What the worker was made with; it never changes.
     public let configuration: WorkerConfiguration
     private let logger: Logger
     private let metrics: PrometheusMetricsFactory?

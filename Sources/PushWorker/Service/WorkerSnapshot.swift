@@ -10,6 +10,7 @@ public struct WorkerSnapshot: Sendable {
         case claiming
         /// `state` is being read.
         case restoring
+        /// Its records are taken and pushed.
         case running
         /// It leaves: answers are awaited, the rest is written down.
         case releasing
@@ -17,43 +18,60 @@ public struct WorkerSnapshot: Sendable {
         case halted
     }
 
+    /// One partition that the worker owns.
     public struct Partition: Sendable, Equatable {
+        /// The number of the partition, from 0.
         public var number: Int32
+        /// The shard that has it, from 0.
         public var shard: Int
+        /// Where it stands.
         public var phase: PartitionPhase
         /// Records of `state` read so far, and how many there are to read at most.
         public var restoredRecords: Int64
+        /// Records of `state` that there are to read at most.
         public var restoreRecordsMax: Int64
         /// Why it is halted; empty otherwise.
         public var reason: String
     }
 
+    /// One route of one shard.
     public struct Route: Sendable {
+        /// What logs and metrics call the route, such as `production/ABC123DEFG`.
         public var name: String
+        /// The shard it belongs to, from 0.
         public var shard: Int
+        /// What happened on it.
         public var counters: RouteCounters
+        /// How it stands.
         public var standing = RouteStanding()
     }
 
     /// Sums over all shards.
     public var engine = EngineCounters()
+    /// The routes of all shards, each shard's apart.
     public var routes: [Route] = []
+    /// The partitions of all shards.
     public var partitions: [Partition] = []
+    /// Event loops that carry partitions.
     public var shardCount = 0
     /// From the record's time to APNs' acceptance; and from being taken out of Kafka to it. Milliseconds.
     public var recordToAccepted = LatencyDistribution()
+    /// From being taken out of Kafka to APNs' acceptance, milliseconds.
     public var takenToAccepted = LatencyDistribution()
     /// The group has given partitions at least once (none, perhaps).
     public var hasJoinedGroup = false
     /// Partitions the group has given and whose shards have not said yet where they stand.
     public var awaitedPartitionCount = 0
+    /// The worker is stopping: it takes nothing new.
     public var isDraining = false
     /// What is wrong now, in plain words; readiness shows it. Each once.
     public var errors: [String] = []
     /// What is wrong and makes no worker unready, as another in its place would do no better; readiness shows it, too.
     public var degraded: [String] = []
+    /// Sums over all shards, with the commits and rebalances of the worker.
     public var kafka = KafkaCounters()
 
+    /// A worker that has done nothing yet.
     public init() {}
 
     /// Takes part in the group, every partition it owns is restored, and nothing is wrong.
@@ -73,15 +91,23 @@ public struct WorkerSnapshot: Sendable {
 
 /// What was said to Kafka and how it answered.
 public struct KafkaCounters: Sendable, Equatable {
+    /// Records handed to the producers.
     public var recordsProduced: UInt64 = 0
+    /// Records that Kafka did not take; they are produced again.
     public var deliveriesFailed: UInt64 = 0
     /// Records that wait to be produced again.
     public var retriesWaiting = 0
+    /// Times that a producer had no room: back-pressure.
     public var queueFull: UInt64 = 0
+    /// Batches of offsets committed.
     public var commits: UInt64 = 0
+    /// Batches of which something was refused.
     public var commitsFailed: UInt64 = 0
+    /// Assignments and revocations.
     public var rebalances: UInt64 = 0
+    /// Records read from the topic `state`.
     public var restoredRecords: UInt64 = 0
 
+    /// Nothing counted yet.
     public init() {}
 }

@@ -245,12 +245,15 @@ struct Outbox: ~Copyable {
 
 /// What a shard wrote to Kafka, and how it answered.
 public struct OutboxCounters: Sendable, Equatable {
+    /// Records that Kafka's client has taken.
     public var recordsProduced: UInt64 = 0
+    /// Records that could not be written, whether the client or Kafka refused them. They are written again.
     public var deliveriesFailed: UInt64 = 0
     /// Records that wait to be written again.
     public var retriesWaiting = 0
     /// How often there was no room.
     public var queueFull: UInt64 = 0
 
+    /// Nothing counted yet.
     public init() {}
 }

@@ -16,6 +16,7 @@ public struct CommitQueue: Sendable {
         }
     }
 
+    /// Until when the partitions are certainly this worker's. Each commit that the group confirms extends it.
     public private(set) var lease: OwnershipLease
     private var waiting: [Key: Int64] = [:]
     private var underWay: Set<Key> = []
@@ -31,6 +32,7 @@ public struct CommitQueue: Sendable {
     /// Nothing is on its way.
     public var isIdle: Bool { self.underWay.isEmpty }
 
+    /// - Parameter partitions: numbers that may be committed from here on.
     /// - Parameter starts: where reading of each begins; committed again when the group is asked and there is nothing newer.
     public mutating func own(_ partitions: [Int32], starts: [CommitPosition]) {
         self.owned.formUnion(partitions)
@@ -65,6 +67,7 @@ public struct CommitQueue: Sendable {
     /// The next batch, which is on its way from here on; empty: not now.
     /// - Parameter isJoining: the group is being joined again. A commit would be refused, and cost every partition: whoever commits or asks
     ///   next, a fraction of a second later, tries again.
+    /// - Parameter nowMillis: steady; if the group confirms the batch, the lease is counted from here.
     public mutating func takeBatch(nowMillis: Int64, isJoining: Bool) -> [CommitPosition] {
         guard self.underWay.isEmpty, !self.waiting.isEmpty, !isJoining else { return [] }
         let batch = Self.positions(self.waiting)

@@ -17,6 +17,7 @@ public struct OwnershipLease: Sendable {
         self.endsMillis = max(self.endsMillis, askedAtMillis + self.durationMillis)
     }
 
+    /// Whether the partitions are certainly this worker's at `nowMillis`, steady.
     public func isHeld(nowMillis: Int64) -> Bool { nowMillis < self.endsMillis }
 
     /// How often the group is asked when nothing else is committed.

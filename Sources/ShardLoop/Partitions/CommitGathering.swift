@@ -6,6 +6,7 @@ public struct CommitGathering: Sendable {
     /// When they are due, steady; `nil`: nothing has happened since the last.
     private(set) var dueMillis: Int64?
 
+    /// Nothing gathered.
     public init() {}
 
     /// Something happened: offsets that became free by it wait so long for others.
@@ -37,6 +38,7 @@ public struct CommitGathering: Sendable {
         return gathering.takeAll()
     }
 
+    /// Hands over everything gathered, and is empty then.
     public mutating func takeAll() -> [CommitPosition] {
         self.dueMillis = nil
         defer { self.positions.removeAll(keepingCapacity: true) }

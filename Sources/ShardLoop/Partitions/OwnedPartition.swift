@@ -2,9 +2,11 @@ public import PushEngine
 
 /// What a shard is told when it gets a partition.
 public struct PartitionGrant: Sendable {
+    /// The number of the partition, from 0; the same in every topic.
     public var number: Int32
     /// By topic index: where reading begins, and where the log ended at assignment.
     public var starts: [CommitPosition]
+    /// By topic index: the offset after the last record at assignment.
     public var logEnds: [CommitPosition]
     /// When the former owner had stopped sending, by its wall clock; `nil`: not known.
     public var releasedWallMillis: Int64?
@@ -70,10 +72,13 @@ struct RestoreProgress {
 
 /// How a partition stands, for reports.
 public struct PartitionReport: Sendable, Equatable {
+    /// The number of the partition, from 0.
     public var number: Int32
+    /// Where it stands.
     public var life: PartitionLife
     /// Records of `state` read so far, and how many there are to read at most.
     public var restoredRecords: Int64
+    /// Records of `state` that there are to read at most.
     public var restoreRecordsMax: Int64
     /// Why it is halted; empty otherwise.
     public var haltReason: String

@@ -42,6 +42,8 @@ public enum PartitionLife: Hashable, Sendable, CaseIterable {
     /// The engine has something of it to write down when it leaves.
     var hasRun: Bool { self == .running || self == .halted }
 
+    /// It cannot go on without a person.
     public var isHalted: Bool { self == .halted || self == .haltedUnrestored }
+    /// It is on its way out, or has left.
     public var isLeaving: Bool { self == .quieting || self == .writing || self == .left }
 }

@@ -27,11 +27,15 @@ public struct DeliveryBatch: Sendable {
     @usableFromInline private(set) var acknowledgements: [UInt64] = []
     @usableFromInline private(set) var deliveries: [Delivery] = []
     @usableFromInline private(set) var keys: [UInt8] = []
+    /// The records that failed, each with the reason, in the order of the answers.
     public private(set) var failures: [(record: KeptRecord, failure: LogFailure)] = []
 
+    /// An empty batch.
     public init() {}
 
+    /// Records that Kafka has answered for, failures included.
     @inlinable public var count: Int { self.deliveries.count }
+    /// Whether some of them failed.
     @inlinable public var hasFailures: Bool { !self.failures.isEmpty }
 
     /// The record lies at `offset`.

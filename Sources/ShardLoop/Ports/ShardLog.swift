@@ -16,7 +16,10 @@ public protocol ShardLog: AnyObject {
 
     /// Copies at most `max` waiting records of a queue into `batch`, in order.
     /// - Parameters:
+    ///   - partition: its number; a queue of a partition and a topic is meant.
     ///   - topic: index into `EngineConfiguration.inputTopics`.
+    ///   - max: how many records at most.
+    ///   - batch: may hold records of other queues already.
     ///   - whenFull: empties the batch, which has no room for the next record.
     func read(
         partition: Int32, topic: UInt16, max: Int, into batch: inout InputBatch, whenFull: (inout InputBatch) -> Void
@@ -43,7 +46,9 @@ public protocol ShardLog: AnyObject {
     func produce(_ record: KeptRecord) -> ProducedRun
 
     /// Appends what became of records, in order by partition; stops after the run in which `max` is reached.
+    /// - Parameter max: how many records at most.
     /// - Parameter withKeys: the keys of `state` are wanted, too. They come in any case behind a failure in the same batch.
+    /// - Parameter batch: keeps what it holds already.
     func takeDeliveries(max: Int, withKeys: Bool, into batch: inout DeliveryBatch)
 
     // MARK: Commits
@@ -71,6 +76,7 @@ public typealias StateRecordBody = (
 
 /// What one read of a queue found.
 public struct QueueRead: Sendable {
+    /// Records copied into the batch.
     public var recordCount: Int
     /// It stopped at its limit: no word comes of what waits already.
     public var mayHaveMore: Bool
@@ -86,10 +92,13 @@ public struct QueueRead: Sendable {
 
 /// What one read of a section found.
 public struct SectionRead: Sendable {
+    /// Records handed over.
     public var recordCount: Int
+    /// It stopped at its limit: there is more to read at once.
     public var mayHaveMore: Bool
     /// Everything below its end has been handed over.
     public var isFinished: Bool
+    /// What stopped it; `nil`: nothing.
     public var failure: LogFailure?
 
     public init(recordCount: Int, mayHaveMore: Bool, isFinished: Bool, failure: LogFailure? = nil) {
@@ -109,6 +118,7 @@ public struct ProducedRun: Sendable {
     /// There is no room for the next: back-pressure, until something was delivered.
     public var isFull: Bool
 
+    /// Without failures and with `isFull` false, all is well with the first `doneCount` records.
     public init(doneCount: Int, failures: [(index: Int, failure: LogFailure)] = [], isFull: Bool = false) {
         self.doneCount = doneCount
         self.failures = failures

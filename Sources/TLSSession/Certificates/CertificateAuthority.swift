@@ -5,6 +5,7 @@ import Glibc
 public struct CertificateAndKey: Sendable {
     /// The leaf, followed by the authority that signed it.
     public var chainPEM: [UInt8]
+    /// The leaf's private key, PKCS #8.
     public var privateKeyPEM: [UInt8]
 
     public init(chainPEM: [UInt8], privateKeyPEM: [UInt8]) {

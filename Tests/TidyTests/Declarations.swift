@@ -1,0 +1,97 @@
+import Foundation
+
+/// One declaration that other targets can see.
+struct VisibleDeclaration {
+    var path: String
+    /// Counted from 1.
+    var line: Int
+    /// `func`, `var`, `case` and so on.
+    var keyword: String
+    /// The declaration's line without its indentation.
+    var text: String
+    /// A `///` comment stands right above it, or above its attributes.
+    var isDocumented: Bool
+}
+
+/// Finds what is `public` or `package` in a source file, line by line: `make lint` sees to it that types are indented by four columns a level.
+struct DeclarationScan {
+    private static let modifiers: Set<String> = [
+        "public", "package", "internal", "private", "fileprivate", "open", "static", "final", "mutating",
+        "nonmutating", "nonisolated", "borrowing", "consuming", "override", "convenience", "required", "indirect",
+        "lazy", "weak", "unowned", "prefix", "postfix", "infix", "isolated",
+    ]
+    private static let keywords: Set<String> = [
+        "struct", "enum", "class", "actor", "protocol", "extension", "func", "var", "let", "init", "subscript",
+        "typealias", "associatedtype", "case",
+    ]
+    private static let types: Set<String> = ["struct", "enum", "class", "actor", "protocol", "extension"]
+
+    /// A type or an extension whose braces are open.
+    private struct Enclosing {
+        var indentation: Int
+        var keyword: String
+        var isVisible: Bool
+
+        /// Members that say nothing of their access have that of the type.
+        func lendsAccess(to keyword: String) -> Bool {
+            switch self.keyword {
+            case "protocol", "extension": self.isVisible
+            case "enum": self.isVisible && keyword == "case"
+            default: false
+            }
+        }
+    }
+
+    static func declarations(in file: ProjectFiles.TextFile) -> [VisibleDeclaration] {
+        var found: [VisibleDeclaration] = []
+        var enclosing: [Enclosing] = []
+        var isInText = false
+        for (index, line) in file.lines.enumerated() {
+            if line.contains("\"\"\"") { isInText.toggle() }
+            guard !isInText, let head = Self.head(of: line) else { continue }
+            while let last = enclosing.last, last.indentation >= head.indentation { enclosing.removeLast() }
+            // Deeper than a member: inside a function.
+            guard head.indentation == (enclosing.last.map { $0.indentation + 4 } ?? 0) else { continue }
+            let isHidden = !head.access.isDisjoint(with: ["private", "fileprivate", "internal"])
+            let isVisible =
+                !head.access.isDisjoint(with: ["public", "package", "open"])
+                || !isHidden && (enclosing.last?.lendsAccess(to: head.keyword) ?? false)
+            if Self.types.contains(head.keyword) {
+                enclosing.append(
+                    Enclosing(indentation: head.indentation, keyword: head.keyword, isVisible: isVisible))
+            }
+            guard isVisible, head.keyword != "extension" else { continue }
+            found.append(
+                VisibleDeclaration(
+                    path: file.path, line: index + 1, keyword: head.keyword,
+                    text: line.trimmingCharacters(in: .whitespaces),
+                    isDocumented: Self.isDocumented(index, in: file.lines)))
+        }
+        return found
+    }
+
+    /// The words before a declaration's name; `nil`: the line begins none.
+    private static func head(of line: String) -> (indentation: Int, keyword: String, access: Set<String>)? {
+        let indentation = line.prefix { $0 == " " }.count
+        var access: Set<String> = []
+        for word in line.split(separator: " ") {
+            let name = String(word.prefix { $0.isLetter })
+            // `private(set)` says nothing of the declaration itself, and `init(` has no space behind it.
+            if word.hasPrefix("@") || word.hasSuffix("(set)") { continue }
+            if name == "class", line.contains("class func ") || line.contains("class var ") { continue }
+            if Self.keywords.contains(name) { return (indentation, name, access) }
+            guard Self.modifiers.contains(name) else { return nil }
+            access.insert(name)
+        }
+        return nil
+    }
+
+    private static func isDocumented(_ index: Int, in lines: [String]) -> Bool {
+        let above = lines[..<index].last { line in
+            let text = line.trimmingCharacters(in: .whitespaces)
+            let isAttribute = text.hasPrefix("@") && Self.head(of: line) == nil
+            return !isAttribute
+        }
+        return above?.trimmingCharacters(in: .whitespaces).hasPrefix("///") ?? false
+    }
+}

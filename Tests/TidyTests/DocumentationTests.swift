@@ -1,0 +1,81 @@
+import Foundation
+import Testing
+
+/// What other targets can see says what it promises.
+struct DocumentationTests {
+    /// Of the declarations that count, this share has a comment: of all together, and of each target.
+    static let shareMin = 0.98
+    static let shareOfTargetMin = 0.95
+
+    @Test func everyTargetIsDocumented() throws {
+        var counts: [String: (all: Int, documented: Int)] = [:]
+        var missing: [String: [VisibleDeclaration]] = [:]
+        for file in ProjectFiles.swiftFiles(in: ["Sources"]) {
+            let target = String(file.path.split(separator: "/")[1])
+            for declaration in DeclarationScan.declarations(in: file) where Self.counts(declaration, in: file) {
+                counts[target, default: (0, 0)].all += 1
+                if declaration.isDocumented {
+                    counts[target, default: (0, 0)].documented += 1
+                } else {
+                    missing[target, default: []].append(declaration)
+                }
+            }
+        }
+        #expect(counts.values.reduce(0) { $0 + $1.all } > 2_000, "the test finds what it looks for")
+        for (target, count) in counts {
+            #expect(
+                Double(count.documented) >= Self.shareOfTargetMin * Double(count.all),
+                "\(target): \(count.documented) of \(count.all) have a comment; \(Self.list(missing[target] ?? []))")
+        }
+        let all = counts.values.reduce(0) { $0 + $1.all }
+        let documented = counts.values.reduce(0) { $0 + $1.documented }
+        #expect(
+            Double(documented) >= Self.shareMin * Double(all),
+            "\(documented) of \(all) have a comment; \(Self.list(missing.values.flatMap { $0 }))")
+    }
+
+    /// Left out is what a comment could only repeat:
+    /// - what a protocol of Swift or of a library asks for, under the name it gives it: the protocol says what it promises;
+    /// - an initialiser whose parameters are all named after properties of the same file, where each of them says what it is;
+    /// - a case whose raw value is somebody else's word, such as Apple's `BadDeviceToken`: the enum says whose words they are.
+    ///
+    /// All other cases count. Several on one line are one, whose comment says what the names do not.
+    private static func counts(_ declaration: VisibleDeclaration, in file: ProjectFiles.TextFile) -> Bool {
+        switch declaration.keyword {
+        case "case":
+            return !declaration.text.contains("= \"")
+        case "init":
+            return !declaration.text.contains("init(from ") && !Self.onlyStores(declaration, in: file)
+        default:
+            return !Self.witnesses.contains { declaration.text.contains($0) }
+        }
+    }
+
+    /// `Equatable`, `Comparable`, `Hashable`, `Codable`, what prints a value, and `MetricsFactory` of swift-metrics.
+    private static let witnesses = [
+        "static func == ", "static func < ", "func hash(into", "func encode(to", "var description: String",
+        "var debugDescription: String", "func makeCounter(", "func makeFloatingPointCounter(", "func makeMeter(",
+        "func makeRecorder(", "func makeTimer(", "func destroyCounter(", "func destroyFloatingPointCounter(",
+        "func destroyMeter(", "func destroyRecorder(", "func destroyTimer(",
+    ]
+
+    /// Whether an initialiser has parameters, each of which is named after a property of the file.
+    private static func onlyStores(_ declaration: VisibleDeclaration, in file: ProjectFiles.TextFile) -> Bool {
+        let signature = file.lines[(declaration.line - 1)...].prefix(12).joined(separator: " ")
+        guard let begin = signature.firstIndex(of: "("),
+            let end = signature[begin...].firstIndex(of: "{")
+        else { return false }
+        // A parameter's name is the word before its colon. What a tuple or a closure type names counts, too, and is then not found.
+        let names = signature[begin..<end].split(separator: ":").dropLast().compactMap {
+            $0.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.last
+        }
+        return !names.isEmpty
+            && names.allSatisfy { name in
+                file.lines.contains { $0.contains(" var \(name)") || $0.contains(" let \(name)") }
+            }
+    }
+
+    private static func list(_ declarations: [VisibleDeclaration]) -> String {
+        declarations.map { "\n\($0.path):\($0.line): \($0.text)" }.joined()
+    }
+}

@@ -1,0 +1,169 @@
+import Foundation
+import Testing
+
+/// What documents point at is there.
+struct LinkTests {
+    /// Every page that a reader may open.
+    private static let pages: [ProjectFiles.TextFile] = ProjectFiles.allTextFiles().filter { $0.path.hasSuffix(".md") }
+
+    @Test func everyPageIsLookedAt() {
+        let paths = Set(Self.pages.map(\.path))
+        let expected = [
+            "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "deploy/Operations.md", "Benchmarks/README.md",
+            "Tests/SimulationTests/README.md", "Sources/PushEngine/PushEngine.docc/Glossary.md",
+            "Sources/mailboat/Mailboat.docc/Events.md",
+        ]
+        #expect(paths.isSuperset(of: expected))
+    }
+
+    /// Files and headings, of this page and of others. Other hosts are not asked.
+    @Test func everyLinkLeadsSomewhere() {
+        var count = 0
+        for page in Self.pages {
+            let folder = page.path.split(separator: "/").dropLast().joined(separator: "/")
+            for (line, target) in Self.links(of: page) where !target.contains("://") && !target.hasPrefix("mailto:") {
+                count += 1
+                let parts = target.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false).map(
+                    String.init)
+                let path = parts[0].isEmpty ? page.path : Self.resolve(parts[0], in: folder)
+                let exists = FileManager.default.fileExists(
+                    atPath: ProjectFiles.root.appendingPathComponent(path).path)
+                #expect(exists, "\(page.path):\(line): there is no \(path)")
+                guard parts.count == 2, let file = ProjectFiles.textFile(path) else { continue }
+                let hasHeading = Self.anchors(of: file).contains(parts[1])
+                #expect(hasHeading, "\(page.path):\(line): \(path) has no heading #\(parts[1])")
+            }
+        }
+        #expect(count > 40, "the test finds what it looks for")
+    }
+
+    /// Pages that name files from the root, by their name alone, or below a folder that stands beside them: whichever it is, there is such a
+    /// file or folder, and it has the functions and cases that are named in brackets behind it.
+    @Test(arguments: [
+        ("CONTRIBUTING.md", 40), ("Sources/mailboat/Mailboat.docc/Architecture.md", 1),
+        ("Sources/PushEngine/PushEngine.docc/PushEngine.md", 40),
+        ("Sources/ShardLoop/ShardLoop.docc/ShardLoop.md", 20),
+    ])
+    func everyFileThatAPageNamesExists(path: String, countMin: Int) throws {
+        let page = try #require(ProjectFiles.textFile(path))
+        let paths = try Self.pathsOfTheTree()
+        var count = 0
+        for (number, line) in Self.prose(of: page) {
+            let line = line.replacing(#/``[^`]*``/#, with: "")
+            for match in line.matches(of: #/`([A-Za-z0-9_.+\/-]+)`(?: \(((?:`\w+`(?:, | and )?)+)[,)])?/#) {
+                let name = String(match.1)
+                guard Self.looksLikeAPath(name) else { continue }
+                count += 1
+                let files = paths.filter { $0 == name || $0.hasSuffix("/" + name) }
+                #expect(!files.isEmpty, "\(path):\(number): nothing in the tree is called \(name)")
+                for symbol in (match.2 ?? "").matches(of: #/\w+/#).map({ String($0.0) }) {
+                    let isThere = files.contains {
+                        ProjectFiles.textFile($0)?.lines.contains { $0.contains(" \(symbol)") } ?? false
+                    }
+                    #expect(isThere, "\(path):\(number): \(name) has no \(symbol)")
+                }
+            }
+        }
+        #expect(count >= countMin, "the test finds what it looks for")
+    }
+
+    /// A word in code style that begins like a type is a type, a target, or a file or folder: the glossary and the articles follow the code.
+    @Test(arguments: [
+        ("CONTRIBUTING.md", 15), ("Sources/mailboat/Mailboat.docc/Architecture.md", 10),
+        ("Sources/PushEngine/PushEngine.docc/Glossary.md", 20),
+        ("Sources/PushEngine/PushEngine.docc/PushEngine.md", 20),
+        ("Sources/ShardLoop/ShardLoop.docc/ShardLoop.md", 5), ("Sources/APNSPool/APNSPool.docc/APNSPool.md", 5),
+    ])
+    func everyTypeThatAPageNamesExists(path: String, countMin: Int) throws {
+        let page = try #require(ProjectFiles.textFile(path))
+        var names = Self.typeNames
+        for path in try Self.pathsOfTheTree() {
+            let name = path.split(separator: "/").last ?? ""
+            names.insert(String(name.split(separator: ".").first ?? name))
+        }
+        var count = 0
+        for (number, line) in Self.prose(of: page) {
+            for match in line.matches(of: #/`([A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*)`/#) {
+                count += 1
+                let isThere = names.contains(String(match.1))
+                #expect(isThere, "\(path):\(number): there is no \(match.1)")
+            }
+        }
+        #expect(count >= countMin, "the test finds what it looks for")
+    }
+
+    /// Of all types in the sources and the tests.
+    private static let typeNames: Set<String> = {
+        let keywords: Set<Substring> = ["struct", "enum", "class", "actor", "protocol", "typealias"]
+        var names: Set<String> = []
+        for line in ProjectFiles.swiftFiles().flatMap(\.lines) {
+            let words = line.split(separator: " ")
+            guard let index = words.firstIndex(where: keywords.contains), index + 1 < words.count else { continue }
+            names.insert(String(words[index + 1].prefix { $0.isLetter || $0.isNumber }))
+        }
+        return names
+    }()
+
+    /// Targets of `[text](target)` outside code, with the number of their line.
+    private static func links(of page: ProjectFiles.TextFile) -> [(line: Int, target: String)] {
+        Self.prose(of: page).flatMap { number, line in
+            line.replacing(#/`[^`]*`/#, with: "").matches(of: #/\]\(([^)\s]+)\)/#).map { (number, String($0.1)) }
+        }
+    }
+
+    /// What a heading is called in a link, as GitHub makes it: lower case, without punctuation, a hyphen for each space.
+    private static func anchors(of page: ProjectFiles.TextFile) -> Set<String> {
+        var anchors: Set<String> = []
+        for (_, line) in Self.prose(of: page) {
+            guard let heading = line.wholeMatch(of: #/#{1,6} (.*)/#) else { continue }
+            let text = heading.1.lowercased().filter {
+                $0.isLetter || $0.isNumber || $0 == " " || $0 == "-" || $0 == "_"
+            }
+            let anchor = text.replacing(" ", with: "-")
+            var unique = anchor
+            var repeats = 0
+            while !anchors.insert(unique).inserted {
+                repeats += 1
+                unique = "\(anchor)-\(repeats)"
+            }
+        }
+        return anchors
+    }
+
+    /// Lines outside fenced blocks, numbered from 1.
+    private static func prose(of page: ProjectFiles.TextFile) -> [(number: Int, line: String)] {
+        var isCode = false
+        return page.lines.enumerated().compactMap { index, line in
+            if line.trimmingCharacters(in: .whitespaces).hasPrefix("```") {
+                isCode.toggle()
+                return nil
+            }
+            return isCode ? nil : (index + 1, line)
+        }
+    }
+
+    private static func resolve(_ target: String, in folder: String) -> String {
+        var parts = folder.split(separator: "/").map(String.init)
+        for part in target.split(separator: "/") where part != "." {
+            if part == ".." { _ = parts.popLast() } else { parts.append(String(part)) }
+        }
+        return parts.joined(separator: "/")
+    }
+
+    /// A name with an ending of files that are kept here, or with a slash between words that may be files or folders.
+    private static func looksLikeAPath(_ name: String) -> Bool {
+        let endings = [".swift", ".md", ".yaml", ".json", ".py", ".sh"]
+        if name.contains("//") || name.hasPrefix("/") || name.hasPrefix(".") && !name.hasPrefix(".ci/") { return false }
+        return endings.contains { name.hasSuffix($0) && name != $0 } || name.contains("/")
+    }
+
+    /// Files and folders of the working copy that are kept in it.
+    private static func pathsOfTheTree() throws -> Set<String> {
+        let all = try #require(FileManager.default.enumerator(atPath: ProjectFiles.root.path))
+        var paths: Set<String> = []
+        for case let path as String in all {
+            if path.hasPrefix(".build") || path == ".git" { all.skipDescendants() } else { paths.insert(path) }
+        }
+        return paths
+    }
+}
