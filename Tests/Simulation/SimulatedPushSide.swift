@@ -12,7 +12,7 @@ final class SimulatedPushSide: PushSide {
     init(world: SimulationWorld) { self.world = world }
 
     func takeAnswers(into answers: inout [PushAnswer]) {
-        answers.removeAll(keepingCapacity: true)
+        guard !self.worker.answers.isEmpty else { return }
         swap(&answers, &self.worker.answers)
     }
 

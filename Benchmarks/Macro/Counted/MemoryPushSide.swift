@@ -13,7 +13,7 @@ final class MemoryPushSide: PushSide {
     var answerCount: Int { self.answers.count }
 
     func takeAnswers(into answers: inout [PushAnswer]) {
-        answers.removeAll(keepingCapacity: true)
+        guard !self.answers.isEmpty else { return }
         swap(&answers, &self.answers)
     }
 

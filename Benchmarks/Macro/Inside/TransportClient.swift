@@ -144,6 +144,7 @@ final class TransportLoad {
         let now = self.transport.beginTurn()
         self.transport.takeAnswers(into: &self.answers)
         self.take(self.answers)
+        self.answers.removeAll(keepingCapacity: true)
         self.pump()
         self.transport.endTurn()
         if let due = self.transport.deadlineMillis { self.turns?.at(steadyMillis: due, now: now.steadyMillis) }

@@ -40,7 +40,7 @@ enum ClientCallbacks {
         nghttp2_session_callbacks_set_send_data_callback(callbacks) { _, _, header, byteCount, source, context in
             let state = Self.state(context)
             state.pointee.dataSent(Int(source!.pointee.fd), header: header!, byteCount: byteCount)
-            return state.pointee.output.count >= state.pointee.outputLimit ? NGHTTP2_ERR_PAUSE.rawValue : 0
+            return state.pointee.line.isFull ? NGHTTP2_ERR_PAUSE.rawValue : 0
         }
         return callbacks
     }
@@ -76,7 +76,7 @@ enum ClientCallbacks {
         case NGHTTP2_SETTINGS.rawValue:
             guard header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0 else { return }
             state.pointee.remoteSettingsReceived = true
-            state.pointee.encoder.peerAllowsTable(
+            state.pointee.line.encoder.peerAllowsTable(
                 nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_HEADER_TABLE_SIZE))
             state.pointee.inbox.events.append(
                 .settingsChanged(

@@ -53,19 +53,12 @@ struct ClientState {
     let settings: HTTP2ClientSettings
     var streams = SlotTable<ClientStream>()
     var inbox = HTTP2ClientEvents()
-    var output = OutputBuffer()
-    var encoder = HeaderEncoder()
-    /// nghttp2 made a HEADERS frame and ours was written instead: the piece it gives next is to be dropped.
-    var headersReplaced = false
-    /// Serialising pauses when the output holds this much.
-    var outputLimit = 0
+    var line = SessionLine()
     var remoteSettingsReceived = false
     /// Last stream id of the peer's GOAWAY.
     var goAwayLastStreamID: Int32?
     /// We sent or queued GOAWAY.
     var isClosing = false
-    /// Why nothing works any more.
-    var failure: String?
     /// The stream of the header callback before: most come in runs.
     private var recentStreamID: Int32 = 0
     private var recentSlot = 0
@@ -123,30 +116,32 @@ struct ClientState {
 
     /// nghttp2 sends HEADERS of a stream: ours are written.
     mutating func headersSent(_ session: OpaquePointer, _ streamID: Int32, endsStream: Bool) {
-        self.headersReplaced = true
+        self.line.headersReplaced = true
         guard let index = slotIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return }
         let slot = self.streams[index]
-        self.encoder.append(
+        self.line.encoder.append(
             plan: slot.pointee.plan, slot.pointee.request, streamID: streamID,
-            flags: endsStream ? UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) : 0, to: &self.output)
+            flags: endsStream ? UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) : 0, to: &self.line.output)
         slot.pointee.plan = -1
-        if endsStream { slot.pointee.requestEnd = self.output.appendedByteCount }
+        if endsStream { slot.pointee.requestEnd = self.line.output.appendedByteCount }
     }
 
     /// nghttp2 sends DATA of a stream: its frame header and the next bytes of the body are written.
     @inline(__always)
     mutating func dataSent(_ index: Int, header: UnsafeRawPointer, byteCount: Int) {
         let slot = self.streams[index]
-        self.output.append(header, 9)
-        if byteCount > 0, let bytes = slot.pointee.request.takeBody(byteCount) { self.output.append(bytes, byteCount) }
-        if slot.pointee.request.bodyLeft == 0 { slot.pointee.requestEnd = self.output.appendedByteCount }
+        self.line.output.append(header, 9)
+        if byteCount > 0, let bytes = slot.pointee.request.takeBody(byteCount) {
+            self.line.output.append(bytes, byteCount)
+        }
+        if slot.pointee.request.bodyLeft == 0 { slot.pointee.requestEnd = self.line.output.appendedByteCount }
     }
 
     mutating func streamClosed(_ session: OpaquePointer, _ streamID: Int32, _ errorCode: HTTP2ErrorCode) {
         guard let index = slotIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return }
         let slot = self.streams[index]
         if !slot.pointee.isAnswered { self.answer(slot, errorCode) }
-        if slot.pointee.plan >= 0 { self.encoder.forget(plan: slot.pointee.plan) }
+        if slot.pointee.plan >= 0 { self.line.encoder.forget(plan: slot.pointee.plan) }
         slot.pointee.isInUse = false
         self.recentStreamID = 0
         self.streams.giveBack(index)
@@ -155,7 +150,7 @@ struct ClientState {
     /// Whether the request's last byte has left this session.
     func requestHasLeft(_ slot: UnsafeMutablePointer<ClientStream>) -> Bool {
         guard let end = slot.pointee.requestEnd else { return false }
-        return self.output.takenByteCount >= end
+        return self.line.output.takenByteCount >= end
     }
 
     /// Gives a closed stream's final event.
@@ -203,8 +198,7 @@ struct ClientState {
 
     mutating func free() {
         self.streams.free()
-        self.output.free()
-        self.encoder.free()
+        self.line.free()
     }
 }
 

@@ -8,41 +8,27 @@ import CNGHTTP2
 ///
 /// A protocol error of the peer is not an error of `receive`: nghttp2 answers it with GOAWAY. After each feed collect
 /// the output, look for `.goAwaySent`, and close when `isFinished`.
-public final class HTTP2ClientSession {
-    /// Output is serialised in pieces of about this many bytes unless the caller says otherwise.
-    public static let outputByteCountDefault = 256 * 1024
-
+public final class HTTP2ClientSession: HTTP2Endpoint {
     private let state: UnsafeMutablePointer<ClientState>
-    private let session: OpaquePointer
-    private let allocator: UnsafeMutablePointer<SessionAllocator>
 
     /// Queues the connection preface and our SETTINGS; `drain` gives them.
     public init(settings: HTTP2ClientSettings = HTTP2ClientSettings()) {
         self.state = .allocate(capacity: 1)
         self.state.initialize(to: ClientState(settings: settings))
-        self.allocator = SessionAllocator.make()
-
-        let callbacks = ClientCallbacks.make()
-        defer { nghttp2_session_callbacks_del(callbacks) }
-        var option: OpaquePointer?
-        precondition(nghttp2_option_new(&option) == 0, "no memory for HTTP/2 options")
-        defer { nghttp2_option_del(option) }
-        // nghttp2's checks of HTTP's own rules cost 9 % of a request. Of a response only `:status` and `retry-after`
-        // are read, each checked where it is read; framing, HPACK and flow control are checked regardless.
-        nghttp2_option_set_no_http_messaging(option, 1)
-        var memory = SessionAllocator.functions(self.allocator)
-        var made: OpaquePointer?
-        precondition(
-            nghttp2_session_client_new3(&made, callbacks, self.state, option, &memory) == 0,
-            "no memory for an HTTP/2 session")
-        self.session = made!
+        super.init(
+            state: self.state, line: self.state.pointer(to: \.line)!, callbacks: ClientCallbacks.make(),
+            make: nghttp2_session_client_new3
+        ) { option in
+            // nghttp2's checks of HTTP's own rules cost 9 % of a request. Of a response only `:status` and `retry-after`
+            // are read, each checked where it is read; framing, HPACK and flow control are checked regardless.
+            nghttp2_option_set_no_http_messaging(option, 1)
+        }
         self.submitSettings(settings)
         if settings.firstStreamID > 1 { nghttp2_session_set_next_stream_id(self.session, settings.firstStreamID) }
     }
 
     deinit {
-        nghttp2_session_del(self.session)
-        SessionAllocator.destroy(self.allocator)
+        self.delete()
         self.state.pointee.free()
         self.state.deinitialize(count: 1)
         self.state.deallocate()
@@ -63,80 +49,7 @@ public final class HTTP2ClientSession {
         nghttp2_submit_settings(self.session, 0, entries, entries.count)
     }
 
-    // MARK: Bytes
-
-    /// Feeds bytes that came from the peer, any number, cut anywhere. They are not kept.
-    @discardableResult
-    public func receive(_ bytes: RawSpan) -> HTTP2SessionResult {
-        if let detail = self.state.pointee.failure { return .failed(detail: detail) }
-        let result = bytes.withUnsafeBytes { bytes -> Int in
-            guard let base = bytes.baseAddress, bytes.count > 0 else { return 0 }
-            return nghttp2_session_mem_recv(self.session, base.assumingMemoryBound(to: UInt8.self), bytes.count)
-        }
-        return result < 0 ? self.fail(Int32(truncatingIfNeeded: result)) : .ok
-    }
-
-    /// Lends the bytes to be written to the peer, about `byteCountMax` of them at most, and forgets them when `body`
-    /// returns: they count as sent. `body` must not call this session. `nil`, and no call of `body`: there is nothing
-    /// to write now.
-    public func takeOutput<Result>(
-        byteCountMax: Int = HTTP2ClientSession.outputByteCountDefault, _ body: (RawSpan) -> Result
-    ) -> Result? {
-        self.serialise(upTo: byteCountMax)
-        let output = self.state.pointee.output.bytes
-        guard output.count > 0 else { return nil }
-        let count = min(output.count, byteCountMax)
-        let result = body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: output[..<count])))
-        self.state.pointee.output.discard(count)
-        return result
-    }
-
-    /// Fills `buffer` from the start with bytes to be written to the peer and returns how many; 0: nothing to write
-    /// now.
-    public func drain(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        self.takeOutput(byteCountMax: buffer.count) { output in
-            output.withUnsafeBytes { buffer.copyMemory(from: $0) }
-            return output.byteCount
-        } ?? 0
-    }
-
-    /// Appends to `output` all that can be written now, at most `byteCountMax`. For tests and quiet connections.
-    public func drain(appendingTo output: inout [UInt8], byteCountMax: Int = .max) {
-        var left = byteCountMax
-        while left > 0 {
-            let count = self.takeOutput(byteCountMax: min(left, Self.outputByteCountDefault)) { bytes in
-                bytes.withUnsafeBytes { output.append(contentsOf: $0) }
-                return bytes.byteCount
-            }
-            guard let count else { return }
-            left -= count
-        }
-    }
-
-    /// Has nghttp2 serialise frames until the output holds about `byteCount` bytes or there is nothing more to send.
-    private func serialise(upTo byteCount: Int) {
-        guard self.state.pointee.failure == nil else { return }
-        self.state.pointee.outputLimit = byteCount
-        while self.state.pointee.output.count < byteCount {
-            // The piece lives until the next `mem_send`. DATA frames are not given here: the send-data callback appends
-            // them itself. HEADERS are, but the on-frame-send callback has appended ours by then.
-            var piece: UnsafePointer<UInt8>?
-            let count = nghttp2_session_mem_send(self.session, &piece)
-            if count < 0 { _ = self.fail(Int32(truncatingIfNeeded: count)) }
-            guard count > 0, let piece else { return }
-            if self.state.pointee.headersReplaced {
-                self.state.pointee.headersReplaced = false
-            } else {
-                self.state.pointee.output.append(piece, count)
-            }
-        }
-    }
-
-    private func fail(_ code: Int32) -> HTTP2SessionResult {
-        let detail = String(cString: nghttp2_strerror(code))
-        self.state.pointee.failure = detail
-        return .failed(detail: detail)
-    }
+    // MARK: Events
 
     /// Hands over the events since the last call: what is in `events` is dropped, its memory is used for the events to
     /// come.
@@ -153,7 +66,7 @@ public final class HTTP2ClientSession {
     public func submit(
         _ template: HTTP2HeaderTemplate, values: borrowing HTTP2HeaderValues, body: Span<UInt8>, tag: UInt32
     ) -> HTTP2SubmitResult {
-        guard self.state.pointee.failure == nil, !self.state.pointee.isClosing,
+        guard self.state.pointee.line.failure == nil, !self.state.pointee.isClosing,
             self.state.pointee.goAwayLastStreamID == nil
         else {
             return .closing
@@ -170,7 +83,7 @@ public final class HTTP2ClientSession {
         let slot = self.state.pointee.streams[index]
         slot.pointee.begin(tag: tag)
         slot.pointee.request.fill(values: values, body: body)
-        slot.pointee.plan = self.state.pointee.encoder.plan(for: template)
+        slot.pointee.plan = self.state.pointee.line.encoder.plan(for: template)
 
         // No fields: see `HeaderEncoder`.
         let streamID: Int32
@@ -183,7 +96,7 @@ public final class HTTP2ClientSession {
             streamID = nghttp2_submit_request(self.session, nil, nil, 0, &provider, streamUserData(index))
         }
         guard streamID > 0 else {
-            self.state.pointee.encoder.forget(plan: slot.pointee.plan)
+            self.state.pointee.line.encoder.forget(plan: slot.pointee.plan)
             slot.pointee.isInUse = false
             self.state.pointee.streams.giveBack(index)
             return streamID == NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE.rawValue ? .streamIDsExhausted : .closing
@@ -238,13 +151,6 @@ public final class HTTP2ClientSession {
 
     // MARK: Connection
 
-    /// Queues a PING; its acknowledgement is `.pingAcknowledged` with the same payload.
-    public func ping(payload: UInt64) {
-        withUnsafeBytes(of: payload.bigEndian) { bytes in
-            _ = nghttp2_submit_ping(self.session, 0, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
-        }
-    }
-
     /// Queues GOAWAY. Open streams still finish; nothing new is accepted. The session is finished once the last stream
     /// is.
     public func goAway(errorCode: HTTP2ErrorCode = .noError, debugData: [UInt8] = []) {
@@ -264,8 +170,8 @@ public final class HTTP2ClientSession {
     /// nothing.
     public func connectionLost() {
         self.state.pointee.failAll()
-        if self.state.pointee.failure == nil { self.state.pointee.failure = "the connection has ended" }
-        self.state.pointee.output.discard(self.state.pointee.output.count)
+        if self.state.pointee.line.failure == nil { self.state.pointee.line.failure = "the connection has ended" }
+        self.state.pointee.line.output.discard(self.state.pointee.line.output.count)
     }
 
     // MARK: What holds now
@@ -285,7 +191,7 @@ public final class HTTP2ClientSession {
     /// Requests that may be submitted now: the lower of both limits less the open streams; 0 after GOAWAY. Never
     /// negative.
     public var credit: Int {
-        guard self.state.pointee.failure == nil, nghttp2_session_check_request_allowed(self.session) != 0,
+        guard self.state.pointee.line.failure == nil, nghttp2_session_check_request_allowed(self.session) != 0,
             !self.state.pointee.isClosing
         else {
             return 0
@@ -298,16 +204,4 @@ public final class HTTP2ClientSession {
     public var streamIDsLeft: Int {
         max(0, ((1 << 31) - Int(nghttp2_session_get_next_stream_id(self.session)) + 1) / 2)
     }
-
-    /// nghttp2 expects input.
-    public var wantsRead: Bool { self.state.pointee.failure == nil && nghttp2_session_want_read(self.session) != 0 }
-
-    /// There are bytes to write.
-    public var wantsWrite: Bool {
-        self.state.pointee.failure == nil
-            && (self.state.pointee.output.count > 0 || nghttp2_session_want_write(self.session) != 0)
-    }
-
-    /// Neither reads nor writes any more: close the connection.
-    public var isFinished: Bool { !self.wantsRead && !self.wantsWrite }
 }

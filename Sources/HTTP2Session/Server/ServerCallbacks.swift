@@ -62,7 +62,7 @@ enum ServerCallbacks {
         nghttp2_session_callbacks_set_send_data_callback(callbacks) { _, _, header, byteCount, source, context in
             let state = Self.state(context)
             state.pointee.dataSent(Int(source!.pointee.fd), header: header!, byteCount: byteCount)
-            return state.pointee.output.count >= state.pointee.outputLimit ? NGHTTP2_ERR_PAUSE.rawValue : 0
+            return state.pointee.line.isFull ? NGHTTP2_ERR_PAUSE.rawValue : 0
         }
         return callbacks
     }
@@ -94,7 +94,7 @@ enum ServerCallbacks {
             if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 {
                 state.pointee.inbox.events.append(.settingsAcknowledged)
             } else {
-                state.pointee.encoder.peerAllowsTable(
+                state.pointee.line.encoder.peerAllowsTable(
                     nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_HEADER_TABLE_SIZE))
             }
         case NGHTTP2_PING.rawValue:

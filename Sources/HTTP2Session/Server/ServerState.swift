@@ -58,12 +58,7 @@ struct ServerState {
     let settings: HTTP2ServerSettings
     var streams = SlotTable<ServerStream>()
     var inbox = HTTP2ServerEvents()
-    var output = OutputBuffer()
-    var encoder = HeaderEncoder()
-    /// See `ClientState`.
-    var headersReplaced = false
-    /// Serialising pauses when the output holds this much.
-    var outputLimit = 0
+    var line = SessionLine()
     var lastStreamID: Int32 = 0
     /// Bytes received on the connection for which no window was given back.
     var unacknowledgedByteCount = 0
@@ -71,8 +66,6 @@ struct ServerState {
     var hasMalformedRequests = false
     /// What each field counts for besides its bytes (RFC 9113 §6.5.2).
     static let fieldOverheadByteCount = 32
-    /// Why nothing works any more.
-    var failure: String?
     private var recentStreamID: Int32 = 0
     private var recentSlot = 0
 
@@ -167,20 +160,20 @@ struct ServerState {
 
     /// See `ClientState.headersSent`.
     mutating func headersSent(_ session: OpaquePointer, _ streamID: Int32, endsStream: Bool) {
-        self.headersReplaced = true
+        self.line.headersReplaced = true
         guard let index = slotIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return }
         let slot = self.streams[index]
-        self.encoder.append(
+        self.line.encoder.append(
             plan: slot.pointee.plan, slot.pointee.response, streamID: streamID,
-            flags: endsStream ? UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) : 0, to: &self.output)
+            flags: endsStream ? UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) : 0, to: &self.line.output)
         slot.pointee.plan = -1
     }
 
     /// See `ClientState.dataSent`.
     mutating func dataSent(_ index: Int, header: UnsafeRawPointer, byteCount: Int) {
-        self.output.append(header, 9)
+        self.line.output.append(header, 9)
         if byteCount > 0, let bytes = self.streams[index].pointee.response.takeBody(byteCount) {
-            self.output.append(bytes, byteCount)
+            self.line.output.append(bytes, byteCount)
         }
     }
 
@@ -188,7 +181,7 @@ struct ServerState {
         guard let index = slotIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return }
         let slot = self.streams[index]
         self.inbox.events.append(.streamClosed(streamID: streamID, errorCode: errorCode))
-        if slot.pointee.plan >= 0 { self.encoder.forget(plan: slot.pointee.plan) }
+        if slot.pointee.plan >= 0 { self.line.encoder.forget(plan: slot.pointee.plan) }
         slot.pointee.isInUse = false
         self.recentStreamID = 0
         self.streams.giveBack(index)
@@ -196,7 +189,6 @@ struct ServerState {
 
     mutating func free() {
         self.streams.free()
-        self.output.free()
-        self.encoder.free()
+        self.line.free()
     }
 }

@@ -1,7 +1,7 @@
 /// What became of an event (contract §6). Every consumed event ends in exactly one of these.
 public enum Outcome: UInt8, Sendable, CaseIterable {
     /// The page Outcomes says of each what it means.
-    case applied, delivered, superseded, fannedOut, late, duplicate, expired, rejected, unregistered, unknown,
+    case applied, delivered, superseded, late, duplicate, expired, rejected, unregistered, unknown,
         deadLettered
 
     /// The spelling in outcome records, metrics and summaries.
@@ -10,7 +10,6 @@ public enum Outcome: UInt8, Sendable, CaseIterable {
         case .applied: "applied"
         case .delivered: "delivered"
         case .superseded: "superseded"
-        case .fannedOut: "fanned-out"
         case .late: "late"
         case .duplicate: "duplicate"
         case .expired: "expired"
@@ -33,8 +32,7 @@ public enum OutcomePublication: String, Sendable, CaseIterable {
         case (.all, _): true
         case (.pushes, .superseded), (.pushes, .applied): false
         case (.pushes, _): true
-        case (.failures, .applied), (.failures, .delivered), (.failures, .superseded), (.failures, .fannedOut),
-            (.failures, .duplicate):
+        case (.failures, .applied), (.failures, .delivered), (.failures, .superseded), (.failures, .duplicate):
             false
         case (.failures, _): true
         }

@@ -105,9 +105,9 @@ public final class ShardTransport {
         return self.now
     }
 
-    /// Takes out the answers that have come, each push's exactly once, and leaves the capacity of `answers`.
+    /// Takes out the answers that have come, each push's exactly once. `answers` has to be empty; its capacity is left for the next ones.
     public func takeAnswers(into answers: inout [PushAnswer]) {
-        answers.removeAll(keepingCapacity: true)
+        guard !self.answers.isEmpty else { return }
         swap(&answers, &self.answers)
     }
 

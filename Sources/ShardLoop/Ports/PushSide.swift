@@ -3,7 +3,7 @@ public import APNSProtocol
 /// A shard's way to APNs, as its loop sees it. Called on the shard's loop, within a turn. When it has answers, or credit that a push waits
 /// for, it asks for a turn.
 public protocol PushSide: AnyObject {
-    /// Takes out the answers that have come, each push's exactly once, and leaves the capacity of `answers`.
+    /// Takes out the answers that have come, each push's exactly once. `answers` is empty; its capacity is left for the next ones.
     func takeAnswers(into answers: inout [PushAnswer])
 
     /// Lends a request to `fill` again and again, which fills it whole and returns `true`, and puts it on its way: at most `max`, as long as

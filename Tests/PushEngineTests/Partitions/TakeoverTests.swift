@@ -124,6 +124,29 @@ import Testing
         #expect(h.outcomes.last { $0.offset == first }?.reason == reason)
     }
 
+    /// The same of one that had read a part of it, and so wrote the slot down when it left.
+    @Test func whoHasReadAPartHandsNothingOver() {
+        let h = Self.alive()
+        // What waits in `state` would be doubted by itself: nothing waits.
+        h.update(1, priority: 10)
+        h.deliver()
+        h.advance(2_000)
+        #expect(h.isCommitted())
+        h.acknowledgesAtOnce = false
+        let registered = h.register(token: "bb01")
+        let first = h.update(2, priority: 10)
+        #expect(h.deliver()?.token == "bb01")
+        h.crash(replays: false)
+        h.replay(offset: registered)
+        Self.release(h)
+        #expect(h.committed[0] == first, "the one between has written the slot down")
+        h.crash()
+        h.update(3, priority: 10)
+        #expect(h.outcomes(of: first) == ["delivered", "superseded"])
+        let reason = "gave way; an attempt whose answer is not known may have reached the device before"
+        #expect(h.outcomes.last { $0.offset == first }?.reason == reason)
+    }
+
     /// Nobody can have sent it: it gives way without a word about that.
     @Test func whatNobodyCanHaveSentGivesWayAsUsual() throws {
         let h = Self.alive()

@@ -127,7 +127,8 @@ final class TorturePlayer {
     private func turn() {
         let now = self.transport.beginTurn()
         self.transport.takeAnswers(into: &self.answers)
-        if !self.answers.isEmpty { self.take(self.answers) }
+        self.take(self.answers)
+        self.answers.removeAll(keepingCapacity: true)
         self.pump()
         self.transport.endTurn()
         guard let dueMillis = self.transport.deadlineMillis else { return }

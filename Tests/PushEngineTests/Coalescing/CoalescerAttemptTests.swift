@@ -1,0 +1,257 @@
+import PushModel
+import Testing
+
+@testable import PushEngine
+
+/// The coalescer alone: what expires, what comes back after an attempt, and what an accepted push makes pointless.
+@Suite struct CoalescerAttemptTests {
+    private typealias Ended = CoalescerBench.Ended
+
+    // MARK: Expiry
+
+    @Test func whatExpiresMakesRoomForWhatOutlivesIt() {
+        let bench = CoalescerBench()
+        bench.take(at: 10, expires: 90)
+        bench.take(at: 20, expires: 60)
+        bench.take(at: 30, expires: 30)
+        bench.advance(29_999)
+        #expect(!bench.expire() && bench.pending?.events == [1, 2, 3])
+        bench[bench[bench.slot].pending].stampSeconds = 77
+        bench.advance(1)
+        #expect(bench.expire() && bench.pending?.events == [1, 2])
+        #expect(bench.pending?.stampSeconds == nil, "other content needs another stamp")
+        bench.advance(60_000)
+        #expect(bench.expire() && bench.pending == nil && bench.updateCount == 0)
+        // In one look those beneath end before the newest.
+        let cause = OutcomeDetails.Cause.expires
+        #expect(bench.ended == [3, 1, 2].map { Ended(event: $0, outcome: .expired, cause: cause) })
+    }
+
+    /// Whoever reads "expired" may rely on it that the phone never got it.
+    @Test func whatMayBeOnThePhoneIsUnknown() {
+        let bench = CoalescerBench()
+        bench.take(at: 10, expires: 30, mayBeSent: true)
+        bench.advance(30_000)
+        #expect(bench.expire())
+        #expect(bench.ended == [Ended(event: 1, outcome: .unknown, cause: .mayBeSent)])
+    }
+
+    /// A start whose content had given way to something newer is too late: the push says the same as before, and nothing has to be written down.
+    @Test func aStartThatIsTooLateChangesNoNewerContent() {
+        let bench = CoalescerBench()
+        bench.take(at: 20, expires: 60)
+        bench.take(at: 10, expires: 30, alert: "start", isStart: true)
+        #expect(bench.pending?.events == [2, 1])
+        bench.advance(30_000)
+        #expect(!bench.expire() && bench.pending?.events == [1] && bench.pending?.isStart == false)
+        #expect(bench.ended == [Ended(event: 2, outcome: .expired, cause: .startExpired)])
+    }
+
+    /// A start that was not sent in time does not happen. What came after it waits on, for the card of somebody else.
+    @Test func aStartThatIsTooLateLeavesWhatCameAfterIt() {
+        let bench = CoalescerBench()
+        bench[bench.slot].life = .starting
+        bench.take(at: 10, expires: 30, alert: "start", isStart: true)
+        bench.take(at: 20)
+        bench.advance(30_000)
+        bench.expire()
+        #expect(bench.pending?.isStart == false && bench.pending?.events == [2])
+        #expect(bench[bench.slot].life == .alive, "it has a token")
+    }
+
+    /// An end that expires has ended nothing.
+    @Test func anEndThatExpiresRevivesTheActivity() {
+        let bench = CoalescerBench()
+        bench[bench.slot].life = .ending
+        bench.take(at: 10, expires: 30, isEnd: true)
+        bench.advance(30_000)
+        bench.expire()
+        #expect(bench[bench.slot].life == .alive && bench.heldCount == 0)
+        #expect(bench.ended == [Ended(event: 1, outcome: .expired, cause: .expires)])
+    }
+
+    /// Content came to the front whose alert lies beneath, as both do not fit: the alert goes first.
+    @Test func anAlertBeneathGoesFirst() {
+        let bench = CoalescerBench()
+        let alert = String(repeating: "A", count: 2_000)
+        bench.take(at: 30, expires: 30)
+        bench.take(at: 10, expires: 90, alert: alert)
+        bench.take(at: 20, expires: 60, padding: 3_000)
+        #expect(bench.pending?.events == [2, 3, 1] && bench.behind == nil)
+        bench.advance(30_000)
+        bench.expire()
+        #expect(bench.pending?.events == [2] && bench.pending?.alertText == alert)
+        #expect(bench.behind?.events == [3] && bench.behind?.contentNumber == 3)
+        #expect(bench.ended.map(\.event) == [1] && bench.updateCount == 2)
+    }
+
+    // MARK: After an attempt that failed
+
+    @Test func whatFailedWaitsAgain() {
+        let bench = CoalescerBench()
+        bench.take(at: 10, priority: .high)
+        bench.send()
+        bench.requeue()
+        #expect(bench.inFlight == nil && bench.pending?.events == [1] && bench.ended.isEmpty)
+    }
+
+    /// What came meanwhile is merged into what failed as if it had come to what waited.
+    @Test(arguments: [(10, 20, 2, 1), (20, 10, 1, 2)] as [(Int64, Int64, Int64, Int64)])
+    func whatCameMeanwhileIsMerged(failed: Int64, came: Int64, sent: Int64, superseded: Int64) {
+        let bench = CoalescerBench()
+        bench.take(at: failed, alert: failed < came ? "ding" : "")
+        bench.send()
+        bench.take(at: came, priority: .high, isReplay: true)
+        bench.requeue()
+        #expect(bench.pending?.events == [sent] && bench.updateCount == 1)
+        #expect(bench.pending?.alertText == (failed < came ? "ding" : ""))
+        #expect(bench.pending?.priority == .high && bench.pending?.containsReplay == true)
+        #expect(bench.pending?.mergedCount == 2)
+        #expect(bench.ended.map(\.event) == [superseded] && bench.ended.first?.into == sent)
+    }
+
+    /// An end that came while the start was in flight stays behind it.
+    @Test func aStartThatFailedGoesBeforeItsEnd() {
+        let bench = CoalescerBench()
+        bench.take(at: 10, alert: "start", isStart: true)
+        bench.send()
+        bench.take(at: 20, isEnd: true)
+        bench.requeue()
+        #expect(bench.pending?.isStart == true && bench.behind?.isEnd == true && bench.ended.isEmpty)
+    }
+
+    /// What was meant for a card that has been unregistered since gives way to the start that makes another.
+    @Test func aNewStartReplacesWhatFailed() {
+        let bench = CoalescerBench()
+        bench.take(at: 10)
+        bench.send()
+        bench.take(at: 20, alert: "start", isStart: true)
+        bench.requeue()
+        #expect(bench.pending?.isStart == true && bench.pending?.events == [2] && bench.updateCount == 1)
+        #expect(bench.ended == [Ended(event: 1, outcome: .superseded, into: 2)])
+    }
+
+    /// Too large beside the alert of what failed.
+    @Test func whatDoesNotFitBesideWhatFailedFollows() {
+        let bench = CoalescerBench()
+        let alert = String(repeating: "A", count: 2_000)
+        bench.take(at: 10, alert: alert)
+        bench.send()
+        bench.take(at: 20, padding: 3_000)
+        bench.requeue()
+        #expect(bench.pending?.events == [1] && bench.behind?.events == [2] && bench.ended.isEmpty)
+        bench.send()
+        bench.take(at: 30, padding: 3_100)
+        #expect(bench.pending?.events == [3])
+        bench.requeue()
+        #expect(bench.pending?.events == [1] && bench.behind?.events == [3])
+    }
+
+    /// What failed takes in the first of two that came meanwhile; the second follows as before.
+    @Test func whatFollowedWhatCameMeanwhileFollowsStill() {
+        let bench = CoalescerBench()
+        let alert = String(repeating: "A", count: 2_000)
+        bench.take(at: 10, alert: alert, mayBeSent: true)
+        bench.send()
+        bench.take(at: 20, alert: alert, padding: 900)
+        bench.take(at: 30, padding: 3_000)
+        #expect(bench.heldCount == 3)
+        bench.requeue()
+        #expect(bench.pending?.events == [2] && bench.behind?.events == [3] && bench.updateCount == 2)
+        #expect(bench.ended == [Ended(event: 1, outcome: .superseded, cause: .mayBeSentBefore, into: 2)])
+        #expect(bench.pending?.top.mayBeSent == true)
+    }
+
+    /// Behind a start there is one place. Of two that came while it was in flight and do not fit beside its attributes the newer has it.
+    @Test func behindAStartThatFailedStandsTheNewest() {
+        let bench = CoalescerBench()
+        let alert = String(repeating: "A", count: 2_000)
+        bench.take(at: 10, alert: "start", isStart: true, attributesByteCount: 2_000)
+        bench.send()
+        bench.take(at: 20, alert: alert, mayBeSent: true)
+        bench.take(at: 30, padding: 3_000)
+        bench.requeue()
+        #expect(bench.pending?.isStart == true && bench.pending?.events == [1])
+        #expect(bench.behind?.events == [3] && bench.behind?.top.mayBeSent == true && bench.updateCount == 2)
+        #expect(bench.ended == [Ended(event: 2, outcome: .superseded, cause: .mayBeSentBefore, into: 3)])
+    }
+
+    /// What followed what came meanwhile is older than what failed: the device would ignore it there.
+    @Test func whatIsOlderDoesNotFollowWhatFailed() {
+        let bench = CoalescerBench()
+        let alert = String(repeating: "A", count: 2_000)
+        bench.take(at: 30)
+        bench.send()
+        bench.take(at: 10, alert: alert)
+        bench.take(at: 20, padding: 3_000)
+        #expect(bench.heldCount == 3)
+        bench.requeue()
+        #expect(bench.pending?.events == [1] && bench.behind == nil && bench.updateCount == 1)
+        #expect(bench.ended.map(\.event) == [2, 3])
+    }
+
+    // MARK: After one that was accepted
+
+    /// The device ignores what is older than what it has, but for an end, and for a start, which makes another card.
+    @Test func whatIsOlderThanAcceptedIsDropped() {
+        let bench = CoalescerBench()
+        bench.take(at: 30)
+        bench.send()
+        bench.take(at: 20)
+        bench.accept()
+        #expect(bench.heldCount == 0)
+        #expect(bench.ended.last == Ended(event: 2, outcome: .superseded, cause: .older))
+        for (seconds, isEnd) in [(30, false), (40, false), (20, true)] as [(Int64, Bool)] {
+            let other = CoalescerBench()
+            other.take(at: 30)
+            other.send()
+            other.take(at: seconds, isEnd: isEnd)
+            other.accept()
+            #expect(other.pending?.events == [2])
+        }
+        let started = CoalescerBench()
+        started.take(at: 30)
+        started.send()
+        started.take(at: 20, alert: "start", isStart: true)
+        started.accept()
+        #expect(started.pending?.events == [2])
+    }
+
+    /// An alert that was taken over from something older than what the device has would not have been shown.
+    @Test func whatWasTakenOverFromSomethingOlderIsGivenBack() {
+        let bench = CoalescerBench()
+        bench.take(at: 30)
+        bench.send()
+        bench.take(at: 20, alert: "late")
+        bench.take(at: 40)
+        #expect(bench.pending?.alertText == "late")
+        bench.accept()
+        #expect(bench.pending?.events == [3] && bench.pending?.alertText == "")
+    }
+
+    /// Those beneath have given way to the one that reached the device.
+    @Test func whatLayBeneathAnAcceptedOneHasGivenWay() {
+        let bench = CoalescerBench()
+        bench.take(at: 10, expires: 90)
+        bench.take(at: 20, expires: 60)
+        bench.send()
+        bench.accept()
+        #expect(
+            bench.ended == [Ended(event: 1, outcome: .superseded, into: 2), Ended(event: 2, outcome: .delivered)])
+        #expect(bench.heldCount == 0 && bench.updateCount == 0)
+    }
+
+    /// Nobody knows what became of the attempt; an alert that is not to sound twice goes with it.
+    @Test(arguments: [false, true])
+    func anUnknownAttemptMayBeOnThePhone(dropsAlert: Bool) {
+        let bench = CoalescerBench()
+        bench.take(at: 10, expires: 90)
+        bench.take(at: 20, expires: 60, alert: "ding")
+        bench.send()
+        bench.coalescer.noteUnknown(bench[bench.slot].inFlight, dropsAlert: dropsAlert, in: &bench.memory)
+        #expect(bench.inFlight?.alertText == (dropsAlert ? "" : "ding"))
+        #expect(bench.inFlight?.top.mayBeSent == true && bench.inFlight?.under.first?.mayBeSent == false)
+        bench.coalescer.noteMayBeSent(bench[bench.slot].inFlight, in: &bench.memory)
+        #expect(bench.inFlight?.under.first?.mayBeSent == true)
+    }
+}

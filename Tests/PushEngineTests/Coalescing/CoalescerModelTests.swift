@@ -1,0 +1,117 @@
+import PushModel
+import Testing
+
+@testable import PushEngine
+
+/// The coalescer alone, beside models of a few lines.
+@Suite struct CoalescerModelTests {
+    /// What a phone shows that gets every event in the order of arrival: it ignores what is older than what it has, the alert with it.
+    private struct Phone {
+        var seconds = Int64.min
+        var content: Int64 = 0
+        var alert = ""
+
+        mutating func show(_ event: Int64, at seconds: Int64, alert: String) {
+            guard seconds >= self.seconds else { return }
+            self.seconds = seconds
+            self.content = event
+            if !alert.isEmpty { self.alert = alert }
+        }
+    }
+
+    /// One push shows what all the events would have shown, by the short way and by the long one.
+    @Test(arguments: 1...60 as ClosedRange<UInt64>)
+    func onePushShowsWhatAllWouldHave(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        let bench = CoalescerBench(
+            takesShorterWays: seed.isMultiple(of: 2), publication: seed.isMultiple(of: 2) ? .pushes : .all)
+        var phone = Phone()
+        for number in 1...40 {
+            let seconds = Int64.random(in: 0...30, using: &random)
+            let alert = Int.random(in: 0..<4, using: &random) == 0 ? "alert \(number)" : ""
+            let event = bench.take(at: seconds, alert: alert)
+            phone.show(event, at: seconds, alert: alert)
+            // An attempt that fails changes nothing of that.
+            if Int.random(in: 0..<5, using: &random) == 0, bench.send() {
+                for came in 0..<Int.random(in: 0...2, using: &random) {
+                    let seconds = Int64.random(in: 0...30, using: &random)
+                    let alert = Bool.random(using: &random) ? "meanwhile \(came)" : ""
+                    let event = bench.take(at: seconds, alert: alert)
+                    phone.show(event, at: seconds, alert: alert)
+                }
+                bench.requeue()
+            }
+            #expect(bench.pending?.contentNumber == phone.content)
+            #expect(bench.pending?.alertText == phone.alert)
+            #expect(bench.heldCount == 1 && bench.updateCount == 1)
+        }
+        #expect(bench.counters.count(.superseded) + UInt64(bench.ended.count) + 1 == UInt64(bench.takenCount))
+    }
+
+    /// Of what has not expired the newest is shown, whatever expires in between. As many events as fit beneath one.
+    @Test(arguments: 1...200 as ClosedRange<UInt64>)
+    func theNewestThatHasNotExpiredIsShown(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        let bench = CoalescerBench()
+        var events: [(number: Int64, seconds: Int64, expiresMillis: Int64)] = []
+        for _ in 0..<Update.underMax + 1 {
+            bench.expire()
+            let seconds = Int64.random(in: 0...9, using: &random)
+            let expires = Int64.random(in: 1...40, using: &random)
+            let expiresMillis = (bench.now.wallSeconds + expires) * 1_000
+            events.append((bench.take(at: seconds, expires: expires), seconds, expiresMillis))
+            bench.advance(.random(in: 0...8_000, using: &random))
+        }
+        for _ in 0..<45 {
+            bench.expire()
+            let alive = events.filter { $0.expiresMillis / 1_000 > bench.now.wallSeconds }
+            let newest = alive.max { ($0.seconds, $0.number) < ($1.seconds, $1.number) }
+            #expect(bench.pending?.contentNumber == newest?.number)
+            bench.advance(1_000)
+        }
+        #expect(bench.heldCount == 0 && Set(bench.ended.map(\.event)) == Set(events.map(\.number)))
+    }
+
+    /// Whatever comes, leaves, fails and expires: each event is held once or has ended once, and no update is lost.
+    @Test(arguments: 1...150 as ClosedRange<UInt64>)
+    func nothingVanishesAndNothingAppears(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        func int(_ range: Range<Int>) -> Int { Int.random(in: range, using: &random) }
+        let bench = CoalescerBench()
+        for _ in 0..<120 {
+            switch int(0..<10) {
+            case 0..<5:
+                // As `ShardMemory.enterLife` admits them: nothing after an end, one start at a time.
+                let isOver = [bench.inFlight, bench.pending, bench.behind].contains { $0?.isEnd == true }
+                guard !isOver else { break }
+                let hasStart = [bench.inFlight, bench.pending].contains { $0?.isStart == true }
+                let isStart = !hasStart && int(0..<12) == 0
+                // Each fits by itself, and many do not fit together.
+                let (alertByteCount, padding) = [(0, 0), (3, 0), (2_000, 0), (0, 3_000), (3, 3_000)][int(0..<5)]
+                bench.take(
+                    at: Int64(int(0..<40)), expires: int(0..<3) == 0 ? Int64(int(1..<60)) : nil,
+                    alert: String(repeating: "A", count: isStart ? max(3, alertByteCount) : alertByteCount),
+                    priority: int(0..<2) == 0 ? .high : .low, isEnd: !isStart && int(0..<20) == 0, isStart: isStart,
+                    mayBeSent: int(0..<6) == 0, padding: padding, attributesByteCount: int(0..<700))
+            case 5, 6: bench.send()
+            case 7: if bench.inFlight != nil { bench.requeue() }
+            case 8: if bench.inFlight != nil { bench.accept() }
+            default:
+                bench.advance(Int64(int(1..<20_000)))
+                bench.expire()
+            }
+            let held = [bench.inFlight, bench.pending, bench.behind].flatMap { $0?.events ?? [] }
+            let all = (held + bench.ended.map(\.event)).sorted()
+            #expect(all == Array(1..<bench.takenCount + 1))
+            #expect(bench.eventCount(of: bench.slot) == held.count && bench.updateCount == bench.heldCount)
+            #expect(bench.counters.pending == UInt64(held.count))
+            #expect(bench.behind == nil || bench.pending != nil, "what follows something stands behind it")
+            for update in [bench.inFlight, bench.pending, bench.behind] {
+                guard let update else { continue }
+                #expect(update.under.count <= Update.underMax)
+                let byteCount = update.top.payloadByteCount(start: update.start.first)
+                #expect(byteCount <= PayloadWriter.payloadByteCountMax)
+            }
+        }
+    }
+}

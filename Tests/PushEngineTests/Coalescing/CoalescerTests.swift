@@ -1,0 +1,219 @@
+import PushModel
+import Testing
+
+@testable import PushEngine
+
+/// What a slot sends next, and what ended by that: the part alone, event by event.
+@Suite struct CoalescerTests {
+    private typealias Ended = CoalescerBench.Ended
+
+    // MARK: One event after another
+
+    @Test func theFirstEventWaitsAlone() {
+        let bench = CoalescerBench()
+        bench.take(at: 10, alert: "ding", priority: .high, isReplay: true)
+        #expect(bench.pending?.events == [1] && bench.pending?.alertText == "ding")
+        #expect(bench.pending?.priority == .high && bench.pending?.containsReplay == true)
+        #expect(bench.pending?.mergedCount == 1 && bench.pending?.firstUnsentMillis == bench.now.steadyMillis)
+        #expect(bench.ended.isEmpty && bench.heldCount == 1)
+    }
+
+    private struct Pair: Sendable, CustomTestStringConvertible {
+        var name: String
+        /// Timestamps, and after how many seconds they expire.
+        var seconds: (Int64, Int64)
+        var expires: (Int64?, Int64?)
+        /// What is sent at last, oldest first, and which of the two gave way.
+        var events: [Int64]
+        var superseded: (event: Int64, into: Int64)?
+        var testDescription: String { self.name }
+    }
+
+    /// Of two events the newest is sent. The older is kept beneath if it could still be shown when the newest may not.
+    @Test(arguments: [
+        Pair(name: "a newer one", seconds: (10, 20), expires: (nil, nil), events: [2], superseded: (1, 2)),
+        Pair(name: "one of the same second", seconds: (10, 10), expires: (nil, nil), events: [2], superseded: (1, 2)),
+        Pair(name: "an older one", seconds: (20, 10), expires: (nil, nil), events: [1], superseded: (2, 1)),
+        Pair(
+            name: "a newer one that expires later", seconds: (10, 20), expires: (60, 61), events: [2],
+            superseded: (1, 2)),
+        Pair(name: "a newer one that expires sooner", seconds: (10, 20), expires: (60, 59), events: [1, 2]),
+        Pair(name: "an older one that expires later", seconds: (20, 10), expires: (60, 61), events: [2, 1]),
+        Pair(
+            name: "an older one that expires with it", seconds: (20, 10), expires: (60, 60), events: [1],
+            superseded: (2, 1)),
+        Pair(
+            name: "an older one that expires sooner", seconds: (20, 10), expires: (nil, 60), events: [1],
+            superseded: (2, 1)),
+    ])
+    private func theNewestOfTwoIsSent(pair: Pair) {
+        let bench = CoalescerBench()
+        bench.take(at: pair.seconds.0, expires: pair.expires.0)
+        bench.take(at: pair.seconds.1, expires: pair.expires.1)
+        #expect(bench.pending?.events == pair.events)
+        #expect(bench.pending?.mergedCount == 2 && bench.heldCount == 1)
+        let expected = pair.superseded.map { [Ended(event: $0.event, outcome: .superseded, into: $0.into)] } ?? []
+        #expect(bench.ended == expected)
+    }
+
+    /// A device shows the newest alert that did not come after something newer than itself.
+    @Test(
+        arguments: [
+            // What both say, the alert that goes along, and whether the outcome of the older says so.
+            (10, "first", 20, "", "first", true),
+            (10, "first", 20, "second", "second", false),
+            (10, "", 20, "second", "second", false),
+            (20, "first", 10, "second", "first", false),
+            (20, "", 10, "second", "", false),
+        ] as [(Int64, String, Int64, String, String, Bool)])
+    func theNewestAlertGoesAlong(
+        first: Int64, firstAlert: String, second: Int64, secondAlert: String, alert: String, isKept: Bool
+    ) {
+        for takesShorterWays in [false, true] {
+            let bench = CoalescerBench(takesShorterWays: takesShorterWays)
+            bench.take(at: first, alert: firstAlert)
+            bench.take(at: second, alert: secondAlert)
+            #expect(bench.pending?.alertText == alert)
+            if !takesShorterWays { #expect(bench.ended.first?.keepsAlert == isKept) }
+        }
+    }
+
+    /// High priority is not lost with the event that had it, and its outcome says that it was kept.
+    @Test func highPriorityStays() {
+        let bench = CoalescerBench()
+        bench.take(at: 10, priority: .high)
+        bench.take(at: 20)
+        #expect(bench.pending?.priority == .high)
+        #expect(bench.ended == [Ended(event: 1, outcome: .superseded, into: 2, keepsPriority: true)])
+        bench.take(at: 30, priority: .high)
+        #expect(bench.ended.last?.keepsPriority == false, "the newer one has its own")
+    }
+
+    /// Other content under the stamp of an earlier attempt would be ignored.
+    @Test(arguments: [false, true])
+    func whatChangesIsStampedAnew(takesShorterWays: Bool) {
+        let bench = CoalescerBench(takesShorterWays: takesShorterWays)
+        bench.take(at: 10)
+        bench[bench[bench.slot].pending].stampSeconds = 77
+        bench.take(at: 5)
+        #expect(bench.pending?.stampSeconds == 77, "an older event changes nothing")
+        bench.take(at: 20)
+        #expect(bench.pending?.stampSeconds == nil)
+    }
+
+    /// What may be on the phone gives way: of what takes its place it is not known any more that the phone has not got it.
+    @Test(arguments: [(10, 20), (20, 10)] as [(Int64, Int64)])
+    func thatItMayBeSentIsPassedOn(first: Int64, second: Int64) {
+        let bench = CoalescerBench()
+        bench.take(at: first, mayBeSent: first < second)
+        bench.take(at: second, mayBeSent: second < first)
+        #expect(bench.pending?.top.mayBeSent == true)
+        #expect(bench.ended.first?.cause == .mayBeSentBefore)
+    }
+
+    /// So many may lie beneath; the oldest gives way then.
+    @Test func theOldestOfTooManyGivesWay() {
+        let bench = CoalescerBench()
+        let count = Int64(Update.underMax) + 2
+        for number in 1...count { bench.take(at: 10 * number, expires: 1_000 - number, mayBeSent: number == 1) }
+        #expect(bench.pending?.events == Array(2...count))
+        #expect(bench.ended.map(\.event) == [1] && bench.ended.first?.cause == .mayBeSentBefore)
+        #expect(bench.pending?.top.mayBeSent == true)
+    }
+
+    // MARK: Two updates
+
+    /// A start cannot also end: the card appears first, then the end follows, with what came in between.
+    @Test func anEndFollowsItsStart() {
+        let bench = CoalescerBench()
+        bench.take(at: 10, alert: "start", isStart: true)
+        bench.take(at: 20)
+        bench.take(at: 30, isEnd: true, hasContent: false)
+        #expect(bench.pending?.isStart == true && bench.pending?.isEnd == false && bench.pending?.contentNumber == 2)
+        #expect(bench.behind?.isEnd == true && bench.behind?.events == [3])
+        #expect(bench.ended == [Ended(event: 1, outcome: .superseded, into: 2, keepsAlert: true)])
+        #expect(bench.send() && bench.pending?.isEnd == true && bench.behind == nil && bench.inFlight?.isStart == true)
+    }
+
+    /// An end without content says what the event before it said.
+    @Test func anEndTakesContentAlong() {
+        let bench = CoalescerBench()
+        bench.take(at: 10)
+        bench.take(at: 20, isEnd: true, hasContent: false)
+        #expect(bench.pending?.isEnd == true && bench.pending?.contentNumber == 1)
+        let other = CoalescerBench()
+        other.take(at: 10)
+        other.take(at: 20, isEnd: true)
+        #expect(other.pending?.contentNumber == 2, "it has its own")
+    }
+
+    /// Content that is too large beside the alert follows it; a newer alert makes the first of the two pointless.
+    @Test func whatDoesNotFitBesideTheAlertFollows() {
+        let bench = CoalescerBench()
+        let alert = String(repeating: "A", count: 2_000)
+        bench.take(at: 10, alert: alert, priority: .high)
+        bench.take(at: 20, padding: 3_000)
+        #expect(bench.pending?.events == [1] && bench.behind?.events == [2])
+        #expect(bench.behind?.alertText == "" && bench.ended.isEmpty)
+        bench.take(at: 30, padding: 3_000)
+        #expect(bench.behind?.events == [3] && bench.pending?.events == [1])
+        #expect(bench.ended == [Ended(event: 2, outcome: .superseded, into: 3)])
+        bench.take(at: 40, alert: "new", padding: 3_000)
+        #expect(bench.pending?.events == [4] && bench.behind == nil && bench.pending?.priority == .high)
+        #expect(bench.ended.map(\.event) == [2, 3, 1] && bench.updateCount == 1)
+    }
+
+    /// A start comes while an update waits for a token: one start, with the newest content.
+    @Test(arguments: [(10, 20, 2), (20, 10, 1)] as [(Int64, Int64, Int64)])
+    func aStartTakesInWhatWaits(updateSeconds: Int64, startSeconds: Int64, contentNumber: Int64) {
+        let bench = CoalescerBench()
+        bench.take(at: updateSeconds)
+        bench.take(at: startSeconds, alert: "start", isStart: true)
+        #expect(bench.pending?.isStart == true && bench.pending?.alertText == "start")
+        #expect(bench.pending?.contentNumber == contentNumber && bench.heldCount == 1)
+        #expect(bench.ended.map(\.event) == [3 - contentNumber] && bench.ended.first?.into == contentNumber)
+    }
+
+    // MARK: Leaving the slot
+
+    @Test func nothingStaysBehindALetGo() {
+        let bench = CoalescerBench()
+        bench.take(at: 10)
+        bench.send()
+        bench.take(at: 20, alert: String(repeating: "A", count: 2_000))
+        bench.take(at: 30, padding: 3_000)
+        #expect(bench.heldCount == 3 && bench.updateCount == 3)
+        bench.coalescer.letGo(bench.slot, in: &bench.memory)
+        #expect(bench.heldCount == 0 && bench.updateCount == 0 && bench.ended.isEmpty)
+    }
+
+    /// Whichever of the three it is, the ones after it move up.
+    @Test func anUpdateThatIsDoneLeavesItsPlace() {
+        let bench = CoalescerBench()
+        bench.take(at: 10)
+        bench.send()
+        bench.take(at: 20, alert: String(repeating: "A", count: 2_000))
+        bench.take(at: 30, padding: 3_000)
+        bench.coalescer.dropUpdate(bench[bench.slot].pending, of: bench.slot, in: &bench.memory)
+        #expect(bench.inFlight?.events == [1] && bench.pending?.events == [3] && bench.behind == nil)
+        bench.coalescer.dropUpdate(bench[bench.slot].inFlight, of: bench.slot, in: &bench.memory)
+        #expect(bench.inFlight == nil && bench.pending?.events == [3] && bench.updateCount == 1)
+    }
+
+    /// What `state` holds takes its place by the order of sending.
+    @Test(
+        arguments: [
+            (1, true, [1, 0, 0]), (1, false, [0, 1, 0]), (2, true, [1, 2, 0]), (2, false, [0, 1, 2]),
+            (3, true, [1, 2, 3]),
+        ] as [(Int, Bool, [Int64])])
+    func whatIsReadTakesItsPlace(count: Int, isFirstInFlight: Bool, places: [Int64]) {
+        let bench = CoalescerBench()
+        let held = (1...count).map { number in
+            var update = Update()
+            update.top.source = SourcePosition(topic: 0, partition: 0, offset: Int64(number))
+            return update
+        }
+        bench.coalescer.adopt(held, isFirstInFlight: isFirstInFlight, of: bench.slot, in: &bench.memory)
+        #expect([bench.inFlight, bench.pending, bench.behind].map { $0?.events.first ?? 0 } == places)
+    }
+}

@@ -1,0 +1,120 @@
+import PushModel
+
+@testable import PushEngine
+
+/// The journal alone: events are taken and end here by hand, and Kafka acknowledges what the test says.
+final class JournalBench: PartBench {
+    var journal: Journal
+    private var intake: Intake
+    /// No activity has units out.
+    private let budgets = BudgetStore()
+    private(set) var nextOffset: Int64 = 0
+
+    init(partitionCount: Int32 = 1, _ configure: (inout EngineConfiguration) -> Void = { _ in }) {
+        let configuration = Self.configuration(partitionCount: partitionCount, configure)
+        self.journal = Journal(configuration)
+        self.intake = Intake(configuration)
+        super.init(configuration)
+        for partition in self.memory.partitions.identifiers {
+            self.memory.partitions[partition].logs = (0..<2 as Range<UInt16>).map {
+                self.journal.ledger.openLog(topic: $0, partition: Int32(partition.index), startOffset: 0)
+            }
+            self.memory.partitions[partition].replayEnds = [0, 0]
+        }
+    }
+
+    /// The next record of a log, as the engine begins it. Answers its offset.
+    @discardableResult
+    func begin(partition: PartitionIndex = 0, topic: UInt16 = 0) -> Int64 {
+        let offset = self.nextOffset
+        self.nextOffset += 1
+        let log = self.memory.partitions[partition].logs[Int(topic)]
+        self.journal.ledger.consumed(log: log, offset: offset)
+        let record = InputRecord(
+            topic: topic, partition: Int32(partition.index), offset: offset, timestampMillis: self.now.wallMillis,
+            hasKey: true, hasValue: true, origin: nil)
+        self.intake.begin(record, partition: partition, log: log, traceparent: [UInt8]().span)
+        return offset
+    }
+
+    /// Takes an event of the slot, which holds its offset open from here on.
+    @discardableResult
+    func take(_ slot: SlotID, topic: UInt16 = 0) -> Int64 {
+        let offset = self.begin(partition: self[slot].partition, topic: topic)
+        self.journal.openEntry(
+            for: self.intake, slot: slot, budgets: self.budgets, in: &self.memory, now: self.now)
+        return offset
+    }
+
+    /// An event of the slot that waited has its outcome.
+    func finish(_ slot: SlotID, offset: Int64, _ outcome: Outcome = .expired, isWritten: Bool = false) {
+        self.memory.counters.pending += 1
+        var layer = Layer()
+        layer.source = SourcePosition(topic: 0, partition: 0, offset: offset)
+        layer.isWritten = isWritten
+        self.journal.finish(
+            Coalescer.Ending(layer, slot: slot, outcome: outcome, cause: .none), in: &self.memory)
+    }
+
+    /// The record that was begun is finished at once.
+    func finishAtOnce(_ slot: SlotID?, _ outcome: Outcome) {
+        self.journal.finishEvent(
+            self.intake, slot: slot, outcome: outcome, cause: .none, key: [0x61].span, in: &self.memory)
+    }
+
+    /// The record that was begun cannot be taken.
+    func refuse() {
+        self.journal.deadLetter(
+            self.intake, key: [0x61].span, value: [0x7b].span,
+            refusal: EventRejection(field: "value", reason: "is no JSON"), in: &self.memory)
+    }
+
+    /// The record that was begun belongs elsewhere.
+    func forward() {
+        self.journal.forward(self.intake, to: 3, key: [0x61].span, value: [0x7b].span, in: &self.memory)
+    }
+
+    func markDirty(_ slot: SlotID) { self.journal.markDirty(slot, in: &self.memory, now: self.now) }
+    func requireStateRecord(_ slot: SlotID) {
+        self.journal.requireStateRecord(slot, in: &self.memory, now: self.now)
+    }
+    func flush() { self.journal.flushStates(budgets: self.budgets, in: &self.memory, now: self.now) }
+    func writeState(_ slot: SlotID) {
+        self.journal.writeState(slot, budgets: self.budgets, in: &self.memory, now: self.now)
+    }
+    func writeMarker(_ partition: PartitionIndex = 0) { self.journal.writeMarker(partition, in: &self.memory) }
+
+    /// What was written since this was last asked.
+    func takeWritten() -> [EngineRecord] {
+        defer { self.journal.batch.removeAll() }
+        return self.journal.batch.records
+    }
+
+    /// What follows for other parts.
+    enum Follows: Equatable { case nothing, marker(PartitionIndex), push(SlotID) }
+
+    @discardableResult
+    func acknowledge(_ record: EngineRecord, at offset: Int64 = 0) -> Follows {
+        switch self.journal.acknowledged(record.acknowledgement, offset: offset, in: &self.memory, now: self.now) {
+        case .none: .nothing
+        case .marker(let partition): .marker(partition)
+        case .pushMayFollow(let slot): .push(slot)
+        }
+    }
+
+    /// The offset that may be committed.
+    func watermark(partition: PartitionIndex = 0, topic: Int = 0) -> Int64 {
+        self.journal.ledger.watermark(log: self.memory.partitions[partition].logs[topic])
+    }
+
+    /// How long the next state records wait; `nil`: none is due.
+    var flushAfterMillis: Int64? { self.journal.stateFlushAtMillis.map { $0 - self.now.steadyMillis } }
+    var openCount: Int { self.journal.acknowledgements.openCount }
+    var forgottenSlots: [SlotID] { self.journal.forgottenSlots }
+    var isUrgent: Bool { self.journal.batch.isUrgent }
+    func isSettled(_ partition: PartitionIndex) -> Bool { self.journal.isSettled(partition, in: self.memory) }
+    func isBehind(_ partition: PartitionIndex) -> Bool { self.journal.isBehind(partition, in: self.memory) }
+    func isAwaited(_ record: EngineRecord) -> Bool {
+        self.journal.isAwaited(record.acknowledgement, in: self.memory)
+    }
+}

@@ -1,0 +1,167 @@
+import PushModel
+import Testing
+
+@testable import PushEngine
+
+/// What a restore learns of those who had the partition before, from the markers and records it reads.
+@Suite struct FormerOwnersTests {
+    private final class Bench: PartBench {
+        /// The own marker lies here.
+        static let ownEpoch: Int64 = 100
+
+        init(partitionCount: Int32 = 2) {
+            super.init(Self.configuration(partitionCount: partitionCount))
+            for partition in self.memory.partitions.identifiers {
+                self.memory.partitions[partition].epoch = Self.ownEpoch
+                self.memory.partitions[partition].assignedWallMillis = self.now.wallMillis
+            }
+        }
+
+        /// Reads a marker. `epoch` -1: an owner's first.
+        @discardableResult
+        func readMarker(
+            at offset: Int64, epoch: Int64 = -1, takenOverMillis: Int64 = 1_000, partitionCount: Int32 = 2,
+            cluster: String = "ours"
+        ) -> RestoreResult {
+            self.memory.noteMarker(
+                StateCodec.Marker(
+                    epoch: epoch, takenOverWallMillis: takenOverMillis, partitionCount: partitionCount,
+                    clusterID: Array(cluster.utf8)),
+                partition: 0, offset: offset, clusterID: Array("ours".utf8))
+        }
+
+        /// A slot whose record has just been read: `owners` have run since it was written.
+        func restored(_ id: String, owners: UInt8 = 0, partition: PartitionIndex = 0) -> SlotID {
+            let slot = self.makeSlot(id, partition: partition)
+            self[slot].ownersSinceRecord = owners
+            return slot
+        }
+
+        func couldHaveUnrecordedPush(_ slot: SlotID) -> Bool { self.memory.couldHaveUnrecordedPush(slot) }
+        func couldBeSent(_ slot: SlotID) -> Bool { self.memory.couldBeSent(slot) }
+        var partition: PartitionState { self.memory.partitions[0] }
+    }
+
+    @Test func withoutAnOwnerBeforeNothingCanHaveBeenSent() {
+        let bench = Bench()
+        let slot = bench.makeSlot("a")
+        #expect(!bench.couldHaveUnrecordedPush(slot))
+        bench.readMarker(at: Bench.ownEpoch)
+        #expect(!bench.couldHaveUnrecordedPush(slot), "the own marker is nobody else's")
+        bench.readMarker(at: 10)
+        #expect(bench.couldHaveUnrecordedPush(slot))
+        #expect(!bench.couldHaveUnrecordedPush(bench.makeSlot("b", partition: 1)), "another partition")
+    }
+
+    /// Somebody who came after the one that gave it back in order may have sent again.
+    @Test(arguments: [false, true])
+    func whatWasHandedOverIsDoubtedAfterAnotherOwner(showsByRecord: Bool) {
+        let bench = Bench()
+        bench.readMarker(at: 10)
+        let slot = bench.restored("a")
+        let elsewhere = bench.restored("b", partition: 1)
+        bench[slot].isHandedOver = true
+        bench[elsewhere].isHandedOver = true
+        #expect(!bench.couldHaveUnrecordedPush(slot))
+        if showsByRecord { bench.memory.noteEpoch(20, partition: 0) } else { bench.readMarker(at: 20) }
+        #expect(bench.couldHaveUnrecordedPush(slot))
+        #expect(bench[elsewhere].isHandedOver, "another partition")
+    }
+
+    /// A start is announced in `state` before it leaves, unless it may be sent twice.
+    @Test func aStartThatWasNotAnnouncedHasNotLeft() {
+        let bench = Bench()
+        bench.readMarker(at: 10)
+        let slot = bench.restored("a")
+        #expect(bench.couldBeSent(slot))
+        bench[slot].life = .starting
+        #expect(!bench.couldBeSent(slot) && bench.couldHaveUnrecordedPush(slot))
+    }
+
+    /// Each owner that was met at work counts once, whichever of its records are met, and only for slots that were read before.
+    @Test func ownersSinceARecordAreCounted() {
+        let bench = Bench()
+        let slot = bench.restored("a")
+        let elsewhere = bench.restored("b", partition: 1)
+        for epoch in [5, 5, 9, 7, 9] as [Int64] { bench.memory.noteEpoch(epoch, partition: 0) }
+        let later = bench.restored("c")
+        #expect(bench[slot].ownersSinceRecord == 2 && bench.partition.newestEpochRead == 9)
+        #expect(bench[later].ownersSinceRecord == 0 && bench[elsewhere].ownersSinceRecord == 0)
+        for epoch in 10..<200 as Range<Int64> { bench.memory.noteEpoch(epoch, partition: 0) }
+        #expect(bench[slot].ownersSinceRecord == ShardMemory.ownersReadMax, "it does not wrap around")
+        #expect(bench.partition.ownersWallMillis.count == Int(ShardMemory.ownersReadMax))
+        #expect(bench[bench.makeSlot("new")].ownersSinceRecord == ShardMemory.ownersReadMax)
+    }
+
+    /// When an owner took over stands in its first marker, or, if compaction has taken that, in a later one.
+    @Test func whenAnOwnerTookOverIsReadFromItsMarkers() {
+        let bench = Bench()
+        bench.readMarker(at: 10, takenOverMillis: 111)
+        bench.memory.noteEpoch(10, partition: 0)
+        #expect(bench.partition.ownersWallMillis == [111])
+        bench.memory.noteEpoch(20, partition: 0)
+        #expect(bench.partition.ownersWallMillis == [111, 0], "its first marker is gone")
+        bench.readMarker(at: 24, epoch: 10, takenOverMillis: 444)
+        #expect(bench.partition.ownersWallMillis == [111, 0], "one of an older owner, come late")
+        bench.readMarker(at: 25, epoch: 20, takenOverMillis: 222)
+        bench.readMarker(at: 26, epoch: 20, takenOverMillis: 333)
+        #expect(bench.partition.ownersWallMillis == [111, 222])
+    }
+
+    @Test func takeoversAreCountedUpToALimit() {
+        let bench = Bench()
+        for offset in 0..<3 as Range<Int64> { bench.readMarker(at: offset) }
+        bench.readMarker(at: 4, epoch: 2)
+        #expect(bench.partition.takeoversRead == 3 && bench.partition.newestTakeoverRead == 2)
+        bench.readMarker(at: Bench.ownEpoch)
+        #expect(bench.partition.takeoversRead == 4 && bench.partition.newestTakeoverRead == 2)
+        for _ in 0..<700 { bench.readMarker(at: 5) }
+        #expect(bench.partition.takeoversRead == ShardMemory.takeoversReadMax)
+        #expect(bench.partition.takeovers.count == Int(ShardMemory.ownersReadMax))
+    }
+
+    /// Stamps begin behind every owner before, but for one whose clock was wrong by more than can be mended.
+    @Test(
+        arguments: [
+            (-60_000, -59_000), (10_000, 11_000), (300_000, 301_000), (9_000_000, 301_000),
+        ] as [(Int64, Int64)])
+    func stampsBeginBehindEveryOwner(aheadMillis: Int64, baseAheadMillis: Int64) {
+        let bench = Bench()
+        bench.readMarker(at: 10, takenOverMillis: bench.now.wallMillis + aheadMillis)
+        #expect(bench.partition.stampBaseMillis == bench.now.wallMillis + baseAheadMillis)
+        bench.readMarker(at: 11, takenOverMillis: 0)
+        #expect(bench.partition.stampBaseMillis == bench.now.wallMillis + baseAheadMillis, "the latest counts")
+        bench.readMarker(at: Bench.ownEpoch, takenOverMillis: bench.now.wallMillis + 200_000_000)
+        #expect(bench.partition.stampBaseMillis == bench.now.wallMillis + baseAheadMillis, "the own does not")
+    }
+
+    /// Positions mean nothing in another cluster, and activities lie elsewhere among another number of partitions.
+    @Test func stateOfAnotherLogIsNoticed() {
+        let bench = Bench()
+        #expect(bench.readMarker(at: 1, cluster: "theirs") == .ignored)
+        #expect(bench.partition.voidingClusterID == "theirs")
+        bench.readMarker(at: 2, cluster: "ours")
+        #expect(bench.partition.voidingClusterID == nil, "the newest marker counts")
+        bench.readMarker(at: 3, cluster: "")
+        #expect(bench.partition.voidingClusterID == nil, "one without a name knows nothing")
+        guard case .refused(let text) = bench.readMarker(at: 4, partitionCount: 3) else {
+            Issue.record("state of 3 partitions is taken for that of 2")
+            return
+        }
+        #expect(text.contains("3 partitions") && text.contains("have 2"))
+    }
+
+    /// Of many partitions the first that is due counts; after a look at all of them it is noted anew.
+    @Test func theEarliestOfAllIsDue() {
+        var ownership = Ownership()
+        #expect(ownership.nextDeadlineMillis == .max && !ownership.isCatchingUp)
+        for due in [70, 50, 90] as [Int64] { ownership.noteMarkerDue(due) }
+        #expect(ownership.nextDeadlineMillis == 50 && ownership.nextMarkerMillis == 50)
+        for ends in [60, 40, 80] as [Int64] { ownership.noteCatchUpEnd(ends) }
+        #expect(ownership.nextDeadlineMillis == 40 && ownership.isCatchingUp)
+        ownership.beginCatchUpRound()
+        #expect(ownership.nextDeadlineMillis == 50 && !ownership.isCatchingUp)
+        ownership.beginMarkerRound()
+        #expect(ownership.nextDeadlineMillis == .max)
+    }
+}

@@ -1,0 +1,123 @@
+import PushModel
+import Testing
+
+@testable import PushEngine
+
+/// The table of partitions, and what one of them notes about its `state`.
+@Suite struct PartitionTableTests {
+    /// Found by Kafka's number while it is here; a place is used again under another generation.
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func agreesWithADictionary(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var table = PartitionTable()
+        var model: [Int32: PartitionIndex] = [:]
+        var generations: [PartitionIndex: UInt32] = [:]
+        var heldMax = 0
+        for _ in 0..<500 {
+            let number = Int32.random(in: 0..<12, using: &random)
+            #expect(table.index(of: number) == model[number])
+            if let index = model[number] {
+                table.remove(index)
+                model[number] = nil
+                #expect(table[index].phase == .gone && table[index].number == -1)
+            } else {
+                let index = table.add(number: number)
+                #expect(!model.values.contains(index), "the place is another's")
+                #expect(table[index].phase == .awaitingMarker && table[index].number == number)
+                if let before = generations[index] { #expect(table[index].generation == before + 1) }
+                generations[index] = table[index].generation
+                model[number] = index
+            }
+            heldMax = max(heldMax, model.count)
+            #expect(table.identifiers.reduce(0) { count, _ in count + 1 } == heldMax)
+        }
+    }
+
+    @Test func aNumberThatIsNotHereIsNotFound() {
+        var table = PartitionTable()
+        _ = table.add(number: 3)
+        for number in [-1, 0, 2, 4, .max] as [Int32] { #expect(table.index(of: number) == nil) }
+    }
+
+    /// What an earlier assignment knew of `state` says nothing of this one.
+    @Test func aPlaceThatIsUsedAgainBeginsAnew() {
+        var table = PartitionTable()
+        let first = table.add(number: 0)
+        table[first].phase = .running
+        table[first].logs = [LogID(index: 0)]
+        _ = table.noteStateOffset(5, of: first)
+        let hasGap = table.noteStateOffset(9, of: first)
+        table[first].mayPush = true
+        table.remove(first)
+        #expect(hasGap && table.takeGap() == nil && table[first].logs.isEmpty)
+        let second = table.add(number: 7)
+        table[second].phase = .running
+        #expect(second == first && !table[second].mayPush && table[second].nextStateOffset == -1)
+        #expect(
+            table.noteStateOffset(100, of: second) == false, "of this owner's first record nothing is missing before")
+    }
+
+    /// Offsets of own records in `state`, and the stretches between them that others wrote.
+    @Test(
+        arguments: [
+            ([5, 6, 7], []),
+            ([5, 8], [6..<8]),
+            ([5, 6, 9, 10, 12], [7..<9, 11..<12]),
+            // Given up: no offset is known.
+            ([5, -1, 6], []),
+            // One that stands for another's offset.
+            ([5, 6, 6, 3, 7], []),
+            ([0, 2], [1..<2]),
+        ] as [([Int64], [Range<Int64>])])
+    func offsetsThatAreMissingAreGaps(offsets: [Int64], gaps: [Range<Int64>]) {
+        var state = PartitionState(number: 0, phase: .running, generation: 0)
+        let noted = offsets.filter { state.noteStateOffset($0) }.count
+        #expect(state.gaps == gaps && noted == gaps.count)
+    }
+
+    /// There is room for so many; the last one grows then, and covers all that follows.
+    @Test func manyGapsBecomeOneLongStretch() {
+        var state = PartitionState(number: 0, phase: .running, generation: 0)
+        for index in 0...Int64(PartitionState.gapsMax) + 4 { _ = state.noteStateOffset(2 * index) }
+        #expect(state.gaps.count == PartitionState.gapsMax)
+        #expect(state.gaps.first == 1..<2)
+        let last = Int64(PartitionState.gapsMax)
+        #expect(state.gaps.last == 2 * last - 1..<2 * (last + 4))
+    }
+
+    /// One stretch of a partition at a time, and none of one that does not run; those of others are not held up.
+    @Test func gapsAreGivenOneByOne() {
+        var table = PartitionTable()
+        let indices = [4, 5].map { table.add(number: $0) }
+        for index in indices { for offset in [0, 2, 4] as [Int64] { _ = table.noteStateOffset(offset, of: index) } }
+        #expect(table.takeGap() == nil, "none of them runs")
+        table[indices[1]].phase = .running
+        #expect(table.takeGap() == StateGap(partition: 5, offsets: 1..<2))
+        #expect(table.takeGap() == nil, "that one is being read")
+        table[indices[0]].phase = .running
+        #expect(table.takeGap() == StateGap(partition: 4, offsets: 1..<2))
+        for index in indices { table[index].isUnderRepair = false }
+        #expect(table.takeGap() == StateGap(partition: 4, offsets: 3..<4))
+        #expect(table.takeGap() == StateGap(partition: 5, offsets: 3..<4))
+        for index in indices { table[index].isUnderRepair = false }
+        #expect(table.takeGap() == nil)
+    }
+
+    /// Each condition alone keeps a new owner from pushing.
+    @Test func everythingMustBeInOrderBeforeAPush() {
+        func isReady(_ change: (inout PartitionState) -> Void) -> Bool {
+            var state = PartitionState(number: 0, phase: .running, generation: 0)
+            state.isMarked = true
+            change(&state)
+            return state.isReadyToPush
+        }
+        #expect(isReady { _ in })
+        for phase in [.gone, .awaitingMarker, .restoring, .releasing, .released] as [PartitionState.Phase] {
+            #expect(!isReady { $0.phase = phase })
+        }
+        #expect(!isReady { $0.isMarked = false })
+        #expect(!isReady { $0.gaps = [1..<2] })
+        #expect(!isReady { $0.isUnderRepair = true })
+        #expect(!isReady { $0.catchUpEndsMillis = 5 })
+    }
+}
