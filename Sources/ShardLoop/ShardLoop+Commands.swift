@@ -9,6 +9,10 @@ struct Release {
     /// When waiting for answers ends, and when waiting ends altogether; steady.
     let quietUntilMillis: Int64
     let endsAtMillis: Int64
+    /// Those that ran, and have something to wait for and to write down.
+    let ran: [Int32]
+    /// Of these the ones whose step has not ended yet.
+    var awaited: [Int32]
     /// What was left is written down: all of them are `.writing`.
     var isWriting = false
 
@@ -41,7 +45,6 @@ extension ShardLoop {
         }
         self.partitions.append(
             OwnedPartition(grant, topicCount: self.configuration.engine.inputTopics.count))
-        self.hasStarting = true
     }
 
     // MARK: Leaving
@@ -49,10 +52,12 @@ extension ShardLoop {
     private mutating func beginRelease(
         _ number: Int, of numbers: [Int32], quietUntilMillis: Int64, endsAtMillis: Int64, now: EngineTime
     ) {
+        var ran: [Int32] = []
         for index in self.partitions.indices
         where numbers.contains(self.partitions[index].number) && !self.partitions[index].life.isLeaving {
             if self.partitions[index].life.hasRun {
                 self.engine.beginRelease(partition: self.partitions[index].number, now: now)
+                ran.append(self.partitions[index].number)
             } else {
                 // What was read of `state` so far must not be written over what was not.
                 self.engine.forget(partition: self.partitions[index].number)
@@ -61,27 +66,28 @@ extension ShardLoop {
         }
         self.releases.append(
             Release(
-                number: number, partitions: numbers, quietUntilMillis: quietUntilMillis, endsAtMillis: endsAtMillis))
+                number: number, partitions: numbers, quietUntilMillis: quietUntilMillis, endsAtMillis: endsAtMillis,
+                ran: ran, awaited: ran))
     }
 
     mutating func advanceReleases(_ now: EngineTime) {
         for index in self.releases.indices.reversed() {
             let release = self.releases[index]
-            if !release.isWriting,
-                now.steadyMillis >= release.quietUntilMillis
-                    || release.partitions.allSatisfy({ self.engine.isQuiet(partition: $0) })
-            {
-                for partition in release.partitions { self.engine.finishRelease(partition: partition, now: now) }
+            if !release.isWriting, release.awaited.isEmpty || now.steadyMillis >= release.quietUntilMillis {
+                for partition in release.ran { self.engine.finishRelease(partition: partition, now: now) }
                 self.takeRecords(now)
                 self.releases[index].isWriting = true
+                self.releases[index].awaited = release.ran
                 self.move(release.partitions, to: .writing)
+                // There may have been nothing to write.
+                self.carryOutActions(now)
             }
             guard self.releases[index].isWriting else { continue }
-            let unfinished = release.partitions.filter { !self.engine.isReleased(partition: $0) }
+            let unfinished = self.releases[index].awaited
             guard unfinished.isEmpty || now.steadyMillis >= release.endsAtMillis else { continue }
             self.releases.remove(at: index)
             self.move(release.partitions, to: .left)
-            self.commits.add(self.engine.takeCommits())
+            self.commits.gather(from: &self.engine)
             self.news.append(
                 .released(
                     number: release.number, commits: self.commits.take(of: release.partitions),

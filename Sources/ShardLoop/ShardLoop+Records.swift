@@ -30,8 +30,6 @@ extension ShardLoop {
             }
         }
         self.engine.consume(&self.inputBatch, now: now)
-        guard self.engine.hasMisplacements else { return }
-        for misplacement in self.engine.takeMisplacements() { self.news.append(.misplaced(misplacement)) }
     }
 
     /// What is read last may stay in the batch: many queues with little each are taken together.

@@ -11,12 +11,12 @@ struct Repair {
 }
 
 extension ShardLoop {
-    /// Gaps read at the same time; the others wait in the engine.
+    /// Gaps read at the same time; the others wait.
     static let repairsMax = 4
 
     /// Reads what others wrote into the `state` of own partitions, for the engine to overwrite.
     mutating func repairState(_ now: EngineTime) {
-        while self.repairs.count < Self.repairsMax, let gap = self.engine.takeStateGap() { self.beginRepair(gap) }
+        while self.repairs.count < Self.repairsMax, !self.gaps.isEmpty { self.beginRepair(self.gaps.removeFirst()) }
         for index in self.repairs.indices.reversed() { self.repair(index, now) }
     }
 
@@ -69,5 +69,6 @@ extension ShardLoop {
     mutating func forgetRepairs(of numbers: [Int32]) {
         for repair in self.repairs where numbers.contains(repair.partition) { repair.section.close() }
         self.repairs.removeAll { numbers.contains($0.partition) }
+        self.gaps.removeAll { numbers.contains($0.partition) }
     }
 }

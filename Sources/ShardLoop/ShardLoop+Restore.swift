@@ -5,34 +5,30 @@ extension ShardLoop {
     /// How often a restore that takes long says how far it is.
     static let restoreTellMillis: Int64 = 5_000
 
-    /// Begins the restore of partitions whose marker Kafka has acknowledged.
-    mutating func claimPartitions(_ now: EngineTime) {
-        guard self.hasStarting else { return }
-        for index in self.partitions.indices where self.partitions[index].life == .claiming {
-            let number = self.partitions[index].number
-            guard let marker = self.engine.markerOffset(partition: number) else { continue }
-            do throws(LogFailure) {
-                // Up to the marker and including it: it is the epoch of this owner.
-                let section = try self.log.openState(partition: number, offsets: 0..<marker + 1)
-                self.partitions[index].move(to: .restoring)
-                self.partitions[index].section = section
-                self.partitions[index].sectionMayHaveMore = true
-                self.partitions[index].restore.recordCountMax = marker + 1
-                self.partitions[index].restore.beganMillis = now.steadyMillis
-                self.hasMore = true
-            } catch {
-                self.halt(index, "its state cannot be read: \(error)")
-            }
-            self.hasChanged = true
-        }
-        self.hasStarting = self.partitions.indices.contains {
-            self.partitions[$0].life == .claiming || self.partitions[$0].life == .restoring
+    /// Kafka has acknowledged the partition's marker: what was written before it is read.
+    mutating func beginRestore(of number: Int32, markerOffset: Int64, _ now: EngineTime) {
+        guard let index = self.partitions.firstIndex(where: { $0.number == number }),
+            self.partitions[index].life == .claiming
+        else { return }
+        do throws(LogFailure) {
+            // Up to the marker and including it: it is the epoch of this owner.
+            let section = try self.log.openState(partition: number, offsets: 0..<markerOffset + 1)
+            self.partitions[index].move(to: .restoring)
+            self.partitions[index].section = section
+            self.partitions[index].sectionMayHaveMore = true
+            self.partitions[index].restore.recordCountMax = markerOffset + 1
+            self.partitions[index].restore.beganMillis = now.steadyMillis
+            self.isRestoring = true
+            self.hasMore = true
+        } catch {
+            self.halt(index, "its state cannot be read: \(error)")
         }
     }
 
     /// Reads on in the `state` of partitions that are being restored, a bounded number of records.
     mutating func restore(_ now: EngineTime) {
-        guard self.hasStarting else { return }
+        guard self.isRestoring else { return }
+        defer { self.isRestoring = self.partitions.contains { $0.life == .restoring } }
         var room = Self.restoresPerTurnMax
         for index in self.partitions.indices where self.partitions[index].life == .restoring {
             guard room > 0 else {
@@ -86,9 +82,6 @@ extension ShardLoop {
         let (grant, restore) = (self.partitions[index].grant, self.partitions[index].restore)
         self.engine.restoreFinished(
             partition: grant.number, logEnds: grant.logEnds, starts: grant.starts, now: now)
-        if let clusterID = self.engine.voidingClusterID(partition: grant.number) {
-            self.news.append(.voided(partition: grant.number, clusterID: clusterID))
-        }
         self.log.beginReading(partition: grant.number)
         self.hasReadable = true
         self.hasChanged = true
@@ -102,9 +95,7 @@ extension ShardLoop {
     /// Says every few seconds how far restores are that take longer.
     mutating func tellRestores(_ now: EngineTime) {
         // Nothing is copied unless there is something to tell.
-        guard self.hasStarting,
-            self.partitions.indices.contains(where: { self.partitions[$0].life == .restoring })
-        else {
+        guard self.isRestoring else {
             self.restoreTellDueMillis = nil
             return
         }

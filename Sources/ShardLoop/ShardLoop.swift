@@ -20,6 +20,8 @@ public struct ShardLoop: ~Copyable {
     var partitions: [OwnedPartition] = []
     var releases: [Release] = []
     var repairs: [Repair] = []
+    /// Wait for one of `repairs` to end: at most one a partition.
+    var gaps: [StateGap] = []
     var commits = CommitGathering()
     /// Taken by whoever runs the loop, after each turn.
     var news: [ShardNews] = []
@@ -36,15 +38,16 @@ public struct ShardLoop: ~Copyable {
     /// When the next line about restores is due; `nil`: nothing is being restored.
     var restoreTellDueMillis: Int64?
 
-    /// Some of `partitions` claim or restore, and queues of some that run have something, as far as known. Most turns find neither, and look
-    /// at no partition.
-    var hasStarting = false
+    /// Some of `partitions` restore, and queues of some that run have something, as far as known. Most turns find neither, and look at no
+    /// partition.
+    var isRestoring = false
     var hasReadable = false
 
     /// Empty between two turns.
     var inputBatch = InputBatch()
-    /// Empty between two turns, and filled again and again.
+    /// Both empty between two turns, and filled again and again.
     private var answers: [PushAnswer] = []
+    var actions: [PartitionAction] = []
     /// Each turn begins with another partition, and another route.
     var firstPartition = 0
     var firstRoute: UInt16 = 0
@@ -82,6 +85,7 @@ public struct ShardLoop: ~Copyable {
         self.hasMore = false
         self.takeAnswers(now)
         self.takeDeliveries(now)
+        self.carryOutActions(now)
         self.restore(now)
         self.tellRestores(now)
         if self.mayAct(now) {
@@ -99,7 +103,7 @@ public struct ShardLoop: ~Copyable {
     @inline(never) private mutating func finishTurn(_ now: EngineTime) {
         // Records leave before anything else is done: an engine that died here would have written nothing.
         self.takeRecords(now)
-        self.claimPartitions(now)
+        self.carryOutActions(now)
         self.advanceReleases(now)
         self.takeRecords(now)
         self.handOverCommits(now)
@@ -162,7 +166,7 @@ public struct ShardLoop: ~Copyable {
             self.commits.wait(untilMillis: now.steadyMillis + self.configuration.settings.commitIntervalMillis)
         }
         guard let due = self.commits.dueMillis, due <= now.steadyMillis, self.mayAct(now) else { return }
-        self.commits.add(self.engine.takeCommits())
+        self.commits.gather(from: &self.engine)
         let positions = self.commits.takeAll()
         if !positions.isEmpty { self.log.commit(positions) }
     }

@@ -18,8 +18,8 @@ import Testing
         _ = window.look(nowMicros: now, isWanted: false) { 0 }
         return rounds.map { round in
             if let shortest = round.shortestMicros {
-                window.answered(afterMicros: shortest + 300)
-                window.answered(afterMicros: shortest)
+                window.noteWay(afterMicros: shortest + 300)
+                window.noteWay(afterMicros: shortest)
             }
             let length = window.roundEndsMicros - now
             now += length
@@ -90,7 +90,7 @@ import Testing
         var window = InFlightWindow(atFirst: 512, min: 256)
         _ = window.look(nowMicros: 0, isWanted: false) { 0 }
         #expect(window.roundEndsMicros == InFlightWindow.roundMicrosMin)
-        window.answered(afterMicros: 80_000)
+        window.noteWay(afterMicros: 80_000)
         _ = window.look(nowMicros: 20_000, isWanted: false) { 0 }
         #expect(window.roundEndsMicros == 20_000 + 160_000)
     }

@@ -231,7 +231,7 @@ struct ConnectionTests {
         #expect(pipe.finalEventCounts == [1: 1, 2: 1])
     }
 
-    /// An answer that crosses our RST_STREAM is dropped; the slot serves the next request all the same.
+    /// An answer that crosses our RST_STREAM is dropped; the entry serves the next request all the same.
     @Test func anAnswerCrossingOurResetIsIgnored() throws {
         let pipe = HTTP2Pipe()
         pipe.run()

@@ -45,7 +45,7 @@ extension SimulationWorld {
             return
         }
         if commit.givesBack.isEmpty {
-            worker.commits.answered(
+            worker.commits.took(
                 committed: isMember ? commit.positions : [], refused: isMember ? [] : commit.positions)
             if isMember {
                 self.sendCommits(worker)

@@ -75,7 +75,7 @@ MUTATIONS = [
         "        if record.topic == .state {\n"),
     Mutation(
         "restore-ends-early", "a restore ends before the record in front of the own marker",
-        loop("ShardLoop+Restore"), "partition: number, offsets: 0..<marker + 1)",
+        loop("ShardLoop+Restore"), "partition: number, offsets: 0..<markerOffset + 1)",
         "partition: number, offsets: 0..<max(1, marker - 1))"),
     Mutation(
         "forgotten-written", "what waits of a partition that is another's goes out all the same",
@@ -117,7 +117,7 @@ MUTATIONS = [
         "                guard tombstoneEpoch >= self.memory.partitions[partition].newestEpochRead else { return .ignored }\n", ""),
     Mutation(
         "verdict-on-new-token", "a verdict about a token that was replaced is taken for one about the new token",
-        engine("Shard/ShardEngine+Answer"),
+        engine("Engine/ShardEngine+Answer"),
         "        guard self.memory.updates[update].tokenGeneration == self.memory.slots[slot].tokenGeneration else {\n",
         "        guard self.memory.updates[update].tokenGeneration <= .max else {\n"),
     Mutation(
@@ -148,12 +148,12 @@ MUTATIONS = [
         "guard update.isSome, memory.slots[slot].inFlight.isNone, !memory.slots[slot].awaitsStateRecord,",
         "guard update.isSome, memory.slots[slot].inFlight.isNone,"),
     Mutation(
-        "same-stamp", "a push may get the stamp of the one before", engine("Shard/ShardMemory+Stamps"),
+        "same-stamp", "a push may get the stamp of the one before", engine("Engine/ShardMemory+Stamps"),
         "self.updates[update].top.stampFloorSeconds, self.slots[slot].lastStampSeconds + 1)",
         "self.updates[update].top.stampFloorSeconds, self.slots[slot].lastStampSeconds)"),
     Mutation(
         "stamp-of-unrecorded", "a replay is not stamped past what may have gone unrecorded",
-        engine("Shard/ShardMemory+Stamps"),
+        engine("Engine/ShardMemory+Stamps"),
         "        if self.updates[update].containsReplay {\n            stamp =",
         "        if self.updates[update].containsReplay, self.slots.count < 0 {\n            stamp ="),
     Mutation(
@@ -169,7 +169,7 @@ MUTATIONS = [
         "budget-not-restored", "a restore takes no units over", engine("Partitions/ShardEngine+Restore"),
         "        for age in self.restoredAges {\n", "        for age in self.restoredAges where age == .min {\n"),
     Mutation(
-        "stale-verdict", "a 410 that is older than the registration kills the token", engine("Shard/ShardEngine+Answer"),
+        "stale-verdict", "a 410 that is older than the registration kills the token", engine("Engine/ShardEngine+Answer"),
         "if let invalidSinceMillis, invalidSinceMillis < self.memory.slots[slot].registeredWallMillis {",
         "if let invalidSinceMillis, invalidSinceMillis == self.memory.slots[slot].registeredWallMillis {"),
     Mutation(

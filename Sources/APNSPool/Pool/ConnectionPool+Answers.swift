@@ -18,11 +18,11 @@ extension ConnectionPool {
     public mutating func accepted(_ tag: UInt32, connection: Int, micros: Int64) -> PushEnd? {
         guard let stream = self.streams.stream(tag, connection: connection) else { return nil }
         self.members[connection].refusedInRow = 0
-        if self.health.isSilent { self.health.answered() }
+        if self.health.isSilent { self.health.wasAnswered() }
         self.busySucceeded()
         self.credentialsSucceeded(stream)
         self.tokenSucceeded()
-        if stream.state == .inFlight { self.window.answered(afterMicros: max(0, micros - stream.beganMicros)) }
+        if stream.state == .inFlight { self.window.noteWay(afterMicros: max(0, micros - stream.beganMicros)) }
         return self.end(stream, tag, accepted: true, answeredMicros: micros)
     }
 
@@ -32,7 +32,7 @@ extension ConnectionPool {
     ) -> PushEnd? {
         guard let stream = self.streams.stream(tag, connection: connection) else { return nil }
         self.members[connection].refusedInRow = 0
-        if self.health.isSilent { self.health.answered() }
+        if self.health.isSilent { self.health.wasAnswered() }
         switch verdict {
         case .accepted:
             return self.accepted(tag, connection: connection, micros: micros)

@@ -76,7 +76,7 @@ extension ConnectionPool {
         self.retire(connection, now: now)
     }
 
-    /// The connection could not be made, was lost, or is closed as told. Its slot is free again. What was still in
+    /// The connection could not be made, was lost, or is closed as told. Its number is free again. What was still in
     /// flight comes back: nobody knows what became of it. `fault`: what is known of why it could not be made.
     public mutating func connectionEnded(
         _ connection: Int, fault: ConnectFault = .network, now: EngineTime, micros: Int64
@@ -89,7 +89,7 @@ extension ConnectionPool {
             guard stream.state == .inFlight else { return nil }
             return PushEnd(push: stream.push, micros: max(0, micros - stream.beganMicros))
         }
-        // What was still to be done with it must not hit the next one in this slot.
+        // What was still to be done with it must not hit the next one of this number.
         self.actions.removeAll { $0.connectionToTouch == connection }
         self.creditSum -= member.credit
         self.members[connection] = Member(configuration: self.configuration)

@@ -52,7 +52,7 @@ extension ConnectionPool {
             guard let due = self.members[connection].slowAtMillis, now.steadyMillis >= due else { continue }
             self.members[connection].slowness = Self.trouble(ofSlow: self.members[connection])
         }
-        if let until = self.health.silentUntilMillis, now.steadyMillis >= until { self.health.answered() }
+        if let until = self.health.silentUntilMillis, now.steadyMillis >= until { self.health.wasAnswered() }
     }
 
     /// When `noteSlowness` has something to note.

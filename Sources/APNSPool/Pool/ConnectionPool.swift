@@ -18,11 +18,11 @@ public struct ConnectionPool: Sendable {
         var pauseMillis = TopicRefresh.pauseMillisMin
     }
 
-    /// One slot.
+    /// A connection's number, and who has it.
     struct Member: Sendable {
-        /// The slot is taken, by a connection that lives, drains or is being closed.
+        /// The number is taken, by a connection that lives, drains or is being closed.
         let isInUse: Bool
-        /// Closed in a free slot, so that whatever is still told about it changes nothing.
+        /// Closed where the number is free, so that whatever is still told about it changes nothing.
         var life: ConnectionLife
         /// What this connection adds to `creditSum`.
         var credit = 0
@@ -44,7 +44,7 @@ public struct ConnectionPool: Sendable {
         var tokenNumber: UInt32 = 0
         var tokenNumberBefore: UInt32 = 0
 
-        /// A free slot.
+        /// A free number.
         init(configuration: ConnectionPoolConfiguration) {
             self.isInUse = false
             self.life = ConnectionLife(configuration: configuration, now: EngineTime(steadyMillis: 0, wallMillis: 0))
@@ -65,13 +65,13 @@ public struct ConnectionPool: Sendable {
     static let demandMemoryMillis: Int64 = 1_000
     /// Streams refused in a row, on top of those in flight when the row began, after which a connection is given up.
     static let refusedInRowMax = 8
-    /// Slots for connections that drain or are being closed, at least; more when more are used.
+    /// Numbers for connections that drain or are being closed, at least; more when more are used.
     static let drainingMin = 4
 
     /// What the pool was made with; it never changes.
     public let configuration: ConnectionPoolConfiguration
     /// Connections there can be at once: usable ones, and as many (at least four) still draining or closing.
-    public let slotCount: Int
+    public let connectionCountMax: Int
     /// To be carried out after each call; `takeActions` hands them over.
     public internal(set) var actions: [PoolAction] = []
     /// Pushes that got no answer in time, filled by `advance`; what became of them is not known.
@@ -126,10 +126,11 @@ public struct ConnectionPool: Sendable {
     public init(configuration: ConnectionPoolConfiguration, randomSeed: UInt64) {
         self.configuration = configuration
         let connectionsMax = max(1, configuration.connectionsMax)
-        self.slotCount = connectionsMax + max(connectionsMax, Self.drainingMin)
-        self.members = Array(repeating: Member(configuration: configuration), count: self.slotCount)
+        self.connectionCountMax = connectionsMax + max(connectionsMax, Self.drainingMin)
+        self.members = Array(repeating: Member(configuration: configuration), count: self.connectionCountMax)
         self.streams = StreamTable(
-            connectionCount: self.slotCount, streamsMax: self.slotCount * max(1, configuration.streamsPerConnectionMax))
+            connectionCount: self.connectionCountMax,
+            streamsMax: self.connectionCountMax * max(1, configuration.streamsPerConnectionMax))
         self.window = InFlightWindow(atFirst: configuration.inFlightAtFirst, min: configuration.inFlightMin)
         self.busyGate = RouteGate(
             streakMax: configuration.busyStreakMax, restMillisMin: configuration.backoffMinMillis,
@@ -162,7 +163,7 @@ public struct ConnectionPool: Sendable {
     /// Requests not over yet, those answered as timed out included while their stream lives.
     public var inFlight: Int { self.streams.inUse }
 
-    /// `nil`: the slot is free.
+    /// `nil`: the number is free.
     public func phase(connection: Int) -> ConnectionLife.Phase? {
         self.members[connection].isInUse ? self.members[connection].life.phase : nil
     }
@@ -235,8 +236,8 @@ public struct ConnectionPool: Sendable {
     private mutating func chooseConnection() {
         var best = -1
         var bestLoad = Int.max
-        for offset in 1...self.slotCount {
-            let index = (self.current + offset) % self.slotCount
+        for offset in 1...self.connectionCountMax {
+            let index = (self.current + offset) % self.connectionCountMax
             guard self.members[index].credit > 0 else { continue }
             let load = self.members[index].life.phase == .probing ? -1 : self.members[index].life.inFlight
             if load < bestLoad { (best, bestLoad) = (index, load) }

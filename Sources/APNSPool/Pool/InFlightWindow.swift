@@ -37,7 +37,7 @@ public struct InFlightWindow: Sendable {
     }
 
     /// A push was accepted so long after it left.
-    public mutating func answered(afterMicros: Int64) {
+    public mutating func noteWay(afterMicros: Int64) {
         self.shortestMicros = min(self.shortestMicros ?? .max, afterMicros)
     }
 

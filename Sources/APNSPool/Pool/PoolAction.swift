@@ -1,7 +1,7 @@
 public import PushModel
 
-/// What the runner of a `ConnectionPool` has to carry out, in order. `connection` is a slot number below
-/// `ConnectionPool.slotCount`.
+/// What the runner of a `ConnectionPool` has to carry out, in order. `connection` is a number below
+/// `ConnectionPool.connectionCountMax`.
 public enum PoolAction: Equatable, Sendable {
     /// Look the name up afresh and connect. Report `transportConnected`, `settingsReceived`, or `connectionEnded`.
     case connect(connection: Int)
@@ -49,7 +49,7 @@ public enum RouteAlarm: Equatable, Sendable, CaseIterable {
 
 /// One request about to begin: which connection carries it, and the tag that names it there.
 public struct StreamLease: Equatable, Sendable {
-    /// The connection's slot number, below `ConnectionPool.slotCount`.
+    /// The connection's number, below `ConnectionPool.connectionCountMax`.
     public var connection: Int
     /// Names the request on that connection until it ends; goes into `HTTP2ClientSession.submit`.
     public var tag: UInt32
@@ -61,7 +61,7 @@ public struct TimedOutPush: Equatable, Sendable {
     public var push: PushID
     /// Since its leaving, microseconds.
     public var micros: Int64
-    /// The connection it was on, as a slot number.
+    /// The connection it was on, by its number.
     public var connection: Int
     /// Its HTTP/2 stream on that connection; the pool has asked for its reset.
     public var streamID: Int32

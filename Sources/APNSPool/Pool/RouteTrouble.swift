@@ -67,7 +67,7 @@ public struct RouteHealth: Sendable {
     }
 
     /// Any status came.
-    mutating func answered() {
+    mutating func wasAnswered() {
         self.silentUntilMillis = nil
         self.mutesInRow = 0
     }

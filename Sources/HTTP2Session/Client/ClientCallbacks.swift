@@ -48,8 +48,8 @@ enum ClientCallbacks {
     /// Says how much of a stream's body goes into the next DATA frame: no more than `length`, which the windows and the
     /// frame size allow. The bytes themselves are written by the send-data callback (NO_COPY).
     static let readBody: nghttp2_data_source_read_callback = { _, _, _, length, flags, source, context in
-        let slot = ClientCallbacks.state(context).pointee.streams[Int(source!.pointee.fd)]
-        let left = slot.pointee.request.bodyLeft
+        let entry = ClientCallbacks.state(context).pointee.streams[Int(source!.pointee.fd)]
+        let left = entry.pointee.request.bodyLeft
         flags!.pointee |= NGHTTP2_DATA_FLAG_NO_COPY.rawValue
         if left <= length { flags!.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
         return min(left, length)
@@ -71,7 +71,7 @@ enum ClientCallbacks {
                 nghttp2_submit_rst_stream(session, 0, header.stream_id, HTTP2ErrorCode.cancel.rawValue)
             }
         case NGHTTP2_RST_STREAM.rawValue:
-            state.pointee.slot(session, header.stream_id)?.pointee.peerReset =
+            state.pointee.entry(session, header.stream_id)?.pointee.peerReset =
                 HTTP2ErrorCode(rawValue: frame.pointee.rst_stream.error_code)
         case NGHTTP2_SETTINGS.rawValue:
             guard header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0 else { return }

@@ -1,7 +1,7 @@
 import CNGHTTP2
 
 /// One request under way.
-struct ClientStream: StreamSlot {
+struct ClientStream: StreamEntry {
     static var unused: ClientStream { ClientStream() }
 
     var isInUse = false
@@ -23,7 +23,7 @@ struct ClientStream: StreamSlot {
     var responseEnded = false
     /// The code of the peer's RST_STREAM.
     var peerReset: HTTP2ErrorCode?
-    /// The final event has been given; the slot waits for nghttp2 to close the stream.
+    /// The final event has been given; the entry waits for nghttp2 to close the stream.
     var isAnswered = false
 
     mutating func begin(tag: UInt32) {
@@ -51,7 +51,7 @@ struct ClientStream: StreamSlot {
 /// is in a call to it: nothing may hold an access to the whole struct across a call into nghttp2.
 struct ClientState {
     let settings: HTTP2ClientSettings
-    var streams = SlotTable<ClientStream>()
+    var streams = EntryTable<ClientStream>()
     var inbox = HTTP2ClientEvents()
     var line = SessionLine()
     var remoteSettingsReceived = false
@@ -61,17 +61,17 @@ struct ClientState {
     var isClosing = false
     /// The stream of the header callback before: most come in runs.
     private var recentStreamID: Int32 = 0
-    private var recentSlot = 0
+    private var recentEntry = 0
 
     init(settings: HTTP2ClientSettings) { self.settings = settings }
 
     /// The open stream with this id.
     @inline(__always)
-    mutating func slot(_ session: OpaquePointer, _ streamID: Int32) -> UnsafeMutablePointer<ClientStream>? {
-        if streamID == self.recentStreamID { return self.streams[self.recentSlot] }
-        guard let index = slotIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return nil }
+    mutating func entry(_ session: OpaquePointer, _ streamID: Int32) -> UnsafeMutablePointer<ClientStream>? {
+        if streamID == self.recentStreamID { return self.streams[self.recentEntry] }
+        guard let index = entryIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return nil }
         self.recentStreamID = streamID
-        self.recentSlot = index
+        self.recentEntry = index
         return self.streams[index]
     }
 
@@ -80,82 +80,82 @@ struct ClientState {
     ) {
         // ":status" is the only response field that begins with a colon and has seven bytes.
         if name.count == 7, name[0] == UInt8(ascii: ":") {
-            guard let slot = self.slot(session, streamID), !slot.pointee.hasFinalFields else { return }
+            guard let entry = self.entry(session, streamID), !entry.pointee.hasFinalFields else { return }
             // Each block begins with it. What an interim answer (1xx, RFC 9110 §15.2) asked for is not this one's.
-            slot.pointee.retryAfterSeconds = -1
+            entry.pointee.retryAfterSeconds = -1
             guard let status = decimal(value), (200...999).contains(status) else { return }
-            slot.pointee.status = UInt16(truncatingIfNeeded: status)
+            entry.pointee.status = UInt16(truncatingIfNeeded: status)
         } else if name.count == 11, name.elementsEqual("retry-after".utf8) {
-            guard let slot = self.slot(session, streamID), !slot.pointee.hasFinalFields,
+            guard let entry = self.entry(session, streamID), !entry.pointee.hasFinalFields,
                 let seconds = decimal(value)
             else { return }
-            slot.pointee.retryAfterSeconds = seconds
+            entry.pointee.retryAfterSeconds = seconds
         }
     }
 
     mutating func dataReceived(_ session: OpaquePointer, _ streamID: Int32, _ bytes: UnsafeRawPointer, _ byteCount: Int)
     {
-        guard let slot = self.slot(session, streamID) else { return }
-        let room = self.settings.responseBodyByteCountMax - slot.pointee.response.count
-        slot.pointee.response.append(bytes, max(0, min(room, byteCount)))
-        slot.pointee.responseByteCount += byteCount
+        guard let entry = self.entry(session, streamID) else { return }
+        let room = self.settings.responseBodyByteCountMax - entry.pointee.response.count
+        entry.pointee.response.append(bytes, max(0, min(room, byteCount)))
+        entry.pointee.responseByteCount += byteCount
     }
 
     /// The end of a header block that does not end the stream: after the final answer's, only trailers may come.
     mutating func fieldsReceived(_ session: OpaquePointer, _ streamID: Int32) {
-        guard let slot = self.slot(session, streamID), slot.pointee.status >= 200 else { return }
-        slot.pointee.hasFinalFields = true
+        guard let entry = self.entry(session, streamID), entry.pointee.status >= 200 else { return }
+        entry.pointee.hasFinalFields = true
     }
 
     /// `true`: the answer is complete although the request is not; the rest need not be sent (RFC 9113 §8.1).
     mutating func endReceived(_ session: OpaquePointer, _ streamID: Int32) -> Bool {
-        guard let slot = self.slot(session, streamID) else { return false }
-        slot.pointee.responseEnded = true
-        return slot.pointee.requestEnd == nil
+        guard let entry = self.entry(session, streamID) else { return false }
+        entry.pointee.responseEnded = true
+        return entry.pointee.requestEnd == nil
     }
 
     /// nghttp2 sends HEADERS of a stream: ours are written.
     mutating func headersSent(_ session: OpaquePointer, _ streamID: Int32, endsStream: Bool) {
         self.line.headersReplaced = true
-        guard let index = slotIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return }
-        let slot = self.streams[index]
+        guard let index = entryIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return }
+        let entry = self.streams[index]
         self.line.encoder.append(
-            plan: slot.pointee.plan, slot.pointee.request, streamID: streamID,
+            plan: entry.pointee.plan, entry.pointee.request, streamID: streamID,
             flags: endsStream ? UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) : 0, to: &self.line.output)
-        slot.pointee.plan = -1
-        if endsStream { slot.pointee.requestEnd = self.line.output.appendedByteCount }
+        entry.pointee.plan = -1
+        if endsStream { entry.pointee.requestEnd = self.line.output.appendedByteCount }
     }
 
     /// nghttp2 sends DATA of a stream: its frame header and the next bytes of the body are written.
     @inline(__always)
     mutating func dataSent(_ index: Int, header: UnsafeRawPointer, byteCount: Int) {
-        let slot = self.streams[index]
+        let entry = self.streams[index]
         self.line.output.append(header, 9)
-        if byteCount > 0, let bytes = slot.pointee.request.takeBody(byteCount) {
+        if byteCount > 0, let bytes = entry.pointee.request.takeBody(byteCount) {
             self.line.output.append(bytes, byteCount)
         }
-        if slot.pointee.request.bodyLeft == 0 { slot.pointee.requestEnd = self.line.output.appendedByteCount }
+        if entry.pointee.request.bodyLeft == 0 { entry.pointee.requestEnd = self.line.output.appendedByteCount }
     }
 
     mutating func streamClosed(_ session: OpaquePointer, _ streamID: Int32, _ errorCode: HTTP2ErrorCode) {
-        guard let index = slotIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return }
-        let slot = self.streams[index]
-        if !slot.pointee.isAnswered { self.answer(slot, errorCode) }
-        if slot.pointee.plan >= 0 { self.line.encoder.forget(plan: slot.pointee.plan) }
-        slot.pointee.isInUse = false
+        guard let index = entryIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return }
+        let entry = self.streams[index]
+        if !entry.pointee.isAnswered { self.answer(entry, errorCode) }
+        if entry.pointee.plan >= 0 { self.line.encoder.forget(plan: entry.pointee.plan) }
+        entry.pointee.isInUse = false
         self.recentStreamID = 0
         self.streams.giveBack(index)
     }
 
     /// Whether the request's last byte has left this session.
-    func requestHasLeft(_ slot: UnsafeMutablePointer<ClientStream>) -> Bool {
-        guard let end = slot.pointee.requestEnd else { return false }
+    func requestHasLeft(_ entry: UnsafeMutablePointer<ClientStream>) -> Bool {
+        guard let end = entry.pointee.requestEnd else { return false }
         return self.line.output.takenByteCount >= end
     }
 
     /// Gives a closed stream's final event.
-    private mutating func answer(_ slot: UnsafeMutablePointer<ClientStream>, _ errorCode: HTTP2ErrorCode) {
-        let stream = slot.pointee
+    private mutating func answer(_ entry: UnsafeMutablePointer<ClientStream>, _ errorCode: HTTP2ErrorCode) {
+        let stream = entry.pointee
         if stream.responseEnded, stream.status >= 200 {
             let body = stream.response.count == 0 ? 0..<0 : self.inbox.bytes.appendRange(stream.response.bytes)
             self.inbox.events.append(
@@ -164,35 +164,35 @@ struct ClientState {
                     bodyByteCount: stream.responseByteCount,
                     retryAfterSeconds: stream.retryAfterSeconds))
         } else if stream.responseEnded, stream.peerReset == nil {
-            self.fail(slot, .malformedResponse)
+            self.fail(entry, .malformedResponse)
         } else if let code = stream.peerReset {
-            self.fail(slot, .resetByPeer(code))
+            self.fail(entry, .resetByPeer(code))
         } else if let last = self.goAwayLastStreamID, stream.streamID > last, errorCode == .refusedStream {
-            self.fail(slot, .aboveGoAway)
+            self.fail(entry, .aboveGoAway)
         } else {
-            self.fail(slot, self.requestHasLeft(slot) ? .resetLocally(errorCode) : .requestIncomplete)
+            self.fail(entry, self.requestHasLeft(entry) ? .resetLocally(errorCode) : .requestIncomplete)
         }
     }
 
-    private mutating func fail(_ slot: UnsafeMutablePointer<ClientStream>, _ failure: HTTP2StreamFailure) {
-        slot.pointee.isAnswered = true
+    private mutating func fail(_ entry: UnsafeMutablePointer<ClientStream>, _ failure: HTTP2StreamFailure) {
+        entry.pointee.isAnswered = true
         self.inbox.events.append(
-            .streamFailed(tag: slot.pointee.tag, streamID: slot.pointee.streamID, failure: failure))
+            .streamFailed(tag: entry.pointee.tag, streamID: entry.pointee.streamID, failure: failure))
     }
 
     /// Gives the final event of a stream we reset. `false`: it had one.
-    mutating func resetLocally(_ slot: UnsafeMutablePointer<ClientStream>, _ errorCode: HTTP2ErrorCode) -> Bool {
-        guard !slot.pointee.isAnswered else { return false }
-        self.fail(slot, self.requestHasLeft(slot) ? .resetLocally(errorCode) : .requestIncomplete)
+    mutating func resetLocally(_ entry: UnsafeMutablePointer<ClientStream>, _ errorCode: HTTP2ErrorCode) -> Bool {
+        guard !entry.pointee.isAnswered else { return false }
+        self.fail(entry, self.requestHasLeft(entry) ? .resetLocally(errorCode) : .requestIncomplete)
         return true
     }
 
     /// Gives each open stream its final event.
     mutating func failAll() {
         for index in 0..<self.streams.count {
-            let slot = self.streams[index]
-            guard slot.pointee.isInUse, !slot.pointee.isAnswered else { continue }
-            self.fail(slot, self.requestHasLeft(slot) ? .connectionEnded : .requestIncomplete)
+            let entry = self.streams[index]
+            guard entry.pointee.isInUse, !entry.pointee.isAnswered else { continue }
+            self.fail(entry, self.requestHasLeft(entry) ? .connectionEnded : .requestIncomplete)
         }
     }
 

@@ -80,10 +80,10 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
         guard self.credit > 0 else { return .noCredit }
 
         let index = self.state.pointee.streams.take()
-        let slot = self.state.pointee.streams[index]
-        slot.pointee.begin(tag: tag)
-        slot.pointee.request.fill(values: values, body: body)
-        slot.pointee.plan = self.state.pointee.line.encoder.plan(for: template)
+        let entry = self.state.pointee.streams[index]
+        entry.pointee.begin(tag: tag)
+        entry.pointee.request.fill(values: values, body: body)
+        entry.pointee.plan = self.state.pointee.line.encoder.plan(for: template)
 
         // No fields: see `HeaderEncoder`.
         let streamID: Int32
@@ -96,12 +96,12 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
             streamID = nghttp2_submit_request(self.session, nil, nil, 0, &provider, streamUserData(index))
         }
         guard streamID > 0 else {
-            self.state.pointee.line.encoder.forget(plan: slot.pointee.plan)
-            slot.pointee.isInUse = false
+            self.state.pointee.line.encoder.forget(plan: entry.pointee.plan)
+            entry.pointee.isInUse = false
             self.state.pointee.streams.giveBack(index)
             return streamID == NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE.rawValue ? .streamIDsExhausted : .closing
         }
-        slot.pointee.streamID = streamID
+        entry.pointee.streamID = streamID
         return .submitted(streamID: streamID)
     }
 
@@ -129,23 +129,23 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
     }
 
     private func index(streamID: Int32) -> Int? {
-        // A request still queued is not known to nghttp2 as a stream: then look through the slots.
-        slotIndex(nghttp2_session_get_stream_user_data(self.session, streamID))
+        // A request still queued is not known to nghttp2 as a stream: then look through the entries.
+        entryIndex(nghttp2_session_get_stream_user_data(self.session, streamID))
             ?? self.state.pointee.streams.firstIndex { $0.streamID == streamID }
     }
 
-    private func reset(_ slot: UnsafeMutablePointer<ClientStream>, _ errorCode: HTTP2ErrorCode) {
-        guard self.state.pointee.resetLocally(slot, errorCode) else { return }
-        nghttp2_submit_rst_stream(self.session, 0, slot.pointee.streamID, errorCode.rawValue)
+    private func reset(_ entry: UnsafeMutablePointer<ClientStream>, _ errorCode: HTTP2ErrorCode) {
+        guard self.state.pointee.resetLocally(entry, errorCode) else { return }
+        nghttp2_submit_rst_stream(self.session, 0, entry.pointee.streamID, errorCode.rawValue)
     }
 
     /// Takes back the requests of which something has not left yet, as after a drop of the peer's stream limit: each
     /// gets `.requestIncomplete` at once and may go over another connection.
     public func withdrawUnsent() {
         for index in 0..<self.state.pointee.streams.count {
-            let slot = self.state.pointee.streams[index]
-            guard slot.pointee.isInUse, slot.pointee.requestEnd == nil else { continue }
-            self.reset(slot, .cancel)
+            let entry = self.state.pointee.streams[index]
+            guard entry.pointee.isInUse, entry.pointee.requestEnd == nil else { continue }
+            self.reset(entry, .cancel)
         }
     }
 

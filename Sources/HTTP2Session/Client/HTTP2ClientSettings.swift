@@ -1,7 +1,7 @@
 /// How a client session introduces itself and what it allows itself.
 public struct HTTP2ClientSettings: Sendable {
     /// Streams this side opens at once, whatever the peer allows. The memory of a session grows to this many stream
-    /// slots.
+    /// entries.
     public var concurrentStreamsMax = 1_000
     /// Bytes of a request body; more is refused by `submit`.
     public var requestBodyByteCountMax = 16_384

@@ -16,7 +16,7 @@ struct HeaderEncoder {
     private static let endHeadersFlag: UInt8 = 4
 
     private var table = HeaderTable()
-    private var plans = SlotTable<HeaderPlan>()
+    private var plans = EntryTable<HeaderPlan>()
     /// Where the plan of a template lies. The plan holds the template, so an identifier stays its own.
     private var places: [ObjectIdentifier: Int] = [:]
     private var recentPlan = -1

@@ -1,5 +1,5 @@
 /// How to write a template's header block while the dynamic table stays as it is: constant bytes and values in turn.
-struct HeaderPlan: StreamSlot {
+struct HeaderPlan: StreamEntry {
     static var unused: HeaderPlan { HeaderPlan() }
 
     struct Step {

@@ -63,11 +63,11 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
         streamID: Int32, _ template: HTTP2HeaderTemplate, values: borrowing HTTP2HeaderValues, body: Span<UInt8>
     ) -> Bool {
         guard self.state.pointee.line.failure == nil, values.count == template.variableCount,
-            let index = slotIndex(nghttp2_session_get_stream_user_data(self.session, streamID))
+            let index = entryIndex(nghttp2_session_get_stream_user_data(self.session, streamID))
         else { return false }
-        let slot = self.state.pointee.streams[index]
-        guard !slot.pointee.isAnswered else { return false }
-        slot.pointee.response.fill(values: values, body: body)
+        let entry = self.state.pointee.streams[index]
+        guard !entry.pointee.isAnswered else { return false }
+        entry.pointee.response.fill(values: values, body: body)
         // No fields: see `HeaderEncoder`.
         let result: Int32
         if body.count == 0 {
@@ -79,8 +79,8 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
             result = nghttp2_submit_response(self.session, streamID, nil, 0, &provider)
         }
         guard result == 0 else { return false }
-        slot.pointee.isAnswered = true
-        slot.pointee.plan = self.state.pointee.line.encoder.plan(for: template)
+        entry.pointee.isAnswered = true
+        entry.pointee.plan = self.state.pointee.line.encoder.plan(for: template)
         return true
     }
 
@@ -94,7 +94,7 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
 
     /// Queues RST_STREAM. A stream id that is not open is ignored.
     public func reset(streamID: Int32, errorCode: HTTP2ErrorCode) {
-        guard let index = slotIndex(nghttp2_session_get_stream_user_data(self.session, streamID)) else { return }
+        guard let index = entryIndex(nghttp2_session_get_stream_user_data(self.session, streamID)) else { return }
         self.state.pointee.streams[index].pointee.isResetByOwner = true
         nghttp2_submit_rst_stream(self.session, 0, streamID, errorCode.rawValue)
     }
@@ -139,10 +139,10 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
         nghttp2_session_consume_connection(self.session, self.state.pointee.unacknowledgedByteCount)
         self.state.pointee.unacknowledgedByteCount = 0
         for index in 0..<self.state.pointee.streams.count {
-            let slot = self.state.pointee.streams[index]
-            guard slot.pointee.isInUse, slot.pointee.unacknowledgedByteCount > 0 else { continue }
-            nghttp2_session_consume_stream(self.session, slot.pointee.streamID, slot.pointee.unacknowledgedByteCount)
-            slot.pointee.unacknowledgedByteCount = 0
+            let entry = self.state.pointee.streams[index]
+            guard entry.pointee.isInUse, entry.pointee.unacknowledgedByteCount > 0 else { continue }
+            nghttp2_session_consume_stream(self.session, entry.pointee.streamID, entry.pointee.unacknowledgedByteCount)
+            entry.pointee.unacknowledgedByteCount = 0
         }
     }
 

@@ -29,16 +29,16 @@ enum ServerCallbacks {
             session, frame, name, nameCount, _, _, _, context in
             let streamID = frame!.pointee.hd.stream_id
             let shown = UnsafeBufferPointer(start: name, count: min(nameCount, Self.shownByteCountMax))
-            Self.state(context).pointee.slot(session!, streamID)?.pointee.malformation =
+            Self.state(context).pointee.entry(session!, streamID)?.pointee.malformation =
                 "a field that HTTP does not allow: “\(String(decoding: shown, as: UTF8.self))”"
             nghttp2_submit_rst_stream(
                 session, 0, streamID, HTTP2ErrorCode.protocolError.rawValue)
             return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
         }
         nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks) { session, frame, code, context in
-            let slot = Self.state(context).pointee.slot(session!, frame!.pointee.hd.stream_id)
-            if slot?.pointee.malformation == nil {
-                slot?.pointee.malformation = String(cString: nghttp2_strerror(code))
+            let entry = Self.state(context).pointee.entry(session!, frame!.pointee.hd.stream_id)
+            if entry?.pointee.malformation == nil {
+                entry?.pointee.malformation = String(cString: nghttp2_strerror(code))
             }
             return 0
         }
@@ -72,8 +72,8 @@ enum ServerCallbacks {
 
     /// See `ClientCallbacks.readBody`.
     static let readBody: nghttp2_data_source_read_callback = { _, _, _, length, flags, source, context in
-        let slot = ServerCallbacks.state(context).pointee.streams[Int(source!.pointee.fd)]
-        let left = slot.pointee.response.bodyLeft
+        let entry = ServerCallbacks.state(context).pointee.streams[Int(source!.pointee.fd)]
+        let left = entry.pointee.response.bodyLeft
         flags!.pointee |= NGHTTP2_DATA_FLAG_NO_COPY.rawValue
         if left <= length { flags!.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
         return min(left, length)

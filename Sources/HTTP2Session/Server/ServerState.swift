@@ -1,7 +1,7 @@
 import CNGHTTP2
 
 /// One request being received or answered.
-struct ServerStream: StreamSlot {
+struct ServerStream: StreamEntry {
     static var unused: ServerStream { ServerStream() }
 
     /// Lengths of one field; its name and value follow the one before in `fieldBytes`.
@@ -56,7 +56,7 @@ struct ServerStream: StreamSlot {
 /// Everything the C side sees of a server session. See `ClientState` for why it lives behind a pointer.
 struct ServerState {
     let settings: HTTP2ServerSettings
-    var streams = SlotTable<ServerStream>()
+    var streams = EntryTable<ServerStream>()
     var inbox = HTTP2ServerEvents()
     var line = SessionLine()
     var lastStreamID: Int32 = 0
@@ -67,17 +67,17 @@ struct ServerState {
     /// What each field counts for besides its bytes (RFC 9113 §6.5.2).
     static let fieldOverheadByteCount = 32
     private var recentStreamID: Int32 = 0
-    private var recentSlot = 0
+    private var recentEntry = 0
 
     init(settings: HTTP2ServerSettings) { self.settings = settings }
 
     /// The open stream with this id.
     @inline(__always)
-    mutating func slot(_ session: OpaquePointer, _ streamID: Int32) -> UnsafeMutablePointer<ServerStream>? {
-        if streamID == self.recentStreamID { return self.streams[self.recentSlot] }
-        guard let index = slotIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return nil }
+    mutating func entry(_ session: OpaquePointer, _ streamID: Int32) -> UnsafeMutablePointer<ServerStream>? {
+        if streamID == self.recentStreamID { return self.streams[self.recentEntry] }
+        guard let index = entryIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return nil }
         self.recentStreamID = streamID
-        self.recentSlot = index
+        self.recentEntry = index
         return self.streams[index]
     }
 
@@ -88,57 +88,58 @@ struct ServerState {
         nghttp2_session_set_stream_user_data(session, streamID, streamUserData(index))
         self.lastStreamID = max(self.lastStreamID, streamID)
         self.recentStreamID = streamID
-        self.recentSlot = index
+        self.recentEntry = index
     }
 
     mutating func headerReceived(
         _ session: OpaquePointer, _ streamID: Int32, name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
     ) {
-        guard let slot = self.slot(session, streamID) else { return }
-        slot.pointee.fieldListByteCount += name.count + value.count + Self.fieldOverheadByteCount
-        guard slot.pointee.fieldBytes.count + name.count + value.count <= self.settings.requestFieldsByteCountMax else {
-            slot.pointee.fieldsTruncated = true
+        guard let entry = self.entry(session, streamID) else { return }
+        entry.pointee.fieldListByteCount += name.count + value.count + Self.fieldOverheadByteCount
+        guard entry.pointee.fieldBytes.count + name.count + value.count <= self.settings.requestFieldsByteCountMax
+        else {
+            entry.pointee.fieldsTruncated = true
             return
         }
-        slot.pointee.fieldLengths.append(
+        entry.pointee.fieldLengths.append(
             ServerStream.FieldLengths(
                 name: UInt32(truncatingIfNeeded: name.count), value: UInt32(truncatingIfNeeded: value.count)))
-        slot.pointee.fieldBytes.append(name)
-        slot.pointee.fieldBytes.append(value)
+        entry.pointee.fieldBytes.append(name)
+        entry.pointee.fieldBytes.append(value)
     }
 
     mutating func dataReceived(_ session: OpaquePointer, _ streamID: Int32, _ bytes: UnsafeRawPointer, _ byteCount: Int)
     {
         if !self.settings.acknowledgesData { self.unacknowledgedByteCount += byteCount }
-        guard let slot = self.slot(session, streamID) else { return }
-        let room = self.settings.requestBodyByteCountMax - slot.pointee.body.count
-        slot.pointee.body.append(bytes, max(0, min(room, byteCount)))
-        slot.pointee.bodyByteCount += byteCount
-        slot.pointee.unacknowledgedByteCount += byteCount
+        guard let entry = self.entry(session, streamID) else { return }
+        let room = self.settings.requestBodyByteCountMax - entry.pointee.body.count
+        entry.pointee.body.append(bytes, max(0, min(room, byteCount)))
+        entry.pointee.bodyByteCount += byteCount
+        entry.pointee.unacknowledgedByteCount += byteCount
     }
 
     mutating func headersEnded(_ session: OpaquePointer, _ streamID: Int32) {
-        guard self.settings.announcesHeaders, let slot = self.slot(session, streamID) else { return }
-        self.inbox.events.append(.requestHeaders(streamID: streamID, fields: self.publishFields(slot)))
+        guard self.settings.announcesHeaders, let entry = self.entry(session, streamID) else { return }
+        self.inbox.events.append(.requestHeaders(streamID: streamID, fields: self.publishFields(entry)))
     }
 
     mutating func requestEnded(_ session: OpaquePointer, _ streamID: Int32) {
-        guard let slot = self.slot(session, streamID) else { return }
-        let fields = self.publishFields(slot)
+        guard let entry = self.entry(session, streamID) else { return }
+        let fields = self.publishFields(entry)
         self.inbox.events.append(
             .request(
                 HTTP2ServerRequest(
-                    streamID: streamID, fields: fields, fieldsTruncated: slot.pointee.fieldsTruncated,
-                    fieldListByteCount: slot.pointee.fieldListByteCount,
-                    body: self.inbox.bytes.appendRange(slot.pointee.body.bytes),
-                    bodyByteCount: slot.pointee.bodyByteCount)))
+                    streamID: streamID, fields: fields, fieldsTruncated: entry.pointee.fieldsTruncated,
+                    fieldListByteCount: entry.pointee.fieldListByteCount,
+                    body: self.inbox.bytes.appendRange(entry.pointee.body.bytes),
+                    bodyByteCount: entry.pointee.bodyByteCount)))
     }
 
-    private mutating func publishFields(_ slot: UnsafeMutablePointer<ServerStream>) -> Range<Int> {
+    private mutating func publishFields(_ entry: UnsafeMutablePointer<ServerStream>) -> Range<Int> {
         var place = self.inbox.bytes.count
         let first = self.inbox.fields.count
-        self.inbox.bytes.append(contentsOf: slot.pointee.fieldBytes.bytes)
-        for lengths in slot.pointee.fieldLengths {
+        self.inbox.bytes.append(contentsOf: entry.pointee.fieldBytes.bytes)
+        for lengths in entry.pointee.fieldLengths {
             let name = place..<place + Int(lengths.name)
             place = name.upperBound + Int(lengths.value)
             self.inbox.fields.append(HTTP2FieldRange(name: name, value: name.upperBound..<place))
@@ -148,10 +149,11 @@ struct ServerState {
 
     /// RST_STREAM is in the output. Unless the owner asked for it, the request broke the rules of HTTP.
     mutating func resetSent(_ session: OpaquePointer, _ streamID: Int32, _ errorCode: HTTP2ErrorCode) {
-        guard errorCode == .protocolError, let slot = self.slot(session, streamID), !slot.pointee.isResetByOwner else {
+        guard errorCode == .protocolError, let entry = self.entry(session, streamID), !entry.pointee.isResetByOwner
+        else {
             return
         }
-        let detail = slot.pointee.malformation ?? "a content-length that is not the body's"
+        let detail = entry.pointee.malformation ?? "a content-length that is not the body's"
         let start = self.inbox.bytes.count
         self.inbox.bytes.append(contentsOf: detail.utf8)
         self.inbox.events.append(.requestMalformed(streamID: streamID, detail: start..<self.inbox.bytes.count))
@@ -161,12 +163,12 @@ struct ServerState {
     /// See `ClientState.headersSent`.
     mutating func headersSent(_ session: OpaquePointer, _ streamID: Int32, endsStream: Bool) {
         self.line.headersReplaced = true
-        guard let index = slotIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return }
-        let slot = self.streams[index]
+        guard let index = entryIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return }
+        let entry = self.streams[index]
         self.line.encoder.append(
-            plan: slot.pointee.plan, slot.pointee.response, streamID: streamID,
+            plan: entry.pointee.plan, entry.pointee.response, streamID: streamID,
             flags: endsStream ? UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) : 0, to: &self.line.output)
-        slot.pointee.plan = -1
+        entry.pointee.plan = -1
     }
 
     /// See `ClientState.dataSent`.
@@ -178,11 +180,11 @@ struct ServerState {
     }
 
     mutating func streamClosed(_ session: OpaquePointer, _ streamID: Int32, _ errorCode: HTTP2ErrorCode) {
-        guard let index = slotIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return }
-        let slot = self.streams[index]
+        guard let index = entryIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return }
+        let entry = self.streams[index]
         self.inbox.events.append(.streamClosed(streamID: streamID, errorCode: errorCode))
-        if slot.pointee.plan >= 0 { self.line.encoder.forget(plan: slot.pointee.plan) }
-        slot.pointee.isInUse = false
+        if entry.pointee.plan >= 0 { self.line.encoder.forget(plan: entry.pointee.plan) }
+        entry.pointee.isInUse = false
         self.recentStreamID = 0
         self.streams.giveBack(index)
     }

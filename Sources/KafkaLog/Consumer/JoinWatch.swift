@@ -27,7 +27,7 @@ final class JoinWatch: Sendable {
                 return rd_kafka_interceptor_add_on_response_received(
                     client, "mailboat-join",
                     { _, _, _, _, apiKey, _, _, _, _, _, watch in
-                        JoinWatch.of(watch)?.answered(apiKey)
+                        JoinWatch.of(watch)?.sawAnswer(apiKey)
                         return RD_KAFKA_RESP_ERR_NO_ERROR
                     }, watch)
             }, Unmanaged.passUnretained(self).toOpaque())
@@ -43,7 +43,7 @@ final class JoinWatch: Sendable {
 
     /// An answer, or that there will be none. A refused join is followed by another one, so only a sync ends it: by then
     /// the client has the group's new generation.
-    func answered(_ apiKey: Int16) {
+    func sawAnswer(_ apiKey: Int16) {
         if apiKey == Self.syncGroup { self.isOpen.store(false, ordering: .releasing) }
     }
 }

@@ -25,7 +25,7 @@ struct BudgetStore: ~Copyable {
     }
 
     /// The one in flight was answered, or nobody knows.
-    mutating func answered(_ id: BudgetID, nowMillis: Int64) { self.budgets[id].answered(nowMillis: nowMillis) }
+    mutating func startReturn(_ id: BudgetID, nowMillis: Int64) { self.budgets[id].startReturn(nowMillis: nowMillis) }
 
     /// The one in flight is back.
     mutating func refunded(_ id: inout BudgetID) {

@@ -50,7 +50,7 @@ extension Dispatch {
     /// The push was answered, or nobody knows: its unit comes back an hour from now.
     @inline(__always) mutating func spendBudget(_ update: UpdateID, in memory: borrowing ShardMemory, now: EngineTime) {
         guard memory.updates[update].sentPriority == .high else { return }
-        self.budgets.answered(memory.slots[memory.updates[update].slot].budget, nowMillis: now.steadyMillis)
+        self.budgets.startReturn(memory.slots[memory.updates[update].slot].budget, nowMillis: now.steadyMillis)
     }
 
     /// APNs refused the push, or never processed it: its unit is back.
@@ -132,7 +132,7 @@ extension Dispatch {
 
     /// What an answer says of the lane's device tokens.
     @inline(__always) mutating func deviceTokenAnswered(isSuspicious: Bool, lane: LaneIndex) {
-        self.lanes[lane].tokenGuard.answered(isSuspicious: isSuspicious)
+        self.lanes[lane].tokenGuard.note(isSuspicious: isSuspicious)
     }
 
     /// So many tokens seemed to be bad of late that it is probably a fault of ours, or no token has been found good yet.

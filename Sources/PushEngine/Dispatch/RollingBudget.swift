@@ -23,7 +23,7 @@ struct RollingBudget {
     }
 
     /// The push was answered, or nobody knows: its unit returns an hour from now.
-    mutating func answered(nowMillis: Int64) {
+    mutating func startReturn(nowMillis: Int64) {
         precondition(self.inFlight, "no unit is in flight")
         self.inFlight = false
         self.answers.append(max(nowMillis, self.answers.last ?? nowMillis))

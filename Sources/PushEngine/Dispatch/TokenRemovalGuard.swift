@@ -24,7 +24,7 @@ struct TokenRemovalGuard {
     /// No token is removed on suspicion now.
     private(set) var isStopped = true
 
-    mutating func answered(isSuspicious: Bool) {
+    mutating func note(isSuspicious: Bool) {
         self.answers = self.answers << 1 | (isSuspicious ? 1 : 0)
         self.count = min(self.count + 1, Self.answersMax)
         // The steady case.

@@ -1,7 +1,10 @@
-/// When something is due about owning partitions: markers that are written again, takeovers that catch up.
+/// When something is due about owning partitions: markers that are written again, takeovers that catch up. And which partitions wait for a
+/// step that the loop has to be told of.
 ///
-/// What is known of one partition stands in `PartitionState`; here stands only the earliest of all.
+/// What is known of one partition stands in `PartitionState`; of the times only the earliest of all stands here.
 struct Ownership {
+    /// Partitions on their way in or out: each waits for what `ShardEngine.takeActions` tells of.
+    private(set) var watched: [PartitionIndex] = []
     /// The earliest time at which a marker is written again, steady; `Int64.max`: never.
     private(set) var nextMarkerMillis: Int64 = .max
     /// The first time at which a partition that still reads what lay in the log at assignment is not waited for any more, steady;
@@ -22,4 +25,11 @@ struct Ownership {
     mutating func beginMarkerRound() { self.nextMarkerMillis = .max }
     /// All that catch up are looked at now.
     mutating func beginCatchUpRound() { self.catchUpEndsMillis = .max }
+
+    /// The partition has taken a step whose end is to be told.
+    mutating func watch(_ partition: PartitionIndex) {
+        if !self.watched.contains(partition) { self.watched.append(partition) }
+    }
+
+    mutating func unwatch(_ partition: PartitionIndex) { self.watched.removeAll { $0 == partition } }
 }

@@ -16,14 +16,7 @@ extension ShardEngine {
         let quietMillis = max(0, now.wallMillis - (releasedWallMillis ?? now.wallMillis))
         self.memory.partitions[partition].formerOwnerQuietSinceMillis = now.steadyMillis - quietMillis
         self.writeMarker(partition, now: now)
-    }
-
-    /// The offset of this owner's marker in `state`, once Kafka has acknowledged it: the restore reads up to and including it.
-    public func markerOffset(partition: Int32) -> Int64? {
-        guard let partition = self.memory.partitions.index(of: partition),
-            self.memory.partitions[partition].epoch >= 0
-        else { return nil }
-        return self.memory.partitions[partition].epoch
+        self.ownership.watch(partition)
     }
 
     /// The restore has reached the marker; records may be consumed from `starts` on.
@@ -51,6 +44,7 @@ extension ShardEngine {
         // From here on what former owners had on their way is not believed.
         self.writeMarker(partition, now: now)
         let isVoid = self.memory.partitions[partition].voidingClusterID != nil
+        if isVoid { self.ownership.watch(partition) }
         for slot in self.memory.slots.members(of: partition) {
             if isVoid { self.memory.slots.voidPositions(of: slot) }
             self.settleRestored(slot, now: now)
@@ -74,12 +68,7 @@ extension ShardEngine {
         guard let partition = self.memory.partitions.index(of: partition) else { return }
         let isRunning = self.memory.partitions[partition].phase == .running
         self.memory.partitions[partition].phase = isRunning ? .releasing : .released
-    }
-
-    /// No push of the partition is in flight.
-    public func isQuiet(partition: Int32) -> Bool {
-        guard let partition = self.memory.partitions.index(of: partition) else { return true }
-        return self.memory.partitions[partition].inFlightCount == 0
+        self.ownership.watch(partition)
     }
 
     /// Second step: what is pending, and what is still unanswered, is written to `state` as pending.
@@ -99,13 +88,7 @@ extension ShardEngine {
             }
         }
         self.flushStates(now: now)
-    }
-
-    /// Everything handed to Kafka for the partition is acknowledged; its last commit may be taken.
-    public func isReleased(partition: Int32) -> Bool {
-        guard let partition = self.memory.partitions.index(of: partition) else { return true }
-        return self.memory.partitions[partition].phase == .released
-            && self.journal.isSettled(partition, in: self.memory)
+        self.ownership.watch(partition)
     }
 
     /// Last step, and the only one for a lost partition: everything about it leaves memory, uncommitted work included.
@@ -119,6 +102,7 @@ extension ShardEngine {
         }
         self.memory.counters.inFlight -= self.memory.partitions[partition].inFlightCount
         for log in self.memory.partitions[partition].logs { self.journal.ledger.closeLog(log) }
+        self.ownership.unwatch(partition)
         self.memory.partitions.remove(partition)
     }
 }

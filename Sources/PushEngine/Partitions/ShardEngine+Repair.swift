@@ -3,11 +3,7 @@ public import PushModel
 /// What a partition's owner does about records of others in its `state` (contract §6). The topic has one writer a partition, so the offsets
 /// Kafka acknowledges run without gaps; in a gap lies a record of another.
 extension ShardEngine {
-    /// The next stretch of `state` to be read and given to `repair`, record by record; then `stateGapRepaired`. One of a partition at a
-    /// time, none before it runs.
-    public mutating func takeStateGap() -> StateGap? { self.memory.partitions.takeGap() }
-
-    /// The whole of the gap that was taken last has been given to `repair`.
+    /// The whole of the gap of the partition that was told last has been given to `repair`.
     public mutating func stateGapRepaired(partition: Int32, now: EngineTime) {
         guard let partition = self.memory.partitions.index(of: partition) else { return }
         self.memory.partitions[partition].isUnderRepair = false

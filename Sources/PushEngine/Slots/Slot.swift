@@ -59,7 +59,7 @@ enum TokenStanding: UInt8 {
 /// | who, folder | writes |
 /// |---|---|
 /// | the table, `Slots` | app, partition, hash, generation, memberIndex, identity, idByteCount, tokenByteCount, tokenGeneration, applied, hasRoutedPositions |
-/// | the activity's life, `Shard` | life, isLeaving, lastAcceptedSeconds, lastTouchedWallMillis, lifeEndsMillis, lastStampSeconds, registeredWallMillis, tokenStanding, tokenMissingSinceMillis, frequentUpdates, awaitsTokenOfStart |
+/// | the activity's life, `Engine` | life, isLeaving, lastAcceptedSeconds, lastTouchedWallMillis, lifeEndsMillis, lastStampSeconds, registeredWallMillis, tokenStanding, tokenMissingSinceMillis, frequentUpdates, awaitsTokenOfStart |
 /// | what it sends next, `Coalescing` | pending, behind, inFlight |
 /// | when it leaves, `Dispatch` | environment, budget, countedUnrecordedPush, queuedTicket, queuedPriority, isCountedPending, notBeforeMillis, backoffUntilMillis, attempt |
 /// | what is written down, `Journal` | openEntry, openRoutedEntry, isDirty, unguardedRecords, stateVersion, requiredStateVersion, awaitsStateRecord, lastStateWriteMillis, stateWaitExtensions |

@@ -10,8 +10,8 @@ final class APNSConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Number of the pool's slot.
-    let slot: Int
+    /// Number by which the pool knows it.
+    let number: Int
     let session: HTTP2ClientSession
     /// It is among the shard's connections to be flushed.
     var isDirty = false
@@ -29,8 +29,8 @@ final class APNSConnection: ChannelInboundHandler {
     private var isEstablished = false
     private var isFlushing = false
 
-    init(slot: Int, route: RouteRunner, tls: TLSSession, session: HTTP2ClientSession) {
-        self.slot = slot
+    init(number: Int, route: RouteRunner, tls: TLSSession, session: HTTP2ClientSession) {
+        self.number = number
         self.route = route
         self.tls = tls
         self.session = session
@@ -191,7 +191,7 @@ final class APNSConnection: ChannelInboundHandler {
         context.flush()
     }
 
-    /// The connection is gone or given up: each request left gets its final answer, the slot becomes free, the channel
+    /// The connection is gone or given up: each request left gets its final answer, its number becomes free, the channel
     /// is closed.
     /// `fault`: what it says of the peer, if it was not ready yet.
     func end(_ cause: String, fault: ConnectFault = .network) {

@@ -98,14 +98,14 @@ final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler 
         case .body: break
         case .end:
             let written = promise ?? context.eventLoop.makePromise()
-            written.futureResult.assumeIsolated().whenSuccess { self.answered() }
+            written.futureResult.assumeIsolated().whenSuccess { self.answerWritten() }
             return context.write(data, promise: written)
         }
         context.write(data, promise: promise)
     }
 
     /// The client has taken an answer, as far as its socket has.
-    private func answered() {
+    private func answerWritten() {
         self.answerCount += 1
         guard self.answerCount < self.limits.requestsPerConnectionMax else {
             self.enter(.parting, within: self.limits.partingDurationMax)

@@ -129,14 +129,14 @@ final class Committer: Sendable {
             return positions.isEmpty ? nil : (positions, send)
         }
         guard let batch else { return }
-        batch.send(self.named(batch.positions)) { result in self.answered(result) }
+        batch.send(self.named(batch.positions)) { result in self.took(result) }
     }
 
-    private func answered(_ result: CommitResult) {
+    private func took(_ result: CommitResult) {
         let nowMillis = MachineClock.now().steadyMillis
         let (idle, returned) = self.state.withLock { state in
             let wasHeld = state.queue.lease.isHeld(nowMillis: nowMillis)
-            state.queue.answered(
+            state.queue.took(
                 committed: result.committed.compactMap(self.indexed),
                 refused: result.refused.compactMap { self.indexed($0.position) })
             self.leaseEnds.store(state.queue.lease.endsMillis, ordering: .relaxed)

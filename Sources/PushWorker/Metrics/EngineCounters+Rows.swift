@@ -34,8 +34,8 @@ extension EngineCounters: CountedBySource {
 
     private static let pushRows: [CounterRow<EngineCounters>] = [
         .total("mailboat_pushes_sent_total", unit: "requests", "Requests that left for APNs.", \.pushesSent),
-        .answered("accepted", \.pushesAccepted), .answered("refused", \.pushesRefused),
-        .answered("not-processed", \.pushesNotProcessed), .answered("unknown", \.pushesUnknown),
+        .pushResult("accepted", \.pushesAccepted), .pushResult("refused", \.pushesRefused),
+        .pushResult("not-processed", \.pushesNotProcessed), .pushResult("unknown", \.pushesUnknown),
         .total(
             "mailboat_pushes_high_priority_total", unit: "requests", "Requests that left with priority 10.",
             \.pushesHighPriority),
@@ -82,7 +82,7 @@ extension EngineCounters: CountedBySource {
 }
 
 extension CounterRow<EngineCounters> {
-    fileprivate static func answered(_ result: String, _ path: Unsigned) -> Self {
+    fileprivate static func pushResult(_ result: String, _ path: Unsigned) -> Self {
         .total(
             "mailboat_pushes_answered_total", unit: "requests", "What became of requests.", path,
             label: .init(name: "result", value: result))

@@ -78,7 +78,7 @@ public struct CommitQueue: Sendable {
     }
 
     /// The batch on its way is answered.
-    public mutating func answered(committed: [CommitPosition], refused: [CommitPosition]) {
+    public mutating func took(committed: [CommitPosition], refused: [CommitPosition]) {
         self.underWay = []
         // The group judges the member first, then each partition: one that was committed shows the membership.
         if !committed.isEmpty { self.lease.confirmed(askedAtMillis: self.sentAtMillis) }

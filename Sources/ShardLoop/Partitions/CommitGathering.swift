@@ -3,6 +3,8 @@ public import PushEngine
 /// Offsets that may be committed, until they are handed on together.
 public struct CommitGathering: Sendable {
     private var positions: [CommitPosition] = []
+    /// Empty between two calls, and filled again and again.
+    private var newer: [CommitPosition] = []
     /// When they are due, steady; `nil`: nothing has happened since the last.
     private(set) var dueMillis: Int64?
 
@@ -12,6 +14,13 @@ public struct CommitGathering: Sendable {
     /// Something happened: offsets that became free by it wait so long for others.
     mutating func wait(untilMillis: Int64) {
         if self.dueMillis == nil { self.dueMillis = untilMillis }
+    }
+
+    /// Takes over what has become possible.
+    mutating func gather(from engine: inout ShardEngine) {
+        engine.takeCommits(into: &self.newer)
+        self.add(self.newer)
+        self.newer.removeAll(keepingCapacity: true)
     }
 
     /// The newest of a partition's topic counts.
@@ -41,7 +50,7 @@ public struct CommitGathering: Sendable {
     /// Hands over everything gathered, and is empty then.
     public mutating func takeAll() -> [CommitPosition] {
         self.dueMillis = nil
-        defer { self.positions.removeAll(keepingCapacity: true) }
+        defer { self.positions = [] }
         return self.positions
     }
 

@@ -87,7 +87,7 @@ final class PoolWorld {
             pool.tokenReplaced(generation: self.store.generation, now: self.time)
             pool.keyReplaced(
                 firstGeneration: self.store.keyGeneration, isUnproven: true, isOnTrial: false)
-            let links = [SimulatedLink?](repeating: nil, count: pool.slotCount)
+            let links = [SimulatedLink?](repeating: nil, count: pool.connectionCountMax)
             self.shards.append(
                 Shard(
                     pool: pool, links: links, token: self.store.current, generation: self.store.generation,

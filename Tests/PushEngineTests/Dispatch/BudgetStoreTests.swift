@@ -12,7 +12,7 @@ import Testing
         store.take(&slot)
         #expect(store.spent(&slot, nowMillis: 5) == 1)
         #expect(store.allReturnedMillis(slot) == .max, "one in flight has no time yet")
-        store.answered(slot, nowMillis: 10)
+        store.startReturn(slot, nowMillis: 10)
         let over = 10 + RollingBudget.windowMillis
         #expect(store.allReturnedMillis(slot) == over)
         #expect(store.spent(&slot, nowMillis: over - 1) == 1)
@@ -28,7 +28,7 @@ import Testing
         var store = BudgetStore()
         var first = BudgetID.none
         store.take(&first)
-        store.answered(first, nowMillis: 100)
+        store.startReturn(first, nowMillis: 100)
         store.take(&first)
         let place = first
         store.release(&first)

@@ -38,7 +38,7 @@ import Testing
                     budget.refunded()
                     pushes.removeLast()
                 } else {
-                    budget.answered(nowMillis: now)
+                    budget.startReturn(nowMillis: now)
                     pushes[pushes.count - 1].answeredMillis = now
                     answers.append(now)
                 }
@@ -64,14 +64,14 @@ import Testing
         #expect(budget.returnMillis(limit: 1) == nil)
         #expect(budget.returnMillis(limit: 0) == nil)
         #expect(budget.spent(nowMillis: 100 * Self.hour) == 1)
-        budget.answered(nowMillis: 100 * Self.hour)
+        budget.startReturn(nowMillis: 100 * Self.hour)
         #expect(budget.returnMillis(limit: 1) == 101 * Self.hour)
     }
 
     @Test func theUnitComesBackAnHourAfterTheAnswerToTheMillisecond() {
         var budget = RollingBudget()
         budget.take()
-        budget.answered(nowMillis: 5_000)
+        budget.startReturn(nowMillis: 5_000)
         #expect(budget.spent(nowMillis: 5_000 + Self.hour - 1) == 1)
         #expect(budget.spent(nowMillis: 5_000 + Self.hour) == 0)
         #expect(budget.answers.isEmpty)
@@ -82,7 +82,7 @@ import Testing
         var budget = RollingBudget()
         for at in 1...20 {
             budget.take()
-            budget.answered(nowMillis: Int64(at))
+            budget.startReturn(nowMillis: Int64(at))
         }
         #expect(budget.returnMillis(limit: 15) == 6 + Self.hour)
         #expect(budget.spent(nowMillis: 6 + Self.hour) == 14)
@@ -119,9 +119,9 @@ import Testing
     @Test func aClockThatStepsBackFreesNothing() {
         var budget = RollingBudget()
         budget.take()
-        budget.answered(nowMillis: 10_000)
+        budget.startReturn(nowMillis: 10_000)
         budget.take()
-        budget.answered(nowMillis: 4_000)
+        budget.startReturn(nowMillis: 4_000)
         #expect(budget.spent(nowMillis: 4_000 + Self.hour) == 2)
         #expect(budget.spent(nowMillis: 10_000 + Self.hour) == 0)
     }

@@ -6,7 +6,7 @@ import Testing
     /// `g`: an answer that shows a good token; `b`: a suspicious one.
     private static func fed(_ answers: String) -> TokenRemovalGuard {
         var tokenGuard = TokenRemovalGuard()
-        for answer in answers { tokenGuard.answered(isSuspicious: answer == "b") }
+        for answer in answers { tokenGuard.note(isSuspicious: answer == "b") }
         return tokenGuard
     }
 
@@ -28,18 +28,18 @@ import Testing
     ) {
         // Spread so that the last eight alone would not do it.
         var tokenGuard = TokenRemovalGuard()
-        for index in 0..<220 { tokenGuard.answered(isSuspicious: (index * badOf22) % 22 < badOf22) }
-        for _ in 0..<6 { tokenGuard.answered(isSuspicious: false) }
+        for index in 0..<220 { tokenGuard.note(isSuspicious: (index * badOf22) % 22 < badOf22) }
+        for _ in 0..<6 { tokenGuard.note(isSuspicious: false) }
         #expect(tokenGuard.isStopped == isStopped)
     }
 
     /// Whenever an environment goes wrong, however few pushes there are: at most two tokens are lost.
     @Test(arguments: [0, 1, 3, 7, 8, 20, 64, 10_000]) func aSuddenChangeCostsHardlyAToken(goodBefore: Int) {
         var tokenGuard = TokenRemovalGuard()
-        for _ in 0..<goodBefore { tokenGuard.answered(isSuspicious: false) }
+        for _ in 0..<goodBefore { tokenGuard.note(isSuspicious: false) }
         var removed = 0
         for _ in 0..<100 {
-            tokenGuard.answered(isSuspicious: true)
+            tokenGuard.note(isSuspicious: true)
             if !tokenGuard.isStopped { removed += 1 }
         }
         #expect(removed <= 2)
@@ -49,7 +49,7 @@ import Testing
         var tokenGuard = Self.fed(String(repeating: "b", count: 100))
         var count = 0
         while tokenGuard.isStopped, count < 1_000 {
-            tokenGuard.answered(isSuspicious: false)
+            tokenGuard.note(isSuspicious: false)
             count += 1
         }
         #expect(count == 45, "of 64 answers 19 are suspicious then, less than 30 %")

@@ -272,10 +272,14 @@ import Testing
                 now: h.now)
             #expect(result != .malformed(""))
         }
-        let voiding = engine.voidingClusterID(partition: 0)
-        #expect(voiding == (pushes == 2 ? before : nil))
+        var told: [PartitionAction] = []
+        engine.takeActions(into: &told)
+        #expect(told == [.restore(partition: 0, markerOffset: Int64(h.stateLog.count))])
+        told = []
         let end = CommitPosition(topic: 0, partition: 0, nextOffset: 1_000)
         engine.restoreFinished(partition: 0, logEnds: [end], starts: [], now: h.now)
+        engine.takeActions(into: &told)
+        #expect(told == (pushes == 2 ? [.tellVoid(partition: 0, clusterID: before)] : []))
         for (record, key, value) in h.consumed[0] ?? [] {
             engine.consume(record, key: key.span, value: value.span, traceparent: [UInt8]().span, now: h.now)
         }

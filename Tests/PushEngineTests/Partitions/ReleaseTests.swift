@@ -159,9 +159,10 @@ import Testing
         engine.finishRelease(partition: 0, now: now)
         engine.advance(now: EngineTime(steadyMillis: now.steadyMillis + 5_000, wallMillis: now.wallMillis + 5_000))
         let isEmpty = engine.batch.isEmpty
-        let isReleased = engine.isReleased(partition: 0)
+        var told: [PartitionAction] = []
+        engine.takeActions(into: &told)
         #expect(isEmpty)
-        #expect(isReleased)
+        #expect(told == [.takeLastCommit(partition: 0)])
         engine.forget(partition: 0)
         let counters = engine.counters
         #expect(counters.isConserved)
@@ -176,20 +177,51 @@ import Testing
         #expect(marker.topic == .state && marker.partition == 3)
         engine.beginRelease(partition: 3, now: now)
         engine.finishRelease(partition: 3, now: now)
-        var isReleased = engine.isReleased(partition: 3)
-        #expect(!isReleased)
+        var told: [PartitionAction] = []
+        engine.takeActions(into: &told)
+        #expect(told == [])
         engine.acknowledged(marker.acknowledgement, offset: 12, now: now)
-        isReleased = engine.isReleased(partition: 3)
-        #expect(isReleased)
+        engine.takeActions(into: &told)
+        #expect(told == [.takeLastCommit(partition: 3)])
         engine.forget(partition: 3)
         engine.partitionAssigned(3, now: now)
     }
 
-    @Test func aPartitionThatIsNotOwnedIsReleasedAndQuiet() {
-        let engine = RestoredEngine.make()
-        let answers = [
-            engine.isQuiet(partition: 9), engine.isReleased(partition: 9), engine.markerOffset(partition: 9) == nil,
-        ]
-        #expect(answers == [true, true, true])
+    /// Each step is told when it has ended, and once.
+    @Test func stepsAreToldOnce() {
+        let h = Self.alive()
+        h.update(1, priority: 10)
+        let push = h.take()
+        h.engine.beginRelease(partition: 0, now: h.now)
+        var told: [PartitionAction] = []
+        h.engine.takeActions(into: &told)
+        #expect(told == [], "a push is in flight")
+        if let push { h.answer(push, .accepted) }
+        h.engine.takeActions(into: &told)
+        h.engine.takeActions(into: &told)
+        #expect(told == [.finishRelease(partition: 0)])
+        h.acknowledgesAtOnce = false
+        h.engine.finishRelease(partition: 0, now: h.now)
+        h.step()
+        h.engine.takeActions(into: &told)
+        #expect(told.count == 1, "Kafka has not acknowledged what is left")
+        h.acknowledgeAll()
+        h.engine.takeActions(into: &told)
+        h.engine.takeActions(into: &told)
+        #expect(told == [.finishRelease(partition: 0), .takeLastCommit(partition: 0)])
+    }
+
+    /// Who has forgotten a partition must not be asked to do something about it.
+    @Test func nothingIsToldOfAForgottenPartition() {
+        var engine = RestoredEngine.make()
+        let now = EngineTime(steadyMillis: 0, wallMillis: 1_700_000_000_000)
+        engine.partitionAssigned(3, now: now)
+        let marker = engine.batch.records[0]
+        engine.forget(partition: 3)
+        engine.beginRelease(partition: 3, now: now)
+        engine.acknowledged(marker.acknowledgement, offset: 12, now: now)
+        var told: [PartitionAction] = []
+        engine.takeActions(into: &told)
+        #expect(told == [])
     }
 }

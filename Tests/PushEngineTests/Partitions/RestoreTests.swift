@@ -274,7 +274,9 @@ import Testing
         #expect(restore("a/com.example.pizza/x", [1, 1]) == .ignored, "the marker is not acknowledged")
         engine.partitionAssigned(0, now: now)
         engine.acknowledged(engine.batch.records[0].acknowledgement, offset: 9, now: now)
-        #expect(engine.markerOffset(partition: 0) == 9)
+        var told: [PartitionAction] = []
+        engine.takeActions(into: &told)
+        #expect(told == [.restore(partition: 0, markerOffset: 9)])
         #expect(restore("a/com.example.pizza/x", [7, 1]) == .unknownVersion(7))
         #expect(restore("a/com.example.pizza/x", []) == .malformed("the record is cut short"))
         #expect(restore("a/com.example.pizza/x", [1, 3]) == .malformed("a record of kind 3"))

@@ -64,7 +64,7 @@ struct StateRandom {
         for _ in 0..<self.int(0...20) {
             at = min(now.steadyMillis, at + Int64(self.int(0...600_000)))
             read.budget.take()
-            read.budget.answered(nowMillis: at)
+            read.budget.startReturn(nowMillis: at)
         }
         if self.bool() { read.budget.take() }
         read.slot = slot

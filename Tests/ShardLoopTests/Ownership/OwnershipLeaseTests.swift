@@ -26,7 +26,7 @@ import Testing
         queue.ask()
         let batch = queue.takeBatch(nowMillis: 2_000, isJoining: false)
         #expect(batch == [.init(topic: 0, partition: 3, nextOffset: 40)])
-        queue.answered(committed: batch, refused: [])
+        queue.took(committed: batch, refused: [])
         #expect(queue.lease.endsMillis == 11_000)
     }
 }

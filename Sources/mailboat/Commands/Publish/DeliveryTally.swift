@@ -37,7 +37,7 @@ final class DeliveryTally: Sendable {
     }
 
     /// Kafka has answered for the record at `line`.
-    func answered(line: Int, partition: Int32, offset: Int64, error: KafkaError?) {
+    func delivered(line: Int, partition: Int32, offset: Int64, error: KafkaError?) {
         guard let error else {
             self.counts.withLock { $0.acknowledgedCount += 1 }
             self.acknowledged?("line \(line): partition \(partition), offset \(offset)")

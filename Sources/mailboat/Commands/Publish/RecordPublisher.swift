@@ -69,7 +69,7 @@ final class RecordPublisher: Sendable {
     }
 
     private static func take(_ delivery: borrowing KafkaDelivery, into tally: DeliveryTally) {
-        tally.answered(
+        tally.delivered(
             line: Int(delivery.opaque), partition: delivery.partition, offset: delivery.offset, error: delivery.error)
     }
 }

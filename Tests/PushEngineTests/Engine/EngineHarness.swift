@@ -53,6 +53,7 @@ final class EngineHarness {
 
     /// How long claiming a partition and reading its `state` take.
     var restoreMillis: Int64 = 0
+    private var actions: [PartitionAction] = []
     /// What the former owner left word of.
     var releasedWallMillis: Int64?
 
@@ -61,7 +62,8 @@ final class EngineHarness {
             self.partition, releasedWallMillis: self.releasedWallMillis, now: self.now)
         self.collect()
         self.acknowledgeAll()
-        guard let marker = self.engine.markerOffset(partition: self.partition) else {
+        self.actions = []
+        guard let marker = self.markerOffset else {
             Issue.record("the marker was acknowledged and has no offset")
             return
         }
@@ -190,10 +192,25 @@ final class EngineHarness {
     }
 
     func hasReady(route: UInt16 = 0) -> Bool { self.engine.hasReady(route: route) }
-    var isQuiet: Bool { self.engine.isQuiet(partition: self.partition) }
-    var markerOffset: Int64? { self.engine.markerOffset(partition: self.partition) }
-    func takeStateGap() -> StateGap? { self.engine.takeStateGap() }
-    var isReleased: Bool { self.engine.isReleased(partition: self.partition) }
+    /// What the engine has asked for since the partition was assigned, but for gaps that were taken.
+    func told() -> [PartitionAction] {
+        self.engine.takeActions(into: &self.actions)
+        return self.actions
+    }
+    var isQuiet: Bool { self.told().contains(.finishRelease(partition: self.partition)) }
+    var isReleased: Bool { self.told().contains(.takeLastCommit(partition: self.partition)) }
+    var markerOffset: Int64? {
+        for case .restore(self.partition, let offset) in self.told() { return offset }
+        return nil
+    }
+    func takeStateGap() -> StateGap? {
+        for (index, action) in self.told().enumerated() {
+            guard case .repair(let gap) = action else { continue }
+            self.actions.remove(at: index)
+            return gap
+        }
+        return nil
+    }
     var wantsRecords: Bool { self.engine.wantsRecords }
     var recordRoom: Int { self.engine.recordRoom }
 
@@ -256,7 +273,9 @@ final class EngineHarness {
     }
 
     private func check() {
-        for commit in self.engine.takeCommits() {
+        var commits: [CommitPosition] = []
+        self.engine.takeCommits(into: &commits)
+        for commit in commits {
             let before = self.committed[commit.topic] ?? Self.firstOffset
             #expect(commit.nextOffset > before, "a commit went back")
             self.committed[commit.topic] = commit.nextOffset

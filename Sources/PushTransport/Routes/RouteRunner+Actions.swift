@@ -54,19 +54,19 @@ extension RouteRunner {
     private func carryOut(_ action: PoolAction) {
         self.shard.hasNews = true
         switch action {
-        case .connect(let slot):
-            self.connect(slot)
-        case .ping(let slot):
-            guard let connection = self.connections[slot] else { return }
+        case .connect(let number):
+            self.connect(number)
+        case .ping(let number):
+            guard let connection = self.connections[number] else { return }
             self.counters.pingsTotal += 1
             connection.session.ping(payload: UInt64(bitPattern: self.shard.nowMicros))
             self.shard.markDirty(connection)
-        case .reset(let slot, let streamID):
-            guard let connection = self.connections[slot] else { return }
+        case .reset(let number, let streamID):
+            guard let connection = self.connections[number] else { return }
             connection.session.reset(streamID: streamID)
             self.shard.markDirty(connection)
-        case .close(let slot, let reason):
-            self.connections[slot]?.close(Self.describe(reason))
+        case .close(let number, let reason):
+            self.connections[number]?.close(Self.describe(reason))
         case .renewToken(let generation):
             self.logger.warning("APNs calls the provider token expired", metadata: ["generation": "\(generation)"])
             self.shard.providerTokens.reportExpired(key: self.configuration.providerKey, generation: generation)
@@ -116,20 +116,20 @@ extension RouteRunner {
         }
     }
 
-    private func connect(_ slot: Int) {
+    private func connect(_ number: Int) {
         let connection: APNSConnection
         do {
             var settings = HTTP2ClientSettings()
             settings.concurrentStreamsMax = self.configuration.pool.streamsPerConnectionMax
             connection = APNSConnection(
-                slot: slot, route: self,
+                number: number, route: self,
                 tls: try TLSSession(client: self.tlsContext, serverName: self.configuration.serverName),
                 session: HTTP2ClientSession(settings: settings))
         } catch {
-            self.slotEnded(slot, wasReady: false, cause: "\(error)", fault: .network)
+            self.connectionGone(number, wasReady: false, cause: "\(error)", fault: .network)
             return
         }
-        self.connections[slot] = connection
+        self.connections[number] = connection
         self.bootstrap().connect(host: self.configuration.host, port: self.configuration.port).assumeIsolated()
             .whenComplete { result in
                 switch result {

@@ -43,7 +43,7 @@ final class RouteRunner {
         self.configuration = configuration
         self.shard = shard
         self.pool = ConnectionPool(configuration: configuration.pool, randomSeed: randomSeed)
-        self.connections = Array(repeating: nil, count: self.pool.slotCount)
+        self.connections = Array(repeating: nil, count: self.pool.connectionCountMax)
         self.headers = RouteHeaders(authority: configuration.authority, bundleIDs: bundleIDs)
         self.token = token
         self.tlsContext = tlsContext

@@ -14,13 +14,6 @@ extension ShardEngine {
         return nil
     }
 
-    /// The cluster that the partition's state was written for, when it is another one: positions in it mean nothing here, and every event
-    /// found in the log is taken as new. `nil`: positions hold.
-    public func voidingClusterID(partition: Int32) -> String? {
-        guard let partition = self.memory.partitions.index(of: partition) else { return nil }
-        return self.memory.partitions[partition].voidingClusterID
-    }
-
     /// Updates in memory, waiting or in flight: at most three a slot.
     public var updatesHeld: Int { self.memory.updates.liveCount }
 

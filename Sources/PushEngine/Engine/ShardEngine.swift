@@ -80,17 +80,9 @@ public struct ShardEngine: ~Copyable {
                 apnsMicros: apnsMicros))
     }
 
-    /// Whether `takeMisplacements` has something to hand over.
-    public var hasMisplacements: Bool { !self.intake.placement.waiting.isEmpty }
-
-    /// The first misplaced record of each input topic, each once in the life of the engine.
-    public mutating func takeMisplacements() -> [Misplacement] { self.intake.placement.take() }
-
-    /// Commits that became possible since the last call.
-    public mutating func takeCommits() -> [CommitPosition] {
-        var commits: [CommitPosition] = []
+    /// Adds the commits that became possible since the last call to `commits`, the newest of each log.
+    public mutating func takeCommits(into commits: inout [CommitPosition]) {
         self.journal.ledger.takeAdvanced { commits.append($0) }
-        return commits
     }
 
     // MARK: Decisions that need two parts

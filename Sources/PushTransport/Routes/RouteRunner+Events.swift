@@ -9,29 +9,29 @@ import PushModel
 extension RouteRunner {
     func transportConnected(_ connection: APNSConnection, remote: SocketAddress?) {
         self.shard.readClock()
-        self.pool.transportConnected(connection.slot, now: self.shard.now)
+        self.pool.transportConnected(connection.number, now: self.shard.now)
         self.logger.debug(
             "connected, TLS handshake begins", metadata: ["address": "\(remote?.description ?? "unknown")"])
     }
 
     func bytesReceived(_ connection: APNSConnection) {
         self.shard.readClock()
-        self.pool.bytesReceived(connection.slot, now: self.shard.now)
+        self.pool.bytesReceived(connection.number, now: self.shard.now)
     }
 
     func outputBlocked(_ connection: APNSConnection, _ blocked: Bool) {
-        self.pool.outputBlocked(connection.slot, blocked)
+        self.pool.outputBlocked(connection.number, blocked)
     }
 
     func ended(_ connection: APNSConnection, cause: String, fault: ConnectFault) {
-        guard self.connections[connection.slot] === connection else { return }
-        self.connections[connection.slot] = nil
-        self.slotEnded(connection.slot, wasReady: connection.isReady, cause: cause, fault: fault)
+        guard self.connections[connection.number] === connection else { return }
+        self.connections[connection.number] = nil
+        self.connectionGone(connection.number, wasReady: connection.isReady, cause: cause, fault: fault)
     }
 
-    func slotEnded(_ slot: Int, wasReady: Bool, cause: String, fault: ConnectFault) {
+    func connectionGone(_ number: Int, wasReady: Bool, cause: String, fault: ConnectFault) {
         self.shard.hasNews = true
-        let metadata: Logger.Metadata = ["slot": "\(slot)", "cause": "\(cause)"]
+        let metadata: Logger.Metadata = ["connection": "\(number)", "cause": "\(cause)"]
         if wasReady {
             self.counters.closesTotal += 1
             self.logger.info("connection ended", metadata: metadata)
@@ -42,7 +42,7 @@ extension RouteRunner {
                 "cannot connect to \(self.configuration.host):\(self.configuration.port)", metadata: metadata)
         }
         for end in self.pool.connectionEnded(
-            slot, fault: fault, now: self.shard.now, micros: self.shard.nowMicros)
+            number, fault: fault, now: self.shard.now, micros: self.shard.nowMicros)
         {
             self.counters.unknownTotal += 1
             self.shard.answers.append(PushAnswer(id: end.push, result: .unknown(detail: cause), apnsMicros: end.micros))
@@ -55,7 +55,7 @@ extension RouteRunner {
             case .responseFinished(let tag, _, let status, let body, _, let retryAfterSeconds):
                 self.counters.responses.count(status)
                 if status == 200 {
-                    if let end = self.pool.accepted(tag, connection: connection.slot, micros: self.shard.nowMicros) {
+                    if let end = self.pool.accepted(tag, connection: connection.number, micros: self.shard.nowMicros) {
                         self.shard.answers.append(PushAnswer(id: end.push, result: .accepted, apnsMicros: end.micros))
                     }
                 } else {
@@ -79,7 +79,7 @@ extension RouteRunner {
                 let detail = String(decoding: events.bytes[debugData], as: UTF8.self)
                 self.logger.warning(
                     "the peer broke the protocol", metadata: ["code": "\(errorCode)", "detail": "\(detail)"])
-                self.pool.requestsRefused(connection.slot, now: self.shard.now)
+                self.pool.requestsRefused(connection.number, now: self.shard.now)
             }
         }
     }
@@ -93,12 +93,12 @@ extension RouteRunner {
             retryAfterSeconds: retryAfterSeconds < 0 ? nil : retryAfterSeconds)
         self.note(response)
         if response.verdict == .topicRefused(anotherConnectionMayDo: true),
-            self.pool.renewsForTopic(tag, connection: connection.slot, now: self.shard.now)
+            self.pool.renewsForTopic(tag, connection: connection.number, now: self.shard.now)
         {
             // An app added to the key after a connection's first push is disallowed on that connection only.
             self.counters.notProcessedTotal += 1
             let end = self.pool.answered(
-                tag, connection: connection.slot, verdict: .connectionUnusable, retryAfterSeconds: nil,
+                tag, connection: connection.number, verdict: .connectionUnusable, retryAfterSeconds: nil,
                 now: self.shard.now,
                 micros: self.shard.nowMicros)
             guard let end else { return }
@@ -106,7 +106,8 @@ extension RouteRunner {
             return
         }
         let end = self.pool.answered(
-            tag, connection: connection.slot, verdict: response.verdict, retryAfterSeconds: response.retryAfterSeconds,
+            tag, connection: connection.number, verdict: response.verdict,
+            retryAfterSeconds: response.retryAfterSeconds,
             now: self.shard.now, micros: self.shard.nowMicros)
         guard let end else { return }
         self.shard.answers.append(PushAnswer(id: end.push, result: .response(response), apnsMicros: end.micros))
@@ -144,7 +145,7 @@ extension RouteRunner {
         let kind: ConnectionPool.Failure =
             failure == .resetByPeer(.refusedStream) ? .refused : isUnprocessed ? .neverLeft : .unknown
         let end = self.pool.failed(
-            tag, connection: connection.slot, failure: kind, now: self.shard.now, micros: self.shard.nowMicros)
+            tag, connection: connection.number, failure: kind, now: self.shard.now, micros: self.shard.nowMicros)
         guard let end else { return }
         if isUnprocessed {
             self.counters.notProcessedTotal += 1
@@ -171,11 +172,12 @@ extension RouteRunner {
         self.shard.hasNews = true
         let wasReady = connection.isReady
         connection.isReady = true
-        self.pool.settingsReceived(connection.slot, streamsMax: Int(concurrentStreamsMax), now: self.shard.now)
+        self.pool.settingsReceived(connection.number, streamsMax: Int(concurrentStreamsMax), now: self.shard.now)
         if !wasReady {
             self.counters.connectsTotal += 1
             self.logger.info(
-                "connection ready", metadata: ["slot": "\(connection.slot)", "streams": "\(concurrentStreamsMax)"])
+                "connection ready",
+                metadata: ["connection": "\(connection.number)", "streams": "\(concurrentStreamsMax)"])
         } else if Int(concurrentStreamsMax) < connection.session.openStreamCount {
             // What has not left need not wait for this connection to recover.
             connection.session.withdrawUnsent()
@@ -192,12 +194,13 @@ extension RouteRunner {
             self.counters.goAways[name] != nil || self.counters.goAways.count < RouteCounters.goAwayReasonsMax - 1
         self.counters.goAways[isKnown ? name : "other", default: 0] += 1
         var metadata: Logger.Metadata = [
-            "slot": "\(connection.slot)", "reason": "\(name)", "code": "\(errorCode)", "last-stream": "\(lastStreamID)",
+            "connection": "\(connection.number)", "reason": "\(name)", "code": "\(errorCode)",
+            "last-stream": "\(lastStreamID)",
         ]
         // Seen: "Maximum active streams violated for this endpoint", which is no JSON. For people, not for a metric.
         if reason.isEmpty, !debugData.isEmpty { metadata["debug-data"] = "\(Self.printable(debugData))" }
         self.logger.info("GOAWAY", metadata: metadata)
-        self.pool.goAwayReceived(connection.slot, isError: errorCode != .noError, now: self.shard.now)
+        self.pool.goAwayReceived(connection.number, isError: errorCode != .noError, now: self.shard.now)
     }
 
     /// Bytes of foreign debug data that are shown.

@@ -1,0 +1,17 @@
+/// What the engine asks of whoever gives it its turns, about one partition. Each is said once.
+public enum PartitionAction: Sendable, Equatable {
+    /// Its marker lies in `state` at this offset, the epoch of this owner. `state` is to be read up to and including it, each record given to
+    /// `ShardEngine.restore`, then `ShardEngine.restoreFinished`.
+    case restore(partition: Int32, markerOffset: Int64)
+    /// `state` was written for another cluster than this one, whose identifier this is: offsets in it mean nothing here.
+    case tellVoid(partition: Int32, clusterID: String)
+    /// Somebody else wrote to its `state`. The stretch is to be read, each record given to `ShardEngine.repair`, then
+    /// `ShardEngine.stateGapRepaired`. One of a partition at a time, none before it runs.
+    case repair(StateGap)
+    /// A record of this input topic lay on the wrong partition: the first of its topic.
+    case tellMisplaced(Misplacement)
+    /// It is leaving, and none of its pushes is in flight any more: `ShardEngine.finishRelease` need not wait.
+    case finishRelease(partition: Int32)
+    /// Everything handed to Kafka for it is acknowledged: its last commit may be taken.
+    case takeLastCommit(partition: Int32)
+}

@@ -1,0 +1,34 @@
+/// What has to be done about partitions, told and not asked for.
+extension ShardEngine {
+    /// Adds what is to be done since the last call to `actions`. Cheap while nothing is: it may be called at every step of a turn.
+    public mutating func takeActions(into actions: inout [PartitionAction]) {
+        if !self.ownership.watched.isEmpty { self.lookAtWatched(&actions) }
+        while let gap = self.memory.partitions.takeGap() { actions.append(.repair(gap)) }
+        if !self.intake.placement.waiting.isEmpty {
+            for misplacement in self.intake.placement.take() { actions.append(.tellMisplaced(misplacement)) }
+        }
+    }
+
+    /// Tells of steps that have ended.
+    private mutating func lookAtWatched(_ actions: inout [PartitionAction]) {
+        for partition in self.ownership.watched {
+            let state = self.memory.partitions[partition]
+            switch state.phase {
+            case .awaitingMarker: continue
+            case .restoring: actions.append(.restore(partition: state.number, markerOffset: state.epoch))
+            case .running:
+                if let clusterID = state.voidingClusterID {
+                    actions.append(.tellVoid(partition: state.number, clusterID: clusterID))
+                }
+            case .releasing:
+                guard state.inFlightCount == 0 else { continue }
+                actions.append(.finishRelease(partition: state.number))
+            case .released:
+                guard self.journal.isSettled(partition, in: self.memory) else { continue }
+                actions.append(.takeLastCommit(partition: state.number))
+            case .gone: break
+            }
+            self.ownership.unwatch(partition)
+        }
+    }
+}

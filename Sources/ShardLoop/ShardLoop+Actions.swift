@@ -1,0 +1,32 @@
+import PushEngine
+import PushModel
+
+/// What the engine asks for.
+extension ShardLoop {
+    /// Does what has become due about partitions since the last call.
+    mutating func carryOutActions(_ now: EngineTime) {
+        self.engine.takeActions(into: &self.actions)
+        guard !self.actions.isEmpty else { return }
+        var actions: [PartitionAction] = []
+        swap(&actions, &self.actions)
+        for action in actions { self.carryOut(action, now) }
+        actions.removeAll(keepingCapacity: true)
+        swap(&actions, &self.actions)
+        self.hasChanged = true
+    }
+
+    private mutating func carryOut(_ action: PartitionAction, _ now: EngineTime) {
+        switch action {
+        case .restore(let partition, let markerOffset):
+            self.beginRestore(of: partition, markerOffset: markerOffset, now)
+        case .repair(let gap):
+            self.gaps.append(gap)
+            self.hasMore = true
+        case .finishRelease(let partition), .takeLastCommit(let partition):
+            for index in self.releases.indices { self.releases[index].awaited.removeAll { $0 == partition } }
+        case .tellVoid(let partition, let clusterID):
+            self.news.append(.voided(partition: partition, clusterID: clusterID))
+        case .tellMisplaced(let misplacement): self.news.append(.misplaced(misplacement))
+        }
+    }
+}
