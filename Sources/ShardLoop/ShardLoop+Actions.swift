@@ -5,6 +5,7 @@ import PushModel
 extension ShardLoop {
     /// Does what has become due about partitions since the last call.
     mutating func carryOutActions(_ now: EngineTime) {
+        self.mayHaveActions = false
         self.engine.takeActions(into: &self.actions)
         guard !self.actions.isEmpty else { return }
         var actions: [PartitionAction] = []

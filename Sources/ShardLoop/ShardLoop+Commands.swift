@@ -32,6 +32,7 @@ extension ShardLoop {
         case .stopReading: self.isDraining = true
         }
         self.hasChanged = true
+        self.mayHaveActions = true
     }
 
     /// Takes a partition over: its marker goes out first, and nothing is read before it came back.
@@ -71,6 +72,8 @@ extension ShardLoop {
     }
 
     mutating func advanceReleases(_ now: EngineTime) {
+        guard !self.releases.isEmpty else { return }
+        self.carryOutActions(now)
         for index in self.releases.indices.reversed() {
             let release = self.releases[index]
             if !release.isWriting, release.awaited.isEmpty || now.steadyMillis >= release.quietUntilMillis {
@@ -93,6 +96,7 @@ extension ShardLoop {
                     number: release.number, commits: self.commits.take(of: release.partitions),
                     unfinished: unfinished))
         }
+        self.takeRecords(now)
     }
 
     private mutating func move(_ numbers: [Int32], to life: PartitionLife) {

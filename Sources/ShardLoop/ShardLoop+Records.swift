@@ -42,7 +42,10 @@ extension ShardLoop {
             self.hasReadable = true
             self.hasMore = true
         }
-        if read.recordCount > 0 { self.hasChanged = true }
+        if read.recordCount > 0 {
+            self.hasChanged = true
+            self.mayHaveActions = true
+        }
         if let failure = read.failure {
             if failure.isFinal {
                 // What was read before the failure was read while the partition ran.

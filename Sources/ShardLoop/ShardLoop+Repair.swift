@@ -59,6 +59,7 @@ extension ShardLoop {
                 .gapRepaired(partition: repair.partition, recordCount: self.repairs[index].recordCount))
             self.repairs.remove(at: index)
             self.engine.stateGapRepaired(partition: repair.partition, now: now)
+            self.mayHaveActions = true
             self.hasMore = true
         } else if read.mayHaveMore {
             self.hasMore = true

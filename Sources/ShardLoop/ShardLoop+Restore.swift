@@ -82,6 +82,7 @@ extension ShardLoop {
         let (grant, restore) = (self.partitions[index].grant, self.partitions[index].restore)
         self.engine.restoreFinished(
             partition: grant.number, logEnds: grant.logEnds, starts: grant.starts, now: now)
+        self.mayHaveActions = true
         self.log.beginReading(partition: grant.number)
         self.hasReadable = true
         self.hasChanged = true

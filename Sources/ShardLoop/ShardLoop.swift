@@ -43,6 +43,9 @@ public struct ShardLoop: ~Copyable {
     var isRestoring = false
     var hasReadable = false
 
+    /// Something has happened after which the engine may ask for something to be done.
+    var mayHaveActions = false
+
     /// Empty between two turns.
     var inputBatch = InputBatch()
     /// Both empty between two turns, and filled again and again.
@@ -85,7 +88,7 @@ public struct ShardLoop: ~Copyable {
         self.hasMore = false
         self.takeAnswers(now)
         self.takeDeliveries(now)
-        self.carryOutActions(now)
+        if self.mayHaveActions { self.carryOutActions(now) }
         self.restore(now)
         self.tellRestores(now)
         if self.mayAct(now) {
@@ -103,9 +106,7 @@ public struct ShardLoop: ~Copyable {
     @inline(never) private mutating func finishTurn(_ now: EngineTime) {
         // Records leave before anything else is done: an engine that died here would have written nothing.
         self.takeRecords(now)
-        self.carryOutActions(now)
         self.advanceReleases(now)
-        self.takeRecords(now)
         self.handOverCommits(now)
         if let failure = self.outbox.failure, failure.isFinal {
             self.news.append(.failed("records cannot be written any more: \(failure)"))
@@ -150,6 +151,7 @@ public struct ShardLoop: ~Copyable {
             from: self.log, into: &self.engine, max: Self.deliveriesPerTurnMax, now: now)
         guard count > 0 else { return }
         self.hasChanged = true
+        self.mayHaveActions = true
         if count >= Self.deliveriesPerTurnMax { self.hasMore = true }
     }
 
@@ -179,6 +181,7 @@ public struct ShardLoop: ~Copyable {
         self.engine.answered(self.answers, now: now)
         self.answers.removeAll(keepingCapacity: true)
         self.hasChanged = true
+        self.mayHaveActions = true
     }
 
     private mutating func pushReady(_ now: EngineTime) {
