@@ -65,6 +65,8 @@ extension ShardLoop {
             }
             self.partitions[index].move(to: .quieting)
         }
+        // The engine would not look at what is found there any more.
+        self.gaps.removeAll { ran.contains($0.partition) }
         self.releases.append(
             Release(
                 number: number, partitions: numbers, quietUntilMillis: quietUntilMillis, endsAtMillis: endsAtMillis,
@@ -86,7 +88,9 @@ extension ShardLoop {
                 self.carryOutActions(now)
             }
             guard self.releases[index].isWriting else { continue }
-            let unfinished = self.releases[index].awaited
+            guard self.releases[index].awaited.isEmpty || now.steadyMillis >= release.endsAtMillis else { continue }
+            // All of them together: an answer may have come for one that was done.
+            let unfinished = release.ran.filter { !self.engine.isSettled(partition: $0) }
             guard unfinished.isEmpty || now.steadyMillis >= release.endsAtMillis else { continue }
             self.releases.remove(at: index)
             self.move(release.partitions, to: .left)

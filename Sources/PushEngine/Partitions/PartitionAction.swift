@@ -12,6 +12,7 @@ public enum PartitionAction: Sendable, Equatable {
     case tellMisplaced(Misplacement)
     /// It is leaving, and none of its pushes is in flight any more: `ShardEngine.finishRelease` need not wait.
     case finishRelease(partition: Int32)
-    /// Everything handed to Kafka for it is acknowledged: its last commit may be taken.
+    /// Everything handed to Kafka for it is acknowledged: its last commit may be taken, unless an answer that was late has added something
+    /// since (`ShardEngine.isSettled`).
     case takeLastCommit(partition: Int32)
 }

@@ -9,6 +9,13 @@ extension ShardEngine {
         }
     }
 
+    /// Everything handed to Kafka for a partition that leaves is acknowledged at this moment: an answer that comes late may have added to it
+    /// since it was told. One that is not owned has nothing left.
+    public func isSettled(partition number: Int32) -> Bool {
+        guard let partition = self.memory.partitions.index(of: number) else { return true }
+        return self.journal.isSettled(partition, in: self.memory)
+    }
+
     /// Tells of steps that have ended.
     private mutating func lookAtWatched(_ actions: inout [PartitionAction]) {
         for partition in self.ownership.watched {

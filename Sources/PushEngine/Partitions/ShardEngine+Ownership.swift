@@ -35,6 +35,11 @@ extension ShardEngine {
     /// Kafka has a marker of the partition.
     mutating func markerAcknowledged(_ partition: PartitionIndex, offset: Int64, now: EngineTime) {
         if self.memory.partitions[partition].epoch < 0 {
+            // Kafka has it and does not say where, as after a batch that was sent twice: another one tells.
+            guard offset >= 0 else {
+                if self.memory.partitions[partition].phase == .awaitingMarker { self.writeMarker(partition, now: now) }
+                return
+            }
             self.memory.partitions[partition].epoch = offset
         } else if !self.memory.partitions[partition].isMarked {
             // Later ones of the same owner change nothing.

@@ -155,6 +155,7 @@ final class APNSConnection: ChannelInboundHandler {
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         // Our own writes change it back and forth.
         guard !self.isEnded, !self.isFlushing else { return }
+        self.route.shard.noteTime()
         self.route.outputBlocked(self, !context.channel.isWritable)
         guard context.channel.isWritable else { return }
         self.flush()
@@ -211,12 +212,14 @@ final class APNSConnection: ChannelInboundHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         guard !self.isEnded else { return }
+        self.route.shard.noteTime()
         self.tls.transportClosed()
         self.end("the connection was closed by the peer")
         self.route.shard.wantTurn()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        self.route.shard.noteTime()
         self.end("\(error)")
         self.route.shard.wantTurn()
     }

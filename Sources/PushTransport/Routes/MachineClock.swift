@@ -1,7 +1,7 @@
 import Glibc
 public import PushModel
 
-/// The clocks of this machine. The only place of this module and of the worker that reads them: a shard does once per turn.
+/// The clocks of this machine. The only place of this module and of the worker that reads them.
 public enum MachineClock {
     /// Now, for machines.
     public static func now() -> EngineTime { Self.read().now }

@@ -142,7 +142,9 @@ extension RouteRunner {
                     do {
                         try channel.pipeline.syncOperations.addHandler(connection)
                     } catch {
+                        self.shard.readClock()
                         connection.end("\(error)")
+                        self.shard.wantTurn()
                     }
                 case .failure(let error):
                     self.shard.readClock()

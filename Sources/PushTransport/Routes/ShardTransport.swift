@@ -211,6 +211,11 @@ public final class ShardTransport {
         (self.now, self.nowMicros) = MachineClock.read()
     }
 
+    /// Something happens on a connection: its time is this moment. Within a turn it is the turn's.
+    func noteTime() {
+        if !self.isInTurn { self.readClock() }
+    }
+
     /// The connection has something to write when the turn ends.
     func markDirty(_ connection: APNSConnection) {
         guard !connection.isDirty else { return }

@@ -8,6 +8,7 @@ public final class TurnScheduler {
     private let turn: () -> Void
     private var isInTurn = false
     private var isSoon = false
+    private var wantsPause = false
     private var isPaused = false
     private var isGathering = false
     private var timer: Scheduled<Void>?
@@ -32,6 +33,9 @@ public final class TurnScheduler {
         self.isInTurn = true
         self.turn()
         self.isInTurn = false
+        guard self.wantsPause else { return }
+        self.wantsPause = false
+        self.afterPause()
     }
 
     /// A turn when the sockets that have bytes now have been read: it finds the answers of all of them. From within a turn it is
@@ -46,8 +50,13 @@ public final class TurnScheduler {
         }
     }
 
-    /// A turn that goes on where the last one stopped: after a short pause, in which sockets are served.
+    /// A turn that goes on where the last one stopped: after a short pause, in which sockets are served. Asked for within a turn, the pause
+    /// begins at its end.
     public func afterPause() {
+        guard !self.isInTurn else {
+            self.wantsPause = true
+            return
+        }
         guard !self.isPaused, !self.hasEnded else { return }
         self.isPaused = true
         self.eventLoop.assumeIsolated().scheduleTask(in: .microseconds(Self.pauseMicros)) {

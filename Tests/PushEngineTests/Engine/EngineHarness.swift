@@ -197,6 +197,7 @@ final class EngineHarness {
         self.engine.takeActions(into: &self.actions)
         return self.actions
     }
+    var isSettled: Bool { self.engine.isSettled(partition: self.partition) }
     var isQuiet: Bool { self.told().contains(.finishRelease(partition: self.partition)) }
     var isReleased: Bool { self.told().contains(.takeLastCommit(partition: self.partition)) }
     var markerOffset: Int64? {

@@ -211,6 +211,46 @@ import Testing
         #expect(told == [.finishRelease(partition: 0), .takeLastCommit(partition: 0)])
     }
 
+    /// Kafka may take a record and not say where it lies, as when a batch is sent twice: nobody could say how far to read.
+    @Test func aMarkerWithoutAnOffsetIsWrittenAgain() {
+        var engine = RestoredEngine.make()
+        let now = EngineTime(steadyMillis: 0, wallMillis: 1_700_000_000_000)
+        engine.partitionAssigned(3, now: now)
+        let first = engine.batch.records[0].acknowledgement
+        engine.batch.removeAll()
+        engine.acknowledged(first, offset: -1_001, now: now)
+        var told: [PartitionAction] = []
+        engine.takeActions(into: &told)
+        #expect(told == [])
+        let again = engine.batch.records.map(\.acknowledgement)
+        #expect(again.count == 1)
+        engine.acknowledged(again[0], offset: 7, now: now)
+        engine.takeActions(into: &told)
+        #expect(told == [.restore(partition: 3, markerOffset: 7)])
+    }
+
+    /// An answer that comes after everything was written down adds to what Kafka has to take.
+    @Test func aLateAnswerUnsettlesWhatWasSettled() throws {
+        let h = Self.alive()
+        h.update(1, priority: 10)
+        let push = try #require(h.take())
+        h.engine.beginRelease(partition: 0, now: h.now)
+        h.engine.finishRelease(partition: 0, now: h.now)
+        h.step()
+        h.acknowledgeAll()
+        #expect(h.isReleased)
+        #expect(h.isSettled)
+        h.acknowledgesAtOnce = false
+        h.answer(push, .accepted)
+        h.step()
+        #expect(!h.isSettled)
+        for _ in 0..<4 {
+            h.acknowledgeAll()
+            h.advance(1_000)
+        }
+        #expect(h.isSettled)
+    }
+
     /// Who has forgotten a partition must not be asked to do something about it.
     @Test func nothingIsToldOfAForgottenPartition() {
         var engine = RestoredEngine.make()

@@ -82,6 +82,33 @@ import Testing
         #expect(harness.log.reading.isEmpty)
     }
 
+    /// An answer of APNs that comes late adds records to a partition that was done: it leaves with the others when Kafka has those, too.
+    @Test func allThatLeaveTogetherAreSettledTogether() {
+        var harness = LoopHarness()
+        harness.begin()
+        harness.carryOut(.assign([LoopHarness.grant(1)]))
+        harness.settle()
+        harness.write("register", #"{"event":"register","token":"bb"}"#, partition: 1)
+        harness.settle()
+        for partition: Int32 in 0...1 {
+            harness.write("order-1", #"{"event":"update","priority":10,"content-state":{}}"#, partition: partition)
+        }
+        #expect(harness.push.requests.count == 2)
+        harness.carryOut(.release(number: 1, [0, 1], times: ReleaseTimes(quietMillis: 500, limitMillis: 60_000)))
+        harness.wait(millis: 500)
+        #expect(harness.lives == [0: .writing, 1: .writing])
+        #expect(harness.log.untold.suffix(2).map(\.0.partition) == [0, 1], "what was left of each")
+        harness.log.answer(harness.log.untold.count - 1)
+        harness.turn()
+        harness.accept(1)
+        harness.log.answer(1)
+        harness.turn()
+        #expect(harness.lives == [0: .writing, 1: .writing], "the outcome of the first is not acknowledged")
+        harness.settle()
+        #expect(harness.lives == [0: .left, 1: .left])
+        guard case .released(1, _, [])? = harness.takeNews().last else { return #expect(Bool(false)) }
+    }
+
     @Test func waitingHasAnEnd() {
         var harness = LoopHarness()
         harness.begin()
