@@ -76,7 +76,7 @@ MUTATIONS = [
     Mutation(
         "restore-ends-early", "a restore ends before the record in front of the own marker",
         loop("ShardLoop+Restore"), "partition: number, offsets: 0..<markerOffset + 1)",
-        "partition: number, offsets: 0..<max(1, marker - 1))"),
+        "partition: number, offsets: 0..<max(1, markerOffset - 1))"),
     Mutation(
         "forgotten-written", "what waits of a partition that is another's goes out all the same",
         loop("ShardLoop+Commands"),

@@ -160,7 +160,7 @@ extension Journal {
     }
 
     /// The record that says who owns the partition.
-    mutating func writeMarker(_ partition: PartitionIndex, in memory: inout ShardMemory) {
+    mutating func writeMarker(_ partition: PartitionIndex, saysTakeovers: Bool = false, in memory: inout ShardMemory) {
         let markerKey = StateCodec.markerKey
         let key = self.batch.append(markerKey.span)
         let start = self.batch.bytes.count
@@ -174,8 +174,11 @@ extension Journal {
         }
         let value = start..<self.batch.bytes.count
         let acknowledgement = self.open(.marker, partition: partition, in: &memory)
+        let firstHeader = self.batch.headers.count
+        if saysTakeovers { self.batch.appendHeader(.takeovers, number: memory.partitions[partition].takeoversRead) }
         self.batch.append(
             .state, partition: memory.partitions[partition].number, key: key, value: value,
+            headers: firstHeader..<self.batch.headers.count,
             acknowledgement: acknowledgement)
         self.batch.isUrgent = true
     }

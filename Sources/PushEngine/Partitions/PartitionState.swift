@@ -23,7 +23,7 @@ struct PartitionState {
     var formerOwnerQuietSinceMillis: Int64 = 0
     /// Offset of this owner's marker in `state`: its epoch (contract §6).
     var epoch: Int64 = -1
-    /// Owners whose first marker the restore has met, this one included.
+    /// Owners whose first marker the restore has met, this one included; at least one more than the owner before has counted, if it says so.
     var takeoversRead: Int64 = 0
     /// Offset of the newest first marker that the restore has met, this owner's not counted; -1: none.
     var newestTakeoverRead: Int64 = -1

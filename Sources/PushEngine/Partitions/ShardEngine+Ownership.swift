@@ -10,8 +10,8 @@ extension ShardEngine {
 
     /// The first one's offset ends the restore and is the owner's epoch; the later ones make sure that a gap is noticed in a partition
     /// where nothing happens.
-    mutating func writeMarker(_ partition: PartitionIndex, now: EngineTime) {
-        self.journal.writeMarker(partition, in: &self.memory)
+    mutating func writeMarker(_ partition: PartitionIndex, saysTakeovers: Bool = false, now: EngineTime) {
+        self.journal.writeMarker(partition, saysTakeovers: saysTakeovers, in: &self.memory)
         let dueMillis = now.steadyMillis + self.memory.configuration.settings.markerRefreshMillis
         self.memory.partitions[partition].markerDueMillis = dueMillis
         self.ownership.noteMarkerDue(dueMillis)

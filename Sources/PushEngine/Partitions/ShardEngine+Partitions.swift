@@ -41,8 +41,9 @@ extension ShardEngine {
         }
         self.memory.partitions[partition].phase = .running
         self.beginCatchUp(partition, now: now)
-        // From here on what former owners had on their way is not believed.
-        self.writeMarker(partition, now: now)
+        // From here on what former owners had on their way is not believed. It lies there before the first push leaves, so that a successor
+        // stamps further than this owner, whatever compaction takes away meanwhile.
+        self.writeMarker(partition, saysTakeovers: true, now: now)
         let isVoid = self.memory.partitions[partition].voidingClusterID != nil
         if isVoid { self.ownership.watch(partition) }
         for slot in self.memory.slots.members(of: partition) {

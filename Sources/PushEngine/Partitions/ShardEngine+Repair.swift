@@ -35,7 +35,7 @@ extension ShardEngine {
             // has run longer than this owner has to be taken for real.
             if marker.epoch > self.memory.partitions[partition].epoch { return .succeeded }
             self.memory.counters.stateRecordsForeign += 1
-            self.writeMarker(partition, now: now)
+            self.writeMarker(partition, saysTakeovers: true, now: now)
             return .overwritten
         }
         guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }

@@ -7,11 +7,12 @@ extension ShardEngine {
     /// - Parameter key: the record's key; borrowed for the call, as `value` is.
     /// - Parameter value: empty for a tombstone.
     /// - Parameter isTombstone: the value is null, not empty.
-    /// - Parameter tombstoneEpoch: what the header `RecordHeader.epoch` of a tombstone says; `nil` without one.
+    /// - Parameter headerNumber: what the header `RecordHeader.epoch` of a tombstone, or `RecordHeader.takeovers` of a marker, says; `nil`
+    ///   without one.
     /// - Parameter offset: where the record lies in `state`.
     /// - Parameter now: what is left of waits and of the budget is computed for this time.
     public mutating func restore(
-        partition number: Int32, key: Span<UInt8>, value: Span<UInt8>, isTombstone: Bool, tombstoneEpoch: Int64? = nil,
+        partition number: Int32, key: Span<UInt8>, value: Span<UInt8>, isTombstone: Bool, headerNumber: Int64? = nil,
         offset: Int64, now: EngineTime
     ) -> RestoreResult {
         guard let partition = self.memory.partitions.index(of: number),
@@ -19,9 +20,9 @@ extension ShardEngine {
         else { return .ignored }
         if isTombstone {
             // A worker that had lost the partition wrote this after its successor had begun to write.
-            if let tombstoneEpoch {
-                guard tombstoneEpoch >= self.memory.partitions[partition].newestEpochRead else { return .ignored }
-                self.memory.noteEpoch(tombstoneEpoch, partition: partition)
+            if let epoch = headerNumber {
+                guard epoch >= self.memory.partitions[partition].newestEpochRead else { return .ignored }
+                self.memory.noteEpoch(epoch, partition: partition)
             }
             guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
             if let slot = self.memory.slots.find(slotKey, partition: partition) {
@@ -35,7 +36,7 @@ extension ShardEngine {
             switch try StateCodec.readKind(&reader) {
             case .marker:
                 return self.memory.noteMarker(
-                    try StateCodec.readMarker(&reader), partition: partition, offset: offset,
+                    try StateCodec.readMarker(&reader), takeovers: headerNumber, partition: partition, offset: offset,
                     clusterID: self.journal.texts.clusterID)
             case .slot:
                 guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }

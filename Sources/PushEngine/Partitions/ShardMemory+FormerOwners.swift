@@ -50,12 +50,18 @@ extension ShardMemory {
     }
 
     /// A marker met in a restore.
+    /// - Parameter takeovers: what its header `RecordHeader.takeovers` says; `nil` without one.
     /// - Parameter clusterID: Kafka's name of the cluster; empty: not known.
     mutating func noteMarker(
-        _ marker: StateCodec.Marker, partition: PartitionIndex, offset: Int64, clusterID: [UInt8]
+        _ marker: StateCodec.Marker, takeovers: Int64? = nil, partition: PartitionIndex, offset: Int64,
+        clusterID: [UInt8]
     ) -> RestoreResult {
         if marker.epoch >= 0 {
             self.noteEpoch(marker.epoch, partition: partition)
+            if let takeovers {
+                self.partitions[partition].takeoversRead = min(
+                    max(self.partitions[partition].takeoversRead, takeovers), Self.takeoversReadMax)
+            }
             let last = self.partitions[partition].ownersWallMillis.count - 1
             if last >= 0, self.partitions[partition].ownersWallMillis[last] == 0,
                 marker.epoch == self.partitions[partition].newestEpochRead

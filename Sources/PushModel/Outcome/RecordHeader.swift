@@ -7,6 +7,8 @@ public enum RecordHeader: CaseIterable, Sendable {
     case reason, field
     /// The epoch of a tombstone's writer: a tombstone has no value to say it in.
     case epoch
+    /// Of an owner's marker in `state`, until it is refreshed: how far it stamps past owners before it (`PartitionState.takeoversRead`).
+    case takeovers
     /// On a dead letter that was sent back: where the letter lies, as `<partition>:<offset>`.
     case republished
 
@@ -20,6 +22,7 @@ public enum RecordHeader: CaseIterable, Sendable {
         case .reason: "mailboat-reason"
         case .field: "mailboat-field"
         case .epoch: "mailboat-epoch"
+        case .takeovers: "mailboat-takeovers"
         case .republished: "mailboat-republished"
         }
     }

@@ -21,7 +21,7 @@ final class KafkaStateSection: StateSection {
 
     func read(max: Int, _ body: StateRecordBody) -> SectionRead {
         let result = self.section.read(max: max) { record in
-            body(record.key, record.value, !record.hasValue, Self.tombstoneEpoch(record), record.offset)
+            body(record.key, record.value, !record.hasValue, Self.headerNumber(record), record.offset)
         }
         return SectionRead(
             recordCount: result.recordCount, mayHaveMore: result.mayHaveMore, isFinished: result.isFinished,
@@ -30,9 +30,11 @@ final class KafkaStateSection: StateSection {
 
     func close() { self.section.close() }
 
-    private static func tombstoneEpoch(_ record: borrowing KafkaRecord) -> Int64? {
-        guard !record.hasValue else { return nil }
-        return record.withHeader(RecordHeader.epoch.name) { value, isPresent in
+    private static func headerNumber(_ record: borrowing KafkaRecord) -> Int64? {
+        // Of the records with a value only a marker has a header, and its key is a single byte.
+        guard !record.hasValue || record.key.count == 1 else { return nil }
+        let header: RecordHeader = record.hasValue ? .takeovers : .epoch
+        return record.withHeader(header.name) { value, isPresent in
             isPresent ? DecimalDigits.value(of: value) : nil
         }
     }

@@ -69,9 +69,10 @@ public protocol StateSection: AnyObject {
     func close()
 }
 
-/// One record of `state`, lent. `value` is empty for a tombstone; `tombstoneEpoch` is what its header `RecordHeader.epoch` says.
+/// One record of `state`, lent. `value` is empty for a tombstone; `headerNumber` is what the header `RecordHeader.epoch` of a tombstone, or
+/// `RecordHeader.takeovers` of any other record, says.
 public typealias StateRecordBody = (
-    _ key: Span<UInt8>, _ value: Span<UInt8>, _ isTombstone: Bool, _ tombstoneEpoch: Int64?, _ offset: Int64
+    _ key: Span<UInt8>, _ value: Span<UInt8>, _ isTombstone: Bool, _ headerNumber: Int64?, _ offset: Int64
 ) -> Void
 
 /// What one read of a queue found.

@@ -74,7 +74,8 @@ final class EngineHarness {
             let value = record.value
             let result = self.engine.restore(
                 partition: self.partition, key: key.span, value: value.span, isTombstone: record.isNull,
-                tombstoneEpoch: record.headers[RecordHeader.epoch.text].flatMap { Int64($0) },
+                headerNumber: (record.headers[RecordHeader.epoch.text] ?? record.headers[RecordHeader.takeovers.text])
+                    .flatMap { Int64($0) },
                 offset: Int64(offset), now: self.now)
             self.restoreResults.append(result)
         }
@@ -114,6 +115,16 @@ final class EngineHarness {
         self.acknowledgesAtOnce = true
         self.assign()
         if replays { self.replay() }
+    }
+
+    /// Compaction takes all markers but the last few; what lies at the other offsets stays there.
+    func compactMarkers(keeping kept: Int) {
+        let markers = self.stateLog.indices.filter { self.stateLog[$0].key == [UInt8(ascii: "m")] }
+        for index in markers.dropLast(kept) {
+            self.stateLog[index].key = Array("a/com.example.pizza/stranger".utf8)
+            self.stateLog[index].isNull = true
+            self.stateLog[index].headers = [:]
+        }
     }
 
     /// Reads again everything from the committed offsets on: of all topics, or of one; or only what lies at one offset.

@@ -42,11 +42,11 @@ struct Push {
 struct WrittenRecord {
     let topic: EngineRecord.Topic
     let partition: Int32
-    let key: [UInt8]
+    var key: [UInt8]
     let hasKey: Bool
     let value: [UInt8]
-    let isNull: Bool
-    let headers: [String: String]
+    var isNull: Bool
+    var headers: [String: String]
     let timestampMillis: Int64
     let acknowledgement: UInt64
 

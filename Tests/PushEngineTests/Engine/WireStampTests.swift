@@ -32,6 +32,26 @@ import Testing
         #expect(h.deliver()?.stamp == 3)
     }
 
+    /// Whoever comes after one that died over a push must not step less far than it, though compaction has taken the traces of earlier
+    /// owners away meanwhile.
+    @Test func itGrowsFromOwnerToOwnerThoughTheirTracesAreCompacted() throws {
+        let h = Self.alive()
+        for _ in 0..<5 { h.crash() }
+        h.update(1, at: 100, priority: 10)
+        h.deliver()
+        h.advance(5_000)
+        h.update(2, at: 200, priority: 10)
+        h.crash()
+        h.advance(5_000)
+        let first = try #require(h.take())
+        h.compactMarkers(keeping: 2)
+        h.crash()
+        h.advance(5_000)
+        let second = try #require(h.take())
+        #expect(first.n == 2 && second.n == 2)
+        #expect(second.stamp > first.stamp)
+    }
+
     @Test func itIsAtLeastOnePastTheLast() {
         let h = Self.alive()
         h.update(1, at: 50, priority: 10)

@@ -61,7 +61,7 @@ import Testing
         let value = record.value ?? []
         let result = engine.restore(
             partition: partition, key: key.span, value: value.span, isTombstone: record.value == nil,
-            tombstoneEpoch: Self.epoch, offset: 3, now: Self.now)
+            headerNumber: Self.epoch, offset: 3, now: Self.now)
         #expect(result == (record.value == nil ? .ignored : .restored))
     }
 
