@@ -354,7 +354,7 @@ struct TransportTests {
         try await withServer({ _ in .ok }) { _, bench in
             _ = try await bench.send(100)
             try await bench.onLoop { $0.close() }
-            let credit = try await bench.onLoop { $0.transport.credit(route: 0) }
+            let credit = try await bench.onLoop { $0.transport.routes[0].pool.credit }
             #expect(credit == 0)
             let connectionsOpen = try await bench.counters().connectionsOpen
             #expect(connectionsOpen == 0)

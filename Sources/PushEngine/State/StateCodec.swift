@@ -24,6 +24,9 @@ import PushModel
 ///     partition count       of the topics
 ///     cluster               id; empty: not known
 /// ```
+/// The marker that lies there before an owner's first push has a header beside it, `RecordHeader.takeovers`; releases that do not know it pass
+/// over it.
+///
 /// Positions name topics by a hash of their name, so that a changed order of `topics.events` does not move them.
 enum StateCodec {
     static let version: UInt8 = 1

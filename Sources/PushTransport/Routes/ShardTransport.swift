@@ -111,15 +111,6 @@ public final class ShardTransport {
         swap(&answers, &self.answers)
     }
 
-    /// Requests that may be submitted on `route` now. 0 also means: no connection yet. Call `wantsCredit` when
-    /// something is ready then.
-    public func credit(route: UInt16) -> Int {
-        let runner = self.routes[Int(route)]
-        let credit = runner.pool.credit
-        runner.sawNoCredit = credit == 0
-        return credit
-    }
-
     /// Says that pushes wait for credit on `route`: a connection is opened if that may help. Cheap; call it once per
     /// turn and waiting route.
     public func wantsCredit(route: UInt16) {
@@ -180,9 +171,6 @@ public final class ShardTransport {
     }
 
     // MARK: Standing
-
-    /// Pushes without an answer yet, all routes.
-    public var inFlightCount: Int { self.routes.reduce(0) { $0 + $1.pool.inFlight } }
 
     /// Whether anything can be pushed on `route`, as far as known.
     public func standing(route: UInt16) -> RouteStanding { self.routes[Int(route)].standing }

@@ -161,7 +161,7 @@ final class Player {
         let open = self.finals.indices.filter { self.finals[$0] == nil }
         return "\(self.missing) of \(self.finals.count) pushes without final answer (\(open.prefix(10)) …): "
             + "\(self.inFlight.count) handed to the transport (\(self.inFlight.sorted().prefix(10)) …), "
-            + "\(self.ready.count) waiting for credit \(self.transport.credit(route: 0)); "
+            + "\(self.ready.count) waiting for credit \(self.transport.routes[0].pool.credit); "
             + "\(self.transport.counters(route: 0))"
     }
 

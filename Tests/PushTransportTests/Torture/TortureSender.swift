@@ -71,7 +71,7 @@ final class TortureSender: Sendable {
 
     func counters() async throws -> RouteCounters { try await self.onLoop { $0.transport.counters(route: 0) } }
 
-    func credit() async throws -> Int { try await self.onLoop { $0.transport.credit(route: 0) } }
+    func credit() async throws -> Int { try await self.onLoop { $0.transport.routes[0].pool.credit } }
 
     func stop() async throws {
         try await self.onLoop { $0.close() }
@@ -177,7 +177,7 @@ final class TorturePlayer {
             "push \($0)\(TortureSender.isStart($0) ? " (start)" : "") \(self.histories[$0])"
         }
         return "\(pushes.count) of \(self.histories.count) pushes: \(named.joined(separator: "; ")); "
-            + "\(self.ready.count) wait for credit \(self.transport.credit(route: 0)); "
+            + "\(self.ready.count) wait for credit \(self.transport.routes[0].pool.credit); "
             + "\(self.transport.counters(route: 0))"
     }
 
