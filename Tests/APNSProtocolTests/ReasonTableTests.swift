@@ -8,7 +8,7 @@ import Testing
     @Test(
         arguments: [
             (400, "BadCollapseId", Verdict.messageRefused), (400, "BadDeviceToken", Self.token),
-            (400, "BadExpirationDate", .messageRefused),
+            (400, "BadExpirationDate", .expirationRefused),
             (400, "BadMessageId", .messageRefused), (400, "BadPriority", .messageRefused),
             (400, "BadTopic", .topicRefused(anotherConnectionMayDo: false)),
             (400, "DeviceTokenNotForTopic", Self.token), (400, "DuplicateHeaders", .messageRefused),

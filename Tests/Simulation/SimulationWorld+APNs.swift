@@ -9,7 +9,7 @@ extension SimulationWorld {
     // MARK: Requests
 
     func depart(_ request: PushRequest, from worker: SimulatedWorker) {
-        let token = String(decoding: request.tokenHex, as: UTF8.self)
+        let token = String(decoding: request.target, as: UTF8.self)
         let body = String(decoding: request.body, as: UTF8.self)
         let isStart = body.hasPrefix("{\"aps\":{\"event\":\"start\"")
         let named = String(token.prefix(2))

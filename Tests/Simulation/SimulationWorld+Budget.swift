@@ -47,7 +47,7 @@ extension SimulationWorld {
     /// A high-priority update leaves with priority 5 when the budget is spent, and only then.
     private func checkDowngrade(_ request: PushRequest, body: String, activity: Int) {
         guard let event = self.event(in: body), event.kind == .update, event.isHighPriority else { return }
-        let token = String(decoding: request.tokenHex, as: UTF8.self)
+        let token = String(decoding: request.target, as: UTF8.self)
         guard token != self.phones[activity].startToken else { return }
         let isReserved = body.contains("\"alert\":") || body.hasPrefix("{\"aps\":{\"event\":\"end\"")
         let limit =

@@ -172,8 +172,8 @@ final class TransportLoad {
         request.expirationSeconds = SampleRequest.expirationSeconds
         let random = number &* 0x9E37_79B9_7F4A_7C15
         request.apnsID = (random & ~0xf000 | 0x4000, number | 0x8000_0000_0000_0000)
-        request.tokenHex.removeAll(keepingCapacity: true)
-        SampleRequest.appendToken(number, to: &request.tokenHex)
+        request.target.removeAll(keepingCapacity: true)
+        SampleRequest.appendToken(number, to: &request.target)
         request.body.removeAll(keepingCapacity: true)
         request.body.append(contentsOf: self.body)
         return true

@@ -41,7 +41,7 @@ extension ConnectionPool {
             self.busySucceeded()
             self.credentialsSucceeded(stream)
             self.tokenSucceeded()
-        case .messageRefused:
+        case .messageRefused, .expirationRefused:
             self.busySucceeded()
         case .topicRefused:
             self.busySucceeded()

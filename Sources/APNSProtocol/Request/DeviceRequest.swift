@@ -30,6 +30,7 @@ public enum DeviceRequest {
     /// The value of `apns-priority`.
     public static func priorityValue(_ priority: PushPriority) -> StaticString {
         switch priority {
+        case .lowest: "1"
         case .low: "5"
         case .high: "10"
         }

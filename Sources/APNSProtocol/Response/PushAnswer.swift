@@ -8,6 +8,8 @@ public struct PushAnswer: Sendable, Equatable {
         case response(PushResponse)
         /// 200, the common case.
         case accepted
+        /// Another request than a push succeeded.
+        case channel(ChannelAnswer)
         /// REFUSED_STREAM, above GOAWAY's last stream, or never written: APNs did not process it.
         case notProcessed
         /// Connection lost, reset or timed out after the request left: nobody knows.
@@ -25,6 +27,23 @@ public struct PushAnswer: Sendable, Equatable {
         self.id = id
         self.result = result
         self.apnsMicros = apnsMicros
+    }
+}
+
+/// What APNs said to a request about channels that succeeded.
+public struct ChannelAnswer: Sendable, Equatable {
+    /// The HTTP status, 200 to 299.
+    public var status: UInt16
+    /// `apns-channel-id` of the answer, base64; empty: it had none.
+    public var channelID: [UInt8]
+    /// JSON, as it came; empty: there was none.
+    public var body: [UInt8]
+
+    /// All as the answer has them.
+    public init(status: UInt16, channelID: [UInt8], body: [UInt8]) {
+        self.status = status
+        self.channelID = channelID
+        self.body = body
     }
 }
 

@@ -1,4 +1,5 @@
-/// Apple's statuses and reasons for `/3/device` (Apple: "Handling notification responses from APNs"), each with its verdict.
+/// Apple's statuses and reasons (Apple: "Handling notification responses from APNs", and "Handling error responses" for channels and
+/// broadcasts), each with its verdict.
 public enum ReasonTable {
     /// - Parameters:
     ///   - status: `:status`.
@@ -7,13 +8,13 @@ public enum ReasonTable {
     public static func verdict(status: UInt16, reason: String, timestampMillis: Int64?) -> Verdict {
         if (200...299).contains(status) { return .accepted }
         switch reason {
-        case "BadDeviceToken", "DeviceTokenNotForTopic":
+        case "BadDeviceToken", "DeviceTokenNotForTopic", "BadChannelId", "ChannelNotRegistered":
             return .tokenDead(invalidSinceMillis: nil, suspicious: true)
         case "ExpiredToken", "Unregistered":
             return .tokenDead(invalidSinceMillis: timestampMillis, suspicious: false)
         case "TopicDisallowed":
             return .topicRefused(anotherConnectionMayDo: true)
-        case "BadTopic", "Forbidden":
+        case "BadTopic", "Forbidden", "FeatureNotEnabled", "TopicMismatch":
             return .topicRefused(anotherConnectionMayDo: false)
         case "IdleTimeout", "UnrelatedKeyIdInToken", "Shutdown":
             return .connectionUnusable
@@ -28,8 +29,11 @@ public enum ReasonTable {
             return .credentialRefused
         case "BadCertificate", "BadCertificateEnvironment", "InvalidProviderToken", "MissingProviderToken":
             return .credentialRefused
-        case "BadCollapseId", "BadExpirationDate", "BadMessageId", "BadPriority", "DuplicateHeaders", "InvalidPushType",
-            "MissingDeviceToken", "MissingTopic", "PayloadEmpty", "PayloadTooLarge", "BadPath", "MethodNotAllowed":
+        case "BadExpirationDate":
+            return .expirationRefused
+        case "BadCollapseId", "BadMessageId", "BadPriority", "DuplicateHeaders", "InvalidPushType",
+            "MissingDeviceToken", "MissingTopic", "PayloadEmpty", "PayloadTooLarge", "BadPath", "MethodNotAllowed",
+            "BadRequestParams", "BadRequestPayload", "CannotCreateChannelConfig", "MissingChannelId", "MissingPushType":
             return .messageRefused
         // Apple's channel pages print the second with a space.
         case "InternalServerError", "ServiceUnavailable", "Service Unavailable":
@@ -54,6 +58,8 @@ public enum ReasonTable {
         "MethodNotAllowed", "ExpiredToken", "Unregistered", "PayloadTooLarge", "TooManyProviderTokenUpdates",
         "TooManyRequests",
         "InternalServerError", "ServiceUnavailable", "Service Unavailable", "Shutdown",
+        "BadChannelId", "BadRequestParams", "BadRequestPayload", "CannotCreateChannelConfig", "ChannelNotRegistered",
+        "FeatureNotEnabled", "MissingChannelId", "MissingPushType", "TopicMismatch",
     ]
 
     private static func verdict(unknownReasonWithStatus status: UInt16, timestampMillis: Int64?) -> Verdict {

@@ -7,6 +7,9 @@ public enum Verdict: Equatable, Sendable {
     /// registered later than that is alive. `suspicious`: the same answer comes for every token when our environment or topic is
     /// wrong, so a token may be dropped only while the share of such answers stays small.
     case tokenDead(invalidSinceMillis: Int64?, suspicious: Bool)
+    /// A broadcast named a time up to which it should be kept, on a channel that keeps nothing. Of a push to a phone the same reason
+    /// means `messageRefused`.
+    case expirationRefused
     /// This request can never succeed; others can.
     case messageRefused
     /// Our credentials, topic or environment are wrong. Stop this route and tell an operator; the push itself may be sent again.

@@ -15,12 +15,12 @@ enum PushComposer {
         request.expirationSeconds =
             memory.updates[update].start.first?.expiresSeconds ?? memory.updates[update].top.expirationHeaderSeconds
             ?? now.wallSeconds + EventRules.expirationSeconds(of: kind)
-        request.tokenHex.removeAll(keepingCapacity: true)
+        request.target.removeAll(keepingCapacity: true)
         request.body.removeAll(keepingCapacity: true)
         let stamp = memory.updates[update].stampSeconds ?? 0
         if let start = memory.updates[update].start.first {
             memory.updates[update].tokenHash = Self.hash(ofToken: start.token.span)
-            Hex.append(start.token.span, to: &request.tokenHex)
+            Hex.append(start.token.span, to: &request.target)
             let (blob, content) = memory.updates[update].top.combined(with: start)
             PayloadWriter.append(
                 kind: .start, stampSeconds: stamp, content: content, source: blob.span,
@@ -30,7 +30,7 @@ enum PushComposer {
             let tokenBytes = unsafe memory.slots.tokenBytes(slot)
             let token = unsafe Span(_unsafeElements: tokenBytes)
             memory.updates[update].tokenHash = Self.hash(ofToken: token)
-            Hex.append(token, to: &request.tokenHex)
+            Hex.append(token, to: &request.target)
             let content = memory.updates[update].top.content
             let alert = memory.updates[update].top.alert.range
             PayloadWriter.append(

@@ -21,7 +21,7 @@ struct ReadyQueue {
     mutating func append(_ entry: Entry, priority: PushPriority) {
         switch priority {
         case .high: self.high.append(entry)
-        case .low: self.low.append(entry)
+        case .low, .lowest: self.low.append(entry)
         }
     }
 

@@ -22,7 +22,7 @@ extension ShardEngine {
                     now: now)
                 self.journal.requireStateRecord(slot, in: &self.memory, now: now)
             }
-        case .notProcessed:
+        case .notProcessed, .channel:
             self.notProcessed(slot, now: now)
         case .unknown(let detail):
             self.unknown(slot, details: OutcomeDetails(answer: answer, status: 0, reason: detail), now: now)
@@ -72,7 +72,7 @@ extension ShardEngine {
             self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
         case .topicRefused:
             self.dispatch.topicAnswered(.refused, lane: lane, in: &self.memory, now: now)
-        case .accepted, .messageRefused, .connectionUnusable, .providerTokenExpired, .providerTokenTooManyUpdates,
+        case .accepted, .messageRefused, .expirationRefused, .connectionUnusable, .providerTokenExpired, .providerTokenTooManyUpdates,
             .serverBusy, .credentialRefused:
             // They say nothing of the device token: an outage must not make a wrong environment look like a few bad tokens.
             self.dispatch.topicAnswered(.nothing, lane: lane, in: &self.memory, now: now)
@@ -82,7 +82,7 @@ extension ShardEngine {
         case .tokenDead(let invalidSinceMillis, let isSuspicious):
             self.tokenDied(
                 slot, invalidSinceMillis: invalidSinceMillis, isSuspicious: isSuspicious, details: details, now: now)
-        case .messageRefused:
+        case .messageRefused, .expirationRefused:
             self.messageRefused(slot, details: details, now: now)
         case .connectionUnusable:
             self.requeue(slot)

@@ -51,6 +51,8 @@ public enum EventTarget: UInt8, Sendable {
 
 /// `apns-priority` as this product uses it (Apple: "Sending notification requests to APNs").
 public enum PushPriority: UInt8, Sendable {
+    /// Sent when power allows, and the phone is not woken for it; broadcasts only.
+    case lowest = 1
     /// Sent when power allows; does not spend the device's budget.
     case low = 5
     /// Sent at once; spends the device's budget.
@@ -66,8 +68,10 @@ public struct DecodedEvent: Sendable {
     public var kind: EventKind = .update
     /// What `to` names; of a registration for an audience, `.audience`.
     public var target: EventTarget = .activity
-    /// Of the token the event brings.
+    /// Of the token the event brings, or of the channel it goes to.
     public var environment: PushEnvironment = .production
+    /// `environment` was given.
+    public var isEnvironmentGiven = false
     /// Defaults already applied: see the contract's table.
     public var priority: PushPriority = .low
     /// Seconds since 1970 as given; `nil`: take the record's time.
@@ -82,6 +86,8 @@ public struct DecodedEvent: Sendable {
     public var frequentUpdates = false
     /// `input-push-token` was given.
     public var inputPushToken = false
+    /// `"alert": null`: an alert that has not been sent is not sent any more.
+    public var withdrawsAlert = false
 
     /// A JSON object. Empty when absent (`end` may do without).
     public var contentStateInValue = ByteRange()
@@ -118,6 +124,7 @@ public struct DecodedEvent: Sendable {
         self.kind = .update
         self.target = .activity
         self.environment = .production
+        self.isEnvironmentGiven = false
         self.priority = .low
         self.timestampSeconds = nil
         self.staleDateSeconds = nil
@@ -125,6 +132,7 @@ public struct DecodedEvent: Sendable {
         self.expiresSeconds = nil
         self.frequentUpdates = false
         self.inputPushToken = false
+        self.withdrawsAlert = false
         self.contentStateInValue = ByteRange()
         self.alertInValue = ByteRange()
         self.attributesInValue = ByteRange()

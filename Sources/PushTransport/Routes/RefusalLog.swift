@@ -38,6 +38,7 @@ struct RefusalLog {
         case .accepted: (.debug, "APNs took a push")
         case .tokenDead(_, suspicious: true): (.warning, "APNs calls a device token wrong")
         case .tokenDead(_, suspicious: false): (.info, "APNs calls a device token dead")
+        case .expirationRefused: (.info, "APNs refuses an expiration: the channel stores nothing")
         case .messageRefused: (.warning, "APNs refuses a push for good; its event is dead-lettered")
         case .credentialRefused: (.warning, "APNs refuses our credentials")
         case .topicRefused: (.warning, "APNs refuses an app's topic")

@@ -30,7 +30,7 @@ struct RouteHeaders: ~Copyable {
     {
         self.values.removeAll()
         self.values.appendPart(DeviceRequest.pathPrefix)
-        self.values.appendPart(request.tokenHex.span)
+        self.values.appendPart(request.target.span)
         self.values.endValue()
         self.values.append(decimal: request.expirationSeconds)
         self.values.append(uuid: request.apnsID)

@@ -118,7 +118,7 @@ extension RouteRunner {
         let (status, reason) = (response.status, response.reason)
         switch response.verdict {
         case .accepted: return
-        case .tokenDead, .tokenThrottled, .messageRefused: break
+        case .tokenDead, .tokenThrottled, .messageRefused, .expirationRefused: break
         case .credentialRefused, .topicRefused, .providerTokenExpired, .providerTokenTooManyUpdates, .serverBusy,
             .connectionUnusable:
             self.lastReason = reason.isEmpty ? "status \(status)" : reason

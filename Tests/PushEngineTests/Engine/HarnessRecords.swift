@@ -20,7 +20,7 @@ struct Push {
         self.id = request.id
         self.app = Int(request.app)
         self.priority = Int(request.priority.rawValue)
-        self.token = String(decoding: request.tokenHex, as: UTF8.self)
+        self.token = String(decoding: request.target, as: UTF8.self)
         self.expirationSeconds = request.expirationSeconds
         self.byteCount = request.body.count
         self.aps = HarnessJSON.object(request.body)["aps"] as? [String: Any] ?? [:]

@@ -88,7 +88,7 @@ import Testing
                 let isFilledToo = together.nextPush(route: 0, into: &pushToo, now: now)
                 #expect(isFilled == isFilledToo)
                 guard isFilled, isFilledToo else { break }
-                #expect(push.id == pushToo.id && push.body == pushToo.body && push.tokenHex == pushToo.tokenHex)
+                #expect(push.id == pushToo.id && push.body == pushToo.body && push.target == pushToo.target)
                 single.answered(PushAnswer(id: push.id, result: .accepted, apnsMicros: 1), now: now)
                 together.answered(PushAnswer(id: pushToo.id, result: .accepted, apnsMicros: 1), now: now)
             }

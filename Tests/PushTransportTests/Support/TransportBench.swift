@@ -173,8 +173,8 @@ final class Player {
             request.priority = push.isMultiple(of: 2) ? .high : .low
             request.expirationSeconds = 1_700_000_000
             request.apnsID = (0x0123_4567_89ab_4def, 0x8000_0000_0000_0000 | UInt64(push))
-            request.tokenHex.removeAll(keepingCapacity: true)
-            request.tokenHex.append(contentsOf: Self.token(push).utf8)
+            request.target.removeAll(keepingCapacity: true)
+            request.target.append(contentsOf: Self.token(push).utf8)
             request.body.removeAll(keepingCapacity: true)
             request.body.append(contentsOf: self.body)
             self.inFlight.insert(UInt64(push))
@@ -196,7 +196,7 @@ final class Player {
             where self.resends.rawValue >= Resends.busy.rawValue && response.status != 410:
                 self.ready.append(push)
             case .unknown where self.resends == .unknown: self.ready.append(push)
-            case .accepted, .response, .notProcessed, .unknown:
+            case .accepted, .channel, .response, .notProcessed, .unknown:
                 self.finals[push] = answer.result
                 self.missing -= 1
             }

@@ -189,8 +189,8 @@ final class TorturePlayer {
             request.priority = push.isMultiple(of: 2) ? .high : .low
             request.expirationSeconds = 0
             request.apnsID = (0x0123_4567_89ab_4def, 0x8000_0000_0000_0000 | UInt64(push))
-            request.tokenHex.removeAll(keepingCapacity: true)
-            request.tokenHex.append(contentsOf: TortureSender.token(push).utf8)
+            request.target.removeAll(keepingCapacity: true)
+            request.target.append(contentsOf: TortureSender.token(push).utf8)
             request.body.removeAll(keepingCapacity: true)
             request.body.append(contentsOf: TortureSender.isStart(push) ? self.start : self.update)
             self.histories[push].attempts += 1
