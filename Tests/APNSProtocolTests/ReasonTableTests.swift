@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func everyKnownReasonIsTestedHere() {
-        #expect(ReasonTable.knownReasons.count == 34)
+        #expect(ReasonTable.knownReasons.count == 43)
     }
 
     @Test(

@@ -1,4 +1,5 @@
-import PushModel
+public import APNSProtocol
+public import PushModel
 
 /// One app as the engine sees it. `AppIndex` is its place in `EngineConfiguration.apps`.
 public struct AppConfiguration: Sendable {
@@ -32,17 +33,48 @@ public struct AppConfiguration: Sendable {
     public var retentionAfterEndMillis: Int64 = 3_600_000
     /// Share of `EngineSettings.pendingMax` this app may take, 0...1.
     public var pendingShare: Double = 1.0
+    /// The least time between two broadcasts on a channel, milliseconds. Not below 1,000. Doubled when APNs throttles the channel.
+    public var channelMinimumDistanceMillis: Int64 = 15_000
+    /// High-priority broadcasts per channel in any rolling hour; `nil`: not counted.
+    public var channelBudgetPerHour: Int?
+    /// How it is known what a channel keeps for phones that are off.
+    public var channelStorage: ChannelStoragePolicy = .ask
     /// Route for each environment: index into the transport's routes; `nil`: the environment is not configured.
     public var productionRoute: UInt16?
     /// The same for the development environment.
     public var developmentRoute: UInt16?
+    /// The same for broadcasts, which may have a host of their own.
+    public var productionBroadcastRoute: UInt16?
+    /// The same for broadcasts in the development environment.
+    public var developmentBroadcastRoute: UInt16?
+    /// The same for questions about channels; `nil`: none can be asked.
+    public var productionManageRoute: UInt16?
+    /// The same for questions about channels in the development environment.
+    public var developmentManageRoute: UInt16?
 
     public init(bundleID: String) { self.bundleID = bundleID }
 
-    /// The route to one environment; `nil`: it is not configured.
-    func route(_ environment: PushEnvironment) -> UInt16? {
-        environment == .production ? self.productionRoute : self.developmentRoute
+    /// The route that such a request takes in one environment; `nil`: it is not configured.
+    public func route(_ environment: PushEnvironment, _ kind: RequestKind = .device) -> UInt16? {
+        let isProduction = environment == .production
+        return switch kind {
+        case .device: isProduction ? self.productionRoute : self.developmentRoute
+        case .broadcast: isProduction ? self.productionBroadcastRoute : self.developmentBroadcastRoute
+        case .createChannel, .readChannel, .deleteChannel, .listChannels:
+            isProduction ? self.productionManageRoute : self.developmentManageRoute
+        }
     }
+}
+
+/// What a channel keeps for phones that are off when a broadcast comes is fixed when it is made (Apple: "Sending channel management requests
+/// to APNs"), and `apns-expiration` has to follow it.
+public enum ChannelStoragePolicy: String, Sendable, CaseIterable {
+    /// APNs is asked once for each channel.
+    case ask
+    /// No channel of the app keeps anything.
+    case none
+    /// Every channel of the app keeps the most recent message.
+    case mostRecent = "most-recent"
 }
 
 /// What the engine of one shard is told at start: what was chosen, and what the worker found out.

@@ -216,7 +216,7 @@ final class TorturePlayer {
             case .notProcessed:
                 self.histories[push].notProcessed += 1
                 self.ready.append(push)
-            case .response:
+            case .response, .channel:
                 self.histories[push].refused += 1
                 self.ready.append(push)
             case .unknown:
