@@ -51,11 +51,11 @@ extension Coalescer {
             if top.mayBeSent { self.scratchLayer.mayBeSent = true }
             self.supersede(
                 top, of: slot, into: into, keepsAlert: inherits,
-                keepsPriority: memory.updates[update].priority == .high && priority == .low, in: &memory)
+                keepsPriority: memory.updates[update].priority > priority, in: &memory)
         }
         swap(&memory.updates[update].top, &self.scratchLayer)
         memory.updates[update].mergedCount += mergedCount
-        if priority == .high { memory.updates[update].priority = .high }
+        memory.updates[update].priority = max(memory.updates[update].priority, priority)
         memory.updates[update].containsReplay = memory.updates[update].containsReplay || isReplay
         memory.updates[update].stampSeconds = nil
         return true
@@ -84,7 +84,7 @@ extension Coalescer {
             self.scratchLayer.stampFloorSeconds, memory.updates[update].top.stampFloorSeconds)
         swap(&memory.updates[update].top, &self.scratchLayer)
         memory.updates[update].mergedCount += mergedCount
-        if priority == .high { memory.updates[update].priority = .high }
+        memory.updates[update].priority = max(memory.updates[update].priority, priority)
         if isReplay { memory.updates[update].containsReplay = true }
         memory.updates[update].stampSeconds = nil
     }
@@ -93,7 +93,7 @@ extension Coalescer {
     private mutating func foldOlder(into update: UpdateID, priority: PushPriority, in memory: inout ShardMemory) {
         let slot = memory.updates[update].slot
         var layer = self.scratchLayer
-        if priority == .high { memory.updates[update].priority = .high }
+        memory.updates[update].priority = max(memory.updates[update].priority, priority)
         var index = memory.updates[update].under.count
         while index > 0, memory.updates[update].under[index - 1].timestampSeconds > layer.timestampSeconds {
             index -= 1

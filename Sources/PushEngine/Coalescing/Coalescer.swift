@@ -105,7 +105,7 @@ struct Coalescer: ~Copyable {
     private mutating func replacePendingByBehind(_ slot: SlotID, in memory: inout ShardMemory) {
         let pending = memory.slots[slot].pending
         let behind = memory.slots[slot].behind
-        if memory.updates[pending].priority == .high { memory.updates[behind].priority = .high }
+        memory.updates[behind].priority = max(memory.updates[behind].priority, memory.updates[pending].priority)
         if memory.updates[pending].containsReplay { memory.updates[behind].containsReplay = true }
         memory.updates[behind].firstUnsentMillis = min(
             memory.updates[behind].firstUnsentMillis, memory.updates[pending].firstUnsentMillis)
@@ -152,7 +152,7 @@ struct Coalescer: ~Copyable {
             }
             memory.updates[pending].top = content
             memory.updates[pending].mergedCount += 1
-            if priority == .high { memory.updates[pending].priority = .high }
+            memory.updates[pending].priority = max(memory.updates[pending].priority, priority)
             memory.updates[pending].containsReplay = memory.updates[pending].containsReplay || isReplay
             memory.updates[pending].stampSeconds = nil
         }

@@ -5,6 +5,11 @@ extension Dispatch {
     /// Units the pending update may use: the reserve is for pushes with an alert, for starts and for ends.
     func budgetLimit(_ slot: SlotID, update: UpdateID, in memory: borrowing ShardMemory) -> Int {
         let app = Int(memory.slots[slot].app)
+        // Whoever sets a budget for channels means all of it.
+        if memory.slots[slot].kind == .channel {
+            let limit = memory.configuration.apps[app].channelBudgetPerHour
+            return limit > 0 ? limit : .max
+        }
         let limit =
             memory.slots[slot].frequentUpdates
             ? memory.configuration.apps[app].budgetFrequentPerHour : memory.configuration.apps[app].budgetPerHour
@@ -20,13 +25,13 @@ extension Dispatch {
     )
         -> PushPriority
     {
-        guard memory.updates[update].priority == .high else { return .low }
+        guard memory.updates[update].priority == .high else { return memory.updates[update].priority }
         let limit = self.budgetLimit(slot, update: update, in: memory)
         guard self.budgets.spent(&memory.slots[slot].budget, nowMillis: now.steadyMillis) < limit else {
             memory.counters.pushesDowngraded += 1
             return .low
         }
-        self.budgets.take(&memory.slots[slot].budget)
+        if limit != .max { self.budgets.take(&memory.slots[slot].budget) }
         memory.counters.pushesHighPriority += 1
         return .high
     }
@@ -49,14 +54,16 @@ extension Dispatch {
 
     /// The push was answered, or nobody knows: its unit comes back an hour from now.
     @inline(__always) mutating func spendBudget(_ update: UpdateID, in memory: borrowing ShardMemory, now: EngineTime) {
-        guard memory.updates[update].sentPriority == .high else { return }
-        self.budgets.startReturn(memory.slots[memory.updates[update].slot].budget, nowMillis: now.steadyMillis)
+        let budget = memory.slots[memory.updates[update].slot].budget
+        guard memory.updates[update].sentPriority == .high, budget.isSome else { return }
+        self.budgets.startReturn(budget, nowMillis: now.steadyMillis)
     }
 
     /// APNs refused the push, or never processed it: its unit is back.
     mutating func refundBudget(_ update: UpdateID, in memory: inout ShardMemory) {
-        guard memory.updates[update].sentPriority == .high else { return }
-        self.budgets.refunded(&memory.slots[memory.updates[update].slot].budget)
+        let slot = memory.updates[update].slot
+        guard memory.updates[update].sentPriority == .high, memory.slots[slot].budget.isSome else { return }
+        self.budgets.refunded(&memory.slots[slot].budget)
     }
 
     /// A process before this one may have sent one push of the slot, and not more, that `state` does not know of (contract §5): its unit
@@ -66,7 +73,9 @@ extension Dispatch {
     mutating func countUnrecordedPush(
         _ slot: SlotID, recordMillis: Int64, in memory: inout ShardMemory, now: EngineTime
     ) {
-        guard !memory.slots[slot].countedUnrecordedPush, memory.couldHaveUnrecordedPush(slot) else { return }
+        guard !memory.slots[slot].countedUnrecordedPush, memory.couldHaveUnrecordedPush(slot),
+            memory.slots[slot].kind == .activity || memory.app(of: slot).channelBudgetPerHour > 0
+        else { return }
         memory.slots[slot].countedUnrecordedPush = true
         let owners = memory.partitions[memory.slots[slot].partition].ownersWallMillis
         for begun in owners.suffix(Int(memory.slots[slot].ownersSinceRecord))
@@ -110,8 +119,7 @@ extension Dispatch {
         memory.updates[update].tokenGeneration = memory.slots[slot].tokenGeneration
         memory.updates[update].apnsID = self.makeUUID()
         memory.updates[update].notBeforeOfPrevious = memory.slots[slot].notBeforeMillis
-        memory.slots[slot].notBeforeMillis =
-            now.steadyMillis + memory.configuration.apps[Int(memory.slots[slot].app)].minimumDistanceMillis
+        memory.slots[slot].notBeforeMillis = now.steadyMillis + self.distanceMillis(slot, in: memory)
         memory.partitions[memory.slots[slot].partition].inFlightCount += 1
         memory.counters.inFlight += 1
         memory.counters.pushesSent += 1

@@ -49,7 +49,9 @@ extension Dispatch {
         var held: [(app: UInt16, environment: PushEnvironment)] = []
         for app in memory.configuration.apps.indices {
             for environment in PushEnvironment.allCases
-            where self.lanes[LaneIndex(app: UInt16(app), environment: environment)].gate.isClosed {
+            where Errand.allCases.contains(where: {
+                self.lanes[LaneIndex(app: UInt16(app), environment: environment, errand: $0)].gate.isClosed
+            }) {
                 held.append((UInt16(app), environment))
             }
         }

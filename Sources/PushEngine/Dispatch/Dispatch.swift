@@ -4,7 +4,7 @@ import PushModel
 ///
 /// It alone writes what a slot keeps of that (its row in the table of `Slot`). What a slot waits with it only reads.
 struct Dispatch: ~Copyable {
-    /// By `LaneIndex(app:environment:)`.
+    /// By `LaneIndex(app:environment:errand:)`.
     var lanes = NumberedArray<LaneIndex, Lane>()
     /// Lanes of each route, and where the turn stands.
     private var routes: [RouteLanes] = []
@@ -25,11 +25,13 @@ struct Dispatch: ~Copyable {
         self.random = random
         for app in configuration.apps {
             for environment in PushEnvironment.allCases {
-                let route = app.route(environment)
-                let lane = self.lanes.append(Lane(route: route))
-                guard let route else { continue }
-                while self.routes.count <= Int(route) { self.routes.append(RouteLanes()) }
-                self.routes[Int(route)].lanes.append(lane)
+                for errand in Errand.allCases {
+                    let route = app.route(environment, errand.requestKind)
+                    let lane = self.lanes.append(Lane(route: route))
+                    guard let route else { continue }
+                    while self.routes.count <= Int(route) { self.routes.append(RouteLanes()) }
+                    self.routes[Int(route)].lanes.append(lane)
+                }
             }
         }
     }
@@ -110,7 +112,10 @@ struct Dispatch: ~Copyable {
             let share = memory.configuration.apps[app].pendingShare * Double(memory.configuration.settings.pendingMax)
             var pending = 0
             for environment in PushEnvironment.allCases {
-                pending += self.lanes[LaneIndex(app: UInt16(app), environment: environment)].pendingSlots
+                for errand in Errand.allCases {
+                    pending +=
+                        self.lanes[LaneIndex(app: UInt16(app), environment: environment, errand: errand)].pendingSlots
+                }
             }
             // Rounded up: below the share, by however little, one more may come.
             room = min(room, Int(share.rounded(.up)) - pending)
@@ -121,11 +126,26 @@ struct Dispatch: ~Copyable {
     /// The environment is part of the lane; what the slot counts for moves with it.
     mutating func setEnvironment(_ environment: PushEnvironment, of slot: SlotID, in memory: inout ShardMemory) {
         guard memory.slots[slot].environment != environment else { return }
-        self.leaveReadyQueue(slot, in: &memory)
-        let step = memory.slots[slot].isCountedPending ? 1 : 0
-        self.lanes[memory.slots[slot].lane].pendingSlots -= step
+        self.leaveLane(slot, in: &memory)
         memory.slots[slot].environment = environment
-        self.lanes[memory.slots[slot].lane].pendingSlots += step
+        self.enterLane(slot, in: &memory)
+    }
+
+    /// So is the errand.
+    mutating func setErrand(_ errand: Errand, of slot: SlotID, in memory: inout ShardMemory) {
+        guard memory.slots[slot].errand != errand else { return }
+        self.leaveLane(slot, in: &memory)
+        memory.slots[slot].errand = errand
+        self.enterLane(slot, in: &memory)
+    }
+
+    private mutating func leaveLane(_ slot: SlotID, in memory: inout ShardMemory) {
+        self.leaveReadyQueue(slot, in: &memory)
+        if memory.slots[slot].isCountedPending { self.lanes[memory.slots[slot].lane].pendingSlots -= 1 }
+    }
+
+    private mutating func enterLane(_ slot: SlotID, in memory: inout ShardMemory) {
+        if memory.slots[slot].isCountedPending { self.lanes[memory.slots[slot].lane].pendingSlots += 1 }
     }
 
     /// The slot is about to be removed: nothing here names it any more, but for entries of a ready queue, which are hints.
@@ -172,6 +192,9 @@ struct Dispatch: ~Copyable {
             if memory.slots[slot].isOpen, !memory.slots[slot].isDirty {
                 deadline = min(deadline, self.durableDueMillis(slot, in: memory))
             }
+            if memory.slots[slot].errand == .question {
+                deadline = min(deadline, self.questionEndsMillis(slot, in: memory))
+            }
         }
         if memory.slots[slot].budget.isSome {
             // An idle activity's budget is forgotten when its last unit has returned.
@@ -200,10 +223,10 @@ struct Dispatch: ~Copyable {
         }
         let isStart = memory.updates[update].isStart
         guard isStart || memory.slots[slot].hasUsableToken else { return .blocked }
-        guard self.lanes[memory.slots[slot].lane].route != nil else { return .blocked }
+        guard self.lanes[memory.slots[slot].lane].route != nil, !memory.slots[slot].isAsking else { return .blocked }
         var at = max(memory.slots[slot].notBeforeMillis, memory.slots[slot].backoffUntilMillis)
         let app = Int(memory.slots[slot].app)
-        if memory.updates[update].priority == .low {
+        if memory.updates[update].priority != .high {
             at = max(
                 at, memory.updates[update].firstUnsentMillis + memory.configuration.apps[app].lowPriorityWindowMillis)
         } else if memory.configuration.apps[app].budgetPolicy == .defer, !isStart, !memory.updates[update].isEnd {
@@ -218,6 +241,8 @@ struct Dispatch: ~Copyable {
     /// When a pending update that found no usable token is given up.
     func tokenWaitEndsMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
         let hasToken = memory.slots[slot].hasToken
+        // A channel has no other id to wait for.
+        if memory.slots[slot].kind == .channel { return memory.slots[slot].tokenMissingSinceMillis }
         // After an accepted start the token may come as long as the activity lives.
         if memory.slots[slot].awaitsTokenOfStart, !hasToken { return memory.slots[slot].lifeEndsMillis }
         let since = max(

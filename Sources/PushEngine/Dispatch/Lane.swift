@@ -1,8 +1,8 @@
 import PushModel
 
-/// An app in one environment: its ready slots, its share of what is pending, and the guard over its tokens.
+/// An errand of an app in one environment: its ready slots, its share of what is pending, and the guard over its tokens.
 struct Lane {
-    /// `nil`: the environment is not configured for the app.
+    /// `nil`: the environment is not configured for the app, or nobody can be asked there.
     let route: UInt16?
     var ready = ReadyQueue()
     /// Slots that stand in `ready`.
@@ -18,12 +18,15 @@ struct Lane {
 extension LaneIndex {
     /// `allCases` would be made anew for every call.
     private static let environmentCount = PushEnvironment.allCases.count
+    private static let errandCount = Errand.allCases.count
 
-    init(app: UInt16, environment: PushEnvironment) {
-        self.init(index: Int(app) * Self.environmentCount + Int(environment.rawValue))
+    init(app: UInt16, environment: PushEnvironment, errand: Errand = .push) {
+        self.init(
+            index: (Int(app) * Self.environmentCount + Int(environment.rawValue)) * Self.errandCount
+                + Int(errand.rawValue))
     }
 }
 
 extension Slot {
-    var lane: LaneIndex { LaneIndex(app: self.app, environment: self.environment) }
+    var lane: LaneIndex { LaneIndex(app: self.app, environment: self.environment, errand: self.errand) }
 }

@@ -9,12 +9,17 @@ enum PushComposer {
         let kind: EventKind =
             memory.updates[update].isStart ? .start : memory.updates[update].isEnd ? .end : .update
         request.id = memory.updates.pushID(of: update)
+        request.kind = memory.slots[slot].kind == .channel ? .broadcast : .device
         request.app = memory.slots[slot].app
         request.priority = memory.updates[update].sentPriority
         request.apnsID = memory.updates[update].apnsID
         request.expirationSeconds =
             memory.updates[update].start.first?.expiresSeconds ?? memory.updates[update].top.expirationHeaderSeconds
             ?? now.wallSeconds + EventRules.expirationSeconds(of: kind)
+        if request.kind == .broadcast {
+            request.expirationSeconds = Self.broadcastExpirationSeconds(
+                request.expirationSeconds, storage: memory.slots[slot].storage, now: now)
+        }
         request.target.removeAll(keepingCapacity: true)
         request.body.removeAll(keepingCapacity: true)
         let stamp = memory.updates[update].stampSeconds ?? 0
@@ -26,17 +31,51 @@ enum PushComposer {
                 kind: .start, stampSeconds: stamp, content: content, source: blob.span,
                 alert: blob.span.extracting(memory.updates[update].top.alert.range), to: &request.body)
         } else {
-            // Nothing here changes the slot's token.
-            let tokenBytes = unsafe memory.slots.tokenBytes(slot)
-            let token = unsafe Span(_unsafeElements: tokenBytes)
-            memory.updates[update].tokenHash = Self.hash(ofToken: token)
-            Hex.append(token, to: &request.target)
+            Self.fillTarget(&request, update: update, slot: slot, in: &memory)
             let content = memory.updates[update].top.content
             let alert = memory.updates[update].top.alert.range
             PayloadWriter.append(
                 kind: kind, stampSeconds: stamp, content: content, source: memory.updates[update].top.blob.span,
                 alert: memory.updates[update].top.blob.span.extracting(alert), to: &request.body)
         }
+    }
+
+    /// A phone's token, or the channel's id as it is.
+    @inline(__always) private static func fillTarget(
+        _ request: inout PushRequest, update: UpdateID, slot: SlotID, in memory: inout ShardMemory
+    ) {
+        // Nothing here changes the slot's id and token.
+        guard request.kind == .device else {
+            let idBytes = unsafe memory.slots.idBytes(slot)
+            let id = unsafe Span(_unsafeElements: idBytes)
+            memory.updates[update].tokenHash = Self.hash(ofToken: id)
+            return request.target.append(copying: id)
+        }
+        let tokenBytes = unsafe memory.slots.tokenBytes(slot)
+        let token = unsafe Span(_unsafeElements: tokenBytes)
+        memory.updates[update].tokenHash = Self.hash(ofToken: token)
+        Hex.append(token, to: &request.target)
+    }
+
+    /// A channel that stores nothing takes 0 alone, and one of which nobody knows takes it too; a storing one keeps a message up to 8 h (Apple:
+    /// "Sending broadcast push notification requests to APNs").
+    static func broadcastExpirationSeconds(_ wanted: Int64, storage: ChannelStorage, now: EngineTime) -> Int64 {
+        storage == .mostRecent ? min(wanted, now.wallSeconds + EventRules.broadcastStoredSecondsMax) : 0
+    }
+
+    /// The question what a channel keeps.
+    static func fillQuestion(_ request: inout PushRequest, id: PushID, slot: SlotID, in memory: borrowing ShardMemory) {
+        request.id = id
+        request.kind = .readChannel
+        request.app = memory.slots[slot].app
+        request.priority = .low
+        request.expirationSeconds = 0
+        request.apnsID = (0, 0)
+        request.body.removeAll(keepingCapacity: true)
+        request.target.removeAll(keepingCapacity: true)
+        // The slot lives, so its bytes do.
+        let idBytes = unsafe memory.slots.idBytes(slot)
+        request.target.append(copying: unsafe Span(_unsafeElements: idBytes))
     }
 
     /// 64 bits of FNV-1a over the token: enough to tell tokens apart in a log, useless for sending.

@@ -35,8 +35,8 @@ public struct AppConfiguration: Sendable {
     public var pendingShare: Double = 1.0
     /// The least time between two broadcasts on a channel, milliseconds. Not below 1,000. Doubled when APNs throttles the channel.
     public var channelMinimumDistanceMillis: Int64 = 15_000
-    /// High-priority broadcasts per channel in any rolling hour; `nil`: not counted.
-    public var channelBudgetPerHour: Int?
+    /// High-priority broadcasts per channel in any rolling hour; 0: not counted.
+    public var channelBudgetPerHour: Int = 0
     /// How it is known what a channel keeps for phones that are off.
     public var channelStorage: ChannelStoragePolicy = .ask
     /// Route for each environment: index into the transport's routes; `nil`: the environment is not configured.

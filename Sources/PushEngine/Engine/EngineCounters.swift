@@ -50,8 +50,13 @@ public struct EngineCounters: Sendable, Equatable {
     /// Records forwarded because their key belongs to another partition.
     public var misplaced: UInt64 = 0
 
+    /// Questions to APNs what a channel keeps.
+    public var channelQuestions: UInt64 = 0
+
     /// Slots in memory, and how many of them have something to send or in flight.
     public var activities: Int = 0
+    /// Of these, channels.
+    public var channels: Int = 0
     /// Slots with something to send or in flight.
     public var activitiesPending: Int = 0
     /// Requests without an answer yet.

@@ -5,7 +5,10 @@ public import PushModel
 extension ShardEngine {
     /// Takes an answer. One to an attempt that is no longer in flight changes nothing.
     public mutating func answered(_ answer: PushAnswer, now: EngineTime) {
-        guard let update = self.memory.updates.id(of: answer.id) else { return }
+        guard let update = self.memory.updates.id(of: answer.id) else {
+            if let slot = self.memory.slotAsking(answer.id) { self.questionAnswered(slot, answer: answer, now: now) }
+            return
+        }
         let slot = self.memory.updates[update].slot
         guard self.memory.slots[slot].inFlight == update else { return }
         self.dispatch.returned(update, in: &self.memory)
@@ -41,6 +44,7 @@ extension ShardEngine {
         self.sample(update, apnsMicros: answer.apnsMicros)
         self.dispatch.spendBudget(update, in: self.memory, now: now)
         self.dispatch.forgetFailures(slot, in: &self.memory)
+        self.noteBroadcastAccepted(slot)
         self.coalescer.endUnder(update, in: &self.memory)
         self.settleEndings()
         var details = OutcomeDetails(answer: answer, status: 200, reason: "")
@@ -72,7 +76,8 @@ extension ShardEngine {
             self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
         case .topicRefused:
             self.dispatch.topicAnswered(.refused, lane: lane, in: &self.memory, now: now)
-        case .accepted, .messageRefused, .expirationRefused, .connectionUnusable, .providerTokenExpired, .providerTokenTooManyUpdates,
+        case .accepted, .messageRefused, .expirationRefused, .connectionUnusable, .providerTokenExpired,
+            .providerTokenTooManyUpdates,
             .serverBusy, .credentialRefused:
             // They say nothing of the device token: an outage must not make a wrong environment look like a few bad tokens.
             self.dispatch.topicAnswered(.nothing, lane: lane, in: &self.memory, now: now)
@@ -82,6 +87,10 @@ extension ShardEngine {
         case .tokenDead(let invalidSinceMillis, let isSuspicious):
             self.tokenDied(
                 slot, invalidSinceMillis: invalidSinceMillis, isSuspicious: isSuspicious, details: details, now: now)
+        case .expirationRefused where self.memory.slots[slot].storage == .mostRecent:
+            // It keeps nothing, whatever was said: the same again with 0.
+            self.dispatch.setStorage(.none, of: slot, in: &self.memory)
+            self.requeue(slot)
         case .messageRefused, .expirationRefused:
             self.messageRefused(slot, details: details, now: now)
         case .connectionUnusable:
@@ -96,6 +105,7 @@ extension ShardEngine {
                 in: &self.memory, now: now)
         case .tokenThrottled:
             self.requeue(slot)
+            self.dispatch.throttle(slot, in: &self.memory, now: now)
             self.dispatch.backOff(slot, retryAfterSeconds: retryAfterSeconds, in: &self.memory, now: now)
         }
     }
@@ -126,6 +136,9 @@ extension ShardEngine {
             self.memory.counters.tokensDead += 1
         }
         self.memory.noteRefusedToken(slot, standing: isDoubted ? .doubted : .dead, now: now)
+        guard self.memory.slots[slot].kind == .activity else {
+            return self.channelGone(slot, details: details, now: now)
+        }
         self.requeue(slot)
         self.journal.markDirty(slot, in: &self.memory, now: now)
     }

@@ -44,19 +44,31 @@ extension ShardEngine {
                 }
             }
             let app = try self.intake.admit(key: key, value: value, in: self.memory, now: now)
+            guard self.intake.event.target != .channel else {
+                return self.consumeForChannel(app: app, partition: partition, key: key, value: value, now: now)
+            }
             let isOfApp = known.map { self.memory.slots[$0].app == app } ?? false
-            let slot =
-                isOfApp
-                ? known : self.memory.slots.find(SlotKey(app: app, id: key), hash: hash, partition: partition)
+            let slotKey = SlotKey(app: app, id: key)
+            let slot = isOfApp ? known : self.memory.slots.find(slotKey, hash: hash, partition: partition)
             if let slot,
                 self.coalescer.replacePending(of: slot, with: self.intake, value: value, in: &self.memory, now: now)
             {
                 return
             }
-            self.apply(app: app, slot: slot, key: key, hash: hash, value: value, now: now)
+            self.apply(slotKey, slot: slot, hash: hash, value: value, now: now)
         } catch {
             self.journal.deadLetter(self.intake, key: key, value: value, refusal: error, in: &self.memory)
         }
+    }
+
+    /// What looked ahead knew activities only.
+    private mutating func consumeForChannel(
+        app: UInt16, partition: PartitionIndex, key: Span<UInt8>, value: Span<UInt8>, now: EngineTime
+    ) {
+        let slotKey = SlotKey(kind: .channel, app: app, id: key)
+        let hash = self.memory.slots.hash(kind: .channel, id: key)
+        let slot = self.memory.slots.find(slotKey, hash: hash, partition: partition)
+        self.apply(slotKey, slot: slot, hash: hash, value: value, now: now)
     }
 
     private mutating func forward(to partition: Int32, key: Span<UInt8>, value: Span<UInt8>) {
@@ -66,15 +78,16 @@ extension ShardEngine {
 
     /// Takes the event into its slot, or ends it.
     private mutating func apply(
-        app: UInt16, slot found: SlotID?, key: Span<UInt8>, hash: UInt32, value: Span<UInt8>, now: EngineTime
+        _ slotKey: borrowing SlotKey, slot found: SlotID?, hash: UInt32, value: Span<UInt8>, now: EngineTime
     ) {
+        let key = slotKey.id
         if let found, self.intake.isApplied(to: found, in: self.memory) {
             return self.finishEvent(slot: found, outcome: .duplicate, cause: .replay, key: key)
         }
         if found == nil, self.intake.event.kind == .unregister {
             return self.finishEvent(slot: nil, outcome: .applied, key: key)
         }
-        let slot = found ?? self.makeSlot(app: app, key: key, hash: hash, now: now)
+        let slot = found ?? self.makeSlot(slotKey, hash: hash, now: now)
         self.memory.stay(slot)
         self.journal.openEntry(
             for: self.intake, slot: slot, budgets: self.dispatch.budgets, in: &self.memory, now: now)
@@ -89,9 +102,13 @@ extension ShardEngine {
         self.dispatch.reschedule(slot, in: &self.memory, now: now)
     }
 
-    private mutating func makeSlot(app: UInt16, key: Span<UInt8>, hash: UInt32, now: EngineTime) -> SlotID {
-        let slot = self.memory.makeSlot(SlotKey(app: app, id: key), hash: hash, partition: self.intake.partition)
+    private mutating func makeSlot(_ key: borrowing SlotKey, hash: UInt32, now: EngineTime) -> SlotID {
+        let slot = self.memory.makeSlot(key, hash: hash, partition: self.intake.partition)
         self.memory.touch(slot, now: now)
+        if key.kind == .channel {
+            self.dispatch.beginChannel(slot, in: &self.memory)
+            self.memory.noteAlive(slot)
+        }
         return slot
     }
 
@@ -140,6 +157,17 @@ extension ShardEngine {
         if isNew { self.dispatch.forgetFailures(slot, in: &self.memory) }
     }
 
+    /// Which environment's channel it is. Another one than before: nobody has said anything of that.
+    private mutating func takeChannel(_ slot: SlotID) {
+        let environment = self.intake.channelEnvironment(
+            of: self.memory.slots[slot].app, held: self.memory.slots[slot].environment, in: self.memory)
+        guard environment != self.memory.slots[slot].environment else { return }
+        self.dispatch.setEnvironment(environment, of: slot, in: &self.memory)
+        self.dispatch.chooseErrand(slot, in: &self.memory)
+        self.dispatch.forgetFailures(slot, in: &self.memory)
+        self.memory.trustToken(of: slot)
+    }
+
     // MARK: Content
 
     private mutating func takeContent(_ slot: SlotID, key: Span<UInt8>, value: Span<UInt8>, now: EngineTime) {
@@ -152,6 +180,7 @@ extension ShardEngine {
         if kind == .start {
             self.dispatch.setEnvironment(self.intake.event.environment, of: slot, in: &self.memory)
         }
+        if self.intake.event.target == .channel { self.takeChannel(slot) }
         if self.intake.event.target == .token {
             if !self.memory.slots.hasToken(self.intake.deviceToken, slot)
                 || self.memory.slots[slot].tokenStanding != .usable

@@ -23,6 +23,11 @@ extension ShardEngine {
                     continue
                 }
                 if self.announcesStart(slot, now: now) { continue }
+                if self.memory.slots[slot].errand == .question {
+                    self.ask(slot, request: &request, now: now)
+                    self.dispatch.topicProbeLeft(lane: lane, in: &self.memory, now: now)
+                    return true
+                }
                 self.send(slot, request: &request, now: now)
                 self.dispatch.topicProbeLeft(lane: lane, in: &self.memory, now: now)
                 return true

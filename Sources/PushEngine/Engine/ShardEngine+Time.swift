@@ -34,6 +34,7 @@ extension ShardEngine {
         self.expire(slot, now: now)
         self.giveUpWaiting(slot, now: now)
         if isOver { return self.endLife(slot, now: now) }
+        self.giveUpQuestion(slot, now: now)
         if self.dispatch.mustBeDurable(slot, in: self.memory, now: now) {
             self.journal.markDirty(slot, in: &self.memory, now: now)
         }

@@ -26,11 +26,13 @@ struct ShardMemory: ~Copyable {
         let slot = self.slots.make(key, hash: hash, token: token, partition: partition)
         self.noteUnrecorded(slot)
         self.counters.activities += 1
+        if key.kind == .channel { self.counters.channels += 1 }
         return slot
     }
 
     /// The slot leaves memory. The caller has settled events and records, and the other parts have let go of it.
     mutating func removeSlot(_ slot: SlotID) {
+        if self.slots[slot].kind == .channel { self.counters.channels -= 1 }
         self.slots.remove(slot)
         self.counters.activities -= 1
     }

@@ -1,3 +1,4 @@
+import APNSProtocol
 import PushModel
 
 /// The record that is being taken: decoded, judged by what needs no slot, and turned into what a slot keeps of it.
@@ -120,11 +121,25 @@ struct Intake: ~Copyable {
     @inline(__always) private func checkEnvironment(
         of app: UInt16, in memory: borrowing ShardMemory
     ) throws(EventRejection) {
-        guard self.event.kind == .register || self.event.target == .token || self.event.target == .startToken,
-            memory.configuration.apps[Int(app)].route(self.event.environment) == nil
+        let isChannel = self.event.target == .channel
+        guard
+            self.event.kind == .register || self.event.target == .token || self.event.target == .startToken
+                || (isChannel && self.event.isEnvironmentGiven),
+            memory.configuration.apps[Int(app)].route(self.event.environment, isChannel ? .broadcast : .device) == nil
         else { return }
         let name = self.event.environment == .production ? "production" : "development"
         throw EventRejection(field: "environment", reason: "\"\(name)\" is not configured for this app")
+    }
+
+    /// The environment that the event names for its channel. Without one: what the channel has, and of a new one production, where the app has
+    /// it.
+    /// - Parameter held: what the slot says.
+    func channelEnvironment(
+        of app: UInt16, held: PushEnvironment, in memory: borrowing ShardMemory
+    ) -> PushEnvironment {
+        if self.event.isEnvironmentGiven { return self.event.environment }
+        let hasRoute = memory.configuration.apps[Int(app)].route(held, .broadcast) != nil
+        return hasRoute || held == .development ? held : .development
     }
 
     // MARK: What it says

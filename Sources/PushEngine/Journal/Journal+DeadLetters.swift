@@ -27,7 +27,7 @@ extension Journal {
         var details = OutcomeDetails()
         details.reason = reason
         let value = self.appendOutcome(
-            .deadLettered, app: nil, key: Span(), source: intake.source, eventID: Span(),
+            .deadLettered, kind: .activity, app: nil, key: Span(), source: intake.source, eventID: Span(),
             traceparent: intake.traceparent.span, details: details, in: memory)
         self.batch.append(
             .outcomes, key: keyRange, value: value, hasNoKey: !intake.record.hasKey,
@@ -47,6 +47,14 @@ extension Journal {
         JSONBytes.appendString(literal: layer.isEnd ? "end" : layer.isStart ? "start" : "update", to: &self.batch.bytes)
         self.batch.bytes.append(utf8: ",\"app\":")
         JSONBytes.appendString(memory.app(of: slot).bundleID, to: &self.batch.bytes)
+        if memory.slots[slot].kind == .channel {
+            self.batch.bytes.append(utf8: ",\"to\":{\"channel\":")
+            let id = unsafe memory.slots.idBytes(slot)
+            JSONBytes.appendString(unsafe Span(_unsafeElements: id), to: &self.batch.bytes)
+            self.batch.bytes.append(
+                utf8: memory.slots[slot].environment == .production
+                    ? ",\"environment\":\"production\"}" : ",\"environment\":\"development\"}")
+        }
         self.batch.bytes.append(utf8: ",\"timestamp\":")
         JSONBytes.appendInteger(layer.timestampSeconds, to: &self.batch.bytes)
         if !layer.eventID.isEmpty {

@@ -23,7 +23,8 @@ extension Journal {
         if let slot = waiting, !self.mayExtendStateWait(slot, in: &memory) { waiting = nil }
         let keyRange = self.batch.append(key)
         let value = self.appendOutcome(
-            outcome, app: slot.map { memory.slots[$0].app }, key: key, source: intake.source,
+            outcome, kind: SlotKind(of: intake.event.target), app: slot.map { memory.slots[$0].app }, key: key,
+            source: intake.source,
             eventID: intake.event.text.span.extracting(intake.event.eventIDInText.range),
             traceparent: intake.traceparent.span,
             details: OutcomeDetails(cause: cause), in: memory)
@@ -84,7 +85,8 @@ extension Journal {
         let id = unsafe Span(_unsafeElements: idBytes)
         let keyRange = self.batch.append(id)
         let value = self.appendOutcome(
-            outcome, app: memory.slots[slot].app, key: id, source: source, eventID: eventID,
+            outcome, kind: memory.slots[slot].kind, app: memory.slots[slot].app, key: id, source: source,
+            eventID: eventID,
             traceparent: traceparent, details: details, in: memory)
         // An outcome is in Kafka before the state record that says the event is done: a replay could only call it a duplicate.
         let waits = isWritten || outcome != .superseded || self.mayExtendStateWait(slot, in: &memory)
@@ -107,7 +109,8 @@ extension Journal {
 
     /// Adds the text of an outcome to the batch, and says where it lies.
     mutating func appendOutcome(
-        _ outcome: Outcome, app: UInt16?, key: Span<UInt8>, source: SourcePosition, eventID: Span<UInt8>,
+        _ outcome: Outcome, kind: SlotKind, app: UInt16?, key: Span<UInt8>, source: SourcePosition,
+        eventID: Span<UInt8>,
         traceparent: Span<UInt8>, details: borrowing OutcomeDetails, in memory: borrowing ShardMemory
     ) -> Range<Int> {
         let texts = self.texts
@@ -117,7 +120,7 @@ extension Journal {
             texts: texts, app: app, source: source, into: details.into)
         self.batch.bytes.append(atMost: byteCountMax, using: &self.scratchBytes) { cursor in
             OutcomeWriter.write(
-                outcome, app: app, key: key, source: source, eventID: eventID, traceparent: traceparent,
+                outcome, kind: kind, app: app, key: key, source: source, eventID: eventID, traceparent: traceparent,
                 details: details, texts: texts, to: &cursor)
         }
         return start..<self.batch.bytes.count

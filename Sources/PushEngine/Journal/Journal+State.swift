@@ -85,7 +85,9 @@ extension Journal {
     > {
         let start = self.batch.bytes.count
         // The texts never change, and hold the array as long as the engine lives.
-        let prefix = unsafe self.texts.stateKeyPrefixes[Int(memory.slots[slot].app)].withUnsafeBufferPointer {
+        let prefix = unsafe self.texts.stateKeyPrefix(
+            app: memory.slots[slot].app, kind: memory.slots[slot].kind
+        ).withUnsafeBufferPointer {
             unsafe $0
         }
         unsafe self.batch.bytes.append(contentsOf: prefix)

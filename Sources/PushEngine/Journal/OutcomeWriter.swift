@@ -20,7 +20,8 @@ enum OutcomeWriter {
     ///   - eventID: empty when the event gave none; likewise `key` and `traceparent`.
     ///   - details: with a push, its token's hash is said.
     static func write(
-        _ outcome: Outcome, app: UInt16?, key: Span<UInt8>, source: SourcePosition, eventID: Span<UInt8>,
+        _ outcome: Outcome, kind: SlotKind, app: UInt16?, key: Span<UInt8>, source: SourcePosition,
+        eventID: Span<UInt8>,
         traceparent: Span<UInt8>, details: borrowing OutcomeDetails, texts: RecordTexts, to cursor: inout ByteCursor
     ) {
         cursor.append("{\"outcome\":\"")
@@ -35,7 +36,10 @@ enum OutcomeWriter {
             cursor.append(member.span)
         }
         if !key.isEmpty {
-            cursor.append(",\"activity\":")
+            switch kind {
+            case .activity: cursor.append(",\"activity\":")
+            case .channel: cursor.append(",\"channel\":")
+            }
             cursor.append(jsonString: key)
         }
         cursor.append(",")

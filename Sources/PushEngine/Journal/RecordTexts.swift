@@ -6,8 +6,8 @@ final class RecordTexts: Sendable {
     let appMembers: [[UInt8]]
     /// By input topic: `"topic":"<name>","partition":`.
     let topicMembers: [[UInt8]]
-    /// By app: what a state key begins with, `a/<bundle id>/`.
-    let stateKeyPrefixes: [[UInt8]]
+    /// By app and kind of slot: what a state key begins with, `a/<bundle id>/`. See `stateKeyPrefix(app:kind:)`.
+    private let stateKeyPrefixes: [[UInt8]]
 
     /// What markers say of the cluster.
     let clusterID: [UInt8]
@@ -27,22 +27,33 @@ final class RecordTexts: Sendable {
             text.append(utf8: ",\"partition\":")
             return text
         }
-        self.stateKeyPrefixes = configuration.apps.map { app in
-            var text: [UInt8] = []
-            StateCodec.appendKey(bundleID: app.bundleID, id: [UInt8]().span, to: &text)
-            return text
+        self.stateKeyPrefixes = configuration.apps.flatMap { app in
+            SlotKind.allCases.map { kind in
+                var text: [UInt8] = []
+                StateCodec.appendKey(kind: kind, bundleID: app.bundleID, id: [UInt8]().span, to: &text)
+                return text
+            }
         }
+    }
+
+    private static let kindCount = SlotKind.allCases.count
+
+    /// What the key of a state record about such a slot begins with.
+    @inline(__always) func stateKeyPrefix(app: UInt16, kind: SlotKind) -> [UInt8] {
+        self.stateKeyPrefixes[Int(app) * Self.kindCount + Int(kind.rawValue) - 1]
     }
 
     /// The slot that a record of `state` is about, by its key; `nil`: a marker, or of an app that is configured no more.
     @_lifetime(copy key)
     func slotKey(ofState key: Span<UInt8>) -> SlotKey? {
-        for app in self.stateKeyPrefixes.indices {
-            let prefix = self.stateKeyPrefixes[app]
+        for index in self.stateKeyPrefixes.indices {
+            let prefix = self.stateKeyPrefixes[index]
             guard key.count > prefix.count, key.count - prefix.count <= EventRules.keyByteCountMax,
                 key.extracting(0..<prefix.count).holdsSameBytes(as: prefix.span)
             else { continue }
-            return SlotKey(app: UInt16(app), id: key.extracting(prefix.count..<key.count))
+            guard let kind = SlotKind(rawValue: UInt8(index % Self.kindCount + 1)) else { return nil }
+            return SlotKey(
+                kind: kind, app: UInt16(index / Self.kindCount), id: key.extracting(prefix.count..<key.count))
         }
         return nil
     }

@@ -38,8 +38,13 @@ extension ShardEngine {
                 return self.memory.noteMarker(
                     try StateCodec.readMarker(&reader), takeovers: headerNumber, partition: partition, offset: offset,
                     clusterID: self.journal.texts.clusterID)
-            case .slot:
+            case .activity:
                 guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
+                guard slotKey.kind == .activity else { throw .malformed("an activity under a channel's key") }
+                return try self.restoreSlot(slotKey, of: partition, value: value, reader: &reader, now: now)
+            case .channel:
+                guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
+                guard slotKey.kind == .channel else { throw .malformed("a channel under an activity's key") }
                 return try self.restoreSlot(slotKey, of: partition, value: value, reader: &reader, now: now)
             }
         } catch {
@@ -57,7 +62,7 @@ extension ShardEngine {
     ) throws(StateError) -> RestoreResult {
         if !self.restoredAges.isEmpty { self.restoredAges.removeAll(keepingCapacity: true) }
         var read = try StateCodec.readParts(
-            &reader, topicHashes: self.journal.topicHashes, now: now, ages: &self.restoredAges)
+            &reader, kind: key.kind, topicHashes: self.journal.topicHashes, now: now, ages: &self.restoredAges)
         // A worker that had lost the partition wrote this after its successor had begun to write.
         guard read.epoch >= self.memory.partitions[partition].newestEpochRead else { return .ignored }
         self.memory.noteEpoch(read.epoch, partition: partition)
@@ -85,6 +90,11 @@ extension ShardEngine {
         read.slot.isHandedOver = read.isReleased && read.epoch >= self.memory.partitions[partition].newestTakeoverRead
         let slot = self.slotToRestore(key, token: value.extracting(read.token), partition: partition)
         self.memory.slots.overwrite(slot, with: read.slot)
+        if let channel = read.channel {
+            self.dispatch.restoreChannel(
+                slot, storage: channel.storage, throttleSteps: channel.throttleSteps,
+                notBeforeWallMillis: channel.notBeforeWallMillis, in: &self.memory, now: now)
+        }
         if read.routed != RoutedPositions() { self.memory.slots.setRoutedPositions(read.routed, of: slot) }
         for age in self.restoredAges {
             self.dispatch.restoreBudget(slot, ageMillis: age, in: &self.memory, now: now)

@@ -1,3 +1,4 @@
+import APNSProtocol
 import PushModel
 
 /// Where an activity stands (contract §3, life cycle).
@@ -51,17 +52,44 @@ enum TokenStanding: UInt8 {
     case dead
 }
 
-/// Everything remembered about one activity, but for its bytes (`ByteArena`), its budget (`BudgetStore`) and what waits or is in flight
+/// What a slot goes to APNs for: each errand of an app and environment has a lane, and perhaps a route, of its own.
+enum Errand: UInt8, CaseIterable {
+    /// A push to a phone.
+    case push
+    /// A broadcast to a channel.
+    case broadcast
+    /// The question what a channel keeps, before its first broadcast.
+    case question
+
+    var requestKind: RequestKind {
+        switch self {
+        case .push: .device
+        case .broadcast: .broadcast
+        case .question: .readChannel
+        }
+    }
+}
+
+/// What a channel keeps for phones that are off (Apple: "Sending channel management requests to APNs", `message-storage-policy`).
+enum ChannelStorage: UInt8 {
+    case unknown = 0
+    /// Nothing: `apns-expiration` has to be 0.
+    case none = 1
+    /// The most recent message, up to 8 h.
+    case mostRecent = 2
+}
+
+/// Everything remembered about one activity or channel, but for its bytes (`ByteArena`), its budget (`BudgetStore`) and what waits or is in flight
 /// (`UpdateStore`). A million of these lie in memory: fields are small, and nothing in it lives on the heap.
 ///
 /// Any part of the engine reads it. Each field is written by one, and whole slots by `SlotTable`; a test holds the files to this table.
 ///
 /// | who, folder | writes |
 /// |---|---|
-/// | the table, `Slots` | app, partition, hash, generation, memberIndex, identity, idByteCount, tokenByteCount, tokenGeneration, applied, hasRoutedPositions |
+/// | the table, `Slots` | kind, app, partition, hash, generation, memberIndex, identity, idByteCount, tokenByteCount, tokenGeneration, applied, hasRoutedPositions |
 /// | the activity's life, `Engine` | life, isLeaving, lastAcceptedSeconds, lastTouchedWallMillis, lifeEndsMillis, lastStampSeconds, registeredWallMillis, tokenStanding, tokenMissingSinceMillis, frequentUpdates, awaitsTokenOfStart |
 /// | what it sends next, `Coalescing` | pending, behind, inFlight |
-/// | when it leaves, `Dispatch` | environment, budget, countedUnrecordedPush, queuedTicket, queuedPriority, isCountedPending, notBeforeMillis, backoffUntilMillis, attempt |
+/// | when it leaves, `Dispatch` | environment, errand, storage, isAsking, throttleSteps, budget, countedUnrecordedPush, queuedTicket, queuedPriority, isCountedPending, notBeforeMillis, backoffUntilMillis, attempt |
 /// | what is written down, `Journal` | openEntry, openRoutedEntry, isDirty, unguardedRecords, stateVersion, requiredStateVersion, awaitsStateRecord, lastStateWriteMillis, stateWaitExtensions |
 /// | owners before, `Partitions` | ownersSinceRecord, isHandedOver |
 struct Slot {
@@ -83,6 +111,7 @@ struct Slot {
     /// The activity id, then the raw token.
     var identity = ByteArena.none
     var partition = PartitionIndex.none
+    var kind = SlotKind.activity
     var idByteCount: UInt16 = 0
     var tokenByteCount: UInt16 = 0
     var life = SlotLife.awaiting
@@ -126,6 +155,14 @@ struct Slot {
     /// How many further events that need no push the state record that is due waits for.
     var stateWaitExtensions: UInt8 = 0
     var environment = PushEnvironment.production
+    /// What it goes to APNs for next.
+    var errand = Errand.push
+    /// Of a channel: what it keeps for phones that are off.
+    var storage = ChannelStorage.unknown
+    /// Of a channel: APNs is being asked what it keeps.
+    var isAsking = false
+    /// Of a channel: how far its distance has grown, in quarters of a doubling.
+    var throttleSteps: UInt8 = 0
     var frequentUpdates = false
     /// A `start` was accepted, or nobody knows, and the card's update token has not come yet.
     var awaitsTokenOfStart = false
@@ -147,7 +184,8 @@ struct Slot {
     /// What each event looks at lies in the first so many bytes.
     static var ofEachEventByteCount: Int { 64 }
     var identityByteCount: Int { Int(self.idByteCount) + Int(self.tokenByteCount) }
-    var hasToken: Bool { self.tokenByteCount > 0 }
+    /// A channel's id is its token.
+    var hasToken: Bool { self.tokenByteCount > 0 || self.kind == .channel }
     var hasUsableToken: Bool { self.hasToken && self.tokenStanding == .usable }
     /// Unresolved offsets wait for its next state record.
     var isOpen: Bool { self.openEntry.isSome || self.openRoutedEntry.isSome }

@@ -1,7 +1,14 @@
 import PushModel
 
-/// Which kind of thing a slot is about; part of its identity. Audiences and channels get their own.
-enum SlotKind: UInt8 { case activity = 1 }
+/// Which kind of thing a slot is about; part of its identity. Audiences get their own.
+enum SlotKind: UInt8, CaseIterable {
+    case activity = 1
+    /// A broadcast channel: its id is its token.
+    case channel = 2
+
+    /// What an event with this target is about.
+    init(of target: EventTarget) { self = target == .channel ? .channel : .activity }
+}
 
 /// The identity of a slot: one thing of one app. Borrows the bytes of the id.
 struct SlotKey: ~Escapable {

@@ -18,6 +18,9 @@ import PushModel
     /// - Parameter seed: of the index; differs per engine, so that nobody can prepare colliding keys.
     init(seed: UInt64) { self.index = SlotIndex(seed: seed) }
 
+    /// Whether there is such a place, live or not.
+    func contains(_ slot: SlotID) -> Bool { self.store.contains(slot) }
+
     /// Slots that live.
     var count: Int { self.store.count - self.free.count }
 
@@ -50,7 +53,9 @@ import PushModel
         var candidate = self.index.first(hash: hash)
         while let found = candidate {
             let slot = self.index.slot(at: found)
-            if self.store[slot].app == key.app, self.store[slot].partition == partition, self.hasID(key.id, slot) {
+            if self.store[slot].app == key.app, self.store[slot].kind == key.kind,
+                self.store[slot].partition == partition, self.hasID(key.id, slot)
+            {
                 return slot
             }
             candidate = self.index.next(after: found, hash: hash)
@@ -58,17 +63,18 @@ import PushModel
         return nil
     }
 
-    /// A slot with this id, of whatever app, in this partition.
+    /// An activity's slot with this id, of whatever app, in this partition.
     /// - Parameter hint: where it probably lies; none: not known.
     func findOfAnyApp(id: Span<UInt8>, hash: UInt32, hint: SlotID, partition: PartitionIndex) -> SlotID? {
         if hint.isSome, self.store[hint].identity != ByteArena.none, self.store[hint].partition == partition,
-            self.hasID(id, hint)
+            self.store[hint].kind == .activity, self.hasID(id, hint)
         {
             return hint
         }
         guard let found = self.index.first(hash: hash) else { return nil }
         let slot = self.index.slot(at: found)
-        return self.store[slot].partition == partition && self.hasID(id, slot) ? slot : nil
+        return self.store[slot].partition == partition && self.store[slot].kind == .activity && self.hasID(id, slot)
+            ? slot : nil
     }
 
     // MARK: Coming and going
@@ -81,6 +87,7 @@ import PushModel
         let slot = self.free.popLast() ?? self.store.append(Slot())
         var new = Slot()
         new.generation = self.store[slot].generation &+ 1
+        new.kind = key.kind
         new.app = key.app
         new.partition = partition
         new.hash = hash
@@ -109,6 +116,7 @@ import PushModel
         var new = read
         let old = self.store[slot]
         new.generation = old.generation
+        new.kind = old.kind
         new.app = old.app
         new.partition = old.partition
         new.memberIndex = old.memberIndex

@@ -4,8 +4,12 @@ import PushModel
 ///
 /// ```
 /// 1   version
-/// 1   kind: 1 slot, 2 ownership marker
-/// slot:
+/// 1   kind: 1 activity, 2 ownership marker, 3 channel
+/// channel, before what an activity has:
+///     storage               0 not known, 1 none, 2 the most recent message
+///     throttle steps        quarters of a doubling of its distance
+///     not before            wall milliseconds
+/// activity:
 ///     epoch                 offset of the owner's marker
 ///     life, flags           flags: 1 frequent-updates, 2 token dead, 4 development, 8 the start's token has not come,
 ///                           16 written as the partition was given back: its owner sent nothing more
@@ -42,7 +46,7 @@ enum StateCodec {
     /// More events than one push can have merged; three such counts can be added.
     static let mergedCountMax: UInt64 = 1 << 30
 
-    enum Kind: UInt8 { case slot = 1, marker = 2 }
+    enum Kind: UInt8 { case activity = 1, marker = 2, channel = 3 }
 
     /// FNV-1a, 32 bits; 0 is kept for "none".
     static func topicHash(_ name: String) -> UInt32 {
@@ -51,19 +55,29 @@ enum StateCodec {
         return hash == 0 ? 1 : hash
     }
 
-    /// `a/<bundle id>/<activity id>`.
-    static func appendKey(bundleID: String, id: Span<UInt8>, to bytes: inout [UInt8]) {
-        bytes.append(utf8: "a/")
+    /// `a/<bundle id>/<activity id>`, `c/<bundle id>/<channel id>`.
+    static func appendKey(
+        kind: SlotKind = .activity, bundleID: String, id: Span<UInt8>, to bytes: inout [UInt8]
+    ) {
+        bytes.append(utf8: Self.keyPrefix(of: kind))
         bytes.append(contentsOf: bundleID.utf8)
         bytes.append(UInt8(ascii: "/"))
         bytes.append(copying: id)
     }
 
+    /// What the key of a record about such a slot begins with.
+    static func keyPrefix(of kind: SlotKind) -> StaticString {
+        switch kind {
+        case .activity: "a/"
+        case .channel: "c/"
+        }
+    }
+
     // MARK: Writing
 
-    /// An upper bound of a slot's record without its updates: 24 numbers and bytes, the token, and the budget's units.
+    /// An upper bound of a slot's record without its updates: 27 numbers and bytes, the token, and the budget's units.
     static func byteCountMax(_ slot: borrowing Slot, budgetUnits: Int) -> Int {
-        (24 + budgetUnits + 1) * ByteCursor.leb128ByteCountMax + Int(slot.tokenByteCount)
+        (27 + budgetUnits + 1) * ByteCursor.leb128ByteCountMax + Int(slot.tokenByteCount)
     }
 
     /// The same of one update.
@@ -90,7 +104,15 @@ enum StateCodec {
         epoch: Int64, isReleased: Bool, topicHashes: [UInt32], now: EngineTime, to writer: inout ByteCursor
     ) {
         writer.byte(Self.version)
-        writer.byte(Kind.slot.rawValue)
+        switch slot.kind {
+        case .activity: writer.byte(Kind.activity.rawValue)
+        case .channel:
+            writer.byte(Kind.channel.rawValue)
+            writer.byte(slot.storage.rawValue)
+            writer.byte(slot.throttleSteps)
+            let waits = slot.notBeforeMillis == .min ? 0 : max(0, slot.notBeforeMillis - now.steadyMillis)
+            writer.signed(now.wallMillis + waits)
+        }
         writer.signed(epoch)
         writer.byte(slot.life.rawValue)
         writer.byte(
@@ -119,7 +141,7 @@ enum StateCodec {
     static func write(_ update: borrowing Update, topicHashes: [UInt32], now: EngineTime, to writer: inout ByteCursor) {
         writer.byte(
             (update.priority == .high ? 1 : 0) | (update.containsReplay ? 2 : 0) | (update.isStart ? 4 : 0)
-                | (update.isAnnounced ? 8 : 0))
+                | (update.isAnnounced ? 8 : 0) | (update.priority == .lowest ? 16 : 0))
         writer.optional(update.stampSeconds)
         writer.signed(now.wallMillis - (now.steadyMillis - update.firstUnsentMillis))
         writer.unsigned(UInt64(update.mergedCount))
@@ -223,6 +245,7 @@ enum StateCodec {
     /// What a slot's record says, before the engine's tables know it: for a reader that has none.
     struct ReadSlot {
         var slot = Slot()
+        var channel: ChannelPart?
         var epoch: Int64 = -1
         var isReleased = false
         var token: [UInt8] = []
@@ -231,20 +254,38 @@ enum StateCodec {
     }
 
     static func readSlot(
-        _ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime
+        _ reader: inout StateReader, kind: SlotKind, topicHashes: [UInt32], now: EngineTime
     ) throws(StateError) -> ReadSlot {
         var ages: [Int64] = []
-        let parts = try Self.readParts(&reader, topicHashes: topicHashes, now: now, ages: &ages)
+        let parts = try Self.readParts(&reader, kind: kind, topicHashes: topicHashes, now: now, ages: &ages)
         var read = ReadSlot(
-            slot: parts.slot, epoch: parts.epoch, isReleased: parts.isReleased, token: reader.bytes(parts.token),
+            slot: parts.slot, channel: parts.channel, epoch: parts.epoch, isReleased: parts.isReleased,
+            token: reader.bytes(parts.token),
             routed: parts.routed)
         for age in ages { read.budget.restore(ageMillis: age, nowMillis: now.steadyMillis) }
         return read
     }
 
+    /// What a channel's record has before the rest.
+    struct ChannelPart {
+        var storage: ChannelStorage
+        var throttleSteps: UInt8
+        var notBeforeWallMillis: Int64
+    }
+
+    private static func readChannel(_ reader: inout StateReader) throws(StateError) -> ChannelPart {
+        let storage = try reader.byte()
+        guard let storage = ChannelStorage(rawValue: storage) else { throw .malformed("storage \(storage)") }
+        let steps = try reader.byte()
+        return ChannelPart(
+            storage: storage, throttleSteps: steps, notBeforeWallMillis: try Self.readMillis(&reader))
+    }
+
     /// The same without anything on the heap: a restore reads millions.
     struct SlotParts {
         var slot = Slot()
+        /// Of a channel.
+        var channel: ChannelPart?
         var epoch: Int64 = -1
         /// Its writer was giving the partition back: it took nothing more, and sent nothing more.
         var isReleased = false
@@ -255,9 +296,13 @@ enum StateCodec {
 
     /// - Parameter ages: gets how long ago each unit of its budget was answered, oldest first, milliseconds by the wall clock.
     static func readParts(
-        _ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime, ages: inout [Int64]
+        _ reader: inout StateReader, kind: SlotKind, topicHashes: [UInt32], now: EngineTime, ages: inout [Int64]
     ) throws(StateError) -> SlotParts {
         var read = SlotParts()
+        if kind == .channel {
+            read.channel = try Self.readChannel(&reader)
+            read.slot.kind = .channel
+        }
         read.epoch = try reader.signed()
         let life = try reader.byte()
         guard let life = SlotLife(rawValue: life) else { throw .malformed("life \(life)") }
@@ -301,8 +346,8 @@ enum StateCodec {
     {
         var update = Update()
         let flags = try reader.byte()
-        guard flags < 16 else { throw .malformed("update flags \(flags)") }
-        update.priority = flags & 1 != 0 ? .high : .low
+        guard flags < 32, flags & 17 != 17 else { throw .malformed("update flags \(flags)") }
+        update.priority = flags & 1 != 0 ? .high : flags & 16 != 0 ? .lowest : .low
         // Whoever wrote this may have sent it since.
         update.containsReplay = true
         update.isAnnounced = flags & 8 != 0

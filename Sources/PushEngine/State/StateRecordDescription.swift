@@ -3,7 +3,7 @@
 public struct StateRecordDescription: Equatable, Sendable {
     /// What kind of record it is, and what it says.
     public enum Content: Equatable, Sendable {
-        /// Everything about one activity.
+        /// Everything about one activity or channel.
         case slot(Slot)
         /// An owner took the partition, or said once more that it has it.
         case marker(Marker)
@@ -25,7 +25,7 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var offset: Int64
     }
 
-    /// An activity.
+    /// An activity or a channel.
     public struct Slot: Equatable, Sendable, Encodable {
         /// Offset of the marker of the owner that wrote the record.
         public var epoch: Int64
@@ -58,15 +58,27 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var budgetUnitsOut: Int
         /// When the first of them is back.
         public var budgetReturnsMillis: Int64?
+        /// Of a channel.
+        public var channel: Channel?
         /// What waits or was on its way.
         public var updates: [Update]
+    }
+
+    /// What only a channel has.
+    public struct Channel: Equatable, Sendable, Encodable {
+        /// What it keeps for phones that are off, `none` or `most-recent`; `nil`: nobody has said so yet.
+        public var storage: String?
+        /// How far APNs' refusals have stretched its distance, in quarters of a doubling.
+        public var throttleSteps: Int
+        /// When its next broadcast may leave, milliseconds since 1970.
+        public var notBeforeMillis: Int64
     }
 
     /// One push that was still to be accepted.
     public struct Update: Equatable, Sendable, Encodable {
         /// `start`, `update` or `end`.
         public var event: String
-        /// 10 or 5.
+        /// 10, 5 or 1.
         public var priority: Int
         /// The stamp it was given; `nil`: it was not about to leave.
         public var stampSeconds: Int64?
@@ -104,8 +116,10 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var cluster: String
     }
 
-    /// Bundle id and activity that the key names; `nil`: it names none.
+    /// Bundle id that the key names; `nil`: it names none.
     public var app: String?
+    /// The channel's id, base64: the record's key in the input topic. `nil`: the key names none.
+    public var channel: String?
     /// The activity's identifier: the record's key in the input topic. `nil`: the key names none.
     public var activity: String?
     /// What the record says.

@@ -23,11 +23,13 @@ public struct StateRecordReader: Sendable {
         -> StateRecordDescription
     {
         var description = StateRecordDescription(content: .tombstone(epoch: tombstoneEpoch))
-        (description.app, description.activity) = Self.names(in: key)
+        let names = Self.names(in: key)
+        description.app = names?.app
+        if names?.kind == .channel { description.channel = names?.id } else { description.activity = names?.id }
         guard let value else { return description }
         do {
             description.content = try self.content(
-                value, isSlot: description.app != nil, key: key, nowMillis: nowMillis)
+                value, kind: names?.kind, key: key, nowMillis: nowMillis)
         } catch StateError.unknownVersion(let version) {
             description.content = .unknownVersion(version)
         } catch StateError.malformed(let text) {
@@ -38,14 +40,22 @@ public struct StateRecordReader: Sendable {
         return description
     }
 
-    /// `a/<bundle id>/<activity id>`; a bundle id has no slash.
-    private static func names(in key: [UInt8]) -> (app: String?, activity: String?) {
+    /// `a/<bundle id>/<activity id>`, `c/<bundle id>/<channel id>`; a bundle id has no slash.
+    private static func names(in key: [UInt8]) -> (kind: SlotKind, app: String, id: String)? {
         let slash = UInt8(ascii: "/")
-        guard key.starts(with: "a/".utf8), let end = key.dropFirst(2).firstIndex(of: slash) else { return (nil, nil) }
-        return (String(decoding: key[2..<end], as: UTF8.self), String(decoding: key[(end + 1)...], as: UTF8.self))
+        for kind in SlotKind.allCases {
+            var prefix: [UInt8] = []
+            prefix.append(utf8: StateCodec.keyPrefix(of: kind))
+            guard key.starts(with: prefix), let end = key.dropFirst(prefix.count).firstIndex(of: slash) else {
+                continue
+            }
+            let app = String(decoding: key[prefix.count..<end], as: UTF8.self)
+            return (kind, app, String(decoding: key[(end + 1)...], as: UTF8.self))
+        }
+        return nil
     }
 
-    private func content(_ value: [UInt8], isSlot: Bool, key: [UInt8], nowMillis: Int64) throws(StateError)
+    private func content(_ value: [UInt8], kind: SlotKind?, key: [UInt8], nowMillis: Int64) throws(StateError)
         -> StateRecordDescription.Content
     {
         var reader = StateReader(value.span)
@@ -53,9 +63,12 @@ public struct StateRecordReader: Sendable {
         case .marker:
             guard key == StateCodec.markerKey else { throw .malformed("an ownership marker under another key") }
             return .marker(Self.describe(try StateCodec.readMarker(&reader)))
-        case .slot:
-            guard isSlot else { throw .malformed("an activity under a key that names none") }
-            return .slot(try self.slot(&reader, nowMillis: nowMillis))
+        case .activity:
+            guard kind == .activity else { throw .malformed("an activity under a key that names none") }
+            return .slot(try self.slot(&reader, kind: .activity, nowMillis: nowMillis))
+        case .channel:
+            guard kind == .channel else { throw .malformed("a channel under a key that names none") }
+            return .slot(try self.slot(&reader, kind: .channel, nowMillis: nowMillis))
         }
     }
 
@@ -65,10 +78,12 @@ public struct StateRecordReader: Sendable {
             partitionCount: marker.partitionCount, cluster: String(decoding: marker.clusterID, as: UTF8.self))
     }
 
-    private func slot(_ reader: inout StateReader, nowMillis: Int64) throws(StateError) -> StateRecordDescription.Slot {
+    private func slot(
+        _ reader: inout StateReader, kind: SlotKind, nowMillis: Int64
+    ) throws(StateError) -> StateRecordDescription.Slot {
         // One clock for both: times of the budget come out as they were written.
         let now = EngineTime(steadyMillis: nowMillis, wallMillis: nowMillis)
-        let read = try StateCodec.readSlot(&reader, topicHashes: self.topicHashes, now: now)
+        let read = try StateCodec.readSlot(&reader, kind: kind, topicHashes: self.topicHashes, now: now)
         let count = try reader.unsigned()
         guard count <= 3 else { throw .malformed("\(count) updates") }
         var updates: [StateRecordDescription.Update] = []
@@ -93,7 +108,19 @@ public struct StateRecordReader: Sendable {
             appliedRoutedOrigin: read.routed.appliedOrigin.offset < 0
                 ? nil : self.describe(read.routed.appliedOrigin),
             budgetUnitsOut: read.budget.answers.count,
-            budgetReturnsMillis: read.budget.answers.first.map { $0 + RollingBudget.windowMillis }, updates: updates)
+            budgetReturnsMillis: read.budget.answers.first.map { $0 + RollingBudget.windowMillis },
+            channel: read.channel.map(Self.describe), updates: updates)
+    }
+
+    private static func describe(_ channel: StateCodec.ChannelPart) -> StateRecordDescription.Channel {
+        let storage: String? =
+            switch channel.storage {
+            case .unknown: nil
+            case .none: ChannelStoragePolicy.none.rawValue
+            case .mostRecent: ChannelStoragePolicy.mostRecent.rawValue
+            }
+        return .init(
+            storage: storage, throttleSteps: Int(channel.throttleSteps), notBeforeMillis: channel.notBeforeWallMillis)
     }
 
     private func describe(_ update: Update) -> StateRecordDescription.Update {
@@ -104,7 +131,7 @@ public struct StateRecordReader: Sendable {
         func text(_ range: ByteRange) -> String { String(decoding: top.blob[range.range], as: UTF8.self) }
         return .init(
             event: update.isStart ? "start" : update.isEnd ? "end" : "update",
-            priority: update.priority == .high ? 10 : 5,
+            priority: Int(update.priority.rawValue),
             stampSeconds: update.stampSeconds, timestampSeconds: top.timestampSeconds,
             expiresSeconds: top.expiresSeconds == .max ? nil : top.expiresSeconds,
             mergedCount: Int(update.mergedCount), openCount: update.eventCount, byteCount: byteCount,

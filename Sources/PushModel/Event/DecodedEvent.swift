@@ -50,13 +50,16 @@ public enum EventTarget: UInt8, Sendable {
 }
 
 /// `apns-priority` as this product uses it (Apple: "Sending notification requests to APNs").
-public enum PushPriority: UInt8, Sendable {
+public enum PushPriority: UInt8, Sendable, Comparable {
     /// Sent when power allows, and the phone is not woken for it; broadcasts only.
     case lowest = 1
     /// Sent when power allows; does not spend the device's budget.
     case low = 5
     /// Sent at once; spends the device's budget.
     case high = 10
+
+    /// By what APNs makes of it.
+    @inlinable public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 }
 
 /// One decoded record of an input topic. Reused from record to record: `EventDecoder.decode` resets it.

@@ -80,6 +80,19 @@ extension AppSettings: SettingsRoot {
         .choice(
             "budget.policy", scope: .app, \.engine.budgetPolicy,
             "Over budget: `downgrade` sends at once with priority 5, `defer` holds the update until budget returns."),
+        .duration(
+            "channel.minimum-distance", scope: .app, in: 1_000...3_600_000,
+            \.engine.channelMinimumDistanceMillis,
+            "The least time between two broadcasts on a channel. Apple publishes no number; others were throttled above four a minute. Doubled when APNs throttles the channel, and eased back."
+        ),
+        .number(
+            "channel.budget-per-hour", scope: .app, in: 0...3_600, unit: "high-priority broadcasts per channel",
+            \.engine.channelBudgetPerHour,
+            "High-priority broadcasts a channel gets in any rolling hour; 0: as many as come."),
+        .choice(
+            "channel.storage", scope: .app, \.engine.channelStorage,
+            "What the app's channels keep for phones that are off: `ask` asks APNs once for each channel, on `apns.*.manage-host`. `none`, `most-recent`: all of them were made so."
+        ),
         .choice(
             "alert.on-unknown", scope: .app, \.engine.alertOnUnknown,
             "Whether an alert is sent again when nobody knows whether the push arrived."),

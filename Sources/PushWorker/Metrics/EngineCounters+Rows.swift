@@ -47,7 +47,12 @@ extension EngineCounters: CountedBySource {
     ]
 
     private static let stateRows: [CounterRow<EngineCounters>] = [
-        .gauge("mailboat_activities", unit: "activities", "Activities in memory.", \.activities),
+        .gauge(
+            "mailboat_activities", unit: "activities", "Activities and channels in memory.", \.activities),
+        .gauge("mailboat_channels", unit: "channels", "Of these, broadcast channels.", \.channels),
+        .total(
+            "mailboat_channel_questions_total", unit: "requests",
+            "Questions to APNs what a channel keeps for phones that are off.", \.channelQuestions),
         .gauge(
             "mailboat_activities_pending", unit: "activities", "Activities with something to send or in flight.",
             \.activitiesPending),

@@ -29,7 +29,7 @@ import Testing
     ) {
         var reader = StateReader(bytes.span)
         guard try StateCodec.readKind(&reader) == .slot else { throw .malformed("a marker") }
-        let slot = try StateCodec.readSlot(&reader, topicHashes: Self.hashes, now: Self.now)
+        let slot = try StateCodec.readSlot(&reader, kind: .activity, topicHashes: Self.hashes, now: Self.now)
         let count = try reader.unsigned()
         guard count <= 3 else { throw .malformed("\(count) updates") }
         var updates: [Update] = []
@@ -179,7 +179,7 @@ import Testing
         func read(_ hashes: [UInt32]) throws -> StateCodec.ReadSlot {
             var reader = StateReader(written.span)
             _ = try StateCodec.readKind(&reader)
-            return try StateCodec.readSlot(&reader, topicHashes: hashes, now: Self.now)
+            return try StateCodec.readSlot(&reader, kind: .activity, topicHashes: hashes, now: Self.now)
         }
         let swapped = try read(Self.hashes.reversed())
         #expect(swapped.slot.applied == AppliedPosition(offset: 77, topic: 1))

@@ -1,0 +1,105 @@
+import APNSProtocol
+import PushModel
+
+/// What is different about channels: the question before the first broadcast, and an id that has gone for good.
+extension ShardEngine {
+    /// The slot asks what its channel keeps. The question is no push: it costs no distance and no stamp, holds no partition back that leaves,
+    /// and what comes meanwhile merges into what waits.
+    mutating func ask(_ slot: SlotID, request: inout PushRequest, now: EngineTime) {
+        self.dispatch.questionLeft(slot, in: &self.memory)
+        PushComposer.fillQuestion(&request, id: self.memory.questionID(of: slot), slot: slot, in: self.memory)
+        self.dispatch.reschedule(slot, in: &self.memory, now: now)
+    }
+
+    /// The answer to a question.
+    mutating func questionAnswered(_ slot: SlotID, answer: PushAnswer, now: EngineTime) {
+        self.dispatch.questionReturned(slot, in: &self.memory)
+        let lane = self.memory.slots[slot].lane
+        switch answer.result {
+        case .channel(let answer):
+            self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
+            self.dispatch.forgetFailures(slot, in: &self.memory)
+            if let storesMessages = ChannelSettings.storesMessages(body: answer.body.span) {
+                self.dispatch.setStorage(storesMessages ? .mostRecent : .none, of: slot, in: &self.memory)
+                self.journal.markDirty(slot, in: &self.memory, now: now)
+            } else {
+                self.dispatch.giveUpQuestion(slot, in: &self.memory)
+            }
+        case .response(let response):
+            self.questionRefused(slot, response: response, lane: lane, now: now)
+        case .accepted, .notProcessed, .unknown:
+            self.dispatch.topicAnswered(.nothing, lane: lane, in: &self.memory, now: now)
+            self.dispatch.backOff(slot, retryAfterSeconds: nil, in: &self.memory, now: now)
+        }
+        self.dispatch.reschedule(slot, in: &self.memory, now: now)
+    }
+
+    private mutating func questionRefused(
+        _ slot: SlotID, response: PushResponse, lane: LaneIndex, now: EngineTime
+    ) {
+        switch response.verdict {
+        case .topicRefused:
+            self.dispatch.topicAnswered(.refused, lane: lane, in: &self.memory, now: now)
+        case .tokenDead, .messageRefused, .expirationRefused:
+            // That it does not exist is for the broadcast to find out: a service that manages channels may know less than the one that sends.
+            self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
+            return self.dispatch.giveUpQuestion(slot, in: &self.memory)
+        case .accepted, .credentialRefused, .providerTokenExpired, .providerTokenTooManyUpdates, .tokenThrottled,
+            .serverBusy, .connectionUnusable:
+            self.dispatch.topicAnswered(.nothing, lane: lane, in: &self.memory, now: now)
+        }
+        self.dispatch.backOff(slot, retryAfterSeconds: response.retryAfterSeconds, in: &self.memory, now: now)
+    }
+
+    /// The broadcast has waited long enough for an answer.
+    mutating func giveUpQuestion(_ slot: SlotID, now: EngineTime) {
+        guard self.memory.slots[slot].errand == .question, self.memory.slots[slot].pending.isSome,
+            self.dispatch.questionEndsMillis(slot, in: self.memory) <= now.steadyMillis
+        else { return }
+        // Failed questions do not hold the broadcast back.
+        self.dispatch.forgetFailures(slot, in: &self.memory)
+        self.dispatch.questionReturned(slot, in: &self.memory)
+        self.dispatch.giveUpQuestion(slot, in: &self.memory)
+    }
+
+    /// APNs took a broadcast: a grown distance shrinks. Where nobody has said what the channel keeps, the next one asks again.
+    @inline(__always) mutating func noteBroadcastAccepted(_ slot: SlotID) {
+        guard self.memory.slots[slot].kind == .channel else { return }
+        self.dispatch.easeThrottle(slot, in: &self.memory)
+        if self.memory.slots[slot].storage == .unknown { self.dispatch.chooseErrand(slot, in: &self.memory) }
+    }
+
+    /// There is no such channel, and ids are not used twice: what was in flight and what came meanwhile ends here.
+    mutating func channelGone(_ slot: SlotID, details: OutcomeDetails, now: EngineTime) {
+        let update = self.memory.slots[slot].inFlight
+        var details = details
+        details.fill(from: self.memory.updates[update])
+        if self.memory.updates[update].isEnd { self.memory.reviveAfterFailedEnd(slot) }
+        self.coalescer.endUnder(update, in: &self.memory)
+        self.settleEndings()
+        let top = self.memory.updates[update].top
+        self.journal.finishLayer(top, of: slot, outcome: .rejected, details: details, in: &self.memory)
+        self.coalescer.dropUpdate(update, of: slot, in: &self.memory)
+        // Anything that came meanwhile is due at once, and is given up there.
+        self.journal.markDirty(slot, in: &self.memory, now: now)
+    }
+}
+
+extension ShardMemory {
+    /// Names a question: the lower half, negative, names the slot, which no update's number is.
+    func questionID(of slot: SlotID) -> PushID {
+        PushID(
+            rawValue: UInt64(UInt32(bitPattern: ~slot.rawValue)) | UInt64(self.slots[slot].generation) << 32)
+    }
+
+    /// The slot that waits for the answer to this; `nil`: it has gone, or does not wait any more.
+    func slotAsking(_ question: PushID) -> SlotID? {
+        let low = Int32(bitPattern: UInt32(truncatingIfNeeded: question.rawValue))
+        guard low < 0 else { return nil }
+        let slot = SlotID(rawValue: ~low)
+        guard self.slots.contains(slot), self.slots[slot].isLive, self.slots[slot].isAsking,
+            self.slots[slot].generation == UInt32(truncatingIfNeeded: question.rawValue >> 32)
+        else { return nil }
+        return slot
+    }
+}
