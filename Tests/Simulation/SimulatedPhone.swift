@@ -1,7 +1,8 @@
 import DeviceModel
 import PushEngine
 
-/// One activity as the world outside sees it: the phone behind its tokens, and the upstream service that writes its events.
+/// One activity or channel as the world outside sees it: the phone behind its tokens, or one that listens, and the upstream service that
+/// writes its events.
 struct SimulatedPhone {
     let key: String
     let keyBytes: [UInt8]
@@ -24,6 +25,8 @@ struct SimulatedPhone {
     var lastEventSeconds: Int64
     /// What it has shown, in order: which event's content.
     var shown: [Shown] = []
+    /// It is a channel, on which this phone listens, and another that is off now and then.
+    var channel: SimulatedChannel?
 
     init(key: String, lastEventSeconds: Int64) {
         self.key = key

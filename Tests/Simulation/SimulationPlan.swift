@@ -83,7 +83,30 @@ package struct SimulationPlan {
     enum Disturbance: CaseIterable {
         case crash, stop, isolation, rebalance, scaling, brokerOutage, apnsOutage, clockStep
     }
+    /// Which activities are channels, and of these which keep the most recent message. Drawn apart: a world without any is as it was.
+    var channels: [Int: Bool] = [:]
+    /// How often, after a step of the upstream service, a phone that listens goes off or comes back.
+    var sleepPercent = 0
     var app: AppConfiguration
+
+    /// One world in so many has channels.
+    private static let worldsPerChannelWorld = 3
+
+    mutating func drawChannels(random: inout SplitMix64) {
+        guard Int.random(in: 0..<Self.worldsPerChannelWorld, using: &random) == 0 else { return }
+        self.app.channelStorage = ChannelStoragePolicy.allCases.randomElement(using: &random)!
+        for activity in 0..<self.activities where Int.random(in: 0..<3, using: &random) > 0 {
+            self.channels[activity] =
+                self.app.channelStorage == .ask
+                ? Bool.random(using: &random) : self.app.channelStorage == .mostRecent
+        }
+        self.app.channelMinimumDistanceMillis = [1_000, 4_000, 15_000].randomElement(using: &random)!
+        self.app.channelBudgetPerHour = Bool.random(using: &random) ? 0 : Int.random(in: 1...12, using: &random)
+        if self.livesAreShort, self.app.channelBudgetPerHour > 0 { self.app.channelBudgetPerHour = 1_000 }
+        self.app.productionBroadcastRoute = 0
+        self.app.productionManageRoute = Int.random(in: 0..<8, using: &random) == 0 ? nil : 0
+        self.sleepPercent = [0, 10, 40].randomElement(using: &random)!
+    }
 
     init(random: inout SplitMix64) {
         func dial(_ max: Int) -> Int { Bool.random(using: &random) ? 0 : Int.random(in: 1...max, using: &random) }

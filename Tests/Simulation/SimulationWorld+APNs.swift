@@ -9,20 +9,23 @@ extension SimulationWorld {
     // MARK: Requests
 
     func depart(_ request: PushRequest, from worker: SimulatedWorker) {
+        guard request.kind != .readChannel else { return self.ask(request, from: worker) }
         let token = String(decoding: request.target, as: UTF8.self)
         let body = String(decoding: request.body, as: UTF8.self)
         let isStart = body.hasPrefix("{\"aps\":{\"event\":\"start\"")
-        let named = String(token.prefix(2))
-        guard let activity = Int(named, radix: 16), activity < self.phones.count else {
+        guard let activity = self.activity(of: request, token: token) else {
             return self.fail("a push to the unknown token \(token)")
         }
-        if request.body.count > 4_096 { self.fail("a payload of \(request.body.count) bytes") }
+        if request.body.count > (request.kind == .broadcast ? 5_120 : 4_096) {
+            self.fail("a payload of \(request.body.count) bytes")
+        }
         if self.flights.contains(where: {
             $0.activity == activity && $0.worker == worker.number && $0.result != nil && $0.partitionLives
         }) {
             self.fail("two pushes of activity \(activity) in flight")
         }
         self.tell("worker \(worker.number) pushes activity \(activity) \(request.priority) \(body.prefix(150))")
+        self.checkBroadcast(request, activity: activity, worker: worker)
         self.checkBudget(request, body: body, activity: activity, worker: worker)
         var flight = Flight(
             number: self.flightCount, worker: worker.number, id: request.id, activity: activity, token: token,
@@ -30,6 +33,7 @@ extension SimulationWorld {
             body: request.body, priority: Int(request.priority.rawValue),
             arrivesMillis: self.steadyMillis + Int64.random(in: 1...80, using: &self.random), answersMillis: 0,
             result: .accepted, isApplied: false)
+        flight.expirationSeconds = request.expirationSeconds
         flight.partition = self.home(of: activity)
         if let owned = worker.partitions[flight.partition] {
             let hasWaited =
@@ -51,6 +55,7 @@ extension SimulationWorld {
         self.strikeAtPush(&flight)
         self.strikeAtPushOverLateRecord(flight, of: worker)
         self.decide(&flight)
+        self.noteDeparture(flight)
         self.sentBodies.insert(request.body)
         self.flights.append(flight)
     }
@@ -67,7 +72,9 @@ extension SimulationWorld {
             case 1: break
             default: flight.arrivesMillis = flight.answersMillis + Int64.random(in: 1...4_000, using: &self.random)
             }
-        } else if !flight.isStart, self.chance(self.plan.staleVerdictPercent) {
+        } else if !flight.isStart, self.phones[flight.activity].channel == nil,
+            self.chance(self.plan.staleVerdictPercent)
+        {
             flight.result = .response(
                 PushResponse(status: 410, reason: "Unregistered", timestampMillis: 1_600_000_000_000))
             flight.isApplied = true
@@ -87,6 +94,7 @@ extension SimulationWorld {
 
     /// Requests reach their phones, answers the worker, whose turn comes next.
     func fly() {
+        self.answerQuestions()
         for index in self.flights.indices
         where !self.flights[index].isApplied && self.flights[index].arrivesMillis <= self.steadyMillis {
             self.flights[index].isApplied = true
@@ -104,6 +112,7 @@ extension SimulationWorld {
             guard let worker else { continue }
             self.tell("worker \(worker.number) hears of activity \(flight.activity): \(result)")
             self.settleBudget(flight, result: result)
+            self.noteAnswer(flight, result: result)
             worker.answers.append(PushAnswer(id: flight.id, result: result, apnsMicros: 1_000))
         }
         self.flights.removeAll { $0.isApplied && $0.result == nil }
@@ -117,7 +126,9 @@ extension SimulationWorld {
             if case .accepted = flight.result {
                 self.tokensRefused.insert(flight.token)
                 self.flights[index].result = .response(
-                    PushResponse(status: 410, reason: "Unregistered", timestampMillis: self.wallMillis))
+                    phone.channel != nil
+                        ? PushResponse(status: 400, reason: "ChannelNotRegistered")
+                        : PushResponse(status: 410, reason: "Unregistered", timestampMillis: self.wallMillis))
             }
             return
         }
@@ -137,6 +148,7 @@ extension SimulationWorld {
             }
             if flight.isStart { self.phones[flight.activity].hasStarted = true }
             if reaction == .shown { self.noteShown(flight) }
+            try self.deliverToSleeper(flight)
         } catch {
             self.fail("the phone cannot decode \(String(decoding: flight.body, as: UTF8.self)): \(error)")
         }

@@ -27,9 +27,20 @@ extension SimulationWorld {
     func checkBudget(
         _ request: PushRequest, body: String, activity: Int, worker: SimulatedWorker
     ) {
+        let isChannel = self.phones[activity].channel != nil
+        if isChannel, self.plan.app.channelBudgetPerHour == 0 {
+            let event = self.event(in: body)
+            if event?.kind == .update, event?.isHighPriority == true, request.priority != .high {
+                self.fail("channel \(activity): downgraded, and no budget is set")
+            }
+            return
+        }
         guard request.priority == .high else { return self.checkDowngrade(request, body: body, activity: activity) }
         let limit =
-            self.phones[activity].hasFrequentUpdates ? self.plan.app.budgetFrequentPerHour : self.plan.app.budgetPerHour
+            isChannel
+            ? self.plan.app.channelBudgetPerHour
+            : self.phones[activity].hasFrequentUpdates
+                ? self.plan.app.budgetFrequentPerHour : self.plan.app.budgetPerHour
         let spent = self.budgetUnits[activity].count {
             $0.returns - (self.aheadMillis - $0.aheadMillis) - self.differenceOfClocksMillis > self.steadyMillis
         }
@@ -51,9 +62,11 @@ extension SimulationWorld {
         guard token != self.phones[activity].startToken else { return }
         let isReserved = body.contains("\"alert\":") || body.hasPrefix("{\"aps\":{\"event\":\"end\"")
         let limit =
-            (self.phones[activity].hasFrequentUpdates
+            self.phones[activity].channel != nil
+            ? self.plan.app.channelBudgetPerHour
+            : (self.phones[activity].hasFrequentUpdates
                 ? self.plan.app.budgetFrequentPerHour : self.plan.app.budgetPerHour)
-            - (isReserved ? 0 : self.plan.app.budgetReserve)
+                - (isReserved ? 0 : self.plan.app.budgetReserve)
         let spent = self.possiblySpent(activity)
         if spent < limit {
             self.tellUnits(self.possibleUnits[activity])
@@ -69,7 +82,8 @@ extension SimulationWorld {
         for activity in self.phones.indices {
             let key = self.phones[activity].keyBytes
             guard worker.partitions[self.home(of: activity)]?.isRunning == true,
-                let counted = worker.loop.engine.budgetUnitsOut(app: 0, id: key.span, now: now), counted > 0
+                let counted = worker.loop.engine.budgetUnitsOut(
+                    isChannel: self.phones[activity].channel != nil, app: 0, id: key.span, now: now), counted > 0
             else { continue }
             let spent = self.possiblySpent(activity)
             if counted > spent {
@@ -112,7 +126,7 @@ extension SimulationWorld {
         let isSpent =
             switch result {
             case .accepted, .unknown: true
-            case .response, .notProcessed: false
+            case .response, .notProcessed, .channel: false
             }
         if let unit = self.unit(of: flight, in: self.budgetUnits) {
             if isSpent {
@@ -142,7 +156,7 @@ extension SimulationWorld {
                 self.budgetUnits[flight.activity][unit].returns =
                     self.budgetUnits[flight.activity][unit].departed + Self.hourMillis
             }
-        case .response, .notProcessed: self.budgetUnits[flight.activity].remove(at: unit)
+        case .response, .notProcessed, .channel: self.budgetUnits[flight.activity].remove(at: unit)
         }
     }
 

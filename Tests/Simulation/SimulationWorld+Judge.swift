@@ -69,7 +69,7 @@ extension SimulationWorld {
                 self.fail(
                     "\(key) of worker \(transit.producer): record \(transit.acknowledgement) lies behind \(newest)")
             }
-            if let activity = key.split(separator: "-").last.flatMap({ Int($0) }) {
+            if let activity = Self.activity(ofStateKey: transit.record.key), key != "m" {
                 self.evidence.noteState(
                     activity: activity, worker: transit.producer, madeAt: transit.record.madeAt)
             }
@@ -153,6 +153,7 @@ extension SimulationWorld {
             self.judgeOrder(activity)
             self.judgeOutliving(activity)
             self.judge(activity)
+            self.judgeSleeper(activity)
         }
     }
 

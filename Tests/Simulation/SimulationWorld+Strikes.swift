@@ -40,7 +40,8 @@ extension SimulationWorld {
 
     /// A push has left. It takes its time, and meanwhile the phone gets another token.
     func strikeAtPush(_ flight: inout Flight) {
-        guard !flight.isStart, flight.token == self.phones[flight.activity].token,
+        guard !flight.isStart, self.phones[flight.activity].channel == nil,
+            flight.token == self.phones[flight.activity].token,
             self.phones[flight.activity].device.phase != .ended, self.strikes(.pushUnderWay)
         else { return }
         flight.arrivesMillis += Int64.random(in: 0...3_000, using: &self.random)
@@ -87,7 +88,8 @@ extension SimulationWorld {
         return true
     }
 
-    private static func activity(ofStateKey key: [UInt8]) -> Int? {
-        String(decoding: key, as: UTF8.self).split(separator: "-").last.flatMap { Int($0) }
+    /// Keys end with the activity's number, behind what no number has.
+    static func activity(ofStateKey key: [UInt8]) -> Int? {
+        String(decoding: key, as: UTF8.self).split(whereSeparator: { !$0.isNumber }).last.flatMap { Int($0) }
     }
 }

@@ -11,6 +11,7 @@ extension SimulationWorld {
         if self.phones[activity].token == nil, self.phones[activity].startToken == nil {
             return self.begin(activity)
         }
+        if self.phones[activity].channel != nil { return self.writeToChannel(activity) }
         // A registration after the end would be another life: told by tables, not here.
         let hasEnded = self.phones[activity].device.phase == .ended
         if !hasEnded, self.phones[activity].hasTokenToUpload, Bool.random(using: &self.random) {
@@ -118,7 +119,7 @@ extension SimulationWorld {
                 """)
     }
 
-    private func writeContent(_ activity: Int) {
+    func writeContent(_ activity: Int) {
         self.phones[activity].hasEvents = true
         let timestamp = self.drawTimestamp(activity)
         let isEnd = Int.random(in: 0..<25, using: &self.random) == 0
@@ -193,6 +194,7 @@ extension SimulationWorld {
         var partition = Murmur2.partition(key: key.span, count: self.plan.partitions)
         // All events of one activity go the same way, as one producer's partitioner sends them.
         if activity % 3 == 2, self.plan.misplacedPercent > 0 { partition = (partition + 1) % self.plan.partitions }
+        let value = kind == .malformed ? value : self.addressed(value, to: activity)
         let record = LoggedRecord(key: key, value: Array(value.utf8), timestampMillis: self.wallMillis)
         let offset = self.kafka.append(
             record, to: SimulatedKafka.Place(topic: .events, partition: partition),

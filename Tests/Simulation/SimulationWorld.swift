@@ -39,6 +39,10 @@ package final class SimulationWorld {
     var written: [SourcePosition: WrittenEvent] = [:]
     var order: [SourcePosition] = []
     var flights: [Flight] = []
+    /// Questions about channels that are on their way.
+    var questions: [ChannelQuestion] = []
+    /// What concerns channels alone is drawn from it: a world without any is as it was.
+    var channelRandom: SplitMix64
     var flightCount = 0
     /// What did not hold; empty: everything did.
     package internal(set) var faults: [String] = []
@@ -82,6 +86,8 @@ package final class SimulationWorld {
         var isStart: Bool
         var body: [UInt8]
         var priority: Int
+        /// `apns-expiration`.
+        var expirationSeconds: Int64 = 0
         /// When the request reaches APNs, and when its answer comes.
         var arrivesMillis: Int64
         var answersMillis: Int64
@@ -100,7 +106,10 @@ package final class SimulationWorld {
         self.seed = seed
         self.trace = trace
         self.random = SplitMix64(seed: seed)
-        self.plan = SimulationPlan(random: &self.random)
+        var plan = SimulationPlan(random: &self.random)
+        self.channelRandom = SplitMix64(seed: ~seed)
+        plan.drawChannels(random: &self.channelRandom)
+        self.plan = plan
         self.group = SimulatedGroup(partitions: self.plan.partitions)
         self.seatBegins = (0..<self.plan.seats).map { $0 == 0 ? Self.beginMillis : nil }
         self.seatLast = Array(repeating: nil, count: self.plan.seats)
@@ -112,7 +121,7 @@ package final class SimulationWorld {
             if Bool.random(using: &self.random) { self.seatBegins[seat] = Self.beginMillis + 1 }
         }
         for number in 0..<self.plan.activities {
-            self.phones.append(SimulatedPhone(key: "order-\(number)", lastEventSeconds: self.wallSeconds))
+            self.phones.append(self.makePhone(number))
         }
     }
 
@@ -158,6 +167,7 @@ package final class SimulationWorld {
     package func run() {
         for _ in 0..<self.plan.events {
             self.writeSomething()
+            self.perhapsSleep()
             let gap = self.focus == nil ? self.plan.gapMillisMax : min(self.plan.gapMillisMax, 3_000)
             let until = self.steadyMillis + Int64.random(in: 0...gap, using: &self.random)
             self.runUntil(until)
@@ -209,6 +219,9 @@ package final class SimulationWorld {
             // A process that is stopped reads no answer.
             let isStopped = self.workers.contains { $0.number == flight.worker && $0.isStopped }
             if flight.result != nil, !isStopped { at(flight.answersMillis) }
+        }
+        for question in self.questions where self.workers.contains(where: { $0.number == question.worker && $0.runs }) {
+            at(question.answersMillis)
         }
         if self.brokerAwayUntilMillis > self.steadyMillis { at(self.brokerAwayUntilMillis) }
         if self.apnsAwayUntilMillis > self.steadyMillis { at(self.apnsAwayUntilMillis) }

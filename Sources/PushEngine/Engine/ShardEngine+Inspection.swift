@@ -4,14 +4,24 @@ public import PushModel
 extension ShardEngine {
     /// Units of the activity's budget that are out (contract §5), the one in flight included; `nil`: the activity is not in memory.
     /// - Parameter app: index into `EngineConfiguration.apps`.
-    /// - Parameter id: the activity, as the record's key names it.
+    /// - Parameter id: the activity or channel, as the record's key names it.
     /// - Parameter now: units that are back by then are not counted.
-    public func budgetUnitsOut(app: UInt16, id: Span<UInt8>, now: EngineTime) -> Int? {
+    public func budgetUnitsOut(isChannel: Bool = false, app: UInt16, id: Span<UInt8>, now: EngineTime) -> Int? {
+        let key = SlotKey(kind: isChannel ? .channel : .activity, app: app, id: id)
         for partition in self.memory.partitions.identifiers {
-            guard let slot = self.memory.slots.find(SlotKey(app: app, id: id), partition: partition) else { continue }
+            guard let slot = self.memory.slots.find(key, partition: partition) else { continue }
             return self.dispatch.budgets.unitsOut(self.memory.slots[slot].budget, nowMillis: now.steadyMillis)
         }
         return nil
+    }
+
+    /// Where the marker of this owner lies in the partition's `state`; `nil`: it has none there yet.
+    public func epoch(partition number: Int32) -> Int64? {
+        guard let partition = self.memory.partitions.index(of: number), self.memory.partitions[partition].epoch >= 0
+        else {
+            return nil
+        }
+        return self.memory.partitions[partition].epoch
     }
 
     /// Updates in memory, waiting or in flight: at most three a slot.

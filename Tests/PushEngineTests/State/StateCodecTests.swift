@@ -28,7 +28,7 @@ import Testing
         slot: StateCodec.ReadSlot, updates: [Update], isAtEnd: Bool
     ) {
         var reader = StateReader(bytes.span)
-        guard try StateCodec.readKind(&reader) == .slot else { throw .malformed("a marker") }
+        guard try StateCodec.readKind(&reader) == .activity else { throw .malformed("a marker") }
         let slot = try StateCodec.readSlot(&reader, kind: .activity, topicHashes: Self.hashes, now: Self.now)
         let count = try reader.unsigned()
         guard count <= 3 else { throw .malformed("\(count) updates") }

@@ -1,0 +1,231 @@
+import APNSProtocol
+import DeviceModel
+import Foundation
+import PushEngine
+import PushModel
+import ShardLoop
+
+/// Channels in the simulated world: an activity's place is taken by one, with a phone that always listens and another that is off now and then.
+extension SimulationWorld {
+    func makePhone(_ number: Int) -> SimulatedPhone {
+        guard let stores = self.plan.channels[number] else {
+            return SimulatedPhone(key: "order-\(number)", lastEventSeconds: self.wallSeconds)
+        }
+        // As base64 goes.
+        var phone = SimulatedPhone(key: "match+\(number)", lastEventSeconds: self.wallSeconds)
+        phone.channel = SimulatedChannel(stores: stores)
+        phone.token = phone.key
+        return phone
+    }
+
+    private func channelChance(_ percent: Int) -> Bool {
+        self.faultsAreOn && Int.random(in: 0..<100, using: &self.channelRandom) < percent
+    }
+
+    // MARK: Upstream
+
+    /// An event for a channel; or somebody deletes the channel.
+    func writeToChannel(_ activity: Int) {
+        if !self.phones[activity].isTokenDead, self.plan.deadTokenPercent > 0, self.channelChance(2) {
+            self.tell("channel \(activity) is deleted")
+            self.phones[activity].isTokenDead = true
+            self.phones[activity].hasLostToken = true
+        }
+        self.writeContent(activity)
+    }
+
+    /// The value with the channel it is for, where it is for one.
+    func addressed(_ value: String, to activity: Int) -> String {
+        guard self.phones[activity].channel != nil, value.hasPrefix("{") else { return value }
+        return "{\"to\":{\"channel\":\"\(self.phones[activity].key)\"}," + value.dropFirst()
+    }
+
+    // MARK: Questions
+
+    func activity(of request: PushRequest, token: String) -> Int? {
+        guard request.kind == .device else { return self.phones.firstIndex { $0.channel != nil && $0.key == token } }
+        return Int(token.prefix(2), radix: 16).flatMap { $0 < self.phones.count ? $0 : nil }
+    }
+
+    /// A worker asks what a channel keeps.
+    func ask(_ request: PushRequest, from worker: SimulatedWorker) {
+        let token = String(decoding: request.target, as: UTF8.self)
+        guard let activity = self.activity(of: request, token: token), let channel = self.phones[activity].channel
+        else {
+            return self.fail("a question about the unknown channel \(token)")
+        }
+        self.tell("worker \(worker.number) asks about channel \(activity)")
+        if self.plan.app.channelStorage != .ask { self.fail("channel \(activity): asked, though it is configured") }
+        if channel.toldWorkers.contains(worker.number), !self.plan.livesAreShort {
+            self.fail("channel \(activity): worker \(worker.number) asks once more")
+        }
+        if self.stateTellsStorage(activity, to: worker) {
+            self.fail("channel \(activity): worker \(worker.number) asks what state has told it")
+        }
+        let answers = self.steadyMillis + Int64.random(in: 2...120, using: &self.channelRandom)
+        var result = PushAnswer.Result.channel(
+            ChannelAnswer(
+                status: 200, channelID: [],
+                body: Array(
+                    "{\"message-storage-policy\":\(channel.stores ? 1 : 0),\"push-type\":\"LiveActivity\"}".utf8)))
+        if self.phones[activity].isTokenDead {
+            result = .response(PushResponse(status: 400, reason: "ChannelNotRegistered"))
+        } else if self.channelChance(self.plan.failurePercent / 2) {
+            result = [
+                .response(PushResponse(status: 503, reason: "ServiceUnavailable")), .notProcessed,
+                .unknown(detail: "connection lost"),
+                .channel(ChannelAnswer(status: 200, channelID: [], body: Array("{}".utf8))),
+                .response(PushResponse(status: 404, reason: "BadPath")),
+            ].randomElement(using: &self.channelRandom)!
+        }
+        self.questions.append(
+            ChannelQuestion(
+                worker: worker.number, activity: activity,
+                answer: PushAnswer(id: request.id, result: result, apnsMicros: 1_000), answersMillis: answers))
+    }
+
+    /// What lay in `state` when this worker took the partition over says what the channel keeps.
+    private func stateTellsStorage(_ activity: Int, to worker: SimulatedWorker) -> Bool {
+        let place = SimulatedKafka.Place(topic: .state, partition: self.home(of: activity))
+        guard let marker = worker.loop.engine.epoch(partition: place.partition) else { return false }
+        let key = Array("c/com.example.pizza/\(self.phones[activity].key)".utf8)
+        let reader = StateRecordReader(inputTopics: Self.topics)
+        var newestEpoch = Int64.min
+        var isTold = false
+        for offset in 0..<marker {
+            guard let record = self.kafka.record(place, offset), !record.isGone else { continue }
+            let epoch = record.header(.epoch).flatMap { Int64($0) }
+            let description = reader.read(
+                key: record.key, value: record.isTombstone ? nil : record.value, tombstoneEpoch: epoch,
+                nowMillis: self.wallMillis)
+            switch description.content {
+            case .marker(let marker): newestEpoch = max(newestEpoch, marker.epoch ?? offset)
+            case .slot(let slot):
+                // A worker that had lost the partition wrote it.
+                guard slot.epoch >= newestEpoch else { continue }
+                newestEpoch = slot.epoch
+                if record.key == key { isTold = slot.channel?.storage != nil }
+            case .tombstone(let epoch):
+                if record.key == key, epoch ?? newestEpoch >= newestEpoch { isTold = false }
+            case .unknownVersion, .malformed: continue
+            }
+        }
+        return isTold
+    }
+
+    func answerQuestions() {
+        for question in self.questions where question.answersMillis <= self.steadyMillis {
+            guard let worker = self.workers.first(where: { $0.number == question.worker && $0.isAlive }), worker.runs
+            else { continue }
+            self.tell("worker \(worker.number) hears about channel \(question.activity): \(question.answer.result)")
+            worker.answers.append(question.answer)
+        }
+        self.questions.removeAll { question in
+            guard let worker = self.workers.first(where: { $0.number == question.worker && $0.isAlive }) else {
+                return true
+            }
+            return worker.runs && question.answersMillis <= self.steadyMillis
+        }
+    }
+
+    // MARK: What must hold for a broadcast
+
+    func checkBroadcast(_ request: PushRequest, activity: Int, worker: SimulatedWorker) {
+        guard let channel = self.phones[activity].channel else {
+            if request.kind != .device { self.fail("activity \(activity): a \(request.kind)") }
+            return
+        }
+        guard request.kind == .broadcast else { return self.fail("channel \(activity): a \(request.kind)") }
+        // What keeps nothing takes 0 alone; what is known to keep something is told for how long.
+        let until = request.expirationSeconds
+        if !channel.stores, until != 0 { self.fail("channel \(activity): keeps nothing, told to keep until \(until)") }
+        let ahead = until - self.now(of: worker).wallSeconds
+        if until != 0, ahead > 8 * 3_600 { self.fail("channel \(activity): told to keep for \(ahead) s") }
+        if channel.stores, until == 0, self.plan.app.channelStorage == .mostRecent {
+            self.fail("channel \(activity): keeps the most recent message, and was told to keep none")
+        }
+        if channel.stores, until == 0, self.stateTellsStorage(activity, to: worker) {
+            self.fail("channel \(activity): told to keep nothing, against what state has told")
+        }
+        let distance = self.plan.app.channelMinimumDistanceMillis
+        if let last = channel.departures[worker.number], self.steadyMillis - last < distance {
+            self.fail("channel \(activity): \(self.steadyMillis - last) ms after the last broadcast")
+        }
+        if let refused = channel.refusals[worker.number], self.steadyMillis - refused < 2 * distance {
+            self.fail("channel \(activity): \(self.steadyMillis - refused) ms after a 429")
+        }
+    }
+
+    func noteDeparture(_ flight: Flight) {
+        guard self.phones[flight.activity].channel != nil, flight.result != .notProcessed else { return }
+        self.phones[flight.activity].channel?.departures[flight.worker] = self.steadyMillis
+    }
+
+    func noteAnswer(_ flight: Flight, result: PushAnswer.Result) {
+        guard self.phones[flight.activity].channel != nil, flight.partitionLives,
+            self.group.owner(of: flight.partition) == flight.worker
+        else { return }
+        if case .response(let response) = result, response.verdict == .tokenThrottled {
+            self.phones[flight.activity].channel?.refusals[flight.worker] = self.steadyMillis
+        } else {
+            self.phones[flight.activity].channel?.refusals[flight.worker] = nil
+        }
+    }
+
+    // MARK: The phone that is off now and then
+
+    func perhapsSleep() {
+        guard self.plan.sleepPercent > 0 else { return }
+        for activity in self.phones.indices where self.phones[activity].channel != nil {
+            guard Int.random(in: 0..<100, using: &self.channelRandom) < self.plan.sleepPercent else { continue }
+            if self.phones[activity].channel?.isSleeperOn == true {
+                self.phones[activity].channel?.isSleeperOn = false
+            } else {
+                self.wakeSleeper(activity)
+            }
+        }
+    }
+
+    /// It comes back, and gets what APNs has kept.
+    private func wakeSleeper(_ activity: Int) {
+        guard var channel = self.phones[activity].channel, !channel.isSleeperOn else { return }
+        channel.isSleeperOn = true
+        if let stored = channel.stored, stored.untilSeconds > self.wallSeconds {
+            do {
+                try channel.sleeper.push(body: stored.body, priority: stored.priority, nowMillis: self.wallMillis)
+                channel.sleeperMissedLast = false
+            } catch {
+                self.fail("the sleeping phone cannot decode what was kept: \(error)")
+            }
+        }
+        channel.stored = nil
+        self.phones[activity].channel = channel
+    }
+
+    /// APNs has taken a broadcast.
+    func deliverToSleeper(_ flight: Flight) throws {
+        guard var channel = self.phones[flight.activity].channel else { return }
+        if channel.isSleeperOn {
+            try channel.sleeper.push(body: flight.body, priority: flight.priority, nowMillis: self.wallMillis)
+            channel.sleeperMissedLast = false
+        } else {
+            channel.sleeperMissedLast = true
+            channel.stored =
+                channel.stores && flight.expirationSeconds > self.wallSeconds
+                ? (flight.body, flight.priority, flight.expirationSeconds) : nil
+        }
+        self.phones[flight.activity].channel = channel
+    }
+
+    /// Online again, a phone shows what the one that was never off shows, unless it missed the last message, which nobody kept for it.
+    func judgeSleeper(_ activity: Int) {
+        guard self.phones[activity].channel != nil else { return }
+        self.wakeSleeper(activity)
+        guard let channel = self.phones[activity].channel, !channel.sleeperMissedLast else { return }
+        let (awake, sleeper) = (self.phones[activity].device, channel.sleeper)
+        guard awake.phase != sleeper.phase || awake.contentState != sleeper.contentState else { return }
+        self.fail(
+            "channel \(activity): a phone that was off shows \(String(decoding: sleeper.contentState, as: UTF8.self)), not "
+                + String(decoding: awake.contentState, as: UTF8.self))
+    }
+}
