@@ -30,7 +30,7 @@ extension Coalescer {
         let inherits = !hadAlert && !self.scratchLayer.alert.isEmpty
         guard
             self.scratchLayer.payloadByteCount(start: memory.updates[update].start.first)
-                <= PayloadWriter.payloadByteCountMax
+                <= memory.payloadByteCountMax(of: slot)
         else {
             self.scratchLayer.parts = own
             return false
@@ -104,7 +104,7 @@ extension Coalescer {
             layer.dropUncoveredBytes()
             let own = layer.parts
             layer.inherit(from: memory.updates[update].under[alert])
-            if layer.payloadByteCount(start: memory.updates[update].start.first) > PayloadWriter.payloadByteCountMax {
+            if layer.payloadByteCount(start: memory.updates[update].start.first) > memory.payloadByteCountMax(of: slot) {
                 layer.parts = own
             }
         }

@@ -129,7 +129,7 @@ struct Coalescer: ~Copyable {
         if content.alert.isEmpty {
             content.inherit(from: self.scratchLayer)
         }
-        guard content.payloadByteCount(start: start) <= PayloadWriter.payloadByteCountMax else {
+        guard content.payloadByteCount(start: start) <= memory.payloadByteCountMax(of: slot) else {
             let update = self.makeUpdate(
                 slot: slot, start: start, priority: priority, isReplay: isReplay, in: &memory, now: now)
             memory.slots[slot].behind = pending

@@ -19,6 +19,11 @@ struct ShardMemory: ~Copyable {
 
     func app(of slot: SlotID) -> AppConfiguration { self.configuration.apps[Int(self.slots[slot].app)] }
 
+    /// The largest body that APNs takes for what the slot is about.
+    func payloadByteCountMax(of slot: SlotID) -> Int {
+        PayloadWriter.payloadByteCountMax(for: self.slots[slot].kind == .channel ? .channel : .activity)
+    }
+
     /// A new slot. The caller knows that there is none with this key.
     mutating func makeSlot(
         _ key: borrowing SlotKey, hash: UInt32, token: Span<UInt8> = Span(), partition: PartitionIndex

@@ -86,7 +86,7 @@ enum ChannelStorage: UInt8 {
 ///
 /// | who, folder | writes |
 /// |---|---|
-/// | the table, `Slots` | kind, app, partition, hash, generation, memberIndex, identity, idByteCount, tokenByteCount, tokenGeneration, applied, hasRoutedPositions |
+/// | the table, `Slots` | kind, app, partition, hash, generation, memberIndex, identity, idLastIndex, tokenByteCount, tokenGeneration, applied, hasRoutedPositions |
 /// | the activity's life, `Engine` | life, isLeaving, lastAcceptedSeconds, lastTouchedWallMillis, lifeEndsMillis, lastStampSeconds, registeredWallMillis, tokenStanding, tokenMissingSinceMillis, frequentUpdates, awaitsTokenOfStart |
 /// | what it sends next, `Coalescing` | pending, behind, inFlight |
 /// | when it leaves, `Dispatch` | environment, errand, storage, isAsking, throttleSteps, budget, countedUnrecordedPush, queuedTicket, queuedPriority, isCountedPending, notBeforeMillis, backoffUntilMillis, attempt |
@@ -112,7 +112,8 @@ struct Slot {
     var identity = ByteArena.none
     var partition = PartitionIndex.none
     var kind = SlotKind.activity
-    var idByteCount: UInt16 = 0
+    /// Index of the id's last byte.
+    var idLastIndex: UInt8 = 0
     var tokenByteCount: UInt16 = 0
     var life = SlotLife.awaiting
     /// Its life is over; the next state record is a tombstone, unless something comes first.
@@ -183,7 +184,9 @@ struct Slot {
     var isLive: Bool { self.identity != ByteArena.none }
     /// What each event looks at lies in the first so many bytes.
     static var ofEachEventByteCount: Int { 64 }
-    var identityByteCount: Int { Int(self.idByteCount) + Int(self.tokenByteCount) }
+    /// 1 to 256.
+    @inline(__always) var idByteCount: Int { Int(self.idLastIndex) + 1 }
+    var identityByteCount: Int { self.idByteCount + Int(self.tokenByteCount) }
     /// A channel's id is its token.
     var hasToken: Bool { self.tokenByteCount > 0 || self.kind == .channel }
     var hasUsableToken: Bool { self.hasToken && self.tokenStanding == .usable }

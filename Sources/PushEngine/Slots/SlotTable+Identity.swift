@@ -12,13 +12,13 @@ extension SlotTable {
     @inline(__always) @unsafe func idBytes(_ slot: SlotID) -> UnsafeBufferPointer<UInt8> {
         unsafe UnsafeBufferPointer(
             self.identities.bytes(
-                of: self[slot].identity, byteCount: Int(self[slot].idByteCount)))
+                of: self[slot].identity, byteCount: self[slot].idByteCount))
     }
 
     /// The same of the token alone; empty without one.
     @inline(__always) @unsafe func tokenBytes(_ slot: SlotID) -> UnsafeBufferPointer<UInt8> {
         unsafe UnsafeBufferPointer(
-            rebasing: self.identityBytes(slot).dropFirst(Int(self[slot].idByteCount)))
+            rebasing: self.identityBytes(slot).dropFirst(self[slot].idByteCount))
     }
 
     func hasID(_ id: Span<UInt8>, _ slot: SlotID) -> Bool {
@@ -34,8 +34,8 @@ extension SlotTable {
 
     /// A new slot's id and its token, which nothing has been said of.
     @inline(__always) mutating func setIdentity(id: Span<UInt8>, token: Span<UInt8>, _ slot: SlotID) {
-        self[slot].identity = self.identities.allocate(max(1, id.count + token.count))
-        self[slot].idByteCount = UInt16(id.count)
+        self[slot].identity = self.identities.allocate(id.count + token.count)
+        self[slot].idLastIndex = UInt8(id.count - 1)
         self[slot].tokenByteCount = UInt16(token.count)
         // As long as what was allocated.
         let bytes = unsafe self.identityBytes(slot)
@@ -56,17 +56,17 @@ extension SlotTable {
 
     /// The token is another one from here on.
     mutating func setToken(_ token: Span<UInt8>, of slot: SlotID) {
-        let idByteCount = Int(self[slot].idByteCount)
+        let idByteCount = self[slot].idByteCount
         let old = self[slot].identity
         let oldByteCount = self[slot].identityByteCount
         let byteCount = idByteCount + token.count
-        if !ByteArena.fits(max(1, oldByteCount), max(1, byteCount)) {
-            let identity = self.identities.allocate(max(1, byteCount))
+        if !ByteArena.fits(oldByteCount, byteCount) {
+            let identity = self.identities.allocate(byteCount)
             // Both are at least as long as the id.
             let from = unsafe self.identities.bytes(of: old, byteCount: idByteCount)
             let to = unsafe self.identities.bytes(of: identity, byteCount: idByteCount)
             _ = unsafe to.update(fromContentsOf: from)
-            self.identities.release(old, byteCount: max(1, oldByteCount))
+            self.identities.release(old, byteCount: oldByteCount)
             self[slot].identity = identity
         }
         self[slot].tokenByteCount = UInt16(token.count)
@@ -80,7 +80,7 @@ extension SlotTable {
     /// The slot's bytes are given back.
     mutating func releaseIdentity(_ slot: SlotID) {
         self.identities.release(
-            self[slot].identity, byteCount: max(1, self[slot].identityByteCount))
+            self[slot].identity, byteCount: self[slot].identityByteCount)
         self[slot].identity = ByteArena.none
     }
 }

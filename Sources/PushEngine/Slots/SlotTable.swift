@@ -122,7 +122,7 @@ import PushModel
         new.memberIndex = old.memberIndex
         new.hash = old.hash
         new.identity = old.identity
-        new.idByteCount = old.idByteCount
+        new.idLastIndex = old.idLastIndex
         new.tokenByteCount = old.tokenByteCount
         new.tokenGeneration = 1
         new.isCountedPending = old.isCountedPending
@@ -198,7 +198,7 @@ import PushModel
 
     /// The same of its id, or of id and token.
     @inline(__always) func prefetchIdentity(_ slot: SlotID, idOnly: Bool) {
-        let byteCount = idOnly ? Int(self.store[slot].idByteCount) : self.store[slot].identityByteCount
+        let byteCount = idOnly ? self.store[slot].idByteCount : self.store[slot].identityByteCount
         self.identities.prefetch(self.store[slot].identity, byteCount: byteCount)
     }
 }

@@ -7,6 +7,7 @@ import Testing
 /// A push as a test reads it.
 struct Push {
     let id: PushID
+    let kind: RequestKind
     let app: Int
     let priority: Int
     let token: String
@@ -18,6 +19,7 @@ struct Push {
 
     init(_ request: PushRequest) {
         self.id = request.id
+        self.kind = request.kind
         self.app = Int(request.app)
         self.priority = Int(request.priority.rawValue)
         self.token = String(decoding: request.target, as: UTF8.self)
