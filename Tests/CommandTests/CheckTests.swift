@@ -63,8 +63,48 @@ import Testing
         #expect(lines[4] == "apns-priority: 5")
     }
 
+    @Test func anEventForAChannelIsABroadcast() {
+        let reports = Self.reports(
+            """
+            {"key":"dHN0+/8=","value":{"event":"update","content-state":{"score":1},"priority":1,"timestamp":1699999990,"to":{"channel":"dHN0+/8=","environment":"development"}}}
+            {"event":"end","alert":null,"timestamp":1699999995,"expires":1700000060,"to":{"channel":"dHN0+/8="}}
+            """)
+        #expect(
+            reports == [
+                .taken(
+                    line: 1,
+                    lines: [
+                        "POST https://api.sandbox.push.apple.com/4/broadcasts/apps/com.example.pizza",
+                        "authorization: bearer (provider token)", "apns-channel-id: dHN0+/8=",
+                        "apns-push-type: liveactivity", "apns-priority: 1",
+                        "apns-expiration: 1700000900, or 0 if the channel stores nothing",
+                        "apns-request-id: (a new UUID)", "",
+                        #"{"aps":{"event":"update","timestamp":1699999990,"content-state":{"score":1}}}"#,
+                        "(77 of 5120 bytes)",
+                    ]),
+                .taken(
+                    line: 2,
+                    lines: [
+                        "POST https://api.push.apple.com/4/broadcasts/apps/com.example.pizza",
+                        "authorization: bearer (provider token)", "apns-channel-id: dHN0+/8=",
+                        "apns-push-type: liveactivity", "apns-priority: 10",
+                        "apns-expiration: 1700000060, or 0 if the channel stores nothing",
+                        "apns-request-id: (a new UUID)", "", #"{"aps":{"event":"end","timestamp":1699999995}}"#,
+                        "(46 of 5120 bytes)", "(an alert that has not been sent yet is withdrawn)",
+                    ]),
+            ])
+    }
+
     @Test(arguments: [
         ("{", "the text is not valid JSON: it ends too early"),
+        (
+            #"{"key":"a","value":{"event":"end","to":{"channel":"AAAA"}}}"#,
+            "“to.channel” \"AAAA\" differs from the record's key: expected the same channel id"
+        ),
+        (
+            #"{"event":"update","to":{"channel":"AAAA"},"content-state":{"a":"\#(String(repeating: "a", count: 4_089))"}}"#,
+            "“content-state” has 4097 bytes: a Live Activity takes at most 4096, also by broadcast"
+        ),
         (#"{"event":"update"}"#, "“content-state” is missing: “update” needs it"),
         (#"{"key":"a","value":null}"#, "“value” is null: expected one JSON object"),
         (#"{"key":null,"value":{"event":"end"}}"#, "“key” is null: expected the activity, audience or channel id"),

@@ -10,7 +10,8 @@ public struct EventTarget: FuzzTarget {
         ",\"priority\":5", ",\"timestamp\":1685952000", "{\"a\":", "[[[[[[[[", "\u{FEFF}", "loc-key", "loc-args",
         "update",
         "start", "end", "register", "contentState", "stale-date", "expires", "audience", "channel", "activity",
-        "start-token", "environment", "input-push-channel",
+        "start-token", "environment", "input-push-channel", ",\"alert\":null", ",\"priority\":1",
+        ",\"to\":{\"channel\":\"AAAA\"}", ",\"environment\":\"development\"",
     ].map { Array($0.utf8) }
 
     private var event = DecodedEvent()
@@ -29,7 +30,8 @@ public struct EventTarget: FuzzTarget {
         } catch {
             return Self.complaint(about: error)
         }
-        return self.complaintAboutRanges(input) ?? self.complaintAboutPayload(input, &random)
+        return self.complaintAboutRanges(input) ?? self.complaintAboutShape()
+            ?? self.complaintAboutPayload(input, &random)
     }
 
     /// It goes into headers and logs.
@@ -58,6 +60,22 @@ public struct EventTarget: FuzzTarget {
         return inText.contains { $0.range.upperBound > self.event.text.count } ? "a range ends behind the text" : nil
     }
 
+    /// What only some events may say.
+    private func complaintAboutShape() -> String? {
+        let isContent = self.event.kind == .update || self.event.kind == .end
+        if self.event.withdrawsAlert, !isContent || !self.event.alertInValue.isEmpty {
+            return "a \(self.event.kind) withdraws an alert"
+        }
+        if self.event.target == .channel, !isContent { return "a \(self.event.kind) goes to a channel" }
+        if self.event.priority == .lowest, self.event.target != .channel { return "priority 1 goes to no channel" }
+        guard self.event.target == .channel else { return nil }
+        let channel = self.event.text.span.extracting(self.event.audienceInText.range)
+        do throws(EventRejection) {
+            try EventRules.checkTarget(self.event, key: channel)
+        } catch { return "a channel is not taken for its own key: \(error.reason)" }
+        return nil
+    }
+
     private func complaintAboutPayload(_ input: [UInt8], _ random: inout SplitMix64) -> String? {
         guard self.event.kind != .register, self.event.kind != .unregister else { return nil }
         let content = PayloadContent(of: self.event)
@@ -70,6 +88,13 @@ public struct EventTarget: FuzzTarget {
         let byteCount = PayloadWriter.byteCount(
             kind: self.event.kind, stampSeconds: stampSeconds, content: content, source: input.span, alert: alert)
         if byteCount != body.count { return "the payload has \(body.count) bytes, \(byteCount) were counted" }
+        do throws(EventRejection) {
+            try EventRules.checkContent(
+                self.event, value: input.span, eventSeconds: stampSeconds, nowSeconds: .max)
+            if stampSeconds >= 0, body.count > PayloadWriter.payloadByteCountMax(for: self.event.target) {
+                return "a payload of \(body.count) bytes is taken"
+            }
+        } catch { if let complaint = Self.complaint(about: error) { return complaint } }
         return Self.jsonFault(body.span).map { "the payload is no JSON: \($0)" }
     }
 

@@ -11,6 +11,7 @@ import Testing
         #"{"event":"register","token":"80e0ff","app":"com.example.pizza","environment":"production","frequent-updates":true}"#,
         #"{"event":"unregister","audience":"match-7"}"#,
         #"{"event":"update","to":{"channel":"dHN0+/8="},"priority":"low","timestamp":1685952000,"content-state":{},"relevance-score":-0.5}"#,
+        #"{"event":"end","to":{"channel":"AAAA","environment":"development"},"priority":1,"alert":null}"#,
     ]
     /// What mutations put in: the words and signs on which the decoder turns.
     private static let pieces: [String] = [
@@ -121,7 +122,16 @@ import Testing
             #expect((part as? NSObject) == (expected as? NSObject))
         }
         try expect("content-state", event.contentStateInValue)
-        try expect("alert", event.alertInValue)
+        if object["alert"] is NSNull {
+            #expect(event.withdrawsAlert && event.alertInValue.isEmpty)
+        } else {
+            #expect(!event.withdrawsAlert)
+            try expect("alert", event.alertInValue)
+        }
+        if let priority = object["priority"] as? NSNumber {
+            #expect(priority.intValue == Int(event.priority.rawValue))
+            #expect(event.priority != .lowest || event.target == .channel)
+        }
         try expect("attributes", event.attributesInValue)
         try expect("attributes-type", event.attributesTypeInValue)
         try expect("relevance-score", event.relevanceScoreInValue)
@@ -133,6 +143,9 @@ import Testing
         #expect((object["app"] as? String ?? "") == event.text.text(event.appInText))
         #expect((object["id"] as? String ?? "") == event.text.text(event.eventIDInText))
         let to = object["to"] as? [String: Any] ?? [:]
+        let environment = (object["environment"] ?? to["environment"]) as? String
+        #expect(event.isEnvironmentGiven == (environment != nil))
+        #expect((environment ?? "production") == "\(event.environment)")
         let token = (object["token"] ?? to["token"] ?? to["start-token"]) as? String ?? ""
         var digits: [UInt8] = []
         Hex.append(event.text.span.extracting(event.tokenInText.range), to: &digits)

@@ -99,7 +99,7 @@ import Testing
 
     @Test(arguments: [
         (#""activity":"a/1""#, EventTarget.activity), (#""audience":"match-7""#, .audience),
-        (#""channel":"dHN0+/8=""#, .channel),
+        (#""channel":"dHN0+/8=""#, .channel), (#""environment":"development","channel":"dHN0\/+8=""#, .channel),
         (#""token":"ab""#, .token), (#""x-note":[1],"token":"ab","environment":"development""#, .token),
     ])
     func targets(to: String, target: EventTarget) throws {
@@ -108,13 +108,41 @@ import Testing
         switch target {
         case .activity: #expect(event.text.text(event.activityInText) == "a/1")
         case .audience: #expect(event.text.text(event.audienceInText) == "match-7")
-        case .channel: #expect(event.text.text(event.audienceInText) == "dHN0+/8=")
+        case .channel: #expect(["dHN0+/8=", "dHN0/+8="].contains(event.text.text(event.audienceInText)))
         case .token, .startToken: #expect(Array(event.text[event.tokenInText.range]) == [0xAB])
         }
     }
 
+    @Test func anEnvironmentThatIsGivenIsToldFromTheDefault() throws {
+        let given = [
+            #"{"event":"end","to":{"channel":"AAAA","environment":"production"}}"#,
+            #"{"event":"end","to":{"environment":"development","token":"ab"}}"#,
+            #"{"event":"register","token":"ab","environment":"production"}"#,
+        ]
+        for json in given { #expect(try decode(json).event.isEnvironmentGiven, "\(json)") }
+        for json in [#"{"event":"end","to":{"channel":"AAAA"}}"#, #"{"event":"register","token":"ab"}"#] {
+            #expect(try !decode(json).event.isEnvironmentGiven, "\(json)")
+        }
+    }
+
+    @Test func nullWithdrawsAnAlert() throws {
+        for json in [
+            #"{"event":"end","alert":null}"#, #"{"event":"update","content-state":{},"alert" : null }"#,
+            #"{"alert":null,"event":"update","content-state":{},"to":{"channel":"AAAA"}}"#,
+        ] {
+            let event = try decode(json).event
+            #expect(event.withdrawsAlert && event.alertInValue.isEmpty)
+            #expect(event.priority == (event.kind == .end ? .high : .low), "it is no alert")
+        }
+        #expect(try !decode(#"{"event":"end","alert":{"title":"","body":""}}"#).event.withdrawsAlert)
+        #expect(try !decode(#"{"event":"end"}"#).event.withdrawsAlert)
+    }
+
     @Test(arguments: [
         (#""event":"update","content-state":{}"#, PushPriority.low),
+        (#""event":"update","content-state":{},"priority":1,"to":{"channel":"AAAA"}"#, .lowest),
+        (#""event":"end","to":{"channel":"AAAA"},"priority": 1 "#, .lowest),
+        (#""event":"end","to":{"channel":"AAAA"}"#, .high),
         (#""event":"update","content-state":{},"alert":{"title":"","body":""}"#, .high),
         (#""event":"update","content-state":{},"alert":{"title":"","body":""},"priority":5"#, .low),
         (#""priority":"low","event":"update","content-state":{},"alert":{"title":"","body":""}"#, .low),
@@ -175,7 +203,7 @@ import Testing
             #"{"event":"start","to":{"start-token":"00ff","environment":"development"},"attributes-type":"A","attributes":{"a":1},"#
                 + #""content-state":{"é":2},"alert":{"title":"t","body":"b"},"input-push-token":1,"app":"a","id":"i","priority":5,"#
                 + #""timestamp":1685952000,"stale-date":1685952001,"expires":1685952002,"relevance-score":1}"#,
-            #"{"event":"end","to":{"activity":"a"},"dismissal-date":1685952003}"#,
+            #"{"event":"end","to":{"activity":"a"},"dismissal-date":1685952003,"alert":null}"#,
             #"{"event":"unregister","audience":"a","frequent-updates":true,"token":"ab","environment":"development"}"#,
             #"{"event":"start","to":{"audience":"a"},"attributes-type":"A","attributes":{},"content-state":{},"#
                 + #""alert":{"title":"t","body":"b"},"input-push-channel":"AAAA"}"#,

@@ -64,10 +64,16 @@ import Testing
         Case(
             Self.update(#""id":"\#(String(repeating: "é", count: 129))""#), "id",
             "has 258 bytes: at most 256 are allowed"),
-        Case(Self.update(#""priority":1"#), "priority", "is 1: expected 10, 5, “high” or “low”"),
-        Case(Self.update(#""priority":10.0"#), "priority", "is 10.0: expected 10, 5, “high” or “low”"),
-        Case(Self.update(#""priority":"10""#), "priority", #"is "10": expected 10, 5, “high” or “low”"#),
-        Case(Self.update(#""priority":true"#), "priority", "is true: expected 10, 5, “high” or “low”"),
+        Case(Self.update(#""priority":1"#), "priority", "is 1: expected 10, 5, “high” or “low” (1 is for channels)"),
+        Case(
+            Self.update(#""priority":10.0"#), "priority", "is 10.0: expected 10, 5, “high” or “low” (1 is for channels)"
+        ),
+        Case(
+            Self.update(#""priority":"10""#), "priority",
+            #"is "10": expected 10, 5, “high” or “low” (1 is for channels)"#),
+        Case(
+            Self.update(#""priority":true"#), "priority", "is true: expected 10, 5, “high” or “low” (1 is for channels)"
+        ),
         Case(
             Self.update(#""timestamp":1685952000.5"#), "timestamp",
             "is 1685952000.5: expected whole seconds since 1970, without fraction or exponent"),
@@ -185,7 +191,7 @@ import Testing
         Case(Self.start(#","token":"ab""#), "token", #"does not apply to “start”: write {"to": {"start-token": …}}"#),
         Case(
             Self.update(#""environment":"production""#), "environment",
-            "does not apply to “update”: write it inside “to”, next to the token"),
+            "does not apply to “update”: write it inside “to”, next to the token or channel"),
         Case(
             Self.update(#""audience":"a""#), "audience", #"does not apply to “update”: write {"to": {"audience": …}}"#),
         Case(
@@ -238,10 +244,10 @@ import Testing
         Case(#"{"event":"start","attributes":"{}"}"#, "attributes", #"is "{}": expected a JSON object"#),
         Case(
             Self.to(#"{"start-token":"ab"}"#), "to.start-token",
-            "starts activities only: “update” goes to “activity” or “token”"),
+            "starts activities only: “update” goes to “activity”, “channel” or “token”"),
         Case(
             #"{"event":"end","to":{"start-token":"ab"}}"#, "to.start-token",
-            "starts activities only: “end” goes to “activity” or “token”"),
+            "starts activities only: “end” goes to “activity”, “channel” or “token”"),
         Case(
             #"{"event":"register","token":"ab","frequent-updates":1}"#, "frequent-updates",
             "is 1: expected true or false"),
@@ -264,7 +270,19 @@ import Testing
         Case(Self.to(#"{"activity":"a","activity":"a"}"#), "to.activity", "is given twice"),
         Case(
             Self.to(#"{"activity":"a","environment":"production"}"#), "to.environment",
-            "comes without a token: expected it next to “token” or “start-token” only"),
+            "comes with “activity”: expected it next to “token”, “start-token” or “channel” only"),
+        Case(
+            Self.to(#"{"environment":"production","audience":"a"}"#), "to.environment",
+            "comes with “audience”: expected it next to “token”, “start-token” or “channel” only"),
+        Case(
+            Self.update(#""priority":1,"to":{"token":"ab"}"#), "priority",
+            "is 1: expected 10, 5, “high” or “low” (1 is for channels)"),
+        Case(
+            Self.update(#""priority":1.0,"to":{"channel":"AAAA"}"#), "priority",
+            "is 1.0: expected 10, 5, “high” or “low” (1 is for channels)"),
+        Case(
+            Self.update(#""priority":"lowest","to":{"channel":"AAAA"}"#), "priority",
+            #"is "lowest": expected 10, 5, “high” or “low” (1 is for channels)"#),
         Case(
             Self.to(#"{"token":"ab","environment":"sandbox"}"#), "to.environment",
             #"is "sandbox": expected “production” or “development” (which is Apple's name for its sandbox)"#),
@@ -312,6 +330,14 @@ import Testing
     ]
 
     static let alerts = [
+        Case(Self.alert("nul"), "alert", Self.invalid(46, "a JSON value was expected")),
+        Case(Self.alert(#"null,"alert":null"#), "alert", "is given twice"),
+        Case(
+            Self.start("").replacing(#"{"title":"","body":""}"#, with: "null"), "alert",
+            "is null: expected an object with “title” and “body”, as nothing was sent that it could withdraw"),
+        Case(
+            #"{"event":"register","token":"ab","alert":null}"#, "alert",
+            "does not apply to “register”: only to “start”, “update” or “end”"),
         Case(Self.alert(#""Goal!""#), "alert", #"is "Goal!": expected an object with “title” and “body”"#),
         Case(Self.alert("{}"), "alert.title", "is missing: an alert needs “title” and “body”"),
         Case(Self.alert(#"{"title":"a"}"#), "alert.body", "is missing: an alert needs “title” and “body”"),

@@ -44,6 +44,91 @@ import Testing
         #expect(throws: EventRejection.self) { try EventRules.checkTimestamp(.max, nowSeconds: .min) }
     }
 
+    private static func targetRejection(_ json: String, key: String) throws -> EventRejection? {
+        let event = try decode(json).event
+        let bytes = Array(key.utf8)
+        return Self.rejection { () throws(EventRejection) in try EventRules.checkTarget(event, key: bytes.span) }
+    }
+
+    @Test func whatToNamesIsTheKey() throws {
+        func check(_ to: String, key: String) throws -> EventRejection? {
+            try Self.targetRejection(#"{"event":"end","to":{\#(to)}}"#, key: key)
+        }
+        #expect(try check(#""channel":"AB+/""#, key: "AB+/") == nil)
+        #expect(try check(#""channel":"AB+\/""#, key: "AB+/") == nil)
+        #expect(
+            try check(#""channel":"AB+/""#, key: "AB+/=")
+                == EventRejection(
+                    field: "to.channel",
+                    reason: #""AB+/" differs from the record's key: expected the same channel id"#))
+        #expect(try check(#""activity":"a""#, key: "a") == nil)
+        #expect(
+            try check(#""activity":"a""#, key: "b")
+                == EventRejection(
+                    field: "to.activity", reason: #""a" differs from the record's key: expected the same activity id"#))
+        #expect(
+            try check(#""audience":"a""#, key: "a")
+                == EventRejection(
+                    field: "to.audience",
+                    reason:
+                        "is not supported by this version: expected to.activity, to.channel, to.token or to.start-token"
+                ))
+        #expect(try Self.targetRejection(#"{"event":"register","audience":"a"}"#, key: "a")?.field == "audience")
+    }
+
+    /// An update with a content and an alert of so many bytes: how large its payload is, and what is said of it.
+    private static func sized(
+        _ target: String, content: Int, alert: Int
+    ) throws -> (payloadByteCount: Int, rejection: EventRejection?) {
+        let state = #"{"a":"\#(String(repeating: "a", count: content - 8))"}"#
+        let text = #"{"title":"","body":"\#(String(repeating: "b", count: alert - 22))"}"#
+        let (event, value) = try decode(
+            #"{"event":"update","to":{"\#(target)":"AAAA"},"content-state":\#(state),"alert":\#(text)}"#)
+        let byteCount = PayloadWriter.byteCount(
+            kind: .update, stampSeconds: 1_700_000_000, content: PayloadContent(of: event), source: value.span,
+            alert: value.span.extracting(event.alertInValue.range))
+        let found = Self.rejection { () throws(EventRejection) in
+            try EventRules.checkContent(
+                event, value: value.span, eventSeconds: 1_700_000_000, nowSeconds: 1_700_000_000)
+        }
+        #expect(found == nil || EventRules.mayBeTooLarge(valueByteCount: value.count))
+        return (byteCount, found)
+    }
+
+    /// Of a broadcast content and alert may be larger together, but not the content alone. Around each limit, byte by byte.
+    @Test(arguments: [
+        ("activity", 3_000, 900..<1_100), ("activity", 22, 3_850..<4_100), ("channel", 3_000, 1_900..<2_200),
+        ("channel", 22, 4_900..<5_200), ("channel", 4_096, 800..<1_100),
+    ])
+    func aPayloadHasTheLimitOfItsTarget(target: String, content: Int, alerts: Range<Int>) throws {
+        let limit = PayloadWriter.payloadByteCountMax(for: target == "channel" ? .channel : .activity)
+        #expect(limit == (target == "channel" ? 5_120 : 4_096))
+        var (takenMax, refusedMin) = (0, Int.max)
+        for alert in alerts {
+            let (byteCount, rejection) = try Self.sized(target, content: content, alert: alert)
+            if let rejection {
+                refusedMin = min(refusedMin, byteCount)
+                #expect(rejection.field == "payload" && rejection.reason.contains("at most \(limit) (of these"))
+            } else {
+                takenMax = max(takenMax, byteCount)
+            }
+        }
+        #expect(takenMax == limit && refusedMin == limit + 1)
+    }
+
+    @Test func aContentThatAPhoneWouldNotTakeIsNotBroadcast() throws {
+        for content in 4_050...4_200 {
+            let rejection = try Self.sized("channel", content: content, alert: 22).rejection
+            #expect((rejection == nil) == (content <= 4_096))
+            guard content > 4_096 else { continue }
+            #expect(
+                rejection
+                    == EventRejection(
+                        field: "content-state",
+                        reason: "has \(content) bytes: a Live Activity takes at most 4096, also by broadcast"))
+        }
+    }
+
     @Test func aPayloadOverItsLimitNamesWhatIsBig() throws {
         var content = PayloadContent()
         content.contentState = ByteRange(start: 0, count: 900)

@@ -21,10 +21,15 @@ enum AlertField: UInt8, CaseIterable {
 }
 
 extension EventReader {
-    /// The object `alert`, as it came.
-    mutating func alert(_ bytes: Span<UInt8>) throws(EventRejection) -> ByteRange {
+    /// The object `alert`, as it came. `null` has no bytes: it withdraws an alert that was given before.
+    mutating func alert(_ bytes: Span<UInt8>, isWithdrawn: inout Bool) throws(EventRejection) -> ByteRange {
         guard self.begins(bytes, with: UInt8(ascii: "{")) else {
-            throw self.wrongValue(bytes, expected: "an object with “title” and “body”")
+            guard try self.kind(bytes) == .null else {
+                throw self.wrongValue(bytes, expected: "an object with “title” and “body”")
+            }
+            _ = try self.skipValue(bytes)
+            isWithdrawn = true
+            return ByteRange()
         }
         let start = self.cursor.index
         try self.openObject(bytes)

@@ -45,13 +45,13 @@ public enum EventTarget: UInt8, Sendable {
     case startToken
     /// All devices of an audience. Recognised, and refused by `EventRules`.
     case audience
-    /// A broadcast channel. Recognised, and refused by `EventRules`.
+    /// A broadcast channel: every phone that listens on it. The channel's id is the key.
     case channel
 }
 
 /// `apns-priority` as this product uses it (Apple: "Sending notification requests to APNs").
 public enum PushPriority: UInt8, Sendable, Comparable {
-    /// Sent when power allows, and the phone is not woken for it; broadcasts only.
+    /// Sent when power allows, and the phone is not woken for it; events for a channel only.
     case lowest = 1
     /// Sent when power allows; does not spend the device's budget.
     case low = 5

@@ -55,6 +55,7 @@ public enum EventDecoder {
         try reader.expectEnd(value)
         try EventShape.check(&event, seen: seen)
         event.priority = priority ?? (event.kind == .update && event.alertInValue.isEmpty ? .low : .high)
+        if priority == .lowest { try EventShape.checkLowestPriority(event) }
     }
 
     private static func field(_ name: JSONString, in bytes: Span<UInt8>) -> EventField? {
@@ -81,7 +82,7 @@ extension EventReader {
         case .priority: break
         case .timestamp: event.timestampSeconds = try self.seconds(bytes, least: 0)
         case .contentState: event.contentStateInValue = try self.object(bytes)
-        case .alert: event.alertInValue = try self.alert(bytes)
+        case .alert: event.alertInValue = try self.alert(bytes, isWithdrawn: &event.withdrawsAlert)
         case .staleDate: event.staleDateSeconds = try self.seconds(bytes, least: EventDecoder.expirySecondsMin)
         case .relevanceScore: event.relevanceScoreInValue = try self.finiteNumber(bytes)
         case .dismissalDate: event.dismissalDateSeconds = try self.seconds(bytes, least: 0)
@@ -96,7 +97,9 @@ extension EventReader {
         case .inputPushToken: event.inputPushToken = try self.inputPushToken(bytes)
         case .inputPushChannel: event.inputPushChannelInValue = try self.channel(bytes).withQuotes
         case .token: event.tokenInText = try self.token(bytes, into: &event.text)
-        case .environment: event.environment = try self.environment(bytes)
+        case .environment:
+            event.environment = try self.environment(bytes)
+            event.isEnvironmentGiven = true
         case .frequentUpdates: event.frequentUpdates = try self.bool(bytes)
         case .audience:
             event.audienceInText = try self.text(
@@ -128,12 +131,13 @@ extension EventReader {
             let number = try self.number(bytes, expected: "a number").spelling
             if bytes.spells("10", in: number) { return .high }
             if bytes.spells("5", in: number) { return .low }
-            throw self.wrongValue(bytes, number, expected: "10, 5, “high” or “low”")
+            if bytes.spells("1", in: number) { return .lowest }
+            throw self.wrongValue(bytes, number, expected: "\(EventShape.priorities)")
         }
-        let word = try self.string(bytes, expected: "10, 5, “high” or “low”")
+        let word = try self.string(bytes, expected: EventShape.priorities)
         if self.spells(bytes, word, "high") { return .high }
         if self.spells(bytes, word, "low") { return .low }
-        throw self.wrongValue(bytes, word.withQuotes, expected: "10, 5, “high” or “low”")
+        throw self.wrongValue(bytes, word.withQuotes, expected: "\(EventShape.priorities)")
     }
 
     /// Apple has the number 1 here and nothing else.

@@ -48,32 +48,38 @@ public enum EventRules {
     public static func checkTarget(_ event: borrowing DecodedEvent, key: Span<UInt8>) throws(EventRejection) {
         switch event.target {
         case .activity:
-            let activity = event.text.span.extracting(event.activityInText.range)
-            if !activity.isEmpty, !activity.holdsSameBytes(as: key) {
-                let given = RejectionText.quoted(activity, byteCountMax: 80)
-                throw EventRejection(
-                    field: "to.activity",
-                    reason: "\"\(given)\" differs from the record's key: expected the same activity id")
-            }
+            guard !event.activityInText.isEmpty else { break }
+            try Self.checkID(event.activityInText, of: event, key: key, field: "to.activity", what: "activity")
+        case .channel:
+            try Self.checkID(event.audienceInText, of: event, key: key, field: "to.channel", what: "channel")
         case .token, .startToken: break
         case .audience:
             let isRegistration = event.kind == .register || event.kind == .unregister
-            throw Self.notYet(isRegistration ? "audience" : "to.audience")
-        case .channel:
-            throw Self.notYet("to.channel")
+            throw EventRejection(
+                field: isRegistration ? "audience" : "to.audience",
+                reason:
+                    "is not supported by this version: expected to.activity, to.channel, to.token or to.start-token")
         }
-        if !event.audienceInText.isEmpty { throw Self.notYet("audience") }
         if event.kind == .start, event.target != .startToken {
             throw EventRejection(field: "to", reason: "has no start-token: a start needs {\"start-token\": hex}")
         }
     }
 
-    private static func notYet(_ field: String) -> EventRejection {
-        EventRejection(
-            field: field, reason: "is not supported by this version: expected to.activity, to.token or to.start-token")
+    /// The id in `to` is the record's key: by that the record was placed, and lies behind all that is about the same.
+    private static func checkID(
+        _ range: ByteRange, of event: borrowing DecodedEvent, key: Span<UInt8>, field: String, what: String
+    ) throws(EventRejection) {
+        let id = event.text.span.extracting(range.range)
+        guard !id.holdsSameBytes(as: key) else { return }
+        throw EventRejection(
+            field: field,
+            reason:
+                "\"\(RejectionText.quoted(id, byteCountMax: 80))\" differs from the record's key: expected the same "
+                + "\(what) id")
     }
 
-    /// What the payload has besides the event's own bytes is little: only a large event has to be looked at.
+    /// What the payload has besides the event's own bytes is little: only a large event has to be looked at. Of a channel, whose payload may
+    /// be larger, some are looked at in vain.
     @inlinable public static func mayBeTooLarge(valueByteCount: Int) -> Bool {
         valueByteCount > PayloadWriter.payloadByteCountMax - PayloadWriter.framingByteCountMax
     }
@@ -92,10 +98,16 @@ public enum EventRules {
         let size = PayloadWriter.byteCount(
             kind: event.kind, stampSeconds: max(eventSeconds, Self.sizedStampSecondsMin), content: content,
             source: value, alert: value.extracting(event.alertInValue.range))
-        if size > PayloadWriter.payloadByteCountMax {
+        let limit = PayloadWriter.payloadByteCountMax(for: event.target)
+        if size > limit {
             throw Self.payloadTooLarge(
-                byteCount: size, limit: PayloadWriter.payloadByteCountMax, content: content,
-                alertByteCount: Int(event.alertInValue.count))
+                byteCount: size, limit: limit, content: content, alertByteCount: Int(event.alertInValue.count))
+        }
+        if Int(content.contentState.count) > PayloadWriter.contentStateByteCountMax {
+            throw EventRejection(
+                field: "content-state",
+                reason: "has \(content.contentState.count) bytes: a Live Activity takes at most "
+                    + "\(PayloadWriter.contentStateByteCountMax), also by broadcast")
         }
     }
 

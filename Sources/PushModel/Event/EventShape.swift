@@ -1,5 +1,8 @@
 /// The rules that tie an event's fields to its kind and to each other (contract §2, the table's second column).
 enum EventShape {
+    /// What `priority` may say.
+    static let priorities: StaticString = "10, 5, “high” or “low” (1 is for channels)"
+
     /// Checks a decoded event whose fields were `seen`, and gives a registration for an audience its target.
     static func check(_ event: inout DecodedEvent, seen: EventFieldSet) throws(EventRejection) {
         guard seen.contains(.event) else {
@@ -20,9 +23,15 @@ enum EventShape {
             if event.target == .startToken {
                 throw EventRejection(
                     field: "to.start-token",
-                    reason: "starts activities only: “\(kind.name)” goes to “activity” or “token”")
+                    reason: "starts activities only: “\(kind.name)” goes to “activity”, “channel” or “token”")
             }
         }
+    }
+
+    /// Apple has 1 for broadcasts: a push to one phone would be refused.
+    static func checkLowestPriority(_ event: borrowing DecodedEvent) throws(EventRejection) {
+        guard event.target != .channel else { return }
+        throw EventRejection(field: "priority", reason: "is 1: expected \(Self.priorities)")
     }
 
     private static func checkStart(_ event: borrowing DecodedEvent, seen: EventFieldSet) throws(EventRejection) {
@@ -36,6 +45,12 @@ enum EventShape {
         case .channel:
             throw EventRejection(
                 field: "to.channel", reason: "cannot start an activity: broadcasts only update and end")
+        }
+        if event.withdrawsAlert {
+            throw EventRejection(
+                field: "alert",
+                reason:
+                    "is null: expected an object with “title” and “body”, as nothing was sent that it could withdraw")
         }
         if seen.contains(.inputPushToken), seen.contains(.inputPushChannel) {
             throw EventRejection(
@@ -60,7 +75,7 @@ enum EventShape {
         switch field {
         case .token: advice = "write {\"to\": {\"\(kind == .start ? "start-token" : "token")\": …}}"
         case .audience: advice = "write {\"to\": {\"audience\": …}}"
-        case .environment: advice = "write it inside “to”, next to the token"
+        case .environment: advice = "write it inside “to”, next to the token or channel"
         default:
             advice =
                 "only to "

@@ -27,7 +27,7 @@ enum TargetField: UInt8, CaseIterable {
 
 /// `to`, and what it shares with registrations: tokens, environments, channels.
 extension EventReader {
-    /// The object `to`: one address, and with a token its environment.
+    /// The object `to`: one address, and with a token or a channel its environment.
     mutating func target(_ bytes: Span<UInt8>, into event: inout DecodedEvent) throws(EventRejection) {
         guard self.begins(bytes, with: UInt8(ascii: "{")) else {
             throw self.wrongValue(bytes, expected: "an object such as {\"activity\": id}")
@@ -67,9 +67,10 @@ extension EventReader {
         guard let address else {
             throw self.reject("names no address: expected “activity”, “audience”, “channel”, “token” or “start-token”")
         }
-        if seen & (1 << TargetField.environment.rawValue) != 0, address != .token, address != .startToken {
+        if seen & (1 << TargetField.environment.rawValue) != 0, address == .activity || address == .audience {
             self.field = .target(.environment)
-            throw self.reject("comes without a token: expected it next to “token” or “start-token” only")
+            throw self.reject(
+                "comes with “\(address.name)”: expected it next to “token”, “start-token” or “channel” only")
         }
     }
 
@@ -118,7 +119,9 @@ extension EventReader {
         case .startToken:
             event.target = .startToken
             event.tokenInText = try self.token(bytes, into: &event.text)
-        case .environment: event.environment = try self.environment(bytes)
+        case .environment:
+            event.environment = try self.environment(bytes)
+            event.isEnvironmentGiven = true
         }
     }
 

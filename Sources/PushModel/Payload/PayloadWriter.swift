@@ -3,8 +3,21 @@
 public enum PayloadWriter {
     /// Apple's limit for the body of a push to a device, Live Activities included.
     public static let payloadByteCountMax = 4_096
+    /// The same of a broadcast (Apple: "Sending broadcast push notification requests to APNs").
+    public static let broadcastByteCountMax = 5_120
+    /// What a Live Activity may hold (Apple: "Displaying live data with Live Activities", 4 KB). It says more than the body's limit for a
+    /// broadcast only.
+    public static let contentStateByteCountMax = 4_096
     /// What a body has at most beside the bytes of its parts, which all lie in the event's value: names, brackets, stamp, dates.
     public static let framingByteCountMax = 320
+
+    /// The largest body that APNs takes for an event so addressed.
+    public static func payloadByteCountMax(for target: EventTarget) -> Int {
+        switch target {
+        case .channel: Self.broadcastByteCountMax
+        case .activity, .audience, .token, .startToken: Self.payloadByteCountMax
+        }
+    }
 
     /// Appends the body to `body`. Nothing is allocated beyond `body`'s own growth.
     ///

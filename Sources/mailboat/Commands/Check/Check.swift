@@ -16,6 +16,8 @@ struct Check: ParsableCommand {
 
               {"key": "order-7", "value": {"event": "register", "token": "80e0…"}}
 
+            An event for a channel ("to": {"channel": …}) is shown as the broadcast it would become; the production host stands for \
+            the environment that the app's configuration names, unless the event names one. \
             An event that a worker would put on the dead-letter topic is shown with the reason it would get there. Nothing is \
             sent, and no configuration is read: merging, budgets and the life of an activity are left out. Tokens are shown \
             shortened.

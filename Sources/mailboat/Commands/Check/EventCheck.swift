@@ -37,8 +37,9 @@ struct EventCheck {
                 throw EventRejection(field: "value", reason: "is null: expected one JSON object")
             }
             try EventDecoder.decode(value.span, into: &self.event)
-            // A record without a key of its own is judged as that of the activity it names.
-            let key = record.key ?? Array(self.event.text[self.event.activityInText.range])
+            // A record without a key of its own is judged as that of the activity or channel it names.
+            let named = self.event.target == .channel ? self.event.audienceInText : self.event.activityInText
+            let key = record.key ?? Array(self.event.text[named.range])
             try EventRules.checkTarget(self.event, key: key.span)
             switch self.event.kind {
             case .register, .unregister: return .taken(lines: self.registration(record))
@@ -72,41 +73,65 @@ struct EventCheck {
         PayloadWriter.append(
             kind: self.event.kind, stampSeconds: stampSeconds, content: content, source: value.span, alert: alert,
             to: &body)
-        let (path, environment) = self.address(record)
-        let bundleID =
-            self.event.appInText.isEmpty
-            ? self.app : String(decoding: self.event.text[self.event.appInText.range], as: UTF8.self)
-        let expirationSeconds =
-            self.event.expiresSeconds
-            ?? self.nowSeconds + EventRules.expirationSeconds(of: self.event.kind)
+        let head = self.event.target == .channel ? self.broadcastHead() : self.pushHead(record)
+        var rest = ["", String(decoding: body, as: UTF8.self)]
+        rest.append("(\(body.count) of \(PayloadWriter.payloadByteCountMax(for: self.event.target)) bytes)")
+        if self.event.withdrawsAlert { rest.append("(an alert that has not been sent yet is withdrawn)") }
+        return head + rest
+    }
+
+    /// Request line and headers of a push to a phone.
+    private func pushHead(_ record: RecordText) -> [String] {
+        let (path, host) = self.address(record)
         return [
-            "\(DeviceRequest.method) \(DeviceRequest.scheme)://\(environment)\(DeviceRequest.pathPrefix)\(path)",
+            "\(DeviceRequest.method) \(DeviceRequest.scheme)://\(host)\(DeviceRequest.pathPrefix)\(path)",
             "\(DeviceRequest.authorizationName): bearer (provider token)",
             "\(DeviceRequest.pushTypeName): \(DeviceRequest.pushTypeValue)",
-            "\(DeviceRequest.topicName): \(TokenText.shortened(bundleID))\(DeviceRequest.topicSuffix)",
+            "\(DeviceRequest.topicName): \(TokenText.shortened(self.bundleID))\(DeviceRequest.topicSuffix)",
             "\(DeviceRequest.priorityName): \(DeviceRequest.priorityValue(self.event.priority))",
-            "\(DeviceRequest.expirationName): \(expirationSeconds)",
+            "\(DeviceRequest.expirationName): \(self.expirationSeconds)",
             "\(DeviceRequest.idName): (a new UUID)",
-            "",
-            String(decoding: body, as: UTF8.self),
-            "(\(body.count) of \(PayloadWriter.payloadByteCountMax) bytes)",
         ]
+    }
+
+    /// The same of a broadcast. What the channel stores was fixed when it was made; here nobody knows it.
+    private func broadcastHead() -> [String] {
+        let host = Self.host(self.event.environment)
+        let channel = String(decoding: self.event.text[self.event.audienceInText.range], as: UTF8.self)
+        return [
+            "\(DeviceRequest.method) \(DeviceRequest.scheme)://\(host)/4/broadcasts/apps/\(TokenText.shortened(self.bundleID))",
+            "\(DeviceRequest.authorizationName): bearer (provider token)",
+            "apns-channel-id: \(channel)",
+            "\(DeviceRequest.pushTypeName): \(DeviceRequest.pushTypeValue)",
+            "\(DeviceRequest.priorityName): \(DeviceRequest.priorityValue(self.event.priority))",
+            "\(DeviceRequest.expirationName): \(self.expirationSeconds), or 0 if the channel stores nothing",
+            "apns-request-id: (a new UUID)",
+        ]
+    }
+
+    private var bundleID: String {
+        self.event.appInText.isEmpty
+            ? self.app : String(decoding: self.event.text[self.event.appInText.range], as: UTF8.self)
+    }
+
+    private var expirationSeconds: Int64 {
+        self.event.expiresSeconds ?? self.nowSeconds + EventRules.expirationSeconds(of: self.event.kind)
     }
 
     /// The path's end, with the token shortened, and the host.
     private func address(_ record: RecordText) -> (path: String, host: String) {
-        func host(_ environment: PushEnvironment) -> String {
-            environment == .production ? APNSHost.production : APNSHost.development
-        }
         if !self.event.tokenInText.isEmpty {
-            return (
-                Self.shortened(Array(self.event.text[self.event.tokenInText.range])), host(self.event.environment)
-            )
+            let token = Array(self.event.text[self.event.tokenInText.range])
+            return (Self.shortened(token), Self.host(self.event.environment))
         }
         if let key = record.key, let registration = self.registrations[key] {
-            return (Self.shortened(registration.token), host(registration.environment))
+            return (Self.shortened(registration.token), Self.host(registration.environment))
         }
-        return ("(the token registered for \(Self.activity(record)))", host(.production))
+        return ("(the token registered for \(Self.activity(record)))", Self.host(.production))
+    }
+
+    private static func host(_ environment: PushEnvironment) -> String {
+        environment == .production ? APNSHost.production : APNSHost.development
     }
 
     private static func activity(_ record: RecordText) -> String {
