@@ -330,7 +330,7 @@ import Testing
     ]
 
     static let alerts = [
-        Case(Self.alert("nul"), "alert", Self.invalid(46, "a JSON value was expected")),
+        Case(Self.alert("nul"), "alert", Self.invalid(45, "a JSON value was expected")),
         Case(Self.alert(#"null,"alert":null"#), "alert", "is given twice"),
         Case(
             Self.start("").replacing(#"{"title":"","body":""}"#, with: "null"), "alert",
