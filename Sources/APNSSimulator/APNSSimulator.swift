@@ -10,18 +10,24 @@ import TLSSession
 ///
 /// May be used from any thread or task. All answers are copies taken between two batches of requests.
 public final class APNSSimulator: Sendable {
-    private let shared: SharedSimulator
-    private let listener: any Channel
+    let shared: SharedSimulator
+    private let listeners: [any Channel]
     /// Stopped with the simulator when it is its own.
     private let ownGroup: MultiThreadedEventLoopGroup?
-    /// Where it listens.
+    /// Where it takes pushes to phones and broadcasts.
     public let port: Int
+    /// Where it takes questions about channels; `nil`: nowhere.
+    public let managementPort: Int?
 
-    private init(shared: SharedSimulator, listener: any Channel, ownGroup: MultiThreadedEventLoopGroup?) {
+    private init(
+        shared: SharedSimulator, listener: any Channel, management: (any Channel)?,
+        ownGroup: MultiThreadedEventLoopGroup?
+    ) {
         self.shared = shared
-        self.listener = listener
+        self.listeners = [listener] + (management.map { [$0] } ?? [])
         self.ownGroup = ownGroup
         self.port = listener.localAddress?.port ?? 0
+        self.managementPort = management?.localAddress?.port
     }
 
     /// Starts listening. Returns once connections are taken.
@@ -40,31 +46,47 @@ public final class APNSSimulator: Sendable {
         let ownGroup =
             group == nil ? MultiThreadedEventLoopGroup(numberOfThreads: max(1, configuration.threadCount)) : nil
         do {
-            let listener = try await Self.listen(shared, on: group ?? ownGroup ?? MultiThreadedEventLoopGroup.singleton)
+            let group = group ?? ownGroup ?? MultiThreadedEventLoopGroup.singleton
+            let listener = try await Self.listen(shared, port: configuration.port, door: .pushes, on: group)
+            var management: (any Channel)?
+            if let port = configuration.managementPort {
+                do {
+                    management = try await Self.listen(shared, port: port, door: .management, on: group)
+                } catch {
+                    try? await listener.close().get()
+                    throw error
+                }
+            }
             logger?.info(
-                "simulated APNs listens", metadata: ["address": "\(listener.localAddress.map { "\($0)" } ?? "")"])
-            return APNSSimulator(shared: shared, listener: listener, ownGroup: ownGroup)
+                "simulated APNs listens",
+                metadata: [
+                    "address": "\(listener.localAddress.map { "\($0)" } ?? "")",
+                    "management": "\(management?.localAddress.map { "\($0)" } ?? "none")",
+                ])
+            return APNSSimulator(shared: shared, listener: listener, management: management, ownGroup: ownGroup)
         } catch {
             try? await ownGroup?.shutdownGracefully()
             throw error
         }
     }
 
-    private static func listen(_ shared: SharedSimulator, on group: any EventLoopGroup) async throws -> any Channel {
+    private static func listen(
+        _ shared: SharedSimulator, port: Int, door: Door, on group: any EventLoopGroup
+    ) async throws -> any Channel {
         try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1_024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    guard let number = shared.admit() else { throw ChannelError.eof }
+                    guard let number = shared.admit(door) else { throw ChannelError.eof }
                     let connection: any SimulatedConnection
-                    switch shared.configuration.mode {
-                    case .full:
-                        let handler = try ConnectionHandler(shared: shared, number: number)
+                    switch (shared.configuration.mode, door) {
+                    case (.full, _), (.sink, .management):
+                        let handler = try ConnectionHandler(shared: shared, number: number, door: door)
                         try channel.pipeline.syncOperations.addHandler(handler)
                         connection = ConnectionReference(handler, channel: channel)
-                    case .sink:
+                    case (.sink, .pushes):
                         let handler = try SinkHandler(shared: shared, number: number)
                         try channel.pipeline.syncOperations.addHandler(handler)
                         connection = SinkReference(handler, channel: channel)
@@ -72,15 +94,15 @@ public final class APNSSimulator: Sendable {
                     guard shared.opened(connection, number: number) else { throw ChannelError.eof }
                 }
             }
-            .bind(host: shared.configuration.host, port: shared.configuration.port)
+            .bind(host: shared.configuration.host, port: port)
             .get()
     }
 
-    /// Closes every connection and the port. Only the first call does anything.
+    /// Closes every connection and the ports. Only the first call does anything.
     public func stop() async {
         guard let connections = self.shared.stop() else { return }
         // Closing what is closed already is not an error here.
-        try? await self.listener.close().get()
+        for listener in self.listeners { try? await listener.close().get() }
         for connection in connections {
             _ = connection.perform(.cut)
             try? await connection.closeFuture.get()

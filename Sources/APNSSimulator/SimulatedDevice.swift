@@ -14,4 +14,8 @@ public struct SimulatedDevice: Sendable {
     public var accepted: Int
     /// Requests to this token that were refused.
     public var refused: Int
+    /// Id of the broadcast channel the phone listens to, base64; `nil`: to none.
+    public var channel: String?
+    /// `false`: the phone is away, and APNs cannot reach it.
+    public var isOnline: Bool
 }

@@ -23,6 +23,9 @@ public struct SimulatorConfiguration: Sendable {
     public var host = "127.0.0.1"
     /// 0: any free port.
     public var port = 0
+    /// Where questions about channels are taken, on `host`, as Apple's service has ports of their own for them; 0: any free port. `nil`:
+    /// nowhere, and channels are made by `createChannel` only.
+    public var managementPort: Int?
     /// Which of Apple's two services is simulated.
     public var environment = Environment.production
     /// How closely the server looks at requests.
@@ -43,8 +46,17 @@ public struct SimulatorConfiguration: Sendable {
     public var watchedSpacingMillis: Int64?
     /// Pushes to one device per minute before 429 `TooManyRequests`, with as much burst. `nil`: no limit; Apple publishes none.
     public var devicePushesPerMinuteMax: Int?
-    /// A push whose `aps` the phone could not decode: `true` refuses it (400 `InvalidPushType`), `false` takes it as APNs does, and the phone
-    /// shows nothing. It is recorded as a violation either way.
+    /// Bundle ids without the capability for broadcasts: 400 `FeatureNotEnabled`.
+    public var appsWithoutBroadcasts: [String] = []
+    /// Channels that an app may have; further ones are answered 400 `CannotCreateChannelConfig`.
+    public var channelsPerAppMax = 10_000
+    /// Broadcasts to one channel per minute before 429 `TooManyRequests`, with as much burst. `nil`: no limit. Apple publishes none; a server
+    /// in production saw 429 above about 4.
+    public var channelPushesPerMinuteMax: Int? = 4
+    /// How an app without channels is told so: `true` with an empty body, `false` with an empty list. Apple's page says both.
+    public var listsNoChannelsWithoutBody = false
+    /// A push whose `aps` the phone could not decode: `true` refuses it (400 `InvalidPushType`, a broadcast 400 `BadRequestPayload`), `false`
+    /// takes it as APNs does, and the phone shows nothing. It is recorded as a violation either way.
     public var refusesMeaninglessPayloads = false
 
     /// SETTINGS_MAX_CONCURRENT_STREAMS once a provider token was accepted.

@@ -14,6 +14,8 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
         public var providerTokens = 0
         /// Most requests that were unanswered at once.
         public var inFlightPeak = 0
+        /// It came to the port for questions about channels.
+        public var isForManagement = false
 
         /// A connection that has just come.
         public init() {}
@@ -27,8 +29,12 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
     public var connectionsRefused = 0
     /// Requests that came in whole.
     public var requests = 0
-    /// Answered 200.
+    /// Answered 200: pushes to phones, and broadcasts.
     public var accepted = 0
+    /// Of these, broadcasts.
+    public var broadcasts = 0
+    /// Questions about channels that were answered 200, 201 or 204.
+    public var channelRequestsAccepted = 0
     /// Answers with another status, by reason; a status given by a fault under its reason or number.
     public var refused: [String: Int] = [:]
     /// Requests reset, never answered or lost with a connection cut by a fault.
@@ -37,6 +43,14 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
     public var unansweredApplied = 0
     /// What devices did with the pushes they got, by `Device.Reaction`.
     public var reactions: [String: Int] = [:]
+    /// What phones did with messages of the channels they listen to, by `Device.Reaction`: one for each phone a message reached.
+    public var broadcastReactions: [String: Int] = [:]
+    /// Channels that are registered now, of all apps.
+    public var channels = 0
+    /// Channels that were made since the start.
+    public var channelsCreated = 0
+    /// Channels that were deleted since the start.
+    public var channelsDeleted = 0
     /// Pushes at priority 10 that reached a device.
     public var highPriority = 0
     /// Tokens known, good or not.

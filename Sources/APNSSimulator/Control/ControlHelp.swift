@@ -5,6 +5,12 @@ extension ControlServer {
 
         GET    /devices?prefix=HEX&limit=N   devices by the first digits of their token, oldest first (100 of them)
         GET    /devices/TOKEN                what the phone behind a token shows
+        POST   /devices/TOKEN                {"online": false | true} the phone goes away, or comes back and gets what was kept for it
+                                             {"channel": ID} its app listens to a channel; "": to none
+        GET    /channels?app=BUNDLE&limit=N  broadcast channels, oldest first (100 of them)
+        POST   /channels                     {"app", "message-storage-policy"?: 0 | 1} makes one, as the management port does
+        DELETE /channels                     {"id"} deletes one
+        POST   /apps/BUNDLE                  {"broadcasts": false} takes the capability away, and all its channels; true gives it back
         GET    /stats                        what was counted
         GET    /violations                   what a well-behaved provider does not do, and was seen
         POST   /tokens/TOKEN                 {"state": "alive" | "dead" | "rotated" | "unknown", "sinceMillis"?}
@@ -17,7 +23,8 @@ extension ControlServer {
         POST   /faults                       one of those below
         DELETE /faults, /faults/ID           take all, or one, away
 
-        Faults of requests; each may have "rate" 0...1, "count", "skip", "token" (first digits), "connection" (number):
+        Faults of requests; each may have "rate" 0...1, "count", "skip", "token" (first digits), "connection" (number),
+        "channel" (first characters of an id), "request": "device" | "broadcast" | "create" | "read" | "delete" | "list":
           {"kind": "answer", "status": 503, "reason": "ServiceUnavailable", "retryAfterSeconds"?, "timestampMillis"?}
           {"kind": "answer", "status": 502, "body": "<html>"}
           {"kind": "stall", "applied"?: true}          never answered; applied: the phone gets the push all the same
@@ -27,6 +34,7 @@ extension ControlServer {
            "closes"?: false}                           current: what was sent after this request is not processed
           {"kind": "odd", "status"?: 999, "apnsId"?: false, "body"? | "bodyBytes"?: 5000, "emptyFrames"?: 10,
            "ending"?: "stall" | "reset", "code"?, "applied"?}   an answer APNs never gave yet, or half of one
+          {"kind": "twice"}                            carried out twice, answered as the second time: two channels, two pushes
           {"kind": "then", "action": …}                as ever, and then an action of "now" on its connection
         Of the whole server:
           {"kind": "latency", "millis": 50, "jitterMillis": 10}

@@ -9,7 +9,7 @@ import NIOCore
 ///
 /// It has no authentication: whoever reaches it rules the simulator. Bound to loopback unless told otherwise.
 public struct ControlServer: Service {
-    private let simulator: APNSSimulator
+    let simulator: APNSSimulator
     private let host: String
     private let port: Int
     private let providerTokens: ProviderTokenMint?
@@ -44,6 +44,7 @@ public struct ControlServer: Service {
         router.get("/") { _, _ in Self.plain(Self.help) }
         router.get("/healthz") { _, _ in Self.plain("ok\n") }
         self.addDevices(to: router)
+        self.addChannels(to: router)
         self.addNumbers(to: router)
         self.addFaults(to: router)
         self.addKeys(to: router)
@@ -176,7 +177,7 @@ public struct ControlServer: Service {
 
     // Answers
 
-    private static func answering(
+    static func answering(
         _ request: Request, _ body: ([UInt8]) async throws(FlatDocument.Refusal) -> Response
     ) async throws -> Response {
         var request = request
@@ -188,25 +189,25 @@ public struct ControlServer: Service {
         }
     }
 
-    private static func json(_ bytes: [UInt8]) -> Response {
+    static func json(_ bytes: [UInt8]) -> Response {
         Response(
             status: .ok, headers: [.contentType: "application/json"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
-    private static func json(encoding value: some Encodable) throws -> Response {
+    static func json(encoding value: some Encodable) throws -> Response {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
         return Self.json(Array(try encoder.encode(value)) + [UInt8(ascii: "\n")])
     }
 
-    private static func plain(_ text: String) -> Response {
+    static func plain(_ text: String) -> Response {
         Response(
             status: .ok, headers: [.contentType: "text/plain; charset=utf-8"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
     }
 
-    private static func refusal(_ text: String, _ status: HTTPResponse.Status = .badRequest) -> Response {
+    static func refusal(_ text: String, _ status: HTTPResponse.Status = .badRequest) -> Response {
         var json: [UInt8] = []
         var object = JSONObjectWriter(&json)
         object.text("error", text, &json)

@@ -12,6 +12,8 @@ enum DeviceJSON {
         object.text("topic", device.topic, &json)
         object.integer("accepted", Int64(device.accepted), &json)
         object.integer("refused", Int64(device.refused), &json)
+        if let channel = device.channel { object.text("channel", channel, &json) }
+        if !device.isOnline { object.bool("online", false, &json) }
         object.text("card", shown.card.rawValue, &json)
         object.raw("content-state", shown.contentState, &json)
         object.number("relevance-score", shown.relevanceScore, &json)
@@ -41,6 +43,11 @@ struct JSONObjectWriter {
     mutating func text(_ name: String, _ value: String, _ json: inout [UInt8]) {
         self.name(name, &json)
         JSONBytes.appendString(value, to: &json)
+    }
+
+    mutating func bool(_ name: String, _ value: Bool, _ json: inout [UInt8]) {
+        self.name(name, &json)
+        json += Array((value ? "true" : "false").utf8)
     }
 
     mutating func integer(_ name: String, _ value: Int64?, _ json: inout [UInt8]) {

@@ -1,3 +1,4 @@
+import APNSProtocol
 import HTTP2Session
 
 /// What `POST /faults` asks for, read from its JSON. The same names stand in the help of the control API.
@@ -18,7 +19,7 @@ enum FaultDocument {
         }
         let read: FaultDocument
         switch kind {
-        case "answer", "odd", "stall", "reset", "cut", "goaway", "then":
+        case "answer", "odd", "stall", "reset", "cut", "goaway", "then", "twice":
             read = try Self.requestFault(kind, &document)
         case "latency":
             let most = Int(Latency.millisMax)
@@ -46,7 +47,7 @@ enum FaultDocument {
     }
 
     private static let kinds =
-        "Known: answer, odd, stall, reset, cut, goaway, then, latency, refuse, mute, streams, now"
+        "Known: answer, odd, stall, reset, cut, goaway, then, twice, latency, refuse, mute, streams, now"
 
     private static func requestFault(_ kind: String, _ document: inout FlatDocument) throws(FlatDocument.Refusal)
         -> FaultDocument
@@ -56,6 +57,7 @@ enum FaultDocument {
         case "answer": effect = try Self.answer(&document)
         case "odd": effect = .odd(try Self.odd(&document))
         case "then": effect = .then(try Self.action(&document))
+        case "twice": effect = .twice
         case "stall": effect = .stall(applied: try document.bool("applied") ?? false)
         case "reset":
             effect = .reset(
@@ -72,7 +74,29 @@ enum FaultDocument {
                 effect, rate: try document.fraction("rate") ?? 1,
                 count: try document.integer("count", in: 1...Self.numberMax),
                 skip: try document.integer("skip", in: 0...Self.numberMax) ?? 0, tokenPrefix: prefix,
-                connection: try document.integer("connection", in: 1...Self.numberMax)))
+                connection: try document.integer("connection", in: 1...Self.numberMax),
+                kind: try Self.requestKind(&document), channelPrefix: try document.text("channel") ?? ""))
+    }
+
+    private static func requestKind(_ document: inout FlatDocument) throws(FlatDocument.Refusal) -> RequestKind? {
+        guard let name = try document.text("request") else { return nil }
+        guard let kind = RequestKind.allCases.first(where: { Self.name(of: $0) == name }) else {
+            let names = RequestKind.allCases.map(Self.name).joined(separator: ", ")
+            throw FlatDocument.Refusal(text: "'request' is '\(name)'. Known: \(names)")
+        }
+        return kind
+    }
+
+    /// As it stands in `request`.
+    static func name(of kind: RequestKind) -> String {
+        switch kind {
+        case .device: "device"
+        case .broadcast: "broadcast"
+        case .createChannel: "create"
+        case .readChannel: "read"
+        case .deleteChannel: "delete"
+        case .listChannels: "list"
+        }
     }
 
     private static func answer(_ document: inout FlatDocument) throws(FlatDocument.Refusal) -> Fault.Effect {

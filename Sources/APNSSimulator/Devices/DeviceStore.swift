@@ -1,12 +1,15 @@
 import DeviceModel
 
-/// Tokens, the devices behind them, and the topics they belong to.
+/// Tokens, the devices behind them, the topics they belong to, and the channels they listen to.
 struct DeviceStore {
     /// Distinct topics kept; a provider that invents more is refused.
     static let topicsMax = 1_024
 
     var tokens = TokenTable()
     var devices: [Device] = []
+    var channels = ChannelTable()
+    /// By index of the device.
+    var phones: [Int32: PhoneState] = [:]
     private(set) var topics: [[UInt8]] = []
     let devicesMax: Int
 
@@ -19,6 +22,12 @@ struct DeviceStore {
         return self.tokens.insert(token, hash: hash, device: Int32(self.devices.count - 1), standing: standing)
     }
 
+    /// Index of a token, made known when new; `nil`: no room.
+    mutating func findOrAdd(_ token: [UInt8]) -> Int? {
+        let hash = TokenTable.hash(token.span)
+        return self.tokens.find(token.span, hash: hash) ?? self.addDevice(token.span, hash: hash)
+    }
+
     /// Index of a topic, made known when new; `nil`: no room.
     mutating func topicIndex(_ topic: Span<UInt8>) -> Int32? {
         for index in self.topics.indices where topic.equals(self.topics[index]) { return Int32(index) }
@@ -28,20 +37,14 @@ struct DeviceStore {
     }
 
     mutating func setToken(_ token: [UInt8], _ standing: TokenStanding) {
-        let hash = TokenTable.hash(token.span)
-        guard let index = self.tokens.find(token.span, hash: hash) ?? self.addDevice(token.span, hash: hash) else {
-            return
-        }
+        guard let index = self.findOrAdd(token) else { return }
         self.tokens[index].standing = standing
         self.tokens[index].wasRefusedAsDead = false
     }
 
     /// `new` leads to the device of `old` from now on.
     mutating func rotate(from old: [UInt8], to new: [UInt8], oldStanding: TokenStanding) {
-        let oldHash = TokenTable.hash(old.span)
-        guard let oldIndex = self.tokens.find(old.span, hash: oldHash) ?? self.addDevice(old.span, hash: oldHash) else {
-            return
-        }
+        guard let oldIndex = self.findOrAdd(old) else { return }
         self.tokens[oldIndex].standing = oldStanding
         let (device, topic) = (self.tokens[oldIndex].device, self.tokens[oldIndex].topic)
         let newHash = TokenTable.hash(new.span)
@@ -57,10 +60,13 @@ struct DeviceStore {
     /// A copy of what lies behind a token.
     func simulatedDevice(_ index: Int) -> SimulatedDevice {
         let entry = self.tokens[index]
+        let device = Int(entry.device)
         return SimulatedDevice(
             token: TokenText.encode(self.tokens.token(index)), standing: entry.standing,
             topic: entry.topic < 0 ? "" : String(decoding: self.topics[Int(entry.topic)], as: UTF8.self),
-            device: self.devices[Int(entry.device)], accepted: Int(entry.accepted), refused: Int(entry.refused))
+            device: self.devices[device], accepted: Int(entry.accepted), refused: Int(entry.refused),
+            channel: self.channel(of: device).map { String(decoding: $0.id, as: UTF8.self) },
+            isOnline: self.isOnline(device))
     }
 }
 

@@ -1,3 +1,4 @@
+public import APNSProtocol
 public import HTTP2Session
 
 /// Something that goes wrong with requests, on demand. Held until it is used up or cleared; the first of the list that matches a request fires.
@@ -21,6 +22,8 @@ public struct Fault: Sendable, Equatable {
         case odd(OddAnswer)
         /// Judged and answered as ever, and then this happens to its connection, before the answer is written.
         case then(ConnectionAction)
+        /// Carried out twice, and answered as the second time: a phone gets a push twice, and a channel is made twice.
+        case twice
     }
 
     /// What happens to a request that it fires for.
@@ -35,10 +38,14 @@ public struct Fault: Sendable, Equatable {
     public var tokenPrefix: String
     /// Only requests on this connection, counted from 1; `nil`: all.
     public var connection: Int?
+    /// Only requests of this kind; `nil`: all, those that APNs does not know included.
+    public var kind: RequestKind?
+    /// Only requests whose `apns-channel-id` begins so; empty: all.
+    public var channelPrefix: String
 
     public init(
         _ effect: Effect, rate: Double = 1, count: Int? = nil, skip: Int = 0, tokenPrefix: String = "",
-        connection: Int? = nil
+        connection: Int? = nil, kind: RequestKind? = nil, channelPrefix: String = ""
     ) {
         self.effect = effect
         self.rate = rate
@@ -46,6 +53,8 @@ public struct Fault: Sendable, Equatable {
         self.skip = skip
         self.tokenPrefix = tokenPrefix
         self.connection = connection
+        self.kind = kind
+        self.channelPrefix = channelPrefix
     }
 }
 

@@ -1,3 +1,4 @@
+import APNSProtocol
 import PushModel
 
 /// The faults in force, in order. Decides which one, if any, hits a request.
@@ -9,6 +10,7 @@ struct FaultList {
         var id: FaultID
         var fault: Fault
         var prefix: [UInt8]
+        var channelPrefix: [UInt8]
         var prepared: PreparedAnswer?
         /// Requests that matched.
         var matched = 0
@@ -29,6 +31,7 @@ struct FaultList {
         self.entries.append(
             Entry(
                 id: id, fault: fault, prefix: Array(fault.tokenPrefix.lowercased().utf8),
+                channelPrefix: Array(fault.channelPrefix.utf8),
                 prepared: Self.prepare(fault.effect)))
         return id
     }
@@ -45,17 +48,27 @@ struct FaultList {
 
     func fired(_ id: FaultID) -> Int? { self.entries.first { $0.id == id }?.fired ?? self.finished[id] }
 
+    /// What a fault may be meant for.
+    struct Target {
+        /// `nil`: nothing APNs knows.
+        var kind: RequestKind?
+        var connection: Int
+    }
+
     /// The fault that hits this request. Draws from `random` only for faults with a rate below 1.
-    /// - Parameter tokenText: the token as it stands in the path.
+    /// - Parameters:
+    ///   - tokenText: the token as it stands in the path; empty where the request has none.
+    ///   - channelID: of the header field; empty where the request has none.
     mutating func hit(
-        tokenText: Span<UInt8>, connection: Int, random: inout SplitMix64
+        _ target: Target, tokenText: Span<UInt8>, channelID: Span<UInt8>, random: inout SplitMix64
     ) -> (effect: Fault.Effect, prepared: PreparedAnswer?)? {
         for index in self.entries.indices {
             let entry = self.entries[index]
-            if let only = entry.fault.connection, only != connection { continue }
-            guard entry.prefix.count <= tokenText.count,
-                tokenText.extracting(0..<entry.prefix.count).equals(entry.prefix)
-            else { continue }
+            if let only = entry.fault.connection, only != target.connection { continue }
+            if let only = entry.fault.kind, only != target.kind { continue }
+            guard Self.begins(tokenText, with: entry.prefix), Self.begins(channelID, with: entry.channelPrefix) else {
+                continue
+            }
             self.entries[index].matched += 1
             if entry.matched < entry.fault.skip { continue }
             if entry.fault.rate < 1, random.unit() >= entry.fault.rate { continue }
@@ -64,6 +77,10 @@ struct FaultList {
             return (entry.fault.effect, entry.prepared)
         }
         return nil
+    }
+
+    private static func begins(_ text: Span<UInt8>, with prefix: [UInt8]) -> Bool {
+        prefix.count <= text.count && text.extracting(0..<prefix.count).equals(prefix)
     }
 
     private mutating func retire(_ index: Int) {
@@ -88,7 +105,7 @@ struct FaultList {
             return PreparedAnswer(
                 status: odd.status, name: String(odd.status), body: odd.body, retryAfterSeconds: nil,
                 sendsMessageID: odd.sendsMessageID)
-        case .stall, .reset, .cut, .goAway, .odd, .then:
+        case .stall, .reset, .cut, .goAway, .odd, .then, .twice:
             return nil
         }
     }

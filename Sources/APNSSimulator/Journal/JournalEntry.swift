@@ -8,6 +8,16 @@ public enum JournalEntry: Equatable, Sendable {
     case standing(token: String, TokenStanding)
     /// `new` leads to the phone of `old` from now on, which has this standing.
     case rotation(old: String, new: String, TokenStanding)
+    /// A channel was made. `id` in base64, as in all that follow; `app`: a bundle id.
+    case channel(atMillis: Int64, id: String, app: String, storage: ChannelStorage)
+    /// A channel was deleted. What it stored still reaches phones that come back.
+    case channelDeletion(atMillis: Int64, id: String)
+    /// A broadcast that APNs took.
+    case broadcast(atMillis: Int64, channel: String, priority: Int, expirationSeconds: Int64, body: [UInt8])
+    /// An app told its phone to listen to a channel; `nil`: to none. What a `start` says is not written down again.
+    case listening(token: String, channel: String?)
+    /// A phone went away, or came back.
+    case presence(atMillis: Int64, token: String, isOnline: Bool)
 }
 
 extension JournalEntry {
@@ -22,6 +32,18 @@ extension JournalEntry {
             bytes += "token \(token) \(standing.state.rawValue) \(standing.sinceMillis)\n".utf8
         case .rotation(let old, let new, let standing):
             bytes += "rotate \(old) \(new) \(standing.state.rawValue) \(standing.sinceMillis)\n".utf8
+        case .channel(let atMillis, let id, let app, let storage):
+            bytes += "channel \(atMillis) \(id) \(app) \(storage.rawValue)\n".utf8
+        case .channelDeletion(let atMillis, let id):
+            bytes += "delete-channel \(atMillis) \(id)\n".utf8
+        case .broadcast(let atMillis, let channel, let priority, let expirationSeconds, let body):
+            bytes += "broadcast \(atMillis) \(channel) \(priority) \(expirationSeconds) \(body.count)\n".utf8
+            bytes += body
+            bytes.append(UInt8(ascii: "\n"))
+        case .listening(let token, let channel):
+            bytes += "listen \(token) \(channel ?? "-")\n".utf8
+        case .presence(let atMillis, let token, let isOnline):
+            bytes += "\(isOnline ? "online" : "offline") \(atMillis) \(token)\n".utf8
         }
     }
 }

@@ -12,7 +12,6 @@ public struct JournalReader: ~Copyable {
     private static let pieceByteCount = 1 << 16
     /// No line of words is longer: a token has at most 512 digits, a topic 200 characters or so.
     private static let lineByteCountMax = 4_096
-    private static let bodyByteCountMax = 1 << 20
 
     private let path: String
     private let descriptor: Int32
@@ -68,28 +67,16 @@ public struct JournalReader: ~Copyable {
             return nil
         }
         let line = String(decoding: self.bytes[self.position..<lineEnd], as: UTF8.self)
-        let words = line.split(separator: " ", omittingEmptySubsequences: false)
-        switch (words.first, words.count) {
-        case ("push", 6):
-            guard let atMillis = Int64(words[1]), let priority = Int(words[4]), let byteCount = Int(words[5]),
-                (0...Self.bodyByteCountMax).contains(byteCount)
-            else { throw self.fault("'\(line)'") }
-            // The body and the line feed behind it.
-            guard self.bytes.count - lineEnd - 1 >= byteCount + 1 else { return nil }
-            let body = Array(self.bytes[lineEnd + 1..<lineEnd + 1 + byteCount])
-            self.take(upTo: lineEnd + byteCount + 2)
-            return .push(
-                atMillis: atMillis, token: String(words[2]), topic: String(words[3]), priority: priority, body: body)
-        case ("token", 4):
-            guard let standing = Self.standing(words[2], words[3]) else { throw self.fault("'\(line)'") }
+        guard let head = JournalLine(line) else { throw self.fault("'\(line.prefix(80))'") }
+        guard head.bodyByteCount >= 0 else {
             self.take(upTo: lineEnd + 1)
-            return .standing(token: String(words[1]), standing)
-        case ("rotate", 5):
-            guard let standing = Self.standing(words[3], words[4]) else { throw self.fault("'\(line)'") }
-            self.take(upTo: lineEnd + 1)
-            return .rotation(old: String(words[1]), new: String(words[2]), standing)
-        default: throw self.fault("'\(line.prefix(80))'")
+            return head.entry(body: [])
         }
+        // The body and the line feed behind it.
+        guard self.bytes.count - lineEnd - 1 >= head.bodyByteCount + 1 else { return nil }
+        let body = Array(self.bytes[lineEnd + 1..<lineEnd + 1 + head.bodyByteCount])
+        self.take(upTo: lineEnd + head.bodyByteCount + 2)
+        return head.entry(body: body)
     }
 
     private mutating func take(upTo end: Int) {
@@ -100,10 +87,5 @@ public struct JournalReader: ~Copyable {
     private func fault(_ found: String) -> Fault {
         Fault(
             description: "\(self.path): byte \(self.entriesByteCount): expected an entry of a journal, found \(found)")
-    }
-
-    private static func standing(_ state: Substring, _ since: Substring) -> TokenStanding? {
-        guard let state = UInt8(state).flatMap(TokenState.init(rawValue:)), let since = Int64(since) else { return nil }
-        return TokenStanding(state: state, sinceMillis: since)
     }
 }

@@ -24,38 +24,63 @@ public struct JournaledPhones {
     @discardableResult
     public mutating func apply(_ entry: JournalEntry) -> Device.Reaction? {
         switch entry {
+        case .push(let atMillis, let token, let topic, let priority, let body):
+            return self.push(atMillis: atMillis, token: token, topic: topic, priority: priority, body: body)
         case .standing(let token, let standing):
             if let bytes = TokenText.decode(token) { self.store.setToken(bytes, standing) }
-            return nil
         case .rotation(let old, let new, let standing):
             if let oldBytes = TokenText.decode(old), let newBytes = TokenText.decode(new) {
                 self.store.rotate(from: oldBytes, to: newBytes, oldStanding: standing)
             }
-            return nil
-        case .push(let atMillis, let token, let topic, let priority, let body):
-            return self.push(atMillis: atMillis, token: token, topic: topic, priority: priority, body: body)
+        case .channel(let atMillis, let id, let app, let storage):
+            guard self.store.channels.number(id: Array(id.utf8)) == nil else { return nil }
+            _ = self.store.channels.add(id: Array(id.utf8), app: app, storage: storage, atMillis: atMillis)
+        case .channelDeletion(let atMillis, let id):
+            if let number = self.store.channels.number(id: Array(id.utf8)) {
+                self.store.deleteChannel(number, atMillis: atMillis)
+            }
+        case .broadcast(let atMillis, let channel, let priority, let expirationSeconds, let body):
+            guard let number = self.store.channels.number(id: Array(channel.utf8)) else { return nil }
+            _ = self.store.publish(
+                try? PayloadReader.read(body.span), body: body, to: number, priority: priority,
+                expirationSeconds: expirationSeconds, nowMillis: atMillis, rules: self.rules)
+        case .listening(let token, let channel):
+            guard let device = self.deviceIndex(token) else { return nil }
+            if let channel {
+                if let number = self.store.channels.number(id: Array(channel.utf8)) {
+                    self.store.listen(device, to: number)
+                }
+            } else {
+                self.store.stopListening(device)
+            }
+        case .presence(let atMillis, let token, let isOnline):
+            guard let device = self.deviceIndex(token) else { return nil }
+            if isOnline {
+                _ = self.store.comeBack(device, nowMillis: atMillis, rules: self.rules)
+            } else {
+                self.store.leave(device)
+            }
         }
+        return nil
+    }
+
+    private mutating func deviceIndex(_ token: String) -> Int? {
+        guard let bytes = TokenText.decode(token) else { return nil }
+        return self.store.findOrAdd(bytes).map { Int(self.store.tokens[$0].device) }
     }
 
     private mutating func push(atMillis: Int64, token: String, topic: String, priority: Int, body: [UInt8])
         -> Device.Reaction?
     {
-        guard let bytes = TokenText.decode(token) else { return nil }
-        let hash = TokenTable.hash(bytes.span)
-        guard let index = self.store.tokens.find(bytes.span, hash: hash) ?? self.store.addDevice(bytes.span, hash: hash)
-        else { return nil }
+        guard let bytes = TokenText.decode(token), let index = self.store.findOrAdd(bytes) else { return nil }
         if self.store.tokens[index].topic < 0, let topic = self.store.topicIndex(Array(topic.utf8).span) {
             self.store.tokens[index].topic = topic
         }
         self.store.tokens[index].accepted &+= 1
         self.store.tokens[index].lastPushMillis = atMillis
-        let device = Int(self.store.tokens[index].device)
-        guard let content = try? PayloadReader.read(body.span) else {
-            self.store.devices[device].undecodable(priority: priority, nowMillis: atMillis)
-            return nil
-        }
-        return self.store.devices[device].apply(
-            content, body: body.span, priority: priority, nowMillis: atMillis, rules: self.rules)
+        return self.store.push(
+            try? PayloadReader.read(body.span), body: body.span, to: Int(self.store.tokens[index].device), app: nil,
+            priority: priority, nowMillis: atMillis, rules: self.rules)
     }
 
     /// The phone behind a token, in hex. `nil`: the journal knows no such token.

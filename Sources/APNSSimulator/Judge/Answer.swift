@@ -3,8 +3,12 @@ import HTTP2Session
 /// One answer to be sent, plain bits but for the rare prepared one.
 struct Answer {
     var streamID: Int32
-    /// `nil`: 200.
+    /// Of a broadcast or about channels: the id is called `apns-request-id`, not `apns-id`.
+    var isAboutChannels = false
+    /// `nil`: it succeeded.
     var reason: Reason?
+    /// What it says when it succeeded.
+    var success = Success.push
     var messageID: (UInt64, UInt64)
     /// The `timestamp` of a 410, milliseconds since 1970.
     var timestampMillis: Int64 = 0
@@ -12,14 +16,29 @@ struct Answer {
     var prepared: PreparedAnswer?
 }
 
+/// What an answer says beside its id when the request succeeded.
+enum Success {
+    /// 200.
+    case push
+    /// 200, with an `apns-unique-id`.
+    case broadcast(uniqueID: (UInt64, UInt64))
+    /// 201, with the new channel's id.
+    case created(channelID: [UInt8])
+    /// 200, with this body: a channel's settings, or the list of channels. Empty: none.
+    case body([UInt8])
+    /// 204.
+    case deleted
+}
+
 /// An answer a fault asks for: any status, any body.
 final class PreparedAnswer: Sendable {
     let status: Int
     /// What the statistics count it under.
     let name: String
-    let template: HTTP2HeaderTemplate
+    private let template: HTTP2HeaderTemplate
+    private let channelsTemplate: HTTP2HeaderTemplate
     let body: [UInt8]
-    /// The template has `apns-id`, whose value varies.
+    /// The template has an id, whose value varies.
     let sendsMessageID: Bool
 
     init(status: Int, name: String, body: [UInt8], retryAfterSeconds: Int?, sendsMessageID: Bool = true) {
@@ -27,11 +46,19 @@ final class PreparedAnswer: Sendable {
         self.name = name
         self.body = body
         self.sendsMessageID = sendsMessageID
-        var fields: [HTTP2Field] = [.fixed(":status", String(status))]
-        if sendsMessageID { fields.append(.variable("apns-id")) }
-        if !body.isEmpty { fields.append(.fixed("content-type", "application/json")) }
-        if let retryAfterSeconds { fields.append(.fixed("retry-after", String(retryAfterSeconds))) }
-        self.template = HTTP2HeaderTemplate(fields)
+        func template(_ idName: String) -> HTTP2HeaderTemplate {
+            var fields: [HTTP2Field] = [.fixed(":status", String(status))]
+            if sendsMessageID { fields.append(.variable(idName)) }
+            if !body.isEmpty { fields.append(.fixed("content-type", "application/json")) }
+            if let retryAfterSeconds { fields.append(.fixed("retry-after", String(retryAfterSeconds))) }
+            return HTTP2HeaderTemplate(fields)
+        }
+        self.template = template("apns-id")
+        self.channelsTemplate = template("apns-request-id")
+    }
+
+    func template(isAboutChannels: Bool) -> HTTP2HeaderTemplate {
+        isAboutChannels ? self.channelsTemplate : self.template
     }
 }
 
@@ -43,18 +70,38 @@ enum AnswerForms {
 
     static let accepted = HTTP2HeaderTemplate([.fixed(":status", "200"), .variable("apns-id")])
 
-    private static let refusals: [Reason: (template: HTTP2HeaderTemplate, body: [UInt8])] = Dictionary(
-        uniqueKeysWithValues: Reason.allCases.map { reason in
-            let template = HTTP2HeaderTemplate([
-                .fixed(":status", String(reason.status)), .variable("apns-id"),
-                .fixed("content-type", "application/json"),
-            ])
-            return (reason, (template, Array("{\"reason\":\"\(reason.rawValue)\"}".utf8)))
-        })
+    static let broadcast = HTTP2HeaderTemplate([
+        .fixed(":status", "200"), .variable("apns-request-id"), .variable("apns-unique-id"),
+    ])
+    static let created = HTTP2HeaderTemplate([
+        .fixed(":status", "201"), .variable("apns-request-id"), .variable("apns-channel-id"),
+    ])
+    static let channelsBody = HTTP2HeaderTemplate([
+        .fixed(":status", "200"), .variable("apns-request-id"), .fixed("content-type", "application/json"),
+    ])
+    static let deleted = HTTP2HeaderTemplate([.fixed(":status", "204"), .variable("apns-request-id")])
 
-    static func refusal(_ reason: Reason, timestampMillis: Int64) -> (template: HTTP2HeaderTemplate, body: [UInt8]) {
+    private typealias Refusal = (template: HTTP2HeaderTemplate, body: [UInt8])
+
+    private static let refusals = Self.makeRefusals(idName: "apns-id")
+    private static let channelsRefusals = Self.makeRefusals(idName: "apns-request-id")
+
+    private static func makeRefusals(idName: String) -> [Reason: Refusal] {
+        Dictionary(
+            uniqueKeysWithValues: Reason.allCases.map { reason in
+                let template = HTTP2HeaderTemplate([
+                    .fixed(":status", String(reason.status)), .variable(idName),
+                    .fixed("content-type", "application/json"),
+                ])
+                return (reason, (template, Array("{\"reason\":\"\(reason.rawValue)\"}".utf8)))
+            })
+    }
+
+    static func refusal(
+        _ reason: Reason, isAboutChannels: Bool, timestampMillis: Int64
+    ) -> (template: HTTP2HeaderTemplate, body: [UInt8]) {
         // Each reason is in the table: it was built from all of them.
-        let form = Self.refusals[reason] ?? (Self.accepted, [])
+        let form = (isAboutChannels ? Self.channelsRefusals : Self.refusals)[reason] ?? (Self.accepted, [])
         guard reason.status == 410 else { return form }
         return (form.template, Array("{\"reason\":\"\(reason.rawValue)\",\"timestamp\":\(timestampMillis)}".utf8))
     }

@@ -1,5 +1,14 @@
+/// Which of the simulator's ports a connection came to. In Apple's world these are services of their own.
+enum Door: Sendable {
+    /// Pushes to phones, and broadcasts.
+    case pushes
+    /// Questions about channels.
+    case management
+}
+
 /// What APNs remembers of one connection.
 struct ConnectionRecord {
+    let door: Door
     var statistics = SimulatorStatistics.Connection()
     /// The provider token accepted last, as the whole value of `authorization`; empty before the first.
     private(set) var authorization: [UInt8] = []
@@ -18,7 +27,11 @@ struct ConnectionRecord {
     var topic: [UInt8] = []
     var topicIndex: Int32 = -1
 
-    init(number: Int) { self.statistics.number = number }
+    init(number: Int, door: Door) {
+        self.door = door
+        self.statistics.number = number
+        self.statistics.isForManagement = door == .management
+    }
 
     var isAuthenticated: Bool { !self.authorization.isEmpty }
 

@@ -11,6 +11,12 @@ struct Counters {
     var highPriority = 0
     var undecodable = 0
     var faultsFired = 0
+    var broadcasts = 0
+    var channelRequestsAccepted = 0
+    var channelsCreated = 0
+    var channelsDeleted = 0
+    /// What listening phones did.
+    var heard = Reactions()
     /// Answers that wait for their time, on all connections.
     var delayed = 0
     /// Tokens turned away because `devicesMax` was reached.
@@ -46,6 +52,11 @@ struct Counters {
         }
     }
 
+    mutating func countHeard(_ reactions: Reactions) {
+        for index in reactions.counts.indices { self.heard.counts[index] += reactions.counts[index] }
+        self.heard.undecodable += reactions.undecodable
+    }
+
     func statistics(tokens: Int, devices: Int) -> SimulatorStatistics {
         var statistics = SimulatorStatistics()
         statistics.connectionsAccepted = self.connectionsAccepted
@@ -61,6 +72,14 @@ struct Counters {
         }
         if self.undecodable > 0 { statistics.reactions["undecodable"] = self.undecodable }
         statistics.highPriority = self.highPriority
+        statistics.broadcasts = self.broadcasts
+        statistics.channelRequestsAccepted = self.channelRequestsAccepted
+        statistics.channelsCreated = self.channelsCreated
+        statistics.channelsDeleted = self.channelsDeleted
+        for reaction in Device.Reaction.allCases where self.heard.counts[Int(reaction.rawValue)] > 0 {
+            statistics.broadcastReactions["\(reaction)"] = self.heard.counts[Int(reaction.rawValue)]
+        }
+        if self.heard.undecodable > 0 { statistics.broadcastReactions["undecodable"] = self.heard.undecodable }
         statistics.tokens = tokens
         statistics.devices = devices
         statistics.faultsFired = self.faultsFired

@@ -1,4 +1,5 @@
-/// Why APNs refuses a push, with Apple's spelling ("Handling notification responses from APNs").
+/// Why APNs refuses a request, with Apple's spelling ("Handling notification responses from APNs", and "Handling error responses from APNs"
+/// for broadcasts and channels).
 ///
 /// Written down here a second time on purpose: the worker's table of reasons is what this judges.
 public enum Reason: String, Sendable, CaseIterable, Codable {
@@ -35,16 +36,31 @@ public enum Reason: String, Sendable, CaseIterable, Codable {
     case serviceUnavailable = "ServiceUnavailable"
     case shutdown = "Shutdown"
 
+    // Only about channels and broadcasts.
+    case badChannelID = "BadChannelId"
+    case badRequestParams = "BadRequestParams"
+    case badRequestPayload = "BadRequestPayload"
+    case cannotCreateChannelConfig = "CannotCreateChannelConfig"
+    case channelNotRegistered = "ChannelNotRegistered"
+    case featureNotEnabled = "FeatureNotEnabled"
+    case missingChannelID = "MissingChannelId"
+    case missingPushType = "MissingPushType"
+    case topicMismatch = "TopicMismatch"
+    /// Printed so in Apple's table for channels.
+    case serviceUnavailableInTwoWords = "Service Unavailable"
+
     /// The HTTP status that comes with it.
     public var status: Int {
         switch self {
         case .badCollapseID, .badDeviceToken, .badExpirationDate, .badMessageID, .badPriority, .badTopic,
             .deviceTokenNotForTopic,
             .duplicateHeaders, .idleTimeout, .invalidPushType, .missingDeviceToken, .missingTopic, .payloadEmpty,
-            .topicDisallowed:
+            .topicDisallowed,
+            .badChannelID, .badRequestParams, .badRequestPayload, .cannotCreateChannelConfig, .channelNotRegistered,
+            .featureNotEnabled, .missingChannelID, .missingPushType:
             return 400
         case .badCertificate, .badCertificateEnvironment, .expiredProviderToken, .forbidden, .invalidProviderToken,
-            .missingProviderToken, .unrelatedKeyIDInToken, .badEnvironmentKeyIDInToken:
+            .missingProviderToken, .unrelatedKeyIDInToken, .badEnvironmentKeyIDInToken, .topicMismatch:
             return 403
         case .badPath: return 404
         case .methodNotAllowed: return 405
@@ -52,7 +68,7 @@ public enum Reason: String, Sendable, CaseIterable, Codable {
         case .payloadTooLarge: return 413
         case .tooManyProviderTokenUpdates, .tooManyRequests: return 429
         case .internalServerError: return 500
-        case .serviceUnavailable, .shutdown: return 503
+        case .serviceUnavailable, .serviceUnavailableInTwoWords, .shutdown: return 503
         }
     }
 
@@ -63,13 +79,15 @@ public enum Reason: String, Sendable, CaseIterable, Codable {
             .invalidPushType,
             .missingDeviceToken, .missingTopic, .payloadEmpty, .invalidProviderToken, .missingProviderToken, .badPath,
             .methodNotAllowed, .payloadTooLarge, .tooManyProviderTokenUpdates, .expiredProviderToken,
-            .unrelatedKeyIDInToken:
+            .unrelatedKeyIDInToken, .badChannelID, .badRequestParams, .badRequestPayload, .missingChannelID,
+            .missingPushType:
             return true
         case .badDeviceToken, .deviceTokenNotForTopic, .idleTimeout, .topicDisallowed, .badCertificate,
             .badCertificateEnvironment,
             .forbidden, .badEnvironmentKeyIDInToken, .expiredToken, .unregistered, .tooManyRequests,
             .internalServerError,
-            .serviceUnavailable, .shutdown:
+            .serviceUnavailable, .serviceUnavailableInTwoWords, .shutdown, .cannotCreateChannelConfig,
+            .channelNotRegistered, .featureNotEnabled, .topicMismatch:
             return false
         }
     }

@@ -13,6 +13,8 @@ struct RequestFields {
     var messageID: Range<Int>?
     var collapseID: Range<Int>?
     var contentEncoding: Range<Int>?
+    var channelID: Range<Int>?
+    var requestID: Range<Int>?
     /// A field that may be given once came again.
     var hasDuplicates = false
 
@@ -39,7 +41,13 @@ struct RequestFields {
             case 14:
                 if name.equals("apns-push-type") { Self.put(&self.pushType, field.value, &self.hasDuplicates) }
             case 15:
-                if name.equals("apns-expiration") { Self.put(&self.expiration, field.value, &self.hasDuplicates) }
+                if name.equals("apns-expiration") {
+                    Self.put(&self.expiration, field.value, &self.hasDuplicates)
+                } else if name.equals("apns-channel-id") {
+                    Self.put(&self.channelID, field.value, &self.hasDuplicates)
+                } else if name.equals("apns-request-id") {
+                    Self.put(&self.requestID, field.value, &self.hasDuplicates)
+                }
             case 16:
                 if name.equals("apns-collapse-id") {
                     Self.put(&self.collapseID, field.value, &self.hasDuplicates)

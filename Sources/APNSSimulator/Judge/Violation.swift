@@ -35,14 +35,19 @@ public struct Violation: Equatable, Sendable, Codable {
     public var connection: Int
     /// First characters of the device token, in hex; empty when no token is concerned.
     public var token: String
+    /// Id of the broadcast channel; empty when none is concerned.
+    public var channel: String
     /// Milliseconds since 1970.
     public var atMillis: Int64
 
-    public init(kind: Kind, detail: String, connection: Int, token: String, atMillis: Int64) {
+    public init(
+        kind: Kind, detail: String, connection: Int, token: String, channel: String = "", atMillis: Int64
+    ) {
         self.kind = kind
         self.detail = detail
         self.connection = connection
         self.token = token
+        self.channel = channel
         self.atMillis = atMillis
     }
 }

@@ -42,9 +42,9 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var slowReading: SlowReading?
     private var isClosing = false
 
-    init(shared: SharedSimulator, number: Int) throws(TLSError) {
+    init(shared: SharedSimulator, number: Int, door: Door) throws(TLSError) {
         self.shared = shared
-        self.record = ConnectionRecord(number: number)
+        self.record = ConnectionRecord(number: number, door: door)
         let record = self.record
         self.announcedStreamsMax = shared.withState { $0.streamsMax(of: record) }
         var settings = HTTP2ServerSettings()
@@ -211,12 +211,32 @@ final class ConnectionHandler: ChannelInboundHandler {
         if answer.prepared?.sendsMessageID ?? true { self.values.append(uuid: answer.messageID) }
         if let prepared = answer.prepared {
             let body = prepared.body
-            self.http.respond(streamID: answer.streamID, prepared.template, values: self.values, body: body.span)
+            let template = prepared.template(isAboutChannels: answer.isAboutChannels)
+            self.http.respond(streamID: answer.streamID, template, values: self.values, body: body.span)
         } else if let reason = answer.reason {
-            let form = AnswerForms.refusal(reason, timestampMillis: answer.timestampMillis)
+            let form = AnswerForms.refusal(
+                reason, isAboutChannels: answer.isAboutChannels, timestampMillis: answer.timestampMillis)
             self.http.respond(streamID: answer.streamID, form.template, values: self.values, body: form.body.span)
         } else {
-            self.http.respond(streamID: answer.streamID, AnswerForms.accepted, values: self.values, body: Span())
+            self.succeed(answer.streamID, answer.success)
+        }
+    }
+
+    /// `values` holds the id already.
+    private func succeed(_ streamID: Int32, _ success: Success) {
+        switch success {
+        case .push:
+            self.http.respond(streamID: streamID, AnswerForms.accepted, values: self.values, body: Span())
+        case .broadcast(let uniqueID):
+            self.values.append(uuid: uniqueID)
+            self.http.respond(streamID: streamID, AnswerForms.broadcast, values: self.values, body: Span())
+        case .created(let channelID):
+            self.values.append(channelID)
+            self.http.respond(streamID: streamID, AnswerForms.created, values: self.values, body: Span())
+        case .body(let body):
+            self.http.respond(streamID: streamID, AnswerForms.channelsBody, values: self.values, body: body.span)
+        case .deleted:
+            self.http.respond(streamID: streamID, AnswerForms.deleted, values: self.values, body: Span())
         }
     }
 

@@ -78,6 +78,7 @@ final class SharedSimulator: Sendable {
         self.withState {
             var statistics = $0.counters.statistics(tokens: $0.store.tokens.count, devices: $0.store.devices.count)
             statistics.providerTokens = $0.providerTokens.tokenCount
+            statistics.channels = $0.store.channels.registeredCount
             return statistics
         }
     }
@@ -85,7 +86,7 @@ final class SharedSimulator: Sendable {
     // Connections
 
     /// A connection came. `nil`: it is to be closed at once.
-    func admit() -> Int? {
+    func admit(_ door: Door) -> Int? {
         let number = self.registry.withLock { registry -> Int? in
             guard !registry.isStopped, registry.connections.count < self.configuration.connectionsMax else {
                 return nil
@@ -101,6 +102,7 @@ final class SharedSimulator: Sendable {
             state.counters.connectionsAccepted += 1
             var connection = SimulatorStatistics.Connection()
             connection.number = number
+            connection.isForManagement = door == .management
             state.counters.connections[number] = connection
             return number
         }

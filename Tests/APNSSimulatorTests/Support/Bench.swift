@@ -41,6 +41,7 @@ final class Bench: Sendable {
         let clock = Clock()
         var configuration = SimulatorConfiguration()
         configuration.clock = { clock.millis.withLock { $0 } }
+        configuration.managementPort = 0
         configure(&configuration)
         // Certificates are judged by OpenSSL, with the real clock.
         let credentials = try SimulatorCredentials.generate(nowSeconds: Int64(time(nil)))
@@ -90,11 +91,15 @@ final class Bench: Sendable {
             ("apns-priority", "\(priority)"), ("apns-expiration", "0"),
             ("apns-id", "123e4567-e89b-42d3-a456-426614174000"),
         ]
+        Self.change(&fields, changing)
+        return TestRequest(fields: fields + adding, body: Array(body.utf8))
+    }
+
+    static func change(_ fields: inout [(String, String)], _ changing: [String: String?]) {
         for (name, value) in changing {
             if let index = fields.firstIndex(where: { $0.0 == name }) { fields.remove(at: index) }
             if let value { name.hasPrefix(":") ? fields.insert((name, value), at: 0) : fields.append((name, value)) }
         }
-        return TestRequest(fields: fields + adding, body: Array(body.utf8))
     }
 }
 

@@ -1,0 +1,188 @@
+import DeviceModel
+
+/// What phones did with what reached them at once.
+struct Reactions {
+    /// By `Device.Reaction.rawValue`.
+    var counts = Array(repeating: 0, count: Device.Reaction.allCases.count)
+    /// Messages that the phones could not decode.
+    var undecodable = 0
+
+    mutating func count(_ reaction: Device.Reaction?) {
+        if let reaction { self.counts[Int(reaction.rawValue)] += 1 } else { self.undecodable += 1 }
+    }
+}
+
+/// Phones that listen to channels, and phones that are away.
+extension DeviceStore {
+    /// What a `start` says about channels.
+    enum StartChannel: Equatable {
+        /// It is no start, or names none.
+        case none
+        case channel(Int32)
+        /// There is no such channel: the phone does not start.
+        case unknown
+    }
+
+    func startChannel(_ content: PushContent, body: Span<UInt8>, app: String?) -> StartChannel {
+        guard content.event == .start, !content.inputPushChannel.isEmpty else { return .none }
+        guard let id = ChannelID.read(body.extracting(content.inputPushChannel)),
+            let number = self.channels.number(id: id), let channel = self.channels[number], channel.isRegistered,
+            app == nil || channel.app == app
+        else { return .unknown }
+        return .channel(number)
+    }
+
+    /// Hands a push to a phone that is there. `content` `nil`: the phone cannot decode it.
+    /// - Returns: `nil`: the phone could make nothing of it.
+    mutating func push(
+        _ content: PushContent?, body: Span<UInt8>, to device: Int, app: String?, priority: Int, nowMillis: Int64,
+        rules: DeviceRules
+    ) -> Device.Reaction? {
+        guard let content else {
+            self.devices[device].undecodable(priority: priority, nowMillis: nowMillis)
+            return nil
+        }
+        let start = self.startChannel(content, body: body, app: app)
+        guard start != .unknown else {
+            self.devices[device].undecodable(priority: priority, nowMillis: nowMillis)
+            return nil
+        }
+        let reaction = self.devices[device].apply(
+            content, body: body, priority: priority, nowMillis: nowMillis, rules: rules)
+        guard reaction == .shown || reaction == .shownAsSecondCard else { return reaction }
+        switch (content.event, start) {
+        case (.start, .channel(let number)): self.listen(device, to: number)
+        // A new card listens to nothing, and an ended one no more.
+        case (.start, _), (.end, _): self.stopListening(device)
+        case (.update, _): break
+        }
+        return reaction
+    }
+
+    // Listening
+
+    /// The channel a phone listens to. `nil`: none.
+    func channel(of device: Int) -> ChannelRecord? {
+        self.phones[Int32(device)].flatMap { $0.channel < 0 ? nil : self.channels[$0.channel] }
+    }
+
+    /// From now on: what the channel published before is not for it.
+    mutating func listen(_ device: Int, to number: Int32) {
+        self.stopListening(device)
+        guard let channel = self.channels[number] else { return }
+        var phone = self.phones[Int32(device)] ?? PhoneState()
+        phone.channel = number
+        phone.place = channel.listeners.count
+        phone.heard = channel.published
+        self.phones[Int32(device)] = phone
+        self.channels.change(number) { channel in
+            channel.listeners.append(Int32(device))
+            // A card that came after the end begins anew what the channel tells.
+            if channel.witness.phase == .ended || channel.witness.phase == .endedBySystem { channel.witness = Device() }
+        }
+    }
+
+    mutating func stopListening(_ device: Int) {
+        guard var phone = self.phones[Int32(device)], phone.channel >= 0 else { return }
+        var moved: Int32?
+        self.channels.change(phone.channel) { channel in
+            let last = channel.listeners.removeLast()
+            guard phone.place < channel.listeners.count else { return }
+            channel.listeners[phone.place] = last
+            moved = last
+        }
+        if let moved { self.phones[moved]?.place = phone.place }
+        phone.channel = -1
+        self.keep(phone, of: device)
+    }
+
+    private mutating func keep(_ phone: PhoneState, of device: Int) {
+        self.phones[Int32(device)] = phone.isOrdinary ? nil : phone
+    }
+
+    mutating func deleteChannel(_ number: Int32, atMillis: Int64) {
+        guard let forgotten = self.channels.delete(number, atMillis: atMillis) else { return }
+        for device in forgotten.listeners {
+            guard var phone = self.phones[device] else { continue }
+            phone.channel = -1
+            self.keep(phone, of: Int(device))
+        }
+    }
+
+    /// Takes a broadcast: the phones that listen and are there get it, and a channel that stores keeps it. `content` `nil`: no phone can decode it.
+    mutating func publish(
+        _ content: PushContent?, body: [UInt8], to number: Int32, priority: Int, expirationSeconds: Int64,
+        nowMillis: Int64, rules: DeviceRules
+    ) -> Reactions {
+        var reactions = Reactions()
+        var listeners: [Int32] = []
+        var sequence = 0
+        self.channels.change(number) { channel in
+            channel.published += 1
+            sequence = channel.published
+            if channel.storage == .mostRecent, expirationSeconds * 1_000 > nowMillis {
+                let latest = nowMillis / 1_000 + ChannelStorage.storedSecondsMax
+                channel.stored = StoredMessage(
+                    body: body, priority: priority, sequence: sequence,
+                    expirationSeconds: min(expirationSeconds, latest))
+            }
+            listeners = channel.listeners
+        }
+        for device in listeners where self.phones[device]?.isOnline ?? false {
+            reactions.count(
+                self.hear(
+                    content, body: body.span, sequence: sequence, Int(device), priority: priority,
+                    nowMillis: nowMillis, rules: rules))
+        }
+        return reactions
+    }
+
+    private mutating func hear(
+        _ content: PushContent?, body: Span<UInt8>, sequence: Int, _ device: Int, priority: Int, nowMillis: Int64,
+        rules: DeviceRules
+    ) -> Device.Reaction? {
+        self.phones[Int32(device)]?.heard = sequence
+        return self.push(
+            content, body: body, to: device, app: nil, priority: priority, nowMillis: nowMillis, rules: rules)
+    }
+
+    // Being away
+
+    func isOnline(_ device: Int) -> Bool { self.phones[Int32(device)]?.isOnline ?? true }
+
+    /// Keeps a push for a phone that is away, in place of one kept before. One that has expired is lost.
+    mutating func keepWaiting(_ push: PhoneState.WaitingPush, for device: Int, nowMillis: Int64) {
+        guard push.expirationSeconds * 1_000 > nowMillis else { return }
+        self.phones[Int32(device)]?.waiting = push
+    }
+
+    mutating func leave(_ device: Int) {
+        var phone = self.phones[Int32(device)] ?? PhoneState()
+        phone.isOnline = false
+        self.phones[Int32(device)] = phone
+    }
+
+    /// The push that waited for a phone that comes back and has not expired. It waits no more.
+    mutating func takeWaiting(_ device: Int, nowMillis: Int64) -> PhoneState.WaitingPush? {
+        guard let push = self.phones[Int32(device)]?.waiting else { return nil }
+        self.phones[Int32(device)]?.waiting = nil
+        return push.expirationSeconds * 1_000 > nowMillis ? push : nil
+    }
+
+    /// A phone comes back: it gets the message its channel stored, unless it has that or a newer one, or it has expired.
+    mutating func comeBack(_ device: Int, nowMillis: Int64, rules: DeviceRules) -> Reactions {
+        var reactions = Reactions()
+        guard var phone = self.phones[Int32(device)], !phone.isOnline else { return reactions }
+        phone.isOnline = true
+        self.keep(phone, of: device)
+        guard let stored = self.channels[phone.channel]?.stored, stored.sequence > phone.heard,
+            stored.expirationSeconds * 1_000 > nowMillis
+        else { return reactions }
+        let content = try? PayloadReader.read(stored.body.span)
+        reactions.count(
+            self.hear(
+                content, body: stored.body.span, sequence: stored.sequence, device, priority: stored.priority,
+                nowMillis: nowMillis, rules: rules))
+        return reactions
+    }
+}

@@ -1,0 +1,24 @@
+/// What is known of a phone beside its card: only of those that listen, or are away.
+struct PhoneState {
+    /// A push that came while the phone was away. APNs keeps one.
+    struct WaitingPush {
+        /// Index into the tokens.
+        var token: Int
+        var body: [UInt8]
+        var priority: Int
+        /// Seconds since 1970.
+        var expirationSeconds: Int64
+    }
+
+    var isOnline = true
+    /// Number of the channel it listens to; -1: none.
+    var channel: Int32 = -1
+    /// Where it stands among the channel's listeners.
+    var place = 0
+    /// How many messages the channel had published when it began to listen, or when it last got one.
+    var heard = 0
+    var waiting: WaitingPush?
+
+    /// Nothing worth keeping.
+    var isOrdinary: Bool { self.isOnline && self.channel < 0 && self.waiting == nil }
+}

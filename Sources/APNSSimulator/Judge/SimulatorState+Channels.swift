@@ -1,0 +1,201 @@
+import APNSProtocol
+import DeviceModel
+import FoundationEssentials
+import HTTP2Session
+
+/// Questions about channels, and what they have in common with broadcasts (Apple: "Sending channel management requests to APNs").
+extension SimulatorState {
+    /// A question's body is far smaller; Apple names no limit, so that it is that of a broadcast.
+    static let channelBodyByteCountMax = 5_120
+
+    mutating func managementVerdict(
+        _ path: RequestPath, _ fields: RequestFields, _ request: HTTP2ServerRequest, _ bytes: Span<UInt8>,
+        on connection: inout ConnectionRecord, nowMillis: Int64, answer: inout Answer
+    ) -> Reason? {
+        let reason = self.managementFault(
+            path, fields, request, bytes, on: &connection, nowMillis: nowMillis, answer: &answer)
+        if let reason { self.recordRefusal(reason, channel: fields, bytes, on: connection, nowMillis: nowMillis) }
+        return reason
+    }
+
+    private mutating func managementFault(
+        _ path: RequestPath, _ fields: RequestFields, _ request: HTTP2ServerRequest, _ bytes: Span<UInt8>,
+        on connection: inout ConnectionRecord, nowMillis: Int64, answer: inout Answer
+    ) -> Reason? {
+        guard let kind = path.kind(method: bytes.extracting(fields.method ?? 0..<0)) else { return .methodNotAllowed }
+        let app: String
+        switch self.channelsApp(path, fields, bytes, on: &connection, nowMillis: nowMillis) {
+        case .refused(let reason): return reason
+        case .found(let found): app = found
+        }
+        switch kind {
+        case .createChannel:
+            return self.create(app, fields, request, bytes, nowMillis: nowMillis, answer: &answer)
+        case .readChannel:
+            switch self.channel(fields, bytes, app: app) {
+            case .refused(let reason): return reason
+            case .found(let number): answer.success = .body(self.settingsJSON(of: number))
+            }
+        case .deleteChannel:
+            switch self.channel(fields, bytes, app: app) {
+            case .refused(let reason): return reason
+            case .found(let number):
+                self.deleteChannel(number, nowMillis: nowMillis)
+                answer.success = .deleted
+            }
+        case .listChannels:
+            answer.success = .body(self.listJSON(of: app))
+        case .device, .broadcast:
+            // Not reached: those have paths of their own.
+            return .badPath
+        }
+        return nil
+    }
+
+    // What every request about channels has to have
+
+    enum Found<Value> {
+        case found(Value)
+        case refused(Reason)
+    }
+
+    /// Checks ids, provider token and app. Returns the bundle id of the path.
+    mutating func channelsApp(
+        _ path: RequestPath, _ fields: RequestFields, _ bytes: Span<UInt8>, on connection: inout ConnectionRecord,
+        nowMillis: Int64
+    ) -> Found<String> {
+        if fields.hasDuplicates { return .refused(.badRequestParams) }
+        for id in [fields.requestID, fields.messageID] {
+            if let id, MessageID.parse(bytes.extracting(id)) == nil { return .refused(.badMessageID) }
+        }
+        guard let authorization = fields.authorization else { return .refused(.missingProviderToken) }
+        if let reason = self.providerTokens.check(
+            bytes.extracting(authorization), on: &connection, nowMillis: nowMillis)
+        {
+            return .refused(reason)
+        }
+        let name = bytes.extracting(fields.path ?? 0..<0).extracting(path.name)
+        guard Self.isBundleID(name) else { return .refused(.badPath) }
+        let app = String(decoding: name.array, as: UTF8.self)
+        // Where a phone's topic has a suffix, this path has none.
+        if app.contains(".push-type.") { return .refused(.topicDisallowed) }
+        guard self.configuration.apps.isEmpty || self.configuration.apps.contains(app),
+            self.providerTokens.covers(keyID: connection.keyID, app: app)
+        else { return .refused(.topicMismatch) }
+        return self.appsWithoutBroadcasts.contains(app) ? .refused(.featureNotEnabled) : .found(app)
+    }
+
+    /// The number of the channel that a request names.
+    func channel(_ fields: RequestFields, _ bytes: Span<UInt8>, app: String) -> Found<Int32> {
+        guard let field = fields.channelID else { return .refused(.missingChannelID) }
+        let id = bytes.extracting(field)
+        guard ChannelID.isWellFormed(id) else { return .refused(.badChannelID) }
+        guard let number = self.store.channels.number(id: id.array), let channel = self.store.channels[number],
+            channel.isRegistered, channel.app == app
+        else { return .refused(.channelNotRegistered) }
+        return .found(number)
+    }
+
+    /// Records a refusal that a well-behaved provider does not get. A suffix on the bundle id is its own doing, too.
+    mutating func recordRefusal(
+        _ reason: Reason, channel fields: RequestFields, _ bytes: Span<UInt8>, on connection: ConnectionRecord,
+        nowMillis: Int64
+    ) {
+        guard reason.isProvidersFault || reason == .topicDisallowed else { return }
+        let kind: Violation.Kind = reason == .tooManyProviderTokenUpdates ? .providerTokenUpdatedTooOften : .request
+        self.record(
+            kind, reason.rawValue, connection: connection.statistics.number,
+            channel: Self.channelText(fields, bytes), nowMillis: nowMillis)
+    }
+
+    /// What stands in `apns-channel-id`, cut where no id is longer; empty: it is missing.
+    static func channelText(_ fields: RequestFields, _ bytes: Span<UInt8>) -> String {
+        let field = fields.channelID ?? 0..<0
+        return String(decoding: bytes.extracting(field.prefix(ChannelID.byteCountMax)).array, as: UTF8.self)
+    }
+
+    // Creating
+
+    /// The body of a creation. Other keys have no documented effect and are passed over.
+    private struct Settings: Decodable {
+        var storage: Int?
+        var pushType: String?
+
+        enum CodingKeys: String, CodingKey {
+            case storage = "message-storage-policy"
+            case pushType = "push-type"
+        }
+    }
+
+    private mutating func create(
+        _ app: String, _ fields: RequestFields, _ request: HTTP2ServerRequest, _ bytes: Span<UInt8>, nowMillis: Int64,
+        answer: inout Answer
+    ) -> Reason? {
+        if request.bodyByteCount == 0 { return .payloadEmpty }
+        if request.bodyByteCount > Self.channelBodyByteCountMax { return .payloadTooLarge }
+        let body = Data(bytes.extracting(request.body).array)
+        guard let settings = try? JSONDecoder().decode(Settings.self, from: body) else { return .badRequestPayload }
+        guard let pushType = settings.pushType else { return .missingPushType }
+        guard pushType.lowercased() == "liveactivity" else { return .invalidPushType }
+        guard let storage = settings.storage.flatMap(UInt8.init(exactly:)).flatMap(ChannelStorage.init(rawValue:))
+        else { return .badRequestPayload }
+        guard let number = self.createChannel(app: app, storage: storage, nowMillis: nowMillis) else {
+            return .cannotCreateChannelConfig
+        }
+        answer.success = .created(channelID: self.store.channels[number]?.id ?? [])
+        return nil
+    }
+
+    /// Makes a channel. `nil`: the app has as many as it may.
+    mutating func createChannel(app: String, storage: ChannelStorage, nowMillis: Int64) -> Int32? {
+        guard self.store.channels.registeredCount(app: app) < self.configuration.channelsPerAppMax else { return nil }
+        let salt = UInt64(bitPattern: nowMillis) << 1 | (self.configuration.environment == .production ? 0 : 1)
+        var id = ChannelID.make(&self.random, salt: salt)
+        while self.store.channels.number(id: id) != nil { id = ChannelID.make(&self.random, salt: salt) }
+        self.counters.channelsCreated += 1
+        self.journal?.append(
+            .channel(atMillis: nowMillis, id: String(decoding: id, as: UTF8.self), app: app, storage: storage))
+        return self.store.channels.add(id: id, app: app, storage: storage, atMillis: nowMillis)
+    }
+
+    mutating func deleteChannel(_ number: Int32, nowMillis: Int64) {
+        guard let channel = self.store.channels[number], channel.isRegistered else { return }
+        self.counters.channelsDeleted += 1
+        self.journal?.append(
+            .channelDeletion(atMillis: nowMillis, id: String(decoding: channel.id, as: UTF8.self)))
+        self.store.deleteChannel(number, atMillis: nowMillis)
+    }
+
+    /// The capability is switched on or off. Off deletes every channel of the app, as Apple's portal does.
+    mutating func setBroadcasts(_ isOn: Bool, app: String, nowMillis: Int64) {
+        if isOn {
+            self.appsWithoutBroadcasts.remove(app)
+        } else {
+            self.appsWithoutBroadcasts.insert(app)
+            for number in self.store.channels.registered(app: app) {
+                self.deleteChannel(number, nowMillis: nowMillis)
+            }
+        }
+    }
+
+    // Answers
+
+    private func settingsJSON(of number: Int32) -> [UInt8] {
+        let storage = self.store.channels[number]?.storage ?? .none
+        return Array("{\"message-storage-policy\":\(storage.rawValue),\"push-type\":\"LiveActivity\"}".utf8)
+    }
+
+    private func listJSON(of app: String) -> [UInt8] {
+        let numbers = self.store.channels.registered(app: app)
+        if numbers.isEmpty, self.configuration.listsNoChannelsWithoutBody { return [] }
+        var json = Array("{\"channels\":[".utf8)
+        for (index, number) in numbers.enumerated() {
+            if index > 0 { json.append(UInt8(ascii: ",")) }
+            // Base64 needs no escapes.
+            json.append(UInt8(ascii: "\""))
+            json += self.store.channels[number]?.id ?? []
+            json.append(UInt8(ascii: "\""))
+        }
+        return json + Array("]}".utf8)
+    }
+}

@@ -1,0 +1,332 @@
+import DeviceModel
+import HTTP2Session
+import PushModel
+
+/// Pushes to one phone.
+extension SimulatorState {
+    /// How long APNs keeps a push that does not say so, seconds (Apple: 30 days).
+    static let storedSecondsUnlessSaid: Int64 = 30 * 86_400
+
+    // The checks, in the order an answer is decided. `nil`: accepted, and the device has the push.
+
+    mutating func deviceVerdict(
+        _ fields: RequestFields, _ request: HTTP2ServerRequest, _ bytes: Span<UInt8>,
+        on connection: inout ConnectionRecord,
+        nowMillis: Int64, answer: inout Answer
+    ) -> Reason? {
+        if let reason = self.headerFault(fields, bytes, on: &connection, nowMillis: nowMillis) {
+            self.recordRefusal(reason, fields, bytes, on: connection, nowMillis: nowMillis)
+            return reason
+        }
+        let tokenText = bytes.extracting(fields.path ?? 0..<0)
+        let prefixCount = RequestPath.devicePrefix.utf8CodeUnitCount
+        guard TokenText.decode(tokenText.extracting(prefixCount..<tokenText.count), into: &self.token) else {
+            return .badDeviceToken
+        }
+        let hash = TokenTable.hash(self.token.span)
+        var found = self.store.tokens.find(self.token.span, hash: hash)
+        if found == nil {
+            switch self.configuration.unknownTokens {
+            case .accept:
+                // A second reference, so that the store may change while the token's bytes are lent.
+                let token = self.token
+                found = self.store.addDevice(token.span, hash: hash)
+            case .reject: return .badDeviceToken
+            }
+        }
+        guard let index = found else {
+            self.counters.devicesFull += 1
+            return .serviceUnavailable
+        }
+        let reason = self.verdict(
+            index, fields, request, bytes, on: connection, nowMillis: nowMillis, answer: &answer)
+        if reason == nil {
+            self.store.tokens[index].accepted &+= 1
+        } else {
+            self.store.tokens[index].refused &+= 1
+        }
+        return reason
+    }
+
+    private mutating func headerFault(
+        _ fields: RequestFields, _ bytes: Span<UInt8>, on connection: inout ConnectionRecord, nowMillis: Int64
+    ) -> Reason? {
+        guard let method = fields.method, bytes.extracting(method).equals("POST") else { return .methodNotAllowed }
+        let path = bytes.extracting(fields.path ?? 0..<0)
+        let prefixCount = RequestPath.devicePrefix.utf8CodeUnitCount
+        guard path.count >= prefixCount, path.extracting(0..<prefixCount).equals(RequestPath.devicePrefix) else {
+            return path.equals("/3/device") ? .missingDeviceToken : .badPath
+        }
+        if path.count == prefixCount { return .missingDeviceToken }
+        if fields.hasDuplicates { return .duplicateHeaders }
+        if let id = fields.messageID, MessageID.parse(bytes.extracting(id)) == nil { return .badMessageID }
+
+        guard let authorization = fields.authorization else { return .missingProviderToken }
+        if let reason = self.providerTokens.check(
+            bytes.extracting(authorization), on: &connection, nowMillis: nowMillis)
+        {
+            return reason
+        }
+
+        guard let topic = fields.topic else { return .missingTopic }
+        if let reason = self.topicFault(bytes.extracting(topic), on: &connection) { return reason }
+        guard let pushType = fields.pushType, bytes.extracting(pushType).equals("liveactivity") else {
+            return .invalidPushType
+        }
+        if let priority = fields.priority, Self.priority(bytes.extracting(priority)) == nil { return .badPriority }
+        if let expiration = fields.expiration, Self.date(bytes.extracting(expiration)) == nil {
+            return .badExpirationDate
+        }
+        if let collapseID = fields.collapseID, collapseID.count > Self.collapseIDByteCountMax { return .badCollapseID }
+        return nil
+    }
+
+    /// Leaves the topic's index in `connection.topicIndex`.
+    private mutating func topicFault(_ topic: Span<UInt8>, on connection: inout ConnectionRecord) -> Reason? {
+        if connection.topicIndex >= 0, topic.equals(connection.topic) { return nil }
+        let suffixCount = Self.topicSuffix.utf8CodeUnitCount
+        guard topic.count > suffixCount,
+            topic.extracting(topic.count - suffixCount..<topic.count).equals(Self.topicSuffix)
+        else {
+            return .badTopic
+        }
+        guard Self.isBundleID(topic.extracting(0..<topic.count - suffixCount)) else { return .badTopic }
+        let app = String(decoding: topic.extracting(0..<topic.count - suffixCount).array, as: UTF8.self)
+        guard self.configuration.apps.isEmpty || self.configuration.apps.contains(app),
+            self.providerTokens.covers(keyID: connection.keyID, app: app), let index = self.store.topicIndex(topic)
+        else { return .topicDisallowed }
+        connection.topicIndex = index
+        connection.topic = topic.array
+        return nil
+    }
+
+    private mutating func verdict(
+        _ index: Int, _ fields: RequestFields, _ request: HTTP2ServerRequest, _ bytes: Span<UInt8>,
+        on connection: ConnectionRecord,
+        nowMillis: Int64, answer: inout Answer
+    ) -> Reason? {
+        let entry = self.store.tokens[index]
+        if let reason = Self.refusal(entry.standing.state) {
+            answer.timestampMillis = entry.standing.sinceMillis
+            self.store.tokens[index].wasRefusedAsDead = true
+            if entry.wasRefusedAsDead {
+                self.record(
+                    .deadTokenUsedAgain, "answered \(reason.rawValue) before", connection: connection.statistics.number,
+                    token: TokenText.encode(self.token[...]), nowMillis: nowMillis)
+            }
+            return reason
+        }
+        if entry.topic < 0 {
+            self.store.tokens[index].topic = connection.topicIndex
+        } else if entry.topic != connection.topicIndex {
+            return .deviceTokenNotForTopic
+        }
+        let sizeFault: Reason? =
+            request.bodyByteCount == 0
+            ? .payloadEmpty : request.bodyByteCount > Self.payloadByteCountMax ? .payloadTooLarge : nil
+        if let sizeFault {
+            self.recordRefusal(sizeFault, fields, bytes, on: connection, nowMillis: nowMillis)
+            return sizeFault
+        }
+        // APNs takes JSON as it is: whatever an encoding makes of it, it is none.
+        if let encoding = fields.contentEncoding, !bytes.extracting(encoding).equals("identity") {
+            self.recordRefusal(.payloadEmpty, fields, bytes, on: connection, nowMillis: nowMillis)
+            return .payloadEmpty
+        }
+        guard self.takeAllowance(index, nowMillis: nowMillis) else { return .tooManyRequests }
+        let priority = fields.priority.flatMap { Self.priority(bytes.extracting($0)) } ?? 10
+        let expirationSeconds =
+            fields.expiration.flatMap { Self.date(bytes.extracting($0)) }
+            ?? nowMillis / 1_000 + Self.storedSecondsUnlessSaid
+        return self.deliver(
+            index, bytes.extracting(request.body), priority: priority, expirationSeconds: expirationSeconds,
+            on: connection, nowMillis: nowMillis)
+    }
+
+    /// A leaky bucket per device.
+    private mutating func takeAllowance(_ index: Int, nowMillis: Int64) -> Bool {
+        guard let perMinute = self.configuration.devicePushesPerMinuteMax else { return true }
+        let entry = self.store.tokens[index]
+        let gained =
+            entry.allowanceMillis == .min
+            ? Float(perMinute) : Float(nowMillis - entry.allowanceMillis) * Float(perMinute) / 60_000
+        let allowance = min(Float(perMinute), entry.allowance + max(0, gained))
+        self.store.tokens[index].allowanceMillis = nowMillis
+        self.store.tokens[index].allowance = allowance >= 1 ? allowance - 1 : allowance
+        return allowance >= 1
+    }
+
+    /// Hands a push that passed every check of APNs to the phone.
+    private mutating func deliver(
+        _ index: Int, _ body: Span<UInt8>, priority: Int, expirationSeconds: Int64, on connection: ConnectionRecord,
+        nowMillis: Int64
+    ) -> Reason? {
+        var content: PushContent?
+        do {
+            content = try PayloadReader.read(body)
+        } catch {
+            self.recordOn(connection, .payload, error.description, nowMillis)
+            if error.kind == .unreadable { return .payloadEmpty }
+            if self.configuration.refusesMeaninglessPayloads { return .invalidPushType }
+        }
+        let device = Int(self.store.tokens[index].device)
+        guard self.store.isOnline(device) else {
+            self.store.keepWaiting(
+                PhoneState.WaitingPush(
+                    token: index, body: body.array, priority: priority, expirationSeconds: expirationSeconds),
+                for: device, nowMillis: nowMillis)
+            return nil
+        }
+        self.handOver(index, content, body, priority: priority, on: connection, nowMillis: nowMillis)
+        return nil
+    }
+
+    /// The phone gets a push. `connection` `nil`: it waited for the phone, and whose it was is forgotten.
+    mutating func handOver(
+        _ index: Int, _ content: PushContent?, _ body: Span<UInt8>, priority: Int, on connection: ConnectionRecord?,
+        nowMillis: Int64
+    ) {
+        let device = Int(self.store.tokens[index].device)
+        let app = self.app(ofToken: index)
+        if let content, let connection, self.store.startChannel(content, body: body, app: app) == .unknown {
+            self.recordOn(
+                connection, .payload, "aps.input-push-channel: names no channel of this app: the phone does not start",
+                nowMillis)
+        }
+        let reaction = self.store.push(
+            content, body: body, to: device, app: app, priority: priority, nowMillis: nowMillis,
+            rules: self.configuration.deviceRules)
+        self.writeDown(index, body, priority: priority, nowMillis: nowMillis)
+        guard let reaction, let content else {
+            self.counters.undecodable += 1
+            return
+        }
+        self.counters.reactions[Int(reaction.rawValue)] += 1
+        if priority == 10 { self.counters.highPriority += 1 }
+        if let connection {
+            self.watch(index, reaction, content, priority: priority, on: connection, nowMillis: nowMillis)
+        }
+        self.store.tokens[index].lastPushMillis = nowMillis
+    }
+
+    /// The bundle id of a token's topic; `nil`: it has none yet.
+    private func app(ofToken index: Int) -> String? {
+        let topic = self.store.tokens[index].topic
+        guard topic >= 0 else { return nil }
+        return String(
+            decoding: self.store.topics[Int(topic)].dropLast(Self.topicSuffix.utf8CodeUnitCount), as: UTF8.self)
+    }
+
+    private mutating func writeDown(_ index: Int, _ body: Span<UInt8>, priority: Int, nowMillis: Int64) {
+        guard self.journal != nil else { return }
+        let topic = self.store.tokens[index].topic
+        self.journal?.append(
+            .push(
+                atMillis: nowMillis, token: TokenText.encode(self.store.tokens.token(index)),
+                topic: topic < 0 ? "" : String(decoding: self.store.topics[Int(topic)], as: UTF8.self),
+                priority: priority, body: body.array))
+    }
+
+    mutating func setToken(_ token: [UInt8], _ standing: TokenStanding) {
+        self.store.setToken(token, standing)
+        self.journal?.append(.standing(token: TokenText.encode(token[...]), standing))
+    }
+
+    mutating func rotate(from old: [UInt8], to new: [UInt8], oldStanding: TokenStanding) {
+        self.store.rotate(from: old, to: new, oldStanding: oldStanding)
+        self.journal?.append(
+            .rotation(old: TokenText.encode(old[...]), new: TokenText.encode(new[...]), oldStanding))
+    }
+
+    private mutating func watch(
+        _ index: Int, _ reaction: Device.Reaction, _ content: PushContent, priority: Int,
+        on connection: ConnectionRecord, nowMillis: Int64
+    ) {
+        let device = Int(self.store.tokens[index].device)
+        switch reaction {
+        case .shown, .ignoredRepeat, .throttled: break
+        case .ignoredSameStamp:
+            self.recordOn(connection, .stampNotIncreasing, "\(content.stampSeconds) came twice", nowMillis)
+        case .ignoredOlder:
+            let shown = self.store.devices[device].stampSeconds
+            self.recordOn(connection, .stampOlder, "\(content.stampSeconds) came after \(shown)", nowMillis)
+        case .ignoredFuture:
+            self.recordOn(connection, .payload, "aps.timestamp: \(content.stampSeconds) lies too far ahead", nowMillis)
+        case .ignoredAfterEnd: self.recordOn(connection, .afterEnd, "\(content.event) after the end", nowMillis)
+        case .shownAsSecondCard: self.recordOn(connection, .startedTwice, "start while a card is up", nowMillis)
+        }
+        if let spacing = self.configuration.watchedSpacingMillis {
+            let last = self.store.tokens[index].lastPushMillis
+            if last != .min, nowMillis - last < spacing {
+                self.recordOn(connection, .pushedTooSoon, "after \(nowMillis - last) ms", nowMillis)
+            }
+        }
+        if let budget = self.configuration.watchedBudgetPerHour, priority == 10 {
+            let count = self.store.devices[device].highPriorityCount(nowMillis: nowMillis)
+            if count > budget { self.recordOn(connection, .budgetExceeded, "\(count) within an hour", nowMillis) }
+        }
+    }
+
+    /// Records a violation that concerns the token at hand.
+    private mutating func recordOn(
+        _ connection: ConnectionRecord, _ kind: Violation.Kind, _ detail: @autoclosure () -> String, _ nowMillis: Int64
+    ) {
+        self.record(
+            kind, detail(), connection: connection.statistics.number,
+            token: TokenText.encode(self.token.prefix(Self.tokenPrefixCount / 2)),
+            nowMillis: nowMillis)
+    }
+
+    private mutating func recordRefusal(
+        _ reason: Reason, _ fields: RequestFields, _ bytes: Span<UInt8>, on connection: ConnectionRecord,
+        nowMillis: Int64
+    ) {
+        guard reason.isProvidersFault else { return }
+        let path = bytes.extracting(fields.path ?? 0..<0)
+        let prefixCount = min(path.count, RequestPath.devicePrefix.utf8CodeUnitCount)
+        let token = String(
+            decoding: path.extracting(prefixCount..<min(path.count, prefixCount + Self.tokenPrefixCount)).array,
+            as: UTF8.self)
+        let kind: Violation.Kind = reason == .tooManyProviderTokenUpdates ? .providerTokenUpdatedTooOften : .request
+        self.record(kind, reason.rawValue, connection: connection.statistics.number, token: token, nowMillis: nowMillis)
+    }
+
+    private static func refusal(_ state: TokenState) -> Reason? {
+        switch state {
+        case .alive: return nil
+        case .rotated: return .unregistered
+        case .dead: return .expiredToken
+        case .unknown: return .badDeviceToken
+        }
+    }
+
+    /// Apple: letters, digits, hyphens and full stops (CFBundleIdentifier).
+    static func isBundleID(_ name: Span<UInt8>) -> Bool {
+        guard (1...Self.bundleIDByteCountMax).contains(name.count) else { return false }
+        return name.indices.allSatisfy { index in
+            switch name[index] {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                true
+            default: false
+            }
+        }
+    }
+
+    private static func priority(_ value: Span<UInt8>) -> Int? {
+        if value.equals("10") { return 10 }
+        if value.equals("5") { return 5 }
+        return nil
+    }
+
+    /// Decimal digits, as many as a 64-bit number of seconds may have.
+    static func date(_ value: Span<UInt8>) -> Int64? {
+        guard (1...18).contains(value.count) else { return nil }
+        var seconds: Int64 = 0
+        for index in value.indices {
+            guard value[index] &- 0x30 <= 9 else { return nil }
+            seconds = seconds * 10 + Int64(value[index] - 0x30)
+        }
+        return seconds
+    }
+}

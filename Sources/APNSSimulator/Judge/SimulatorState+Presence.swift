@@ -1,0 +1,43 @@
+import DeviceModel
+
+/// What phones and their apps do by themselves.
+extension SimulatorState {
+    /// The app listens to a channel from now on; `nil`: to none. `false`: there is no such channel, or no room for the phone.
+    mutating func setListening(_ token: [UInt8], channel id: String?) -> Bool {
+        var number: Int32?
+        if let id {
+            guard let found = self.store.channels.number(id: Array(id.utf8)),
+                self.store.channels[found]?.isRegistered ?? false
+            else { return false }
+            number = found
+        }
+        guard let index = self.store.findOrAdd(token) else { return false }
+        let device = Int(self.store.tokens[index].device)
+        if let number { self.store.listen(device, to: number) } else { self.store.stopListening(device) }
+        self.journal?.append(.listening(token: TokenText.encode(token[...]), channel: id))
+        return true
+    }
+
+    /// The phone goes away, or comes back. `false`: no room for the phone.
+    mutating func setOnline(_ token: [UInt8], _ isOnline: Bool, nowMillis: Int64) -> Bool {
+        guard let index = self.store.findOrAdd(token) else { return false }
+        let device = Int(self.store.tokens[index].device)
+        guard self.store.isOnline(device) != isOnline else { return true }
+        guard isOnline else {
+            self.store.leave(device)
+            self.journal?.append(
+                .presence(atMillis: nowMillis, token: TokenText.encode(token[...]), isOnline: false))
+            return true
+        }
+        // Written down before the return: a journal has each push when the phone gets it.
+        if let push = self.store.takeWaiting(device, nowMillis: nowMillis) {
+            self.handOver(
+                push.token, try? PayloadReader.read(push.body.span), push.body.span, priority: push.priority, on: nil,
+                nowMillis: nowMillis)
+        }
+        self.journal?.append(.presence(atMillis: nowMillis, token: TokenText.encode(token[...]), isOnline: true))
+        self.counters.countHeard(
+            self.store.comeBack(device, nowMillis: nowMillis, rules: self.configuration.deviceRules))
+        return true
+    }
+}
