@@ -104,7 +104,8 @@ extension Coalescer {
             layer.dropUncoveredBytes()
             let own = layer.parts
             layer.inherit(from: memory.updates[update].under[alert])
-            if layer.payloadByteCount(start: memory.updates[update].start.first) > memory.payloadByteCountMax(of: slot) {
+            if layer.payloadByteCount(start: memory.updates[update].start.first) > memory.payloadByteCountMax(of: slot)
+            {
                 layer.parts = own
             }
         }

@@ -7,7 +7,9 @@ import Testing
 @Suite struct ChannelTests {
     static let channel = "dHN0LXNyY2gtY2hubA=="
     /// Routes: 0 devices of production, 2 broadcasts, 3 questions; 4 and 5 the same of development.
-    static func harness(_ storage: ChannelStoragePolicy = .none, _ configure: (inout AppConfiguration) -> Void = { _ in })
+    static func harness(
+        _ storage: ChannelStoragePolicy = .none, _ configure: (inout AppConfiguration) -> Void = { _ in }
+    )
         -> EngineHarness
     {
         EngineHarness {
@@ -70,7 +72,9 @@ import Testing
         h.broadcast(n: 1, environment: "development")
         #expect(h.take(route: 2) == nil)
         #expect(h.take(route: 4)?.n == 1)
-        let only = Self.harness { $0.productionRoute = nil; $0.productionBroadcastRoute = nil }
+        let only = Self.harness {
+            $0.productionRoute = nil; $0.productionBroadcastRoute = nil
+        }
         only.broadcast(n: 1)
         #expect(only.take(route: 4)?.n == 1)
         only.broadcast(n: 2, environment: "production")
@@ -232,7 +236,7 @@ import Testing
         _ = distance()
         h.answer(try #require(h.take(route: 2)), Self.refusal(429, "TooManyRequests"))
         #expect(distance() == 2_000)
-        for _ in 0..<3 {
+        for _ in 0..<4 {
             h.deliver(route: 2)
             #expect(distance() == 2_000)
         }

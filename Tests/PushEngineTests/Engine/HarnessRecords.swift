@@ -25,7 +25,7 @@ struct Push {
         self.token = String(decoding: request.target, as: UTF8.self)
         self.expirationSeconds = request.expirationSeconds
         self.byteCount = request.body.count
-        self.aps = HarnessJSON.object(request.body)["aps"] as? [String: Any] ?? [:]
+        self.aps = request.body.isEmpty ? [:] : HarnessJSON.object(request.body)["aps"] as? [String: Any] ?? [:]
         self.apnsID = [request.apnsID.0, request.apnsID.1]
         self.body = String(decoding: request.body, as: UTF8.self)
     }
