@@ -28,6 +28,8 @@ final class SimulatedWorker {
         /// Since when it runs; and whether it could not read, as activities waited for room.
         var runsSinceMillis: Int64 = 0
         var hasHadNoRoom = false
+        /// Where its marker came to lie in `state`: what lies before was read.
+        var markerOffset: Int64?
     }
     var partitions: [Int32: Owned] = [:]
 

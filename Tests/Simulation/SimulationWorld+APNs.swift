@@ -148,7 +148,7 @@ extension SimulationWorld {
             }
             if flight.isStart { self.phones[flight.activity].hasStarted = true }
             if reaction == .shown { self.noteShown(flight) }
-            try self.deliverToSleeper(flight)
+            try self.deliverToSleeper(flight, isShown: reaction == .shown)
         } catch {
             self.fail("the phone cannot decode \(String(decoding: flight.body, as: UTF8.self)): \(error)")
         }
@@ -162,6 +162,8 @@ extension SimulationWorld {
         guard let range = body.range(of: "\"timestamp\":") else { return self.fail("no timestamp in \(body)") }
         let stamp = Int64(body[range.upperBound...].prefix { $0.isNumber })!
         let last = self.lastStamps[flight.activity]
+        // Forgotten after its end, a channel begins anew; so do its phones.
+        if self.phones[flight.activity].channel != nil, self.phones[flight.activity].device.phase == .ended { return }
         if stamp < last {
             // Its owner does not know of a newer event that the one before sent, and that has expired since: the phone is right to ignore it.
             if let event = self.event(in: body), let shown = self.event(in: self.lastBodies[flight.activity]),

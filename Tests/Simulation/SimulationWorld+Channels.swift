@@ -84,10 +84,19 @@ extension SimulationWorld {
                 answer: PushAnswer(id: request.id, result: result, apnsMicros: 1_000), answersMillis: answers))
     }
 
+    /// An owner's first marker has come to lie in `state`.
+    func noteMarker(_ transit: SimulatedKafka.Transit, offset: Int64) {
+        guard transit.record.key == Array("m".utf8), transit.fate == .delivered,
+            let worker = self.workers.first(where: { $0.number == transit.producer }),
+            worker.partitions[transit.place.partition]?.markerOffset == nil
+        else { return }
+        worker.partitions[transit.place.partition]?.markerOffset = offset
+    }
+
     /// What lay in `state` when this worker took the partition over says what the channel keeps.
     private func stateTellsStorage(_ activity: Int, to worker: SimulatedWorker) -> Bool {
         let place = SimulatedKafka.Place(topic: .state, partition: self.home(of: activity))
-        guard let marker = worker.loop.engine.epoch(partition: place.partition) else { return false }
+        guard let marker = worker.partitions[place.partition]?.markerOffset else { return false }
         let key = Array("c/com.example.pizza/\(self.phones[activity].key)".utf8)
         let reader = StateRecordReader(inputTopics: Self.topics)
         var newestEpoch = Int64.min
@@ -110,7 +119,11 @@ extension SimulationWorld {
             case .unknownVersion, .malformed: continue
             }
         }
-        return isTold
+        guard isTold else { return false }
+        // The worker itself may have forgotten the channel since.
+        return !(marker..<self.kafka.end(place)).contains { offset in
+            self.kafka.record(place, offset).map { $0.key == key && $0.isTombstone } ?? false
+        }
     }
 
     func answerQuestions() {
@@ -158,6 +171,12 @@ extension SimulationWorld {
 
     func noteDeparture(_ flight: Flight) {
         guard self.phones[flight.activity].channel != nil, flight.result != .notProcessed else { return }
+        // What says nothing of the channel does not count for its distance.
+        if case .response(let response) = flight.result, response.verdict != .tokenThrottled,
+            response.verdict != .messageRefused
+        {
+            return
+        }
         self.phones[flight.activity].channel?.departures[flight.worker] = self.steadyMillis
     }
 
@@ -179,6 +198,7 @@ extension SimulationWorld {
         for activity in self.phones.indices where self.phones[activity].channel != nil {
             guard Int.random(in: 0..<100, using: &self.channelRandom) < self.plan.sleepPercent else { continue }
             if self.phones[activity].channel?.isSleeperOn == true {
+                self.tell("a phone on channel \(activity) goes off")
                 self.phones[activity].channel?.isSleeperOn = false
             } else {
                 self.wakeSleeper(activity)
@@ -189,11 +209,14 @@ extension SimulationWorld {
     /// It comes back, and gets what APNs has kept.
     private func wakeSleeper(_ activity: Int) {
         guard var channel = self.phones[activity].channel, !channel.isSleeperOn else { return }
+        self.tell(
+            "a phone on channel \(activity) comes back, \(channel.stored == nil ? "nothing" : "a message") was kept for it"
+        )
         channel.isSleeperOn = true
         if let stored = channel.stored, stored.untilSeconds > self.wallSeconds {
             do {
                 try channel.sleeper.push(body: stored.body, priority: stored.priority, nowMillis: self.wallMillis)
-                channel.sleeperMissedLast = false
+                channel.sleeperNewest.note(stored.body)
             } catch {
                 self.fail("the sleeping phone cannot decode what was kept: \(error)")
             }
@@ -203,13 +226,14 @@ extension SimulationWorld {
     }
 
     /// APNs has taken a broadcast.
-    func deliverToSleeper(_ flight: Flight) throws {
+    /// - Parameter isShown: the phone that is always on shows it. After an end none does.
+    func deliverToSleeper(_ flight: Flight, isShown: Bool) throws {
         guard var channel = self.phones[flight.activity].channel else { return }
+        if isShown { channel.newest.note(flight.body) }
         if channel.isSleeperOn {
             try channel.sleeper.push(body: flight.body, priority: flight.priority, nowMillis: self.wallMillis)
-            channel.sleeperMissedLast = false
+            channel.sleeperNewest.note(flight.body)
         } else {
-            channel.sleeperMissedLast = true
             channel.stored =
                 channel.stores && flight.expirationSeconds > self.wallSeconds
                 ? (flight.body, flight.priority, flight.expirationSeconds) : nil
@@ -217,13 +241,19 @@ extension SimulationWorld {
         self.phones[flight.activity].channel = channel
     }
 
-    /// Online again, a phone shows what the one that was never off shows, unless it missed the last message, which nobody kept for it.
+    /// Online again, a phone shows what the one that was never off shows, unless it missed the last message, which nobody kept for it. The last
+    /// one with content, if the last has none.
     func judgeSleeper(_ activity: Int) {
         guard self.phones[activity].channel != nil else { return }
         self.wakeSleeper(activity)
-        guard let channel = self.phones[activity].channel, !channel.sleeperMissedLast else { return }
+        guard let channel = self.phones[activity].channel, channel.newest.any == channel.sleeperNewest.any else {
+            return
+        }
         let (awake, sleeper) = (self.phones[activity].device, channel.sleeper)
-        guard awake.phase != sleeper.phase || awake.contentState != sleeper.contentState else { return }
+        if awake.phase != sleeper.phase {
+            self.fail("channel \(activity): a phone that was off is \(sleeper.phase), not \(awake.phase)")
+        }
+        guard channel.newest == channel.sleeperNewest, awake.contentState != sleeper.contentState else { return }
         self.fail(
             "channel \(activity): a phone that was off shows \(String(decoding: sleeper.contentState, as: UTF8.self)), not "
                 + String(decoding: awake.contentState, as: UTF8.self))

@@ -50,7 +50,10 @@ extension SimulationWorld {
 
     /// A record has come to lie in a log.
     func noteArrival(_ transit: SimulatedKafka.Transit, offset: Int64) {
-        if transit.place.topic == .state { self.strikeAtState(transit) }
+        if transit.place.topic == .state {
+            self.strikeAtState(transit)
+            self.noteMarker(transit, offset: offset)
+        }
         switch transit.place.topic {
         case .outcomes:
             if !self.evidence.noteOutcome(transit.record, worker: transit.producer) {

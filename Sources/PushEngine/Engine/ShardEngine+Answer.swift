@@ -89,13 +89,16 @@ extension ShardEngine {
                 slot, invalidSinceMillis: invalidSinceMillis, isSuspicious: isSuspicious, details: details, now: now)
         case .expirationRefused where self.memory.slots[slot].storage == .mostRecent:
             // It keeps nothing, whatever was said: the same again with 0.
+            self.takeDistanceBack(update)
             self.dispatch.setStorage(.none, of: slot, in: &self.memory)
             self.requeue(slot)
         case .messageRefused, .expirationRefused:
             self.messageRefused(slot, details: details, now: now)
         case .connectionUnusable:
+            self.takeDistanceBack(update)
             self.requeue(slot)
         case .providerTokenExpired, .providerTokenTooManyUpdates, .serverBusy, .credentialRefused, .topicRefused:
+            self.takeDistanceBack(update)
             // Nothing is wrong with this push: its route holds back what has to be held back, and lets it go on soon
             // after the fault has gone.
             self.requeue(slot)

@@ -62,6 +62,12 @@ extension ShardEngine {
         self.dispatch.giveUpQuestion(slot, in: &self.memory)
     }
 
+    /// A refusal that says nothing of the channel does not hold its next broadcast back for a whole distance.
+    mutating func takeDistanceBack(_ update: UpdateID) {
+        guard self.memory.slots[self.memory.updates[update].slot].kind == .channel else { return }
+        self.dispatch.takeDistanceBack(update, in: &self.memory)
+    }
+
     /// APNs took a broadcast: a grown distance shrinks. Where nobody has said what the channel keeps, the next one asks again.
     @inline(__always) mutating func noteBroadcastAccepted(_ slot: SlotID) {
         guard self.memory.slots[slot].kind == .channel else { return }
@@ -72,6 +78,11 @@ extension ShardEngine {
     /// There is no such channel, and ids are not used twice: what was in flight and what came meanwhile ends here.
     mutating func channelGone(_ slot: SlotID, details: OutcomeDetails, now: EngineTime) {
         let update = self.memory.slots[slot].inFlight
+        // A phone may have it from an earlier attempt: that is said where it is given up, which is at once.
+        guard !self.memory.updates[update].top.mayBeSent else {
+            self.requeue(slot)
+            return self.journal.markDirty(slot, in: &self.memory, now: now)
+        }
         var details = details
         details.fill(from: self.memory.updates[update])
         if self.memory.updates[update].isEnd { self.memory.reviveAfterFailedEnd(slot) }

@@ -15,15 +15,6 @@ extension ShardEngine {
         return nil
     }
 
-    /// Where the marker of this owner lies in the partition's `state`; `nil`: it has none there yet.
-    public func epoch(partition number: Int32) -> Int64? {
-        guard let partition = self.memory.partitions.index(of: number), self.memory.partitions[partition].epoch >= 0
-        else {
-            return nil
-        }
-        return self.memory.partitions[partition].epoch
-    }
-
     /// Updates in memory, waiting or in flight: at most three a slot.
     public var updatesHeld: Int { self.memory.updates.liveCount }
 

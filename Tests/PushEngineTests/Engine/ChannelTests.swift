@@ -201,7 +201,6 @@ import Testing
         let h = Self.harness(.mostRecent)
         h.broadcast(n: 1)
         h.answer(try #require(h.take(route: 2)), Self.refusal(400, "BadExpirationDate"))
-        h.advance(15_000)
         let push = try #require(h.deliver(route: 2))
         #expect(push.n == 1 && push.expirationSeconds == 0)
     }
@@ -219,6 +218,17 @@ import Testing
         h.advance(1)
         #expect(h.deliver(route: 2)?.n == 3)
         #expect(h.counters.pushesDowngraded == 0)
+    }
+
+    @Test(
+        arguments: [(503, "ServiceUnavailable"), (403, "ExpiredProviderToken"), (400, "IdleTimeout")]
+            as [(UInt16, String)])
+    func aFaultThatIsNotTheChannelsCostsNoDistance(status: UInt16, reason: String) throws {
+        let h = Self.harness()
+        h.broadcast(n: 1)
+        h.answer(try #require(h.take(route: 2)), Self.refusal(status, reason))
+        h.advance(2_000)
+        #expect(h.take(route: 2)?.n == 1)
     }
 
     /// Doubled by each 429 up to sixteen times, one doubling back after four that were accepted.
