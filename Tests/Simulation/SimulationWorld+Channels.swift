@@ -97,6 +97,8 @@ extension SimulationWorld {
     private func stateTellsStorage(_ activity: Int, to worker: SimulatedWorker) -> Bool {
         let place = SimulatedKafka.Place(topic: .state, partition: self.home(of: activity))
         guard let marker = worker.partitions[place.partition]?.markerOffset else { return false }
+        // Later than that the channel may have been forgotten since.
+        let rememberedMillis = min(self.plan.lifetimeMillis, self.plan.app.retentionAfterEndMillis) / 2
         let key = Array("c/com.example.pizza/\(self.phones[activity].key)".utf8)
         let reader = StateRecordReader(inputTopics: Self.topics)
         var newestEpoch = Int64.min
@@ -113,17 +115,16 @@ extension SimulationWorld {
                 // A worker that had lost the partition wrote it.
                 guard slot.epoch >= newestEpoch else { continue }
                 newestEpoch = slot.epoch
-                if record.key == key { isTold = slot.channel?.storage != nil }
+                guard record.key == key else { continue }
+                isTold =
+                    slot.channel?.storage != nil
+                    && self.wallMillis - slot.lastTouchedMillis < rememberedMillis
             case .tombstone(let epoch):
                 if record.key == key, epoch ?? newestEpoch >= newestEpoch { isTold = false }
             case .unknownVersion, .malformed: continue
             }
         }
-        guard isTold else { return false }
-        // The worker itself may have forgotten the channel since.
-        return !(marker..<self.kafka.end(place)).contains { offset in
-            self.kafka.record(place, offset).map { $0.key == key && $0.isTombstone } ?? false
-        }
+        return isTold
     }
 
     func answerQuestions() {
