@@ -196,6 +196,30 @@ MUTATIONS = [
         "silent-replay", "an event that an owner before may have sent gives way without saying so",
         engine("Coalescing/Coalescer"), "Cause = layer.mayBeSent ? .mayBeSentBefore : into == nil ?",
         "Cause = into == nil ?"),
+    Mutation(
+        "channel-distance", "broadcasts on a channel keep the distance of an activity's pushes", engine("Dispatch/Dispatch+Channels"),
+        "return distanceMillis << doublings",
+        "return 1_000 + 0 * (distanceMillis << doublings)"),
+    Mutation(
+        "channel-throttle", "a 429 does not stretch a channel's distance", engine("Dispatch/Dispatch+Channels"),
+        "memory.slots[slot].throttleSteps + Self.throttleStep, Self.throttleStepsMax)",
+        "memory.slots[slot].throttleSteps, Self.throttleStepsMax)"),
+    Mutation(
+        "channel-storage-forgotten", "a restart forgets what a channel keeps", engine("Dispatch/Dispatch+Channels"),
+        "        memory.slots[slot].storage = storage\n        self.beginChannel(slot, in: &memory)",
+        "        memory.slots[slot].storage = .unknown\n        self.beginChannel(slot, in: &memory)"),
+    Mutation(
+        "channel-storage-guessed", "a channel of which nobody knows is told to keep a message", engine("Dispatch/PushComposer"),
+        "storage == .mostRecent ? min(", "storage != .none ? min("),
+    Mutation(
+        "channel-gone-unsaid", "a broadcast that may have arrived before its channel was deleted is said to be rejected",
+        engine("Engine/ShardEngine+Channels"),
+        "guard !self.memory.updates[update].top.mayBeSent, self.memory.updates[update].under.isEmpty else {",
+        "guard self.memory.updates[update].under.isEmpty else {"),
+    Mutation(
+        "end-merged-away", "an update that comes while an end waits takes its place", engine("Engine/ShardEngine+Events"),
+        "if let refusal = self.memory.enterLife(kind, isExpired: isExpired, of: slot) {",
+        "if let refusal = self.memory.enterLife(kind, isExpired: isExpired, of: slot), self.memory.slots[slot].life != .ending {"),
 ]
 
 

@@ -78,16 +78,14 @@ extension ShardEngine {
     /// There is no such channel, and ids are not used twice: what was in flight and what came meanwhile ends here.
     mutating func channelGone(_ slot: SlotID, details: OutcomeDetails, now: EngineTime) {
         let update = self.memory.slots[slot].inFlight
-        // A phone may have it from an earlier attempt: that is said where it is given up, which is at once.
-        guard !self.memory.updates[update].top.mayBeSent else {
+        // A phone may have some of it from an earlier attempt: that is said where it is given up, which is at once.
+        guard !self.memory.updates[update].top.mayBeSent, self.memory.updates[update].under.isEmpty else {
             self.requeue(slot)
             return self.journal.markDirty(slot, in: &self.memory, now: now)
         }
         var details = details
         details.fill(from: self.memory.updates[update])
         if self.memory.updates[update].isEnd { self.memory.reviveAfterFailedEnd(slot) }
-        self.coalescer.endUnder(update, in: &self.memory)
-        self.settleEndings()
         let top = self.memory.updates[update].top
         self.journal.finishLayer(top, of: slot, outcome: .rejected, details: details, in: &self.memory)
         self.coalescer.dropUpdate(update, of: slot, in: &self.memory)
