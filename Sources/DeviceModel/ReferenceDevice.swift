@@ -6,6 +6,8 @@
 public struct ReferenceDevice: Sendable {
     /// The phone as it is after the events taken so far.
     public private(set) var device = Device()
+    /// Which alerts it was to show, and which of them were withdrawn.
+    public private(set) var alerts = AlertHistory()
     private var newestTimestamp: Int64 = .min
 
     /// A phone that has got no event yet.
@@ -29,6 +31,9 @@ public struct ReferenceDevice: Sendable {
         let reaction = self.device.apply(pushed, body: source, priority: 5, nowMillis: nowMillis)
         if reaction == .shown || reaction == .shownAsSecondCard {
             self.newestTimestamp = max(self.newestTimestamp, content.stampSeconds)
+            if !content.alert.isEmpty {
+                self.alerts.append(self.device.alerts.last ?? [], seconds: content.stampSeconds)
+            }
         }
         return reaction
     }
@@ -39,4 +44,8 @@ public struct ReferenceDevice: Sendable {
         let content = try PayloadReader.read(payload.span)
         return self.take(content, source: payload.span, nowMillis: nowMillis)
     }
+
+    /// An event says `"alert": null`, which no payload shows. It withdraws when it comes, whatever becomes of it.
+    /// - Parameter seconds: the event's timestamp; of an `end`, the last word, `Int64.max`.
+    public mutating func withdrawAlerts(upTo seconds: Int64) { self.alerts.withdraw(upTo: seconds) }
 }

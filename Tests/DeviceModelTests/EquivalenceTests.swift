@@ -40,6 +40,39 @@ import Testing
         #expect(one.equivalent(to: one))
     }
 
+    /// Alerts in order, each a letter: in brackets what came with it. `-` withdraws those up to the second behind it.
+    @Test(arguments: [
+        ("", [""]), ("a1", ["a"]), ("a1 b2", ["b"]), ("a1 -1", ["a", ""]), ("a2 -1", ["a"]),
+        ("a1 b2 -2", ["a", "b", ""]),
+        ("a1 b3 -2", ["b"]), ("a1 -1 b2", ["b"]), ("a1 -1 b1", ["b"]), ("a1 -1 b1 -1", ["a", "b", ""]),
+    ])
+    func anAlertThatWasWithdrawnMayHaveBeenShown(story: String, newest: [String]) {
+        var alerts = AlertHistory()
+        for word in story.split(separator: " ") {
+            let seconds = Int64(word.dropFirst())!
+            if word.hasPrefix("-") {
+                alerts.withdraw(upTo: seconds)
+            } else {
+                alerts.append(Array(word.prefix(1).utf8), seconds: seconds)
+            }
+        }
+        for alert in ["", "a", "b", "c"] {
+            #expect(alerts.mayBeNewest(alert.isEmpty ? nil : Array(alert.utf8)) == newest.contains(alert), "\(alert)")
+        }
+    }
+
+    @Test func aReferenceKnowsWhichAlertsWereWithdrawn() throws {
+        var reference = ReferenceDevice()
+        let silent = try Self.device([Pushes.update(1), Pushes.update(3, #"{"n":3}"#)])
+        _ = try reference.take(payload: Pushes.update(1))
+        _ = try reference.take(payload: Pushes.update(2, #"{"n":2}"#, Pushes.alert("A")))
+        reference.withdrawAlerts(upTo: 3)
+        _ = try reference.take(payload: Pushes.update(3, #"{"n":3}"#))
+        #expect(silent.firstDifference(from: reference.device, alerts: reference.alerts) == nil)
+        #expect(silent.firstDifference(from: reference.device) != nil)
+        #expect(reference.device.firstDifference(from: reference.device, alerts: reference.alerts) == nil)
+    }
+
     @Test func cardsMayGoUncounted() throws {
         let (one, two) = (try Self.device([Pushes.start(1)]), try Self.device([Pushes.start(1), Pushes.start(1)]))
         #expect(two.equivalent(to: one, countingCards: false))

@@ -60,6 +60,8 @@ struct WrittenEvent {
     var hasCopy = false
     /// Of a registration.
     var token: String?
+    /// It says `"alert": null`.
+    var withdrawsAlert = false
     /// Index into the order in which events were written.
     var number = 0
 }

@@ -41,6 +41,7 @@ extension SimulationWorld {
                 || self.steadyMillis >= owned.runsSinceMillis + worker.catchUpMaxMillis
             flight.isBehind = hasWaited && zip(owned.positions, owned.logEnds).contains { $0 < $1 }
         }
+        self.checkWithdrawn(flight, body: body)
         // Its lease ends before anybody else can own the partition.
         if self.group.owner(of: flight.partition) != worker.number {
             self.fail(

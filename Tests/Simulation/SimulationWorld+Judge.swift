@@ -187,10 +187,10 @@ extension SimulationWorld {
                 if way == .unheard { unheard.insert(position) }
                 rest /= ways.count
             }
-            let reference = self.reference(positions, doubtful: pushed, unheard: unheard)
+            let (reference, alerts) = self.reference(positions, doubtful: pushed, unheard: unheard)
             guard
                 let difference = self.phones[activity].device.firstDifference(
-                    from: reference, countingCards: countsCards)
+                    from: reference, countingCards: countsCards, alerts: alerts)
             else { return }
             differences.append(difference)
         }
@@ -206,14 +206,15 @@ extension SimulationWorld {
     /// More events of one activity whose outcome is unknown: too many ways to take them.
     private static let doubtfulMax = 8
 
-    /// The phone after all of these, in order.
+    /// The phone after all of these, in order, and its alerts: one that was withdrawn it may have shown before, or not.
     /// - Parameters:
     ///   - doubtful: those that are taken as pushed, and those that are not.
     ///   - unheard: those of them that do not keep older ones away.
     private func reference(
         _ positions: [SourcePosition], doubtful: [SourcePosition: Bool], unheard: Set<SourcePosition>
-    ) -> Device {
+    ) -> (device: Device, alerts: AlertHistory) {
         var reference = Device()
+        var alerts = AlertHistory()
         var known = doubtful
         // What gave way to one of them went with it.
         let unheard = unheard.union(
@@ -236,12 +237,16 @@ extension SimulationWorld {
             stamp = max(event.timestampSeconds, stamp + 1)
             let body = event.body.replacingOccurrences(of: "STAMP", with: String(stamp))
             do {
+                let alertCount = reference.alertCount
                 try reference.push(body: Array(body.utf8), priority: 5, nowMillis: self.wallMillis)
+                if reference.alertCount > alertCount, let alert = reference.alerts.last {
+                    alerts.append(alert, seconds: event.timestampSeconds, isWithdrawn: self.isWithdrawn(event))
+                }
             } catch {
                 self.fail("the reference cannot decode \(body): \(error)")
             }
         }
-        return reference
+        return (reference, alerts)
     }
 
     /// Every outcome, of the event or of what took its place, says that it did not reach the device.

@@ -172,6 +172,7 @@ extension SimulationWorld {
             worker.leaseFromMillis = self.steadyMillis + Int64.random(in: 1...80, using: &self.random)
         }
         self.evidence.noteAssignment(worker: worker.number)
+        self.forgetWithdrawals(partition, worker: worker)
         let owned = worker.partitions[partition]!
         let grant = PartitionGrant(
             number: partition, starts: Self.positions(owned.starts, partition),

@@ -168,9 +168,13 @@ extension SimulationWorld {
             self.tell(
                 "worker \(worker.number) reads \(position) of \(String(decoding: record.key, as: UTF8.self))"
             )
-            if let event = self.written[input.origin ?? position], let token = event.token {
+            guard let event = self.written[input.origin ?? position] else { continue }
+            if let token = event.token {
                 self.evidence.noteRegistration(
                     token, of: event.activity, worker: worker.number)
+            }
+            if partition == self.home(of: event.activity) {
+                self.noteWithdrawal(event, at: input.origin ?? position, worker: worker)
             }
         }
         return count

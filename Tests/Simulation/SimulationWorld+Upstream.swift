@@ -126,6 +126,7 @@ extension SimulationWorld {
         let isLarge = self.chance(self.plan.largePercent)
         let hasAlert = Int.random(in: 0..<100, using: &self.random) < self.plan.alertPercent
         let priority = Bool.random(using: &self.random) ? 10 : 5
+        let withdrawsAlert = !hasAlert && self.withdrawals.draw()
         var parts: [String] = []
         let hasContent = !isEnd || Bool.random(using: &self.random)
         // An end that has to bring along what it replaces stays small, so that both fit.
@@ -148,13 +149,13 @@ extension SimulationWorld {
             parts.append("\"expires\":\(expires!)")
         }
         let value = """
-            {"event":"\(isEnd ? "end" : "update")","timestamp":\(timestamp),"priority":\(priority)\(parts.map { "," + $0 }.joined())}
+            {"event":"\(isEnd ? "end" : "update")","timestamp":\(timestamp),"priority":\(priority)\(withdrawsAlert ? ",\"alert\":null" : "")\(parts.map { "," + $0 }.joined())}
             """
         let count = self.chance(self.plan.duplicatePercent) ? 2 : 1
         for _ in 0..<count {
             self.write(
                 activity, kind: isEnd ? .end : .update, timestamp: timestamp, body: body, isHigh: priority == 10,
-                value: value, expires: expires, hasCopy: count > 1)
+                value: value, expires: expires, hasCopy: count > 1, withdrawsAlert: withdrawsAlert)
         }
         if isLastWord { self.writeLastWord(activity, before: timestamp) }
     }
@@ -188,7 +189,7 @@ extension SimulationWorld {
 
     private func write(
         _ activity: Int, kind: WrittenEvent.Kind, timestamp: Int64, body: String, isHigh: Bool, value: String,
-        expires: Int64? = nil, hasCopy: Bool = false, token: String? = nil
+        expires: Int64? = nil, hasCopy: Bool = false, token: String? = nil, withdrawsAlert: Bool = false
     ) {
         let key = Array(self.phones[activity].key.utf8)
         var partition = Murmur2.partition(key: key.span, count: self.plan.partitions)
@@ -203,7 +204,7 @@ extension SimulationWorld {
         self.written[position] = WrittenEvent(
             kind: kind, activity: activity, timestampSeconds: timestamp, body: body, isHighPriority: isHigh,
             expiresSeconds: expires, writtenMillis: self.steadyMillis, hasCopy: hasCopy, token: token,
-            number: self.order.count)
+            withdrawsAlert: withdrawsAlert, number: self.order.count)
         self.order.append(position)
     }
 }

@@ -65,6 +65,7 @@ package final class SimulationWorld {
     var focus: (activity: Int, events: Int)?
     /// Tokens that APNs has called dead, and meant it.
     var tokensRefused: Set<String> = []
+    var withdrawals: Withdrawals
 
     struct CommitUnderWay {
         var worker: Int
@@ -104,6 +105,7 @@ package final class SimulationWorld {
 
     package init(seed: UInt64, trace: ((String) -> Void)? = nil) {
         self.seed = seed
+        self.withdrawals = Withdrawals(seed: seed)
         self.trace = trace
         self.random = SplitMix64(seed: seed)
         var plan = SimulationPlan(random: &self.random)

@@ -143,6 +143,15 @@ MUTATIONS = [
         "        if self.alert.isEmpty, !older.alert.isEmpty {\n            self.alert = self.append(",
         "        if self.alert.isEmpty, older.alert.count > 1_000_000 {\n            self.alert = self.append("),
     Mutation(
+        "withdrawal-ignored", "an alert that is withdrawn waits on", engine("Engine/ShardEngine+Events"),
+        "        if self.intake.event.withdrawsAlert { self.coalescer.withdrawAlerts(of: slot, in: &self.memory) }\n", "",
+        test="WithdrawalTests"),
+    Mutation(
+        "withdrawal-not-in-flight", "an alert that is withdrawn sounds when its push is sent again",
+        engine("Coalescing/Coalescer+Withdraw"),
+        "        for update in [memory.slots[slot].inFlight, pending, behind] where update.isSome {\n",
+        "        for update in [pending, behind] where update.isSome {\n", test="WithdrawalTests"),
+    Mutation(
         "push-before-state", "a push leaves before the state record of the one before is acknowledged",
         engine("Dispatch/Dispatch"),
         "guard update.isSome, memory.slots[slot].inFlight.isNone, !memory.slots[slot].awaitsStateRecord,",

@@ -12,6 +12,8 @@ extension Coalescer {
         now: EngineTime
     ) -> Bool {
         guard self.takesShorterWays, intake.event.kind == .update, intake.event.target == .activity,
+            // What is in flight may have an alert, too.
+            !intake.event.withdrawsAlert,
             intake.record.origin == nil, intake.record.topic != memory.configuration.routedTopicIndex,
             !intake.liesBelowReplayEnd(in: memory)
         else { return false }

@@ -14,6 +14,10 @@ extension Coalescer {
         let failed = memory.slots[slot].inFlight
         let pending = memory.slots[slot].pending
         memory.slots[slot].inFlight = .none
+        if memory.updates[failed].isChangedInFlight {
+            memory.updates[failed].isChangedInFlight = false
+            memory.updates[failed].stampSeconds = nil
+        }
         guard pending.isSome else {
             memory.slots[slot].pending = failed
             return
@@ -93,6 +97,12 @@ extension Coalescer {
         guard behind.isSome, !memory.updates[failed].isStart, !memory.updates[behind].isEnd,
             memory.updates[behind].top.timestampSeconds < memory.updates[failed].top.timestampSeconds
         else { return }
+        self.foldBehind(slot, into: failed, in: &memory)
+    }
+
+    /// Merges what was to follow into what goes first, together with which it fits.
+    mutating func foldBehind(_ slot: SlotID, into first: UpdateID, in memory: inout ShardMemory) {
+        let behind = memory.slots[slot].behind
         let (priority, isReplay) = (memory.updates[behind].priority, memory.updates[behind].containsReplay)
         memory.slots[slot].behind = .none
         let layers = memory.updates[behind].under + [memory.updates[behind].top]
@@ -100,7 +110,7 @@ extension Coalescer {
             self.scratchLayer = layer
             let mergedCount = index == 0 ? memory.updates[behind].mergedCount : 0
             _ = self.fold(
-                into: failed, mergedCount: mergedCount, priority: priority, isReplay: isReplay, carries: true,
+                into: first, mergedCount: mergedCount, priority: priority, isReplay: isReplay, carries: true,
                 in: &memory)
         }
         memory.updates.release(behind)

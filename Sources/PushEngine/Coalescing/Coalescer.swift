@@ -187,7 +187,8 @@ struct Coalescer: ~Copyable {
             memory.counters.outcomes[Int(Outcome.superseded.rawValue)] += 1
             return
         }
-        let cause: OutcomeDetails.Cause = layer.mayBeSent ? .mayBeSentBefore : into == nil ? .older : .none
+        let unsaid: OutcomeDetails.Cause = layer.alertIsWithdrawn ? .alertWithdrawn : .none
+        let cause: OutcomeDetails.Cause = layer.mayBeSent ? .mayBeSentBefore : into == nil ? .older : unsaid
         var ending = Ending(layer, slot: slot, outcome: .superseded, cause: cause)
         ending.into = into
         ending.keepsAlert = keepsAlert

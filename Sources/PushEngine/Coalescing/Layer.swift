@@ -25,6 +25,8 @@ struct Layer {
     var isStart = false
     /// A state record that holds it has been written: no ledger entry guards its outcome any more.
     var isWritten = false
+    /// It had an alert, its own or another's, and that was withdrawn.
+    var alertIsWithdrawn = false
     /// The alert in `blob` came with another event that this one replaced.
     var alertIsInherited = false
     /// The same of the content-state, which only an `end` takes over, and of the relevance-score with it.
@@ -170,6 +172,7 @@ struct Layer {
         self.isEnd = false
         self.isStart = false
         self.isWritten = false
+        self.alertIsWithdrawn = false
         self.alertIsInherited = false
         self.contentIsInherited = false
         self.scoreIsInherited = false

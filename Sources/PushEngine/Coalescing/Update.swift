@@ -41,6 +41,8 @@ struct Update {
     var notBeforeOfPrevious: Int64 = 0
     /// The slot's last stamp before this attempt was given a new one; `nil`: it kept the one it had.
     var stampBeforeSeconds: Int64?
+    /// Its alert was withdrawn: sent again, it says something else.
+    var isChangedInFlight = false
 
     var isStart: Bool { !self.start.isEmpty }
     var isEnd: Bool { self.top.isEnd }
@@ -70,6 +72,7 @@ struct Update {
         self.stampSeconds = nil
         self.isAnnounced = false
         self.stampBeforeSeconds = nil
+        self.isChangedInFlight = false
     }
 }
 

@@ -217,6 +217,7 @@ extension ShardEngine {
                 slot, recordMillis: self.intake.record.timestampMillis, in: &self.memory, now: now)
         }
         self.memory.counters.pending += 1
+        if self.intake.event.withdrawsAlert { self.coalescer.withdrawAlerts(of: slot, in: &self.memory) }
         self.coalescer.merge(
             into: slot, start: start, priority: self.intake.event.priority, isReplay: isReplay, in: &self.memory,
             now: now)

@@ -20,6 +20,8 @@ struct OutcomeDetails {
         case mayBeSent
         /// Of a superseded event: an attempt may have reached the device before. An owner before may have said so.
         case mayBeSentBefore
+        /// Of a superseded event: `"alert": null` came before its alert, or the one it had taken over, was sent.
+        case alertWithdrawn
 
         var text: StaticString? {
             switch self {
@@ -34,6 +36,7 @@ struct OutcomeDetails {
             case .lifeOver: "the activity's life is over"
             case .startExpired: "the start was not sent in time"
             case .mayBeSentBefore: "gave way; an attempt whose answer is not known may have reached the device before"
+            case .alertWithdrawn: "its alert was withdrawn"
             case .mayBeSent: "not sent again; an attempt whose answer is not known may have reached the device"
             }
         }

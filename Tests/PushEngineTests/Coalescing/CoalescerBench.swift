@@ -34,11 +34,12 @@ final class CoalescerBench: PartBench {
     ///   - isStart: its parts come along.
     ///   - padding: bytes that make the content larger.
     ///   - attributesByteCount: of a start.
+    ///   - withdrawsAlert: as `"alert": null`.
     @discardableResult
     func take(
         at seconds: Int64, expires: Int64? = nil, alert: String = "", priority: PushPriority = .low,
         isEnd: Bool = false, isStart: Bool = false, hasContent: Bool = true, mayBeSent: Bool = false,
-        isReplay: Bool = false, padding: Int = 0, attributesByteCount: Int = 0
+        isReplay: Bool = false, padding: Int = 0, attributesByteCount: Int = 0, withdrawsAlert: Bool = false
     ) -> Int64 {
         self.takenCount += 1
         self.coalescer.scratchLayer.reset()
@@ -64,6 +65,7 @@ final class CoalescerBench: PartBench {
             content: PayloadContent(), expiresSeconds: expiresSeconds)
         start.content.attributes = ByteRange(start: 0, count: attributesByteCount)
         self.memory.counters.pending += 1
+        if withdrawsAlert { self.coalescer.withdrawAlerts(of: self.slot, in: &self.memory) }
         self.coalescer.merge(
             into: self.slot, start: isStart ? start : nil, priority: priority, isReplay: isReplay, in: &self.memory,
             now: self.now)

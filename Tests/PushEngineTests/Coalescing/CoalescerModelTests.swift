@@ -10,12 +10,19 @@ import Testing
         var seconds = Int64.min
         var content: Int64 = 0
         var alert = ""
+        var alertSeconds = Int64.min
 
         mutating func show(_ event: Int64, at seconds: Int64, alert: String) {
             guard seconds >= self.seconds else { return }
             self.seconds = seconds
             self.content = event
-            if !alert.isEmpty { self.alert = alert }
+            guard !alert.isEmpty else { return }
+            (self.alert, self.alertSeconds) = (alert, seconds)
+        }
+
+        /// What it would show had the alert never been, if it is not newer.
+        mutating func withdraw(at seconds: Int64) {
+            if self.alertSeconds <= seconds { self.alert = "" }
         }
     }
 
@@ -46,6 +53,47 @@ import Testing
             #expect(bench.heldCount == 1 && bench.updateCount == 1)
         }
         #expect(bench.counters.count(.superseded) + UInt64(bench.ended.count) + 1 == UInt64(bench.takenCount))
+    }
+
+    /// As before, with alerts that are withdrawn: what has not arrived says what all would have said without them. Large contents beside large
+    /// alerts, so that two updates follow one another.
+    @Test(arguments: 1...150 as ClosedRange<UInt64>)
+    func aWithdrawnAlertIsNotSaid(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        func int(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
+        let bench = CoalescerBench(
+            takesShorterWays: seed.isMultiple(of: 2), publication: seed.isMultiple(of: 2) ? .pushes : .all)
+        let isLarge = seed.isMultiple(of: 3)
+        var phone = Phone()
+        func take() {
+            // Time goes on: else soon nothing would be newer than what has come.
+            let seconds = bench.takenCount / 3 + Int64(int(0...8))
+            let kind = int(0...5)
+            let filler = isLarge && int(0...2) == 0 ? String(repeating: "A", count: 1_500) : ""
+            let alert = kind == 0 ? "alert \(bench.takenCount)\(filler)" : ""
+            if kind == 1 {
+                phone.withdraw(at: seconds)
+            }
+            let event = bench.take(
+                at: seconds, alert: alert, padding: isLarge && alert.isEmpty && int(0...2) == 0 ? 3_000 : 0,
+                withdrawsAlert: kind == 1)
+            phone.show(event, at: seconds, alert: alert)
+        }
+        for _ in 1...60 {
+            take()
+            if int(0...4) == 0, bench.send() {
+                for _ in 0..<int(0...3) { take() }
+                bench.requeue()
+            }
+            let newest = bench.behind ?? bench.pending
+            #expect(newest?.contentNumber == phone.content)
+            let said = [bench.pending, bench.behind].compactMap { $0?.alertText }.filter { !$0.isEmpty }
+            #expect(said == (phone.alert.isEmpty ? [] : [phone.alert]))
+            #expect(bench.behind == nil || !said.isEmpty, "two updates for one alert only")
+            #expect(bench.updateCount == bench.heldCount)
+        }
+        let held = UInt64(bench.eventCount(of: bench.slot))
+        #expect(bench.counters.count(.superseded) + UInt64(bench.ended.count) + held == UInt64(bench.takenCount))
     }
 
     /// Of what has not expired the newest is shown, whatever expires in between. As many events as fit beneath one.
@@ -92,7 +140,8 @@ import Testing
                     at: Int64(int(0..<40)), expires: int(0..<3) == 0 ? Int64(int(1..<60)) : nil,
                     alert: String(repeating: "A", count: isStart ? max(3, alertByteCount) : alertByteCount),
                     priority: int(0..<2) == 0 ? .high : .low, isEnd: !isStart && int(0..<20) == 0, isStart: isStart,
-                    mayBeSent: int(0..<6) == 0, padding: padding, attributesByteCount: int(0..<700))
+                    mayBeSent: int(0..<6) == 0, padding: padding, attributesByteCount: int(0..<700),
+                    withdrawsAlert: !isStart && alertByteCount == 0 && int(0..<4) == 0)
             case 5, 6: bench.send()
             case 7: if bench.inFlight != nil { bench.requeue() }
             case 8: if bench.inFlight != nil { bench.accept() }

@@ -14,7 +14,7 @@ import Testing
         let h: EngineHarness
         var device = Device()
         /// The payload each event would be on its own, by offset.
-        var events: [(offset: Int64, payload: [UInt8])] = []
+        var events: [(offset: Int64, payload: [UInt8], withdrawsUpTo: Int64?)] = []
         var hasEnded = false
         /// What happened, for whoever has to find out why.
         var trace: [String] = []
@@ -61,12 +61,14 @@ import Testing
             var fields = parts + [#""event":"\#(kind)""#, #""timestamp":\#(at)"#]
             if kind == "start" { fields.append(#""to":{"start-token":"5747"}"#) }
             if self.chance(30) { fields.append(#""priority":\#(self.chance(50) ? 10 : 5)"#) }
+            let withdrawsAlert = kind != "start" && !payload.contains("alert") && self.chance(20)
+            if withdrawsAlert { fields.append(#""alert":null"#) }
             if self.expires, self.chance(15) {
                 fields.append(#""expires":\#(self.h.wallSeconds + Int64(self.int(1...6)))"#)
             }
             let offset = self.h.consume(key: "a", value: EngineHarness.object(fields))
-            self.events.append((offset, Array(payload.utf8)))
-            self.note("event \(offset) \(payload)")
+            self.events.append((offset, Array(payload.utf8), withdrawsAlert ? (kind == "end" ? .max : at) : nil))
+            self.note("event \(offset) \(payload)\(withdrawsAlert ? ", withdraws alerts" : "")")
             if kind == "end" { self.hasEnded = true }
         }
 
@@ -109,11 +111,12 @@ import Testing
         }
 
         /// What a phone would show that was pushed every event in order, but for those that expired.
-        func reference() -> Device {
+        func reference() -> ReferenceDevice {
             var outcomes: [Int64: OutcomeRecord] = [:]
             for outcome in self.h.outcomes { outcomes[outcome.offset] = outcome }
             var reference = ReferenceDevice()
-            for (offset, payload) in self.events {
+            for (offset, payload, withdrawsUpTo) in self.events {
+                if let withdrawsUpTo { reference.withdrawAlerts(upTo: withdrawsUpTo) }
                 var last = outcomes[offset]
                 while let into = last?.into, last?.outcome == "superseded" { last = outcomes[into] }
                 guard let last else {
@@ -125,9 +128,11 @@ import Testing
                 {
                     continue
                 }
-                do throws(PayloadFault) { _ = try reference.take(payload: payload) } catch { Issue.record("\(error)") }
+                do throws(PayloadFault) {
+                    _ = try reference.take(payload: payload)
+                } catch { Issue.record("\(error)") }
             }
-            return reference.device
+            return reference
         }
     }
 
@@ -179,7 +184,10 @@ import Testing
         #expect(h.isCommitted(), "everything is committed, seed \(run.seed)")
         // A start that may have left and has not leaves no card to speak of.
         let isLost = run.startsByPush && run.device.cardCount == 0 && h.counters.count(.unknown) > 0
-        if !isLost, let difference = run.device.firstDifference(from: run.reference()) { run.faults.append(difference) }
+        let reference = run.reference()
+        if !isLost, let difference = run.device.firstDifference(from: reference.device, alerts: reference.alerts) {
+            run.faults.append(difference)
+        }
         if !run.faults.isEmpty {
             let outcomes = h.outcomes.map { "\($0.offset) \($0.outcome) \($0.into.map { "into \($0)" } ?? "")" }
             Issue.record(

@@ -34,7 +34,7 @@ import Testing
         for n in 0..<120 {
             let activity = int(0...3) == 0 ? "b" : "a"
             switch int(0...99) {
-            case 0..<70:
+            case 0..<66:
                 h.update(
                     n, of: activity,
                     at: int(0...2) == 0 ? h.wallSeconds - EngineHarness.seconds(0) - Int64(int(0...3)) : nil,
@@ -43,6 +43,7 @@ import Testing
                     more: int(0...5) == 0 ? #""expires":\#(h.wallSeconds + Int64(int(0...9)))"# : #""x-n":\#(n)"#,
                     int(0...5) == 0
                         ? #""stale-date":\#(h.wallSeconds + Int64(int(1...90)))"# : #""relevance-score":\#(n)"#)
+            case 66..<70: h.update(n, of: activity, more: #""alert":null"#)
             case 70..<72: h.end(n, of: activity)
             case 72..<75: h.register(token: "\(activity)\(activity)\(100 + n)0", of: activity)
             case 75..<77: h.unregister(activity)

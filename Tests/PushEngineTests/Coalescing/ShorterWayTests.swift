@@ -60,6 +60,7 @@ import Testing
             let topic = UInt16(self.int(0...14) == 0 ? 1 : self.int(0...14) == 0 ? 2 : 0)
             let at = self.int(0...2) == 0 ? h.wallSeconds - EngineHarness.seconds(0) - Int64(self.int(0...3)) : nil
             let alert = self.int(0...5) == 0 ? "alert \(n)" : nil
+            let withdrawsAlert = alert == nil && self.int(0...7) == 0
             let priority = [nil, 5, 10][self.int(0...2)]
             // Of one length, of lengths that differ, too large beside an alert.
             let padding = self.int(0...30) == 0 ? 3_990 : self.int(0...2) == 0 ? self.int(0...40) : 0
@@ -71,6 +72,7 @@ import Testing
             case 3: more.append(#""id":"event \#(n)""#)
             default: break
             }
+            if withdrawsAlert { more.append(#""alert":null"#) }
             let value: String
             switch self.int(0...39) {
             case 0: value = Self.start(n, h)
