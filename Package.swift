@@ -136,7 +136,7 @@ let package = Package(
             ] + nio),
         .testTarget(
             name: "APNSSimulatorTests",
-            dependencies: ["APNSSimulator", "DeviceModel", "PushModel", "HTTP2Session", "TLSSession"] + nio),
+            dependencies: ["APNSSimulator", "APNSProtocol", "DeviceModel", "PushModel", "HTTP2Session", "TLSSession"] + nio),
         // The simulated world, for the tests and for `make simulate`.
         .target(
             name: "Simulation",

@@ -44,6 +44,8 @@ public struct SimulatorConfiguration: Sendable {
     public var watchedBudgetPerHour: Int?
     /// Two pushes to one device closer than this are recorded as a violation, milliseconds. `nil`: not watched.
     public var watchedSpacingMillis: Int64?
+    /// Two broadcasts to one channel closer than this are recorded as a violation, milliseconds. `nil`: not watched.
+    public var watchedChannelSpacingMillis: Int64?
     /// Pushes to one device per minute before 429 `TooManyRequests`, with as much burst. `nil`: no limit; Apple publishes none.
     public var devicePushesPerMinuteMax: Int?
     /// Bundle ids without the capability for broadcasts: 400 `FeatureNotEnabled`.

@@ -221,6 +221,22 @@ import Testing
         }
     }
 
+    @Test func theSpacingOfAChannelIsWatched() async throws {
+        try await Bench.run {
+            $0.watchedChannelSpacingMillis = 1_000
+        } _: { bench in
+            let client = try await bench.connect()
+            let id = try #require(bench.simulator.createChannel(app: Bench.app, storage: .none))
+            for step in 1...3 as ClosedRange<Int64> {
+                let body = Bodies.update(stamp: Bench.startSeconds + step)
+                #expect(try await client.send(bench.broadcast(channel: id, body: body)).status == 200)
+                bench.advance(millis: step == 1 ? 999 : 1_000)
+            }
+            #expect(bench.simulator.violations().map(\.kind) == [.pushedTooSoon])
+            await client.close()
+        }
+    }
+
     @Test func theSinkTakesBroadcasts() async throws {
         try await Bench.run {
             $0.mode = .sink

@@ -8,7 +8,7 @@ import Testing
 
 /// The HTTP control API, over a plain socket.
 @Suite(.timeLimit(.minutes(5))) struct ControlTests {
-    private static func run(_ body: (Bench, Int) async throws -> Void) async throws {
+    static func run(_ body: (Bench, Int) async throws -> Void) async throws {
         try await Bench.run { bench in
             let listening = MultiThreadedEventLoopGroup.singleton.any().makePromise(of: Int.self)
             let mint = ProviderTokenMint(key: bench.key, keyID: Bench.keyID, teamID: Bench.teamID)

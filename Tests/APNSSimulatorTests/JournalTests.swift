@@ -15,6 +15,14 @@ struct JournalTests {
         .push(
             atMillis: 3_000, token: "0c", topic: "com.example.pizza.push-type.liveactivity", priority: 5,
             body: Array("{\"aps\":{\"event\":\"update\",\"timestamp\":2,\"content-state\":{\"a\":2}}}".utf8)),
+        .channel(atMillis: 4_000, id: "YWJj/+8=", app: "com.example.pizza", storage: .mostRecent),
+        .listening(token: "0b", channel: "YWJj/+8="),
+        .presence(atMillis: 5_000, token: "0b", isOnline: false),
+        .broadcast(
+            atMillis: 6_000, channel: "YWJj/+8=", priority: 1, expirationSeconds: 9,
+            body: Array("{\"aps\":{\"event\":\"update\",\"timestamp\":2,\"content-state\":{\"a\":\n2}}}".utf8)),
+        .presence(atMillis: 7_000, token: "0b", isOnline: true), .listening(token: "0b", channel: nil),
+        .channelDeletion(atMillis: 8_000, id: "YWJj/+8="),
     ]
 
     private static func withFile(_ body: (String) throws -> Void) throws {
@@ -97,7 +105,10 @@ struct JournalTests {
         }
     }
 
-    @Test(arguments: ["push 1 0a topic 10 -1\n", "tokens 0a 0 0\n", "token 0a 9 0\n", "\n", "rotate 0a 0b 0\n"])
+    @Test(arguments: [
+        "push 1 0a topic 10 -1\n", "tokens 0a 0 0\n", "token 0a 9 0\n", "\n", "rotate 0a 0b 0\n",
+        "channel 1 YWJj app 2\n", "broadcast 1 YWJj 5 0 -1\n", "listen 0a\n", "online soon 0a\n", "delete-channel 1\n",
+    ])
     func whatIsNoJournalIsNamed(text: String) throws {
         try Self.withFile { path in
             try Data("token 0b 2 7\n\(text)".utf8).write(to: URL(fileURLWithPath: path))

@@ -23,6 +23,8 @@ struct ChannelRecord {
     var deletedMillis: Int64?
     /// Messages taken so far.
     var published = 0
+    /// When the last one was taken, milliseconds since 1970.
+    var lastPublishedMillis: Int64 = .min
     var stored: StoredMessage?
     /// Phones that listen, as indices of devices.
     var listeners: [Int32] = []

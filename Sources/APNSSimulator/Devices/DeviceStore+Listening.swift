@@ -119,6 +119,7 @@ extension DeviceStore {
         var sequence = 0
         self.channels.change(number) { channel in
             channel.published += 1
+            channel.lastPublishedMillis = nowMillis
             sequence = channel.published
             if channel.storage == .mostRecent, expirationSeconds * 1_000 > nowMillis {
                 let latest = nowMillis / 1_000 + ChannelStorage.storedSecondsMax

@@ -113,6 +113,12 @@ extension SimulatorState {
             state.record(
                 kind, detail, connection: connection.statistics.number, channel: channelText, nowMillis: nowMillis)
         }
+        let lastMillis = self.store.channels[number]?.lastPublishedMillis ?? .min
+        if let spacing = self.configuration.watchedChannelSpacingMillis, lastMillis != .min,
+            nowMillis - lastMillis < spacing
+        {
+            fault(.pushedTooSoon, "after \(nowMillis - lastMillis) ms", &self)
+        }
         var content: PushContent?
         do {
             content = try PayloadReader.read(body)

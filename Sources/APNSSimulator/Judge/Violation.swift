@@ -24,7 +24,7 @@ public struct Violation: Equatable, Sendable, Codable {
         case deadTokenUsedAgain
         /// More than `watchedBudgetPerHour`.
         case budgetExceeded
-        /// Closer than `watchedSpacingMillis`.
+        /// Closer than `watchedSpacingMillis`, or than `watchedChannelSpacingMillis`.
         case pushedTooSoon
     }
     /// What was done wrong.

@@ -33,6 +33,17 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
                   -H 'apns-topic: com.example.pizza.push-type.liveactivity' -H 'apns-push-type: liveactivity' \\
                   -d '{"aps": {"timestamp": 1760000000, "event": "update", "content-state": {"driver": "Anne"}}}'
 
+              A broadcast channel, made and published to by hand; the phone behind 0a1b listens to it:
+                mailboat apns-simulator --generate-credentials ./apns --manage-port 2196
+                AUTH="authorization: bearer $(curl -s localhost:2198/provider-token)"
+                curl -i --http2 --cacert apns/ca.pem https://localhost:2196/1/apps/com.example.pizza/channels \\
+                  -H "$AUTH" -d '{"message-storage-policy": 0, "push-type": "LiveActivity"}'
+                curl localhost:2198/devices/0a1b -d '{"channel": "THE apns-channel-id ABOVE"}'
+                curl --http2 --cacert apns/ca.pem https://localhost:2197/4/broadcasts/apps/com.example.pizza -H "$AUTH" \\
+                  -H 'apns-channel-id: THE SAME' -H 'apns-push-type: liveactivity' -H 'apns-priority: 5' -H 'apns-expiration: 0' \\
+                  -d '{"aps": {"timestamp": 1760000000, "event": "update", "content-state": {"score": "1:0"}}}'
+                curl localhost:2198/channels
+
               A worker's own key, and a server as cheap as can be, for a benchmark:
                 mailboat apns-simulator --generate-credentials ./apns --key AuthKey_ABCDE12345.p8 --team-id TEAM567890
                 mailboat apns-simulator --generate-credentials ./apns --sink
@@ -43,6 +54,12 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
 
     @Option(help: "Port for pushes; 0 takes a free one.")
     var port = 2197
+
+    @Option(
+        help: ArgumentHelp(
+            "Port for questions about broadcast channels; 0 takes a free one. Without it there is none. Apple's: 2196, and 2195 in development.",
+            valueName: "port"))
+    var managePort: Int?
 
     @Option(help: "Port of the HTTP control API; 0 takes a free one.")
     var control = 2198
@@ -111,6 +128,24 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
     @Option(help: "429 for more pushes a minute than this to one phone.")
     var devicePushesPerMinute: Int?
 
+    @Option(help: "429 for more broadcasts a minute than this to one channel; 0: never.")
+    var channelPushesPerMinute = 4
+
+    @Option(help: "Channels that an app may have; further ones are refused.")
+    var channelsPerApp = 10_000
+
+    @Option(
+        name: .customLong("no-broadcasts"),
+        help: ArgumentHelp(
+            "A bundle id without the capability for broadcasts. May be repeated.", valueName: "app"))
+    var appsWithoutBroadcasts: [String] = []
+
+    @Flag(
+        help:
+            "List the channels of an app that has none with an empty body, not with an empty list: Apple's page says both."
+    )
+    var emptyListBody = false
+
     @Option(help: "Record a violation for more pushes at priority 10 in an hour than this to one phone.")
     var watchBudget: Int?
 
@@ -129,9 +164,24 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
     @Option(help: "Seed of all randomness.")
     var seed: UInt64 = 1
 
+    /// Far beyond what any channel needs, and 10,000 an app is Apple's own limit.
+    private static let (channelPushesPerMinuteMax, channelsPerAppMax) = (1_000_000, 1_000_000)
+
     func validate() throws {
         guard (0...65_535).contains(self.port) else {
             throw ValidationError("--port is \(self.port), expected 0 to 65535")
+        }
+        if let port = self.managePort, !(0...65_535).contains(port) {
+            throw ValidationError("--manage-port is \(port), expected 0 to 65535")
+        }
+        guard (0...Self.channelPushesPerMinuteMax).contains(self.channelPushesPerMinute) else {
+            throw ValidationError(
+                "--channel-pushes-per-minute is \(self.channelPushesPerMinute), expected 0 to \(Self.channelPushesPerMinuteMax)"
+            )
+        }
+        guard (0...Self.channelsPerAppMax).contains(self.channelsPerApp) else {
+            throw ValidationError(
+                "--channels-per-app is \(self.channelsPerApp), expected 0 to \(Self.channelsPerAppMax)")
         }
         guard (0...65_535).contains(self.control) else {
             throw ValidationError("--control is \(self.control), expected 0 to 65535")
@@ -171,6 +221,7 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
         Self.say(
             "pushes        https://\(self.host):\(simulator.port)  (\(self.environment.rawValue)\(self.sink ? ", sink" : ""))"
         )
+        if let port = simulator.managementPort { Self.say("channels      https://\(self.host):\(port)") }
         for line in setup.lines { Self.say(line) }
 
         let controlHost = self.controlHost
@@ -198,6 +249,11 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
         var configuration = SimulatorConfiguration()
         configuration.host = self.host
         configuration.port = self.port
+        configuration.managementPort = self.managePort
+        configuration.channelPushesPerMinuteMax = self.channelPushesPerMinute == 0 ? nil : self.channelPushesPerMinute
+        configuration.channelsPerAppMax = self.channelsPerApp
+        configuration.appsWithoutBroadcasts = self.appsWithoutBroadcasts
+        configuration.listsNoChannelsWithoutBody = self.emptyListBody
         configuration.environment = self.environment
         configuration.mode = self.sink ? .sink : .full
         configuration.threadCount = self.threads

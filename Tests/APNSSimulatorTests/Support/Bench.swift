@@ -119,8 +119,13 @@ enum Bodies {
         #"{"aps":{"timestamp":\#(stamp),"event":"end"\#(rest)}}"#
     }
 
-    static func start(stamp: Int64, state: String = #"{"n":0}"#) -> String {
+    static func start(stamp: Int64, state: String = #"{"n":0}"#, input: String = #""input-push-token":1"#) -> String {
         #"{"aps":{"timestamp":\#(stamp),"event":"start","content-state":\#(state),"attributes-type":"Pizza","attributes":{"id":7},"#
-            + #""alert":{"title":"T","body":"B"},"input-push-token":1}}"#
+            + #""alert":{"title":"T","body":"B"},\#(input)}}"#
+    }
+
+    /// A start whose card listens to a channel. Slashes are escaped, as some writers of JSON do.
+    static func start(stamp: Int64, channel: String) -> String {
+        Self.start(stamp: stamp, input: #""input-push-channel":"\#(channel.replacing("/", with: "\\/"))""#)
     }
 }

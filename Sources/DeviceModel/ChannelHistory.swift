@@ -1,0 +1,176 @@
+/// What a channel published, in order, and what a phone that listens must show for it: device equivalence for broadcasts.
+///
+/// Of APNs it takes for granted only what a storage policy promises. A phone that is there gets each message. One that is away misses it. On a
+/// channel that stores, it gets the most recent message when it comes back, unless that has expired. Apple does not say whether a stored
+/// message outlives a newer one that is not stored, nor whether a new listener gets what was stored before: here both may be.
+///
+/// So a phone that was always there shows what the newest message says, and its newest alert has rung. One that was away may lack what was sent
+/// then, but is right again with the next message it gets, and never shows an older message after a newer one.
+public struct ChannelHistory: Sendable {
+    /// One message that APNs took.
+    public struct Message: Sendable {
+        /// As it was sent.
+        public let body: [UInt8]
+        /// `nil`: no phone can decode it.
+        let content: PushContent?
+        /// `apns-priority`.
+        public let priority: Int
+        /// When APNs took it, milliseconds since 1970.
+        public let publishedMillis: Int64
+        /// `apns-expiration`, seconds since 1970; 0: not stored.
+        public let expirationSeconds: Int64
+
+        /// Until when a channel that stores keeps it, milliseconds since 1970.
+        var keptUntilMillis: Int64 {
+            min(self.expirationSeconds * 1_000, self.publishedMillis + ChannelStorage.storedSecondsMax * 1_000)
+        }
+
+        var isStored: Bool { self.keptUntilMillis > self.publishedMillis }
+    }
+
+    /// Whether a message reached a phone.
+    enum Certainty { case certain, possible, never }
+
+    /// A message on its way to one phone.
+    private struct Delivery {
+        var atMillis: Int64
+        /// Index into `messages`.
+        var message: Int
+        var isCertain: Bool
+    }
+
+    /// Whether the channel keeps its newest message.
+    public let storage: ChannelStorage
+    /// In the order in which they were taken.
+    public private(set) var messages: [Message] = []
+
+    /// A channel that has published nothing.
+    public init(storage: ChannelStorage) { self.storage = storage }
+
+    /// APNs took a message: `atMillis` since 1970, not before that of the last one; `expirationSeconds` since 1970, 0: not to be stored.
+    public mutating func publish(body: [UInt8], priority: Int = 5, atMillis: Int64, expirationSeconds: Int64 = 0) {
+        self.messages.append(
+            Message(
+                body: body, content: try? PayloadReader.read(body.span), priority: priority, publishedMillis: atMillis,
+                expirationSeconds: min(max(0, expirationSeconds), PayloadReader.dateSecondsMax)))
+    }
+
+    /// What a phone shows that was there and listened all the time. To be compared with a `ReferenceDevice` that took the channel's events.
+    public func witness(beginning: Device = Device(), rules: DeviceRules = DeviceRules()) -> Device {
+        var device = beginning
+        for message in self.messages { Self.deliver(message, to: &device, atMillis: message.publishedMillis, rules) }
+        return device
+    }
+
+    /// The first thing a phone shows that it cannot or must not show, in words; `nil`: it is as the storage policy promises.
+    /// - Parameters:
+    ///   - listener: when it listened and could be reached.
+    ///   - atMillis: when it was looked at, milliseconds since 1970.
+    ///   - uncertainMillis: how long a message may be on its way, and how far clocks may be apart: what is published that close to a change of
+    ///     the listener's, or to `atMillis`, may have reached it or not.
+    ///   - rules: those of the phone.
+    ///   - countingCards: as for `Device.firstDifference(from:countingCards:)`.
+    public func firstFault(
+        of phone: Device, listener: ListenerHistory, atMillis: Int64 = .max, uncertainMillis: Int64 = 0,
+        rules: DeviceRules = DeviceRules(), countingCards: Bool = true
+    ) -> String? {
+        let states = self.possibleStates(
+            of: listener, atMillis: atMillis, uncertainMillis: max(0, uncertainMillis), rules: rules)
+        if states.contains(where: { phone.equivalent(to: $0, countingCards: countingCards) }) { return nil }
+        // Words about the newest one: what the phone lacks is most often that.
+        guard let newest = states.max(by: { $0.stampSeconds < $1.stampSeconds }),
+            let difference = phone.firstDifference(from: newest, countingCards: countingCards)
+        else { return nil }
+        return states.count == 1 ? difference : "\(difference), or one of \(states.count - 1) older states"
+    }
+
+    /// Everything the phone may show: one state where all is certain. At least one.
+    private func possibleStates(
+        of listener: ListenerHistory, atMillis: Int64, uncertainMillis: Int64, rules: DeviceRules
+    ) -> [Device] {
+        var states = [listener.beginning]
+        for delivery in self.deliveries(to: listener, atMillis: atMillis, uncertainMillis: uncertainMillis) {
+            var next = delivery.isCertain ? [] : states
+            for var state in states {
+                Self.deliver(self.messages[delivery.message], to: &state, atMillis: delivery.atMillis, rules)
+                // Who got this message shows the same, whatever came before: the states stay few.
+                if !next.contains(where: { $0.stampSeconds == state.stampSeconds && $0.equivalent(to: state) }) {
+                    next.append(state)
+                }
+            }
+            states = next
+        }
+        return states
+    }
+
+    private func deliveries(to listener: ListenerHistory, atMillis: Int64, uncertainMillis: Int64) -> [Delivery] {
+        var deliveries: [Delivery] = []
+        for (index, message) in self.messages.enumerated() {
+            let window = Self.window(message.publishedMillis, uncertainMillis)
+            guard window.lowerBound <= atMillis else { break }
+            let certainty = listener.hears(within: window)
+            guard certainty != .never else { continue }
+            deliveries.append(
+                Delivery(
+                    atMillis: message.publishedMillis, message: index,
+                    isCertain: certainty == .certain && window.upperBound <= atMillis))
+        }
+        guard self.storage == .mostRecent else { return deliveries }
+        if let index = self.storedIndex(atMillis: listener.beganMillis, uncertainMillis: uncertainMillis) {
+            deliveries.append(Delivery(atMillis: listener.beganMillis, message: index, isCertain: false))
+        }
+        for span in listener.away where span.upperBound <= atMillis && span.upperBound < listener.stoppedMillis {
+            guard span.upperBound >= listener.beganMillis,
+                let index = self.storedIndex(atMillis: span.upperBound, uncertainMillis: uncertainMillis)
+            else { continue }
+            deliveries.append(
+                Delivery(
+                    atMillis: span.upperBound, message: index,
+                    isCertain: self.isCertainlyHandedOver(
+                        index, to: listener, backMillis: span.upperBound, atMillis: atMillis,
+                        uncertainMillis: uncertainMillis)))
+        }
+        // In the order of time; of one moment, in the order they were published. Equal ones stay as they are: which of them is first is the same.
+        return deliveries.sorted { ($0.atMillis, $0.message) < ($1.atMillis, $1.message) }
+    }
+
+    /// The message that may be kept at a time; `nil`: none.
+    private func storedIndex(atMillis: Int64, uncertainMillis: Int64) -> Int? {
+        guard let index = self.messages.lastIndex(where: { $0.isStored && $0.publishedMillis <= atMillis }),
+            self.messages[index].keptUntilMillis > Self.window(atMillis, uncertainMillis).lowerBound
+        else { return nil }
+        return index
+    }
+
+    /// Whether a phone that comes back gets the stored message without any doubt.
+    private func isCertainlyHandedOver(
+        _ index: Int, to listener: ListenerHistory, backMillis: Int64, atMillis: Int64, uncertainMillis: Int64
+    ) -> Bool {
+        let window = Self.window(backMillis, uncertainMillis)
+        let message = self.messages[index]
+        guard message.publishedMillis >= listener.beganMillis, message.keptUntilMillis > window.upperBound,
+            window.upperBound <= atMillis, window.upperBound < listener.stoppedMillis
+        else { return false }
+        // Nothing newer took its place, or may have.
+        if index + 1 < self.messages.count, self.messages[index + 1].publishedMillis <= window.upperBound {
+            return false
+        }
+        if message.publishedMillis > window.lowerBound { return false }
+        // And it stays long enough.
+        return !listener.away.contains { $0.lowerBound >= backMillis && $0.lowerBound <= window.upperBound }
+    }
+
+    private static func window(_ millis: Int64, _ uncertainMillis: Int64) -> ClosedRange<Int64> {
+        let (low, isLow) = millis.subtractingReportingOverflow(uncertainMillis)
+        let (high, isHigh) = millis.addingReportingOverflow(uncertainMillis)
+        return (isLow ? .min : low)...(isHigh ? .max : high)
+    }
+
+    private static func deliver(_ message: Message, to device: inout Device, atMillis: Int64, _ rules: DeviceRules) {
+        guard let content = message.content else {
+            device.undecodable(priority: message.priority, nowMillis: atMillis)
+            return
+        }
+        device.apply(content, body: message.body.span, priority: message.priority, nowMillis: atMillis, rules: rules)
+    }
+}
