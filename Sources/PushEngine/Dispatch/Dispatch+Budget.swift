@@ -147,7 +147,7 @@ extension Dispatch {
     func doubtsVerdicts(lane: LaneIndex) -> Bool { self.lanes[lane].tokenGuard.isStopped }
 
     /// A random UUID (RFC 9562 §5.4, version 4).
-    private mutating func makeUUID() -> (UInt64, UInt64) {
+    mutating func makeUUID() -> (UInt64, UInt64) {
         let high = (self.random.next() & 0xffff_ffff_ffff_0fff) | 0x0000_0000_0000_4000
         let low = (self.random.next() & 0x3fff_ffff_ffff_ffff) | 0x8000_0000_0000_0000
         return (high, low)

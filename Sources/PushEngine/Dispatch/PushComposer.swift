@@ -70,7 +70,6 @@ enum PushComposer {
         request.app = memory.slots[slot].app
         request.priority = .low
         request.expirationSeconds = 0
-        request.apnsID = (0, 0)
         request.body.removeAll(keepingCapacity: true)
         request.target.removeAll(keepingCapacity: true)
         // The slot lives, so its bytes do.

@@ -8,6 +8,7 @@ extension ShardEngine {
     mutating func ask(_ slot: SlotID, request: inout PushRequest, now: EngineTime) {
         self.dispatch.questionLeft(slot, in: &self.memory)
         PushComposer.fillQuestion(&request, id: self.memory.questionID(of: slot), slot: slot, in: self.memory)
+        request.apnsID = self.dispatch.makeUUID()
         self.dispatch.reschedule(slot, in: &self.memory, now: now)
     }
 
