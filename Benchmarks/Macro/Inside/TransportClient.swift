@@ -109,8 +109,7 @@ final class TransportLoad {
     private let finished: EventLoopPromise<TransportMeasurement>
     private let body = Array(SampleRequest.body.utf8)
     private let allocationsPath = ProcessInfo.processInfo.environment[AllocationCounts.variable] ?? ""
-    private var turns: TurnScheduler?
-    private var answers: [PushAnswer] = []
+    private var driver: TransportDriver?
     private var sent = 0
     private var answeredCount = 0
     private var refusedCount = 0
@@ -134,20 +133,12 @@ final class TransportLoad {
 
     /// Its turns hold it until it has finished.
     func start() {
-        let turns = TurnScheduler(eventLoop: self.transport.eventLoop) { self.turn() }
-        self.turns = turns
-        self.transport.onWork = { turns.soon() }
-        self.transport.start()
-    }
-
-    private func turn() {
-        let now = self.transport.beginTurn()
-        self.transport.takeAnswers(into: &self.answers)
-        self.take(self.answers)
-        self.answers.removeAll(keepingCapacity: true)
-        self.pump()
-        self.transport.endTurn()
-        if let due = self.transport.deadlineMillis { self.turns?.at(steadyMillis: due, now: now.steadyMillis) }
+        let driver = TransportDriver(self.transport) { answers in
+            self.take(answers)
+            self.pump()
+        }
+        self.driver = driver
+        driver.start()
     }
 
     /// Sends while there is credit.
@@ -204,9 +195,8 @@ final class TransportLoad {
         result.pushes = self.answeredCount - self.measuredFrom
         result.peakByteCount = self.own.residentPeakByteCount
         let open = self.transport.counters(route: 0).connectionsOpen
-        self.transport.close()
-        self.turns?.end()
-        self.turns = nil
+        self.driver?.close()
+        self.driver = nil
         guard self.refusedCount == 0, open == self.connections else {
             let text = "\(self.refusedCount) pushes were not accepted, \(open) of \(self.connections) connections open"
             return self.finished.fail(BenchmarkFailure(text))

@@ -52,4 +52,13 @@ public enum APNSHost {
     public static let development = "api.sandbox.push.apple.com"
     /// The ordinary port.
     public static let port = 443
+
+    /// Where channels of the production environment are made, listed and deleted (Apple: "Sending channel management requests to APNs").
+    public static let productionManage = "api-manage-broadcast.push.apple.com"
+    /// Its only port.
+    public static let productionManagePort = 2_196
+    /// Where channels of the development environment are made, listed and deleted.
+    public static let developmentManage = "api-manage-broadcast.sandbox.push.apple.com"
+    /// Its only port.
+    public static let developmentManagePort = 2_195
 }

@@ -38,12 +38,15 @@ public struct ChannelAnswer: Sendable, Equatable {
     public var channelID: [UInt8]
     /// JSON, as it came; empty: there was none.
     public var body: [UInt8]
+    /// The body was longer than `ChannelRequest.answerByteCountMax`: its end is missing.
+    public var isCut: Bool
 
     /// All as the answer has them.
-    public init(status: UInt16, channelID: [UInt8], body: [UInt8]) {
+    public init(status: UInt16, channelID: [UInt8], body: [UInt8], isCut: Bool = false) {
         self.status = status
         self.channelID = channelID
         self.body = body
+        self.isCut = isCut
     }
 }
 

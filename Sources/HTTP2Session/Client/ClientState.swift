@@ -47,6 +47,14 @@ struct ClientStream: StreamEntry {
     }
 }
 
+/// What is kept of the answer on one stream beyond what is kept of every answer.
+struct KeptAnswer {
+    let keeping: HTTP2AnswerKeeping
+    var field: [UInt8] = []
+
+    init(_ keeping: HTTP2AnswerKeeping) { self.keeping = keeping }
+}
+
 /// Everything the C side sees of a client session. Lives behind a pointer, because nghttp2 calls back while the session
 /// is in a call to it: nothing may hold an access to the whole struct across a call into nghttp2.
 struct ClientState {
@@ -59,6 +67,8 @@ struct ClientState {
     var goAwayLastStreamID: Int32?
     /// We sent or queued GOAWAY.
     var isClosing = false
+    /// By stream id: the few whose answers are kept. Beside the streams, as a push has no use for it.
+    var kept: [Int32: KeptAnswer] = [:]
     /// The stream of the header callback before: most come in runs.
     private var recentStreamID: Int32 = 0
     private var recentEntry = 0
@@ -83,6 +93,7 @@ struct ClientState {
             guard let entry = self.entry(session, streamID), !entry.pointee.hasFinalFields else { return }
             // Each block begins with it. What an interim answer (1xx, RFC 9110 §15.2) asked for is not this one's.
             entry.pointee.retryAfterSeconds = -1
+            if !self.kept.isEmpty { self.kept[streamID]?.field = [] }
             guard let status = decimal(value), (200...999).contains(status) else { return }
             entry.pointee.status = UInt16(truncatingIfNeeded: status)
         } else if name.count == 11, name.elementsEqual("retry-after".utf8) {
@@ -90,13 +101,27 @@ struct ClientState {
                 let seconds = decimal(value)
             else { return }
             entry.pointee.retryAfterSeconds = seconds
+        } else if !self.kept.isEmpty {
+            self.keptFieldReceived(session, streamID, name: name, value: value)
         }
+    }
+
+    private mutating func keptFieldReceived(
+        _ session: OpaquePointer, _ streamID: Int32, name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>
+    ) {
+        guard let kept = self.kept[streamID], name.elementsEqual(kept.keeping.fieldName),
+            value.count <= HTTP2AnswerKeeping.fieldByteCountMax,
+            let entry = self.entry(session, streamID), !entry.pointee.hasFinalFields
+        else { return }
+        self.kept[streamID]?.field = Array(value)
     }
 
     mutating func dataReceived(_ session: OpaquePointer, _ streamID: Int32, _ bytes: UnsafeRawPointer, _ byteCount: Int)
     {
         guard let entry = self.entry(session, streamID) else { return }
-        let room = self.settings.responseBodyByteCountMax - entry.pointee.response.count
+        var byteCountMax = self.settings.responseBodyByteCountMax
+        if !self.kept.isEmpty, let kept = self.kept[streamID] { byteCountMax = kept.keeping.bodyByteCountMax }
+        let room = byteCountMax - entry.pointee.response.count
         entry.pointee.response.append(bytes, max(0, min(room, byteCount)))
         entry.pointee.responseByteCount += byteCount
     }
@@ -143,6 +168,7 @@ struct ClientState {
         if !entry.pointee.isAnswered { self.answer(entry, errorCode) }
         if entry.pointee.plan >= 0 { self.line.encoder.forget(plan: entry.pointee.plan) }
         entry.pointee.isInUse = false
+        if !self.kept.isEmpty { self.kept[streamID] = nil }
         self.recentStreamID = 0
         self.streams.giveBack(index)
     }
@@ -163,6 +189,10 @@ struct ClientState {
                     tag: stream.tag, streamID: stream.streamID, status: stream.status, body: body,
                     bodyByteCount: stream.responseByteCount,
                     retryAfterSeconds: stream.retryAfterSeconds))
+            if !self.kept.isEmpty, let kept = self.kept[stream.streamID] {
+                let value = kept.field.withUnsafeBytes { self.inbox.bytes.appendRange($0) }
+                self.inbox.keptFields.append(HTTP2KeptField(tag: stream.tag, value: value))
+            }
         } else if stream.responseEnded, stream.peerReset == nil {
             self.fail(entry, .malformedResponse)
         } else if let code = stream.peerReset {

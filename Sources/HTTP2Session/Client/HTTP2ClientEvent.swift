@@ -46,11 +46,37 @@ public enum HTTP2ClientEvent: Equatable, Sendable {
     case goAwaySent(errorCode: HTTP2ErrorCode, debugData: Range<Int>)
 }
 
+/// What is kept of one answer beyond what is kept of every answer.
+public struct HTTP2AnswerKeeping: Sendable {
+    /// A longer value of the field counts as missing.
+    public static let fieldByteCountMax = 4_096
+
+    /// The name of a header field, lower case; its value comes as an `HTTP2KeptField`.
+    public var fieldName: [UInt8]
+    /// Bytes of the body that are kept, in place of `HTTP2ClientSettings.responseBodyByteCountMax`.
+    public var bodyByteCountMax: Int
+
+    public init(fieldName: [UInt8], bodyByteCountMax: Int) {
+        self.fieldName = fieldName
+        self.bodyByteCountMax = bodyByteCountMax
+    }
+}
+
+/// The header field that a request asked to be kept of its answer.
+public struct HTTP2KeptField: Equatable, Sendable {
+    /// What `submit` was given.
+    public var tag: UInt32
+    /// Range of `HTTP2ClientEvents.bytes`: the field's value; empty when the answer had none.
+    public var value: Range<Int>
+}
+
 /// Events in the order they happened, with the bytes they refer to. Given to `takeEvents` again and again: it keeps its
 /// memory.
 public struct HTTP2ClientEvents: Sendable {
     /// What happened since the events were last taken, oldest first.
     public internal(set) var events: [HTTP2ClientEvent] = []
+    /// One for each `responseFinished` whose request asked for it, in the same order.
+    public internal(set) var keptFields: [HTTP2KeptField] = []
     /// The bytes that ranges of the events refer to.
     public internal(set) var bytes: [UInt8] = []
 
@@ -60,6 +86,7 @@ public struct HTTP2ClientEvents: Sendable {
     /// Forgets the events; the memory is kept.
     public mutating func removeAll() {
         self.events.removeAll(keepingCapacity: true)
+        self.keptFields.removeAll(keepingCapacity: true)
         self.bytes.removeAll(keepingCapacity: true)
     }
 }

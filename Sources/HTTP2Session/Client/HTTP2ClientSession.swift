@@ -105,6 +105,16 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
         return .submitted(streamID: streamID)
     }
 
+    /// The same for a request of whose answer more is kept than of others.
+    public func submit(
+        _ template: HTTP2HeaderTemplate, values: borrowing HTTP2HeaderValues, body: Span<UInt8>, tag: UInt32,
+        keeping: HTTP2AnswerKeeping
+    ) -> HTTP2SubmitResult {
+        let result = self.submit(template, values: values, body: body, tag: tag)
+        if case .submitted(let streamID) = result { self.state.pointee.kept[streamID] = KeptAnswer(keeping) }
+        return result
+    }
+
     /// The same with a body in an array; without one the request ends with its header fields.
     @inlinable
     public func submit(

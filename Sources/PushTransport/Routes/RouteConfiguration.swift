@@ -16,6 +16,8 @@ public struct RouteConfiguration: Sendable {
     public var authority: String
     /// Index into the provider token store's keys.
     public var providerKey: Int
+    /// Pushes take this route. `false`: only questions about channels do, and a worker can do its work without them.
+    public var carriesPushes = true
     /// Which certificate authorities are believed. Verification cannot be switched off.
     public var trustRoots: TLSTrustRoots = .system
     /// Limits and delays of the route's connections.

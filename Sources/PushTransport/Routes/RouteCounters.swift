@@ -53,15 +53,19 @@ public struct RouteCounters: Sendable, Equatable {
 
 /// Answers by status. The statuses are a closed set, so that metrics have one.
 public struct ResponseCounts: Sendable, Equatable {
-    /// The push was accepted.
+    /// The push was accepted, or the question answered.
     public var status200 = 0
+    /// A channel was made.
+    public var status201 = 0
+    /// A channel was deleted.
+    public var status204 = 0
     /// The request, its token or its topic is wrong.
     public var status400 = 0
     /// The credentials are refused.
     public var status403 = 0
     /// The path is wrong.
     public var status404 = 0
-    /// The method is not POST.
+    /// The method does not fit the path.
     public var status405 = 0
     /// The token is not good any more.
     public var status410 = 0
@@ -82,6 +86,8 @@ public struct ResponseCounts: Sendable, Equatable {
     mutating func count(_ status: UInt16) {
         switch status {
         case 200: self.status200 += 1
+        case 201: self.status201 += 1
+        case 204: self.status204 += 1
         case 400: self.status400 += 1
         case 403: self.status403 += 1
         case 404: self.status404 += 1

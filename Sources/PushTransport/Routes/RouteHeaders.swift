@@ -3,16 +3,20 @@ import HTTP2Session
 import PushModel
 
 /// The header fields of one route's requests: a template per app and priority, made when first needed and anew with each
-/// provider token, and the values that each request has of its own.
+/// provider token, and the values that each request has of its own. Pushes to phones here, the others in `RouteHeaders+Channels.swift`.
 struct RouteHeaders: ~Copyable {
-    private let authority: String
+    let authority: String
+    let bundleIDs: [String]
     private let topics: [[UInt8]]
-    private var authorization: [UInt8] = []
+    private(set) var authorization: [UInt8] = []
     private var templates: [HTTP2HeaderTemplate?]
-    private var values = HTTP2HeaderValues()
+    /// Of requests other than pushes to phones.
+    var channelTemplates: [ChannelTemplate: HTTP2HeaderTemplate] = [:]
+    var values = HTTP2HeaderValues()
 
     init(authority: String, bundleIDs: [String]) {
         self.authority = authority
+        self.bundleIDs = bundleIDs
         self.topics = bundleIDs.map { DeviceRequest.topicValue(bundleID: $0) }
         self.templates = Array(repeating: nil, count: 2 * bundleIDs.count)
     }
@@ -21,6 +25,7 @@ struct RouteHeaders: ~Copyable {
     mutating func use(authorization: [UInt8]) {
         self.authorization = authorization
         for index in self.templates.indices { self.templates[index] = nil }
+        self.channelTemplates.removeAll(keepingCapacity: true)
     }
 
     /// Hands the request to a session. All of it here, and not piece by piece in the class that holds this: each look at a
@@ -28,6 +33,7 @@ struct RouteHeaders: ~Copyable {
     mutating func submit(_ request: borrowing PushRequest, to session: HTTP2ClientSession, tag: UInt32)
         -> HTTP2SubmitResult
     {
+        guard request.kind == .device else { return self.submitAboutChannel(request, to: session, tag: tag) }
         self.values.removeAll()
         self.values.appendPart(DeviceRequest.pathPrefix)
         self.values.appendPart(request.target.span)
@@ -39,13 +45,14 @@ struct RouteHeaders: ~Copyable {
             tag: tag)
     }
 
-    /// The template whose variable fields are `:path`, `apns-expiration` and `apns-id`, in this order.
+    /// The template whose variable fields are `:path`, `apns-expiration` and `apns-id`, in this order. A Live Activity on a phone knows two
+    /// priorities, 10 and 5 (Apple: "Starting and updating Live Activities with ActivityKit push notifications"): the lowest counts as low.
     private mutating func template(app: UInt16, priority: PushPriority) -> HTTP2HeaderTemplate {
         precondition(
             Int(app) < self.topics.count, "app \(app) of a push is not among the transport's \(self.topics.count)")
         let index = 2 * Int(app) + (priority == .high ? 1 : 0)
         if let template = self.templates[index] { return template }
-        let template = self.make(topic: self.topics[Int(app)], priority: priority)
+        let template = self.make(topic: self.topics[Int(app)], priority: priority == .high ? .high : .low)
         self.templates[index] = template
         return template
     }

@@ -50,11 +50,20 @@ extension RouteRunner {
     }
 
     func handle(_ events: borrowing HTTP2ClientEvents, of connection: APNSConnection) {
+        let hasKeptFields = !events.keptFields.isEmpty
         for event in events.events {
             switch event {
-            case .responseFinished(let tag, _, let status, let body, _, let retryAfterSeconds):
+            case .responseFinished(let tag, _, let status, let body, let bodyByteCount, let retryAfterSeconds):
                 self.counters.responses.count(status)
-                if status == 200 {
+                if hasKeptFields, (200...299).contains(status),
+                    let field = events.keptFields.first(where: { $0.tag == tag })
+                {
+                    self.answeredAboutChannels(
+                        tag, connection,
+                        ChannelAnswer(
+                            status: status, channelID: Array(events.bytes[field.value]),
+                            body: Array(events.bytes[body]), isCut: bodyByteCount > body.count))
+                } else if status == 200 {
                     if let end = self.pool.accepted(tag, connection: connection.number, micros: self.shard.nowMicros) {
                         self.shard.answers.append(PushAnswer(id: end.push, result: .accepted, apnsMicros: end.micros))
                     }
@@ -82,6 +91,13 @@ extension RouteRunner {
                 self.pool.requestsRefused(connection.number, now: self.shard.now)
             }
         }
+    }
+
+    private func answeredAboutChannels(_ tag: UInt32, _ connection: APNSConnection, _ answer: ChannelAnswer) {
+        guard let end = self.pool.accepted(tag, connection: connection.number, micros: self.shard.nowMicros) else {
+            return
+        }
+        self.shard.answers.append(PushAnswer(id: end.push, result: .channel(answer), apnsMicros: end.micros))
     }
 
     private func refused(

@@ -88,7 +88,7 @@ final class RouteRunner {
                 "a payload of \(lent.request.body.count) bytes reached the transport; \(byteCountMax) is the most it takes"
             )
         case .valueCountMismatch(let expected):
-            // `RouteHeaders` makes both the template and the values, the same three for every push; no event adds or takes one.
+            // `RouteHeaders` makes both the template and the values, the same for each kind of request; no event adds or takes one.
             preconditionFailure("the request template has \(expected) variable fields, not as many were given")
         }
     }
@@ -122,6 +122,7 @@ final class RouteRunner {
 
     var standing: RouteStanding {
         var standing = RouteStanding()
+        standing.carriesPushes = self.configuration.carriesPushes
         standing.host = self.configuration.host
         standing.port = self.configuration.port
         standing.trouble = self.pool.trouble

@@ -6,6 +6,8 @@ import TLSSession
 
 /// How one route of one shard stands, for whoever has to tell an operator.
 public struct RouteStanding: Sendable, Equatable {
+    /// Pushes take this route. `false`: only questions about channels do.
+    public var carriesPushes = true
     /// The host that connections are made to.
     public var host = ""
     /// The port that connections are made to.

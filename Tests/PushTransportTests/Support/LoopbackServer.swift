@@ -7,6 +7,8 @@ import TLSSession
 enum Reaction: Sendable {
     case ok
     case refuse(status: UInt16, reason: String)
+    /// Any answer; names and values of fields in turn.
+    case answer(status: UInt16, fields: [[String]] = [], body: [UInt8] = [])
     case reset(HTTP2ErrorCode)
     /// No answer, ever.
     case hold
@@ -234,6 +236,10 @@ private final class ServerConnection: ChannelInboundHandler {
             self.session.respond(
                 streamID: request.streamID, Self.refused, values: values,
                 body: Array("{\"reason\":\"\(reason)\"}".utf8).span)
+        case .answer(let status, let fields, let body):
+            let template = HTTP2HeaderTemplate(
+                [.fixed(":status", "\(status)")] + fields.map { .fixed($0[0], $0[1], indexing: .never) })
+            self.session.respond(streamID: request.streamID, template, values: HTTP2HeaderValues(), body: body.span)
         case .reset(let code): self.session.reset(streamID: request.streamID, errorCode: code)
         case .hold: break
         case .goAway(let reason):

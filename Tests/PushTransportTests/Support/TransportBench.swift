@@ -78,6 +78,13 @@ final class TransportBench: Sendable {
         return try await promise.futureResult.get()
     }
 
+    /// The same for requests of any kind, as they are but for their ids.
+    func ask(_ requests: [PushRequest]) async throws -> [PushAnswer.Result] {
+        let promise = self.group.next().makePromise(of: [PushAnswer.Result].self)
+        try await self.onLoop { $0.send(requests.count, bodyByteCount: 0, asking: requests, promise) }
+        return try await promise.futureResult.get()
+    }
+
     func counters() async throws -> RouteCounters { try await self.onLoop { $0.transport.counters(route: 0) } }
     /// Answers that came for pushes answered before.
     func duplicateAnswers() async throws -> Int { try await self.onLoop { $0.duplicateAnswers } }
@@ -102,37 +109,27 @@ final class Player {
     private var missing = 0
     private var promise: EventLoopPromise<[PushAnswer.Result]>?
     private var body: [UInt8] = []
+    /// Sent in place of pushes to phones, unless empty.
+    private var requests: [PushRequest] = []
     private var inFlight: Set<UInt64> = []
     private(set) var duplicateAnswers = 0
     private(set) var turnCount = 0
-    private var turns: TurnScheduler?
-    private var answers: [PushAnswer] = []
+    private var driver: TransportDriver?
 
     init(transport: ShardTransport, resends: Resends) {
         self.transport = transport
         self.resends = resends
-        self.turns = TurnScheduler(eventLoop: transport.eventLoop) { [unowned self] in self.turn() }
-        transport.onWork = { [unowned self] in self.turns?.soon() }
-        transport.start()
-    }
-
-    private func turn() {
-        self.turnCount += 1
-        let now = self.transport.beginTurn()
-        self.transport.takeAnswers(into: &self.answers)
-        self.take(self.answers)
-        self.answers.removeAll(keepingCapacity: true)
-        self.pump()
-        self.transport.endTurn()
-        guard let dueMillis = self.transport.deadlineMillis else { return }
-        self.turns?.at(steadyMillis: dueMillis, now: now.steadyMillis)
+        let driver = TransportDriver(transport) { [unowned self] answers in
+            self.turnCount += 1
+            self.take(answers)
+            self.pump()
+        }
+        self.driver = driver
+        driver.start()
     }
 
     /// The answers of what was in flight are left in the transport.
-    func close() {
-        self.transport.close()
-        self.turns?.end()
-    }
+    func close() { self.driver?.close() }
 
     static let timestampSeconds = Int(Date().timeIntervalSince1970)
 
@@ -142,8 +139,12 @@ final class Player {
         return "ab" + String(repeating: "0", count: 62 - number.count) + number
     }
 
-    func send(_ count: Int, bodyByteCount: Int, _ promise: EventLoopPromise<[PushAnswer.Result]>) {
+    func send(
+        _ count: Int, bodyByteCount: Int, asking requests: [PushRequest] = [],
+        _ promise: EventLoopPromise<[PushAnswer.Result]>
+    ) {
         precondition(self.missing == 0, "one batch at a time")
+        self.requests = requests
         self.finals = Array(repeating: nil, count: count)
         self.missing = count
         self.ready = Array((0..<count).reversed())
@@ -154,7 +155,7 @@ final class Player {
         let tail = Array("\"}}}".utf8)
         let padding = max(0, bodyByteCount - head.count - tail.count)
         self.body = head + Array(repeating: UInt8(ascii: "y"), count: padding) + tail
-        self.turns?.soon()
+        self.driver?.wake()
     }
 
     private var missingAnswers: String {
@@ -168,7 +169,14 @@ final class Player {
     private func pump() {
         _ = self.transport.submit(route: 0, max: self.ready.count) { request in
             let push = self.ready.removeLast()
+            self.inFlight.insert(UInt64(push))
+            guard self.requests.isEmpty else {
+                request = self.requests[push]
+                request.id = PushID(rawValue: UInt64(push))
+                return true
+            }
             request.id = PushID(rawValue: UInt64(push))
+            request.kind = .device
             request.app = 0
             request.priority = push.isMultiple(of: 2) ? .high : .low
             request.expirationSeconds = 1_700_000_000
@@ -177,7 +185,6 @@ final class Player {
             request.target.append(contentsOf: Self.token(push).utf8)
             request.body.removeAll(keepingCapacity: true)
             request.body.append(contentsOf: self.body)
-            self.inFlight.insert(UInt64(push))
             return true
         }
         if !self.ready.isEmpty { self.transport.wantsCredit(route: 0) }

@@ -107,8 +107,7 @@ final class TorturePlayer {
     private var waitingForNone: [EventLoopPromise<Void>] = []
     private let update: [UInt8]
     private let start: [UInt8]
-    private var turns: TurnScheduler?
-    private var answers: [PushAnswer] = []
+    private var driver: TransportDriver?
 
     init(transport: ShardTransport) {
         self.transport = transport
@@ -119,33 +118,22 @@ final class TorturePlayer {
         self.start = Array(
             (#"{"aps":{"timestamp":\#(seconds),"event":"start",\#(state),"attributes-type":"Pizza","attributes":{},"#
                 + #""alert":{"title":"T","body":"B"}}}"#).utf8)
-        self.turns = TurnScheduler(eventLoop: transport.eventLoop) { [unowned self] in self.turn() }
-        transport.onWork = { [unowned self] in self.turns?.soon() }
-        transport.start()
+        let driver = TransportDriver(transport) { [unowned self] answers in
+            self.take(answers)
+            self.pump()
+        }
+        self.driver = driver
+        driver.start()
     }
 
-    private func turn() {
-        let now = self.transport.beginTurn()
-        self.transport.takeAnswers(into: &self.answers)
-        self.take(self.answers)
-        self.answers.removeAll(keepingCapacity: true)
-        self.pump()
-        self.transport.endTurn()
-        guard let dueMillis = self.transport.deadlineMillis else { return }
-        self.turns?.at(steadyMillis: dueMillis, now: now.steadyMillis)
-    }
-
-    func close() {
-        self.transport.close()
-        self.turns?.end()
-    }
+    func close() { self.driver?.close() }
 
     func add(_ count: Int) {
         let first = self.histories.count
         self.histories += Array(repeating: PushHistory(), count: count)
         self.ready.insert(contentsOf: (first..<first + count).reversed(), at: 0)
         self.missing += count
-        self.turns?.soon()
+        self.driver?.wake()
     }
 
     func whenSettled() -> EventLoopFuture<Void> {

@@ -1,0 +1,56 @@
+import PushModel
+
+/// Bodies of answers about channels.
+public enum ChannelBody {
+    /// Why a body says nothing: it is no JSON, was cut off, or lacks what was asked for.
+    public struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
+        /// What is wrong with it, in words.
+        public let description: String
+    }
+
+    /// The policy of a channel, from the answer to a question about it: `{"message-storage-policy": 0, "push-type": "LiveActivity"}`.
+    public static func storagePolicy(_ body: Span<UInt8>) throws(Fault) -> MessageStoragePolicy {
+        guard let storesMessages = ChannelSettings.storesMessages(body: body) else {
+            throw Fault(description: "it has no message-storage-policy of 0 or 1")
+        }
+        return storesMessages ? .mostRecent : .none
+    }
+
+    /// The ids of a list, in its order: `{"channels": ["…"]}`. An empty body is an empty list: Apple's page describes both.
+    public static func channelIDs(_ body: Span<UInt8>) throws(Fault) -> [[UInt8]] {
+        guard !body.isEmpty else { return [] }
+        var channelIDs: [[UInt8]]?
+        try Self.forEachField(of: body) { cursor, body, field, kind throws(JSONFault) in
+            guard field.elementsEqual("channels".utf8), kind == .array else { return false }
+            var (found, isFirst) = ([[UInt8]](), true)
+            while try cursor.nextElement(body, isFirst: isFirst) {
+                isFirst = false
+                found.append(JSONEscape.text(of: try cursor.string(body), in: body))
+            }
+            channelIDs = found
+            return true
+        }
+        guard let channelIDs else { throw Fault(description: "it has no list of channels") }
+        return channelIDs
+    }
+
+    /// Calls `read` at each field's value of an object. `false`: it has not read the value.
+    private static func forEachField(
+        of body: Span<UInt8>,
+        _ read: (inout JSONCursor, Span<UInt8>, _ field: [UInt8], JSONKind) throws(JSONFault) -> Bool
+    ) throws(Fault) {
+        do throws(JSONFault) {
+            var (cursor, isFirst) = (JSONCursor(), true)
+            try cursor.openObject(body)
+            while let name = try cursor.nextName(body, isFirst: isFirst) {
+                isFirst = false
+                let field = JSONEscape.text(of: name, in: body)
+                let kind = try cursor.peekKind(body)
+                if try !read(&cursor, body, field, kind) { _ = try cursor.skipValue(body) }
+            }
+            try cursor.expectEnd(body)
+        } catch {
+            throw Fault(description: "it is no JSON object: at byte \(error.index) \(error.expectation)")
+        }
+    }
+}
