@@ -41,6 +41,18 @@ extension AppSettings: SettingsRoot {
             \.production.caFile,
             "Certificate authorities believed instead of the system's; for simulators."
         ) { SettingChecks.isPath($0) },
+        .optionalText(
+            "apns.production.broadcast-host", scope: .app, expected: "a host name or an IP address",
+            \.production.broadcastHost,
+            "Where broadcasts to channels go, on the same port. Without it, to the host that takes pushes."
+        ) { SettingChecks.isHost($0) },
+        .text(
+            "apns.production.manage-host", scope: .app, expected: "a host name or an IP address",
+            \.production.manageHost, "Where channels are made, read, listed and deleted."
+        ) { SettingChecks.isHost($0) },
+        .number(
+            "apns.production.manage-port", scope: .app, in: 1...65_535, unit: "TCP port", \.production.managePort,
+            "2196: Apple has no other."),
         .text(
             "apns.development.host", scope: .app,
             expected: "a host name or an IP address",
@@ -54,6 +66,18 @@ extension AppSettings: SettingsRoot {
             \.development.caFile,
             "Certificate authorities believed instead of the system's; for simulators."
         ) { SettingChecks.isPath($0) },
+        .optionalText(
+            "apns.development.broadcast-host", scope: .app, expected: "a host name or an IP address",
+            \.development.broadcastHost,
+            "Where broadcasts to channels go, on the same port. Without it, to the host that takes pushes."
+        ) { SettingChecks.isHost($0) },
+        .text(
+            "apns.development.manage-host", scope: .app, expected: "a host name or an IP address",
+            \.development.manageHost, "Where channels are made, read, listed and deleted."
+        ) { SettingChecks.isHost($0) },
+        .number(
+            "apns.development.manage-port", scope: .app, in: 1...65_535, unit: "TCP port", \.development.managePort,
+            "2195: Apple has no other."),
     ]
 
     private static let pacingSettings: [SettingRow<AppSettings>] = [

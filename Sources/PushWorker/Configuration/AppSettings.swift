@@ -14,6 +14,12 @@ public struct AppSettings: Sendable {
         public var port = APNSHost.port
         /// PEM certificates believed instead of the system's.
         public var caFile: String?
+        /// Where broadcasts go, on the same port; `nil`: to `host`.
+        public var broadcastHost: String?
+        /// Where channels are made, read, listed and deleted.
+        public var manageHost: String
+        /// 2196 for production, 2195 for development: Apple has no other.
+        public var managePort: Int
     }
 
     /// Bundle id, pacing, budget and policies. Routes are filled in by the worker.
@@ -27,9 +33,11 @@ public struct AppSettings: Sendable {
     /// The APNs environments that the app's tokens may belong to.
     public var environments: [Environment] = [.production]
     /// Where the production environment is reached.
-    public var production = Endpoint(host: APNSHost.production)
+    public var production = Endpoint(
+        host: APNSHost.production, manageHost: APNSHost.productionManage, managePort: APNSHost.productionManagePort)
     /// Where the development environment (Apple's sandbox) is reached.
-    public var development = Endpoint(host: APNSHost.development)
+    public var development = Endpoint(
+        host: APNSHost.development, manageHost: APNSHost.developmentManage, managePort: APNSHost.developmentManagePort)
 
     /// The defaults; team, key and key file are still missing.
     public init(bundleID: String) {

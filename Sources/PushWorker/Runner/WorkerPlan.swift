@@ -17,18 +17,39 @@ struct WorkerPlan {
     init(_ configuration: WorkerConfiguration) {
         self.configuration = configuration
         self.inputTopics = configuration.topics.events + [configuration.topics.routed]
-        for settings in configuration.apps {
-            var app = settings.engine
-            for environment in settings.environments {
-                let route = self.route(settings, environment, key: self.key(of: settings, environment))
-                switch environment {
-                case .production: app.productionRoute = route
-                case .development: app.developmentRoute = route
+        self.apps = configuration.apps.map(\.engine)
+        // One kind after the other: routes that all workers have come first.
+        for use in RouteUse.allCases {
+            for (index, settings) in configuration.apps.enumerated() {
+                for environment in settings.environments {
+                    let key = self.key(of: settings, environment)
+                    self.apps[index][keyPath: use.place(environment)] = self.route(use, settings, environment, key: key)
                 }
             }
-            self.apps.append(app)
         }
     }
+
+    /// What a route is for.
+    private enum RouteUse: CaseIterable {
+        case pushes, broadcasts, management
+
+        func place(_ environment: AppSettings.Environment) -> WritableKeyPath<AppConfiguration, UInt16?> {
+            switch (self, environment) {
+            case (.pushes, .production): \.productionRoute
+            case (.pushes, .development): \.developmentRoute
+            case (.broadcasts, .production): \.productionBroadcastRoute
+            case (.broadcasts, .development): \.developmentBroadcastRoute
+            case (.management, .production): \.productionManageRoute
+            case (.management, .development): \.developmentManageRoute
+            }
+        }
+    }
+
+    /// A connection to a management service without a request for so long is closed: people ask now and then, and a worker that nobody asks
+    /// keeps none.
+    static let manageIdleMillis: Int64 = 60_000
+    /// Requests about channels at once. They are few, and Apple wants them few.
+    static let manageStreamsMax = 100
 
     var bundleIDs: [String] { self.apps.map(\.bundleID) }
     var routedTopicIndex: UInt16 { UInt16(self.inputTopics.count - 1) }
@@ -57,11 +78,11 @@ struct WorkerPlan {
         return settings
     }
 
-    /// The routes as one shard has them. One shard of each route keeps a connection whether there is something to send or
+    /// The routes as one shard has them. One shard of each route for pushes keeps a connection whether there is something to send or
     /// not: so a worker knows, and says, when APNs cannot be reached.
     func routes(shard: Int, of shardCount: Int) -> [RouteConfiguration] {
         var routes = self.routes
-        for index in routes.indices where index % max(1, shardCount) == shard {
+        for index in routes.indices where routes[index].carriesPushes && index % max(1, shardCount) == shard {
             routes[index].pool.connectionsWarm = max(1, routes[index].pool.connectionsWarm)
         }
         return routes
@@ -75,24 +96,45 @@ struct WorkerPlan {
         return self.keys.count - 1
     }
 
-    /// Apps share connections when environment, key and endpoint are the same.
-    private mutating func route(_ app: AppSettings, _ environment: AppSettings.Environment, key: Int) -> UInt16 {
+    /// Apps share connections when environment, key and endpoint are the same; broadcasts share those of pushes when they go to the same host.
+    private mutating func route(
+        _ use: RouteUse, _ app: AppSettings, _ environment: AppSettings.Environment, key: Int
+    ) -> UInt16 {
         let endpoint = app.endpoint(environment)
-        var route = RouteConfiguration(
-            name: "\(environment.rawValue)/\(self.keys[key].name)", host: endpoint.host, port: endpoint.port,
-            providerKey: key)
-        route.pool = self.configuration.pool
+        let name = "\(environment.rawValue)/\(self.keys[key].name)"
+        var route: RouteConfiguration
+        switch use {
+        case .pushes:
+            route = RouteConfiguration(name: name, host: endpoint.host, port: endpoint.port, providerKey: key)
+        case .broadcasts:
+            route = RouteConfiguration(
+                name: name, host: endpoint.broadcastHost ?? endpoint.host, port: endpoint.port, providerKey: key)
+        case .management:
+            route = RouteConfiguration(
+                name: "\(name)/manage", host: endpoint.manageHost, port: endpoint.managePort, providerKey: key)
+            route.carriesPushes = false
+        }
+        route.pool = use == .management ? self.managePool : self.configuration.pool
         if let path = endpoint.caFile { route.trustRoots = .file(path: path) }
         let same = self.routes.firstIndex {
-            $0.name == route.name && $0.host == route.host && $0.port == route.port
-                && $0.providerKey == route.providerKey
-                && $0.trustRoots == route.trustRoots
+            $0.carriesPushes == route.carriesPushes && $0.host == route.host && $0.port == route.port
+                && $0.providerKey == route.providerKey && $0.trustRoots == route.trustRoots
         }
         if let same { return UInt16(same) }
         // Names tell routes apart in metrics.
+        if use == .broadcasts { route.name += "/broadcast" }
         let namesakes = self.routes.count { $0.name == route.name || $0.name.hasPrefix(route.name + "#") }
         if namesakes > 0 { route.name += "#\(namesakes + 1)" }
         self.routes.append(route)
         return UInt16(self.routes.count - 1)
+    }
+
+    private var managePool: ConnectionPoolConfiguration {
+        var pool = self.configuration.pool
+        pool.connectionsMax = 1
+        pool.connectionsWarm = 0
+        pool.streamsPerConnectionMax = min(pool.streamsPerConnectionMax, Self.manageStreamsMax)
+        pool.idleCloseMillis = min(pool.idleCloseMillis, Self.manageIdleMillis)
+        return pool
     }
 }

@@ -8,8 +8,10 @@ struct RouteComplaint: Equatable {
     /// is as ready as any, and only says so.
     var isError: Bool
 
-    /// One complaint for each route with a trouble, in the order of routes.
+    /// One complaint for each route of pushes with a trouble, in the order of routes. Who asks about channels hears for himself that nobody
+    /// answers, and no push waits for it.
     static func about(_ routes: [WorkerSnapshot.Route]) -> [RouteComplaint] {
+        let routes = routes.filter(\.standing.carriesPushes)
         var names: [String] = []
         for route in routes where !names.contains(route.name) { names.append(route.name) }
         return names.compactMap { name in

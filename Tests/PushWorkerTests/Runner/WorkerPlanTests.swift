@@ -1,5 +1,7 @@
 import APNSPool
+import APNSProtocol
 import PushEngine
+import PushModel
 import PushTransport
 import ShardLoop
 import TLSSession
@@ -30,7 +32,7 @@ struct WorkerPlanTests {
     @Test func appsOfOneKeyShareARoute() {
         let plan = Self.plan(Self.app("a.b"), Self.app("c.d"))
         #expect(plan.keys.count == 1)
-        #expect(plan.routes.map(\.name) == ["production/KEY1234567"])
+        #expect(plan.routes.map(\.name) == ["production/KEY1234567", "production/KEY1234567/manage"])
         #expect(plan.apps.map(\.productionRoute) == [0, 0])
         #expect(plan.apps.map(\.developmentRoute) == [nil, nil])
         #expect(plan.routes[0].pool.connectionsMax == 7)
@@ -44,8 +46,11 @@ struct WorkerPlanTests {
         #expect(plan.keys.map(\.keyID) == ["KEY1234567", "KEY1234567", "OTHERKEY12"])
         #expect(plan.keys.map(\.environment) == ["production", "development", "development"])
         #expect(
-            plan.routes.map(\.name) == ["production/KEY1234567", "development/KEY1234567", "development/OTHERKEY12"])
-        #expect(plan.routes.map(\.providerKey) == [0, 1, 2])
+            plan.routes.map(\.name) == [
+                "production/KEY1234567", "development/KEY1234567", "development/OTHERKEY12",
+                "production/KEY1234567/manage", "development/KEY1234567/manage", "development/OTHERKEY12/manage",
+            ])
+        #expect(plan.routes.map(\.providerKey) == [0, 1, 2, 0, 1, 2])
         #expect(plan.apps[1].productionRoute == nil)
         #expect(plan.apps[1].developmentRoute == 2)
     }
@@ -56,8 +61,39 @@ struct WorkerPlanTests {
             Self.app("a.b"), Self.app("c.d") { $0.production.port = 2_197 },
             Self.app("e.f") { $0.production.caFile = "/ca" })
         #expect(
-            plan.routes.map(\.name) == ["production/KEY1234567", "production/KEY1234567#2", "production/KEY1234567#3"])
+            plan.routes.map(\.name) == [
+                "production/KEY1234567", "production/KEY1234567#2", "production/KEY1234567#3",
+                "production/KEY1234567/manage", "production/KEY1234567/manage#2",
+            ])
         #expect(plan.routes[2].trustRoots == .file(path: "/ca"))
+    }
+
+    /// Broadcasts take the way of pushes unless they have a host of their own; questions about channels always have one.
+    @Test func broadcastsAndManagementHaveTheirRoutes() {
+        let plan = Self.plan(
+            Self.app("a.b") { $0.environments = [.production, .development] },
+            Self.app("c.d") { $0.production.broadcastHost = "api-broadcast.push.apple.com" },
+            Self.app("e.f") {
+                $0.production.broadcastHost = $0.production.host
+                $0.production.manageHost = "127.0.0.1"
+                $0.production.managePort = 1_234
+            })
+        #expect(
+            plan.routes.map { "\($0.name) \($0.host):\($0.port) \($0.carriesPushes)" } == [
+                "production/KEY1234567 api.push.apple.com:443 true",
+                "development/KEY1234567 api.sandbox.push.apple.com:443 true",
+                "production/KEY1234567/broadcast api-broadcast.push.apple.com:443 true",
+                "production/KEY1234567/manage api-manage-broadcast.push.apple.com:2196 false",
+                "development/KEY1234567/manage api-manage-broadcast.sandbox.push.apple.com:2195 false",
+                "production/KEY1234567/manage#2 127.0.0.1:1234 false",
+            ])
+        #expect(plan.apps.map { $0.route(.production, .broadcast) } == [0, 2, 0])
+        #expect(plan.apps.map { $0.route(.development, .broadcast) } == [1, nil, nil])
+        #expect(plan.apps.map { $0.route(.production, .createChannel) } == [3, 3, 5])
+        #expect(plan.apps.map { $0.route(.development, .listChannels) } == [4, nil, nil])
+        #expect(plan.routes[3].pool.connectionsMax == 1)
+        #expect(plan.routes[3].pool.connectionsWarm == 0)
+        #expect(plan.routes[3].pool.idleCloseMillis == WorkerPlan.manageIdleMillis)
     }
 
     /// Without traffic, too, a worker knows whether APNs can be reached; with one connection for each route, not for each
@@ -68,6 +104,8 @@ struct WorkerPlanTests {
         let warm = (0..<shardCount).map { shard in
             plan.routes(shard: shard, of: shardCount).map(\.pool.connectionsWarm)
         }
+        // A management service is connected to when somebody asks it something.
+        for route in 3..<6 { #expect(warm.allSatisfy { $0[route] == 0 }) }
         for route in 0..<3 { #expect(warm.reduce(0) { $0 + $1[route] } == 1) }
         #expect(warm.allSatisfy { $0.reduce(0, +) <= (3 + shardCount - 1) / shardCount }, "spread over the shards")
     }

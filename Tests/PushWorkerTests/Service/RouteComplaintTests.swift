@@ -50,6 +50,13 @@ struct RouteComplaintTests {
         #expect(complaints[1].text.hasPrefix("route production/L: "))
     }
 
+    /// Whoever asks about channels is told; a worker that pushes is ready all the same.
+    @Test(arguments: RouteTrouble.allCases) func aRouteOfQuestionsAboutChannelsIsNoComplaint(trouble: RouteTrouble) {
+        var route = Self.route(name: "production/K/manage", trouble)
+        route.standing.carriesPushes = false
+        #expect(RouteComplaint.about([route]).isEmpty)
+    }
+
     /// One shard got through: this worker's settings are good.
     @Test func aRouteThatAnyShardHasReachedWasReached() {
         let complaints = RouteComplaint.about([
