@@ -1,0 +1,101 @@
+import APNSProtocol
+import PushModel
+
+/// How one attempt at a request about channels ended.
+enum ChannelAttempt: Sendable, Equatable {
+    /// The transport's answer.
+    case answered(PushAnswer.Result)
+    /// No connection would take it in time; how the route stands.
+    case notSent(RouteStanding)
+    /// `ChannelClientLimits.outstandingMax` requests are under way.
+    case overloaded
+    /// The client was closed.
+    case closed
+}
+
+/// Decides what follows an attempt. Told the time.
+///
+/// A question and a deletion may be asked twice; a creation only when APNs is known not to have carried it out.
+struct ChannelAttempts {
+    enum Step: Equatable {
+        case done(ChannelAnswer)
+        /// A deletion asked again finds the channel gone: an earlier attempt was carried out.
+        case gone
+        case again(afterMillis: Int64)
+        case failed(ChannelFailure.Cause)
+    }
+
+    let kind: RequestKind
+    private let limits: ChannelClientLimits
+    private var backoff: JitteredBackoff
+    private(set) var count = 0
+    /// An attempt has no answer that says it was not carried out.
+    private var mayBeDone = false
+    private var wereCredentialsRefused = false
+
+    init(kind: RequestKind, limits: ChannelClientLimits) {
+        self.kind = kind
+        self.limits = limits
+        self.backoff = JitteredBackoff(millisMin: limits.backoffMinMillis, millisMax: limits.backoffMaxMillis)
+    }
+
+    /// `elapsedMillis`: since the call.
+    mutating func ended(
+        _ attempt: ChannelAttempt, elapsedMillis: Int64, using random: inout some RandomNumberGenerator
+    ) -> Step {
+        self.count += 1
+        switch attempt {
+        case .answered(.channel(let answer)):
+            return .done(answer)
+        case .answered(.accepted):
+            return .failed(.unreadable("an answer to a push came"))
+        case .answered(.notProcessed):
+            return self.again(or: .unanswered("APNs processed none of \(self.count) requests"), elapsedMillis, &random)
+        case .answered(.unknown(let detail)):
+            guard self.kind != .createChannel else { return .failed(.creationUnanswered(detail)) }
+            self.mayBeDone = true
+            return self.again(or: .unanswered(detail), elapsedMillis, &random)
+        case .answered(.response(let response)):
+            return self.refused(response, elapsedMillis, &random)
+        case .notSent(let standing):
+            return .failed(.notSent(standing))
+        case .overloaded:
+            return .failed(.overloaded)
+        case .closed:
+            return .failed(.closed)
+        }
+    }
+
+    private mutating func refused(
+        _ response: PushResponse, _ elapsedMillis: Int64, _ random: inout some RandomNumberGenerator
+    ) -> Step {
+        let cause = ChannelFailure.Cause(response)
+        if self.kind == .deleteChannel, self.mayBeDone, response.reason == "ChannelNotRegistered" { return .gone }
+        switch response.verdict {
+        case .serverBusy:
+            // 503 says that the request was not taken; another error of the server's may have come after the channel was made.
+            guard self.kind != .createChannel || response.status == 503 else { return .failed(cause) }
+            self.mayBeDone = self.mayBeDone || response.status != 503
+            return self.again(or: cause, elapsedMillis, &random, retryAfterSeconds: response.retryAfterSeconds)
+        case .tokenThrottled, .connectionUnusable, .providerTokenExpired, .providerTokenTooManyUpdates:
+            return self.again(or: cause, elapsedMillis, &random, retryAfterSeconds: response.retryAfterSeconds)
+        case .credentialRefused:
+            // Where there are several keys, the next attempt has another one.
+            guard !self.wereCredentialsRefused else { return .failed(cause) }
+            self.wereCredentialsRefused = true
+            return self.again(or: cause, elapsedMillis, &random)
+        case .accepted, .tokenDead, .expirationRefused, .messageRefused, .topicRefused:
+            return .failed(cause)
+        }
+    }
+
+    private mutating func again(
+        or cause: ChannelFailure.Cause, _ elapsedMillis: Int64, _ random: inout some RandomNumberGenerator,
+        retryAfterSeconds: Int64? = nil
+    ) -> Step {
+        guard self.count < self.limits.attemptsMax else { return .failed(cause) }
+        let delayMillis = max(self.backoff.failed(using: &random), (retryAfterSeconds ?? 0) * 1_000)
+        guard elapsedMillis + delayMillis < self.limits.totalMillis else { return .failed(cause) }
+        return .again(afterMillis: delayMillis)
+    }
+}

@@ -1,0 +1,177 @@
+public import APNSProtocol
+public import Logging
+import NIOCore
+import NIOPosix
+import PushModel
+import Synchronization
+
+/// Makes, reads, lists and deletes broadcast channels (Apple: "Sending channel management requests to APNs"). Has an event loop of its own;
+/// connects when it is asked something, and closes a connection that is idle. May be used from any task. Close it before letting it go.
+///
+/// A question or a deletion without an answer is asked again. A creation never is: APNs may have made the channel, and channels are few.
+public final class ChannelClient: Sendable {
+    /// The route that leads to each home's management service.
+    public let homes: [ChannelHome: Int]
+
+    private let limits: ChannelClientLimits
+    private let bundleIDs: [String]
+    private let group: MultiThreadedEventLoopGroup
+    private let dispatcher: NIOLoopBound<ChannelDispatcher>
+    /// Held while an attempt is handed to the loop: none is after the loop was told to end.
+    private let isClosed = Mutex(false)
+
+    /// Nothing is opened yet.
+    ///
+    /// - Parameters:
+    ///   - routes: of management services, one for each environment and key.
+    ///   - homes: the apps and environments it can be asked about, each with its route's index.
+    ///   - providerTokens: shared with whoever else has one; whoever made it starts and stops it.
+    /// - Throws: `TransportError` when trust roots cannot be read or a route names a provider key that does not exist.
+    public init(
+        routes: [RouteConfiguration], homes: [ChannelHome: Int], providerTokens: ProviderTokenStore,
+        limits: ChannelClientLimits = ChannelClientLimits(), logger: Logger
+    ) async throws {
+        self.homes = homes
+        self.limits = limits
+        let bundleIDs = Set(homes.keys.map(\.bundleID)).sorted()
+        self.bundleIDs = bundleIDs
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        self.group = group
+        let loop = group.next()
+        do {
+            self.dispatcher = try await loop.submit {
+                let transport = try ShardTransport(
+                    eventLoop: loop, routes: routes, bundleIDs: bundleIDs, providerTokens: providerTokens,
+                    randomSeed: .random(in: .min ... .max), logger: logger)
+                return NIOLoopBound(ChannelDispatcher(transport: transport, limits: limits), eventLoop: loop)
+            }.get()
+        } catch {
+            try? await group.shutdownGracefully()
+            throw error
+        }
+    }
+
+    /// Ends whatever is under way and closes the connections. Idempotent.
+    public func close() async {
+        let isFirst = self.isClosed.withLock { isClosed in
+            defer { isClosed = true }
+            return !isClosed
+        }
+        guard isFirst else { return }
+        let dispatcher = self.dispatcher
+        try? await self.group.next().submit { dispatcher.value.close() }.get()
+        try? await self.group.shutdownGracefully()
+    }
+
+    // MARK: Requests
+
+    /// Makes a channel. - Returns: its id.
+    public func create(_ policy: MessageStoragePolicy, in home: ChannelHome) async throws(ChannelFailure) -> String {
+        let answer: ChannelAnswer
+        do throws(ChannelFailure) {
+            answer =
+                try await self.ask(.createChannel, .create, home, body: ChannelRequest.creationBody(policy)) ?? .nothing
+        } catch {
+            guard case .limitReached = error.cause else { throw error }
+            // Others may have made them, so only APNs knows how many there are.
+            throw ChannelFailure(.create, home, .limitReached(count: try? await self.list(in: home).count))
+        }
+        guard !answer.channelID.isEmpty else {
+            throw ChannelFailure(
+                .create, home,
+                .unreadable("status \(answer.status) without a usable \(BroadcastRequest.channelIDName)"))
+        }
+        return String(decoding: answer.channelID, as: UTF8.self)
+    }
+
+    /// What a channel keeps for phones that are not connected.
+    public func storagePolicy(
+        of channel: String, in home: ChannelHome
+    ) async throws(ChannelFailure) -> MessageStoragePolicy {
+        let answer = try await self.ask(.readChannel, .read, home, channel: channel) ?? .nothing
+        do {
+            return try ChannelBody.storagePolicy(answer.body.span)
+        } catch {
+            throw ChannelFailure(.read, home, channel: channel, .unreadable(error.description))
+        }
+    }
+
+    /// Deletes a channel for good; its id never comes back. An earlier attempt of this call that was carried out without an answer counts.
+    public func delete(_ channel: String, in home: ChannelHome) async throws(ChannelFailure) {
+        _ = try await self.ask(.deleteChannel, .delete, home, channel: channel)
+    }
+
+    /// The ids of all channels there are, whoever made them, in APNs' order.
+    public func list(in home: ChannelHome) async throws(ChannelFailure) -> [String] {
+        let answer = try await self.ask(.listChannels, .list, home) ?? .nothing
+        guard !answer.isCut else {
+            throw ChannelFailure(.list, home, .unreadable("it has more than \(ChannelRequest.listByteCountMax) bytes"))
+        }
+        do {
+            return try ChannelBody.channelIDs(answer.body.span).map { String(decoding: $0, as: UTF8.self) }
+        } catch {
+            throw ChannelFailure(.list, home, .unreadable(error.description))
+        }
+    }
+
+    // MARK: Attempts
+
+    /// - Returns: `nil` when a deletion found that an earlier attempt had been carried out.
+    private func ask(
+        _ kind: RequestKind, _ action: ChannelFailure.Action, _ home: ChannelHome, channel: String = "",
+        body: [UInt8] = []
+    ) async throws(ChannelFailure) -> ChannelAnswer? {
+        guard let route = self.homes[home], let app = self.bundleIDs.firstIndex(of: home.bundleID) else {
+            throw ChannelFailure(action, home, channel: channel, .notConfigured)
+        }
+        guard !ChannelRequest.namesChannel(kind) || ChannelID.isValid(channel) else {
+            throw ChannelFailure(action, home, channel: channel, .invalidChannel)
+        }
+        var request = PushRequest()
+        request.kind = kind
+        request.app = UInt16(app)
+        request.target = Array(channel.utf8)
+        request.body = body
+        var attempts = ChannelAttempts(kind: kind, limits: self.limits)
+        var random = SystemRandomNumberGenerator()
+        let beganMillis = MachineClock.now().steadyMillis
+        while true {
+            // Apple's log of requests has each attempt by an id of its own. The bits say that it is random (RFC 9562 §5.4).
+            request.apnsID = (
+                random.next() & ~0xf000 | 0x4000, random.next() & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000
+            )
+            let attempt = await self.attempt(request, route: UInt16(route))
+            let elapsedMillis = MachineClock.now().steadyMillis - beganMillis
+            switch attempts.ended(attempt, elapsedMillis: elapsedMillis, using: &random) {
+            case .done(let answer): return answer
+            case .gone: return nil
+            case .failed(let cause): throw ChannelFailure(action, home, channel: channel, cause)
+            case .again(let afterMillis):
+                do {
+                    try await Task.sleep(for: .milliseconds(afterMillis))
+                } catch {
+                    throw ChannelFailure(action, home, channel: channel, .closed)
+                }
+            }
+        }
+    }
+
+    /// Waits for the end of the attempt, whatever becomes of the task: nobody else would know what became of it.
+    private func attempt(_ request: PushRequest, route: UInt16) async -> ChannelAttempt {
+        let loop = self.group.next()
+        let dispatcher = self.dispatcher
+        let future: EventLoopFuture<ChannelAttempt>? = self.isClosed.withLock { isClosed in
+            guard !isClosed else { return nil }
+            let promise = loop.makePromise(of: ChannelAttempt.self)
+            loop.execute { dispatcher.value.send(request, route: route, promise) }
+            return promise.futureResult
+        }
+        // The dispatcher keeps every promise, and fails none.
+        return (try? await future?.get()) ?? .closed
+    }
+}
+
+extension ChannelAnswer {
+    /// Stands for an answer that a deletion alone can do without.
+    fileprivate static var nothing: ChannelAnswer { ChannelAnswer(status: 204, channelID: [], body: []) }
+}

@@ -1,0 +1,90 @@
+import APNSProtocol
+
+/// Why a request about channels failed, whom it was about, and what to do.
+public struct ChannelFailure: Error, Sendable, Equatable, CustomStringConvertible {
+    /// What was asked for.
+    public enum Action: String, Sendable, CaseIterable { case create, read, delete, list }
+
+    /// What stood in the way.
+    public enum Cause: Sendable, Equatable {
+        /// The app is not configured in this environment.
+        case notConfigured
+        /// What was given as a channel's id cannot be one.
+        case invalidChannel
+        /// APNs refuses, with this status and reason.
+        case refused(status: UInt16, reason: String)
+        /// The app has as many channels as Apple allows; `count`: how many, where they could be counted.
+        case limitReached(count: Int?)
+        /// A creation left, and no answer came. A channel may exist.
+        case creationUnanswered(String)
+        /// Several attempts, and no answer.
+        case unanswered(String)
+        /// No connection; how the route stands.
+        case notSent(RouteStanding)
+        /// An answer came that is not as Apple documents it.
+        case unreadable(String)
+        /// Too many requests are under way in this process.
+        case overloaded
+        /// The client was closed, or the caller gave up.
+        case closed
+    }
+
+    /// What was asked for.
+    public var action: Action
+    /// The app and the environment it was asked of.
+    public var home: ChannelHome
+    /// The channel it was about; empty for a creation and a list.
+    public var channel: String
+    /// What stood in the way.
+    public var cause: Cause
+
+    public init(_ action: Action, _ home: ChannelHome, channel: String = "", _ cause: Cause) {
+        self.action = action
+        self.home = home
+        self.channel = channel
+        self.cause = cause
+    }
+
+    /// One line: what failed, why, what to do.
+    public var description: String { "\(self.subject): \(self.cause.text): \(self.remedy)" }
+
+    private var subject: String {
+        switch self.action {
+        case .create: "no channel was made for \(self.home)"
+        case .read: "channel \(self.channel) of \(self.home) cannot be read"
+        case .delete: "channel \(self.channel) of \(self.home) was not deleted"
+        case .list: "the channels of \(self.home) cannot be listed"
+        }
+    }
+}
+
+extension ChannelFailure.Cause {
+    init(_ response: PushResponse) {
+        self =
+            response.reason == "CannotCreateChannelConfig"
+            ? .limitReached(count: nil) : .refused(status: response.status, reason: response.reason)
+    }
+
+    /// Why, as a clause.
+    public var text: String {
+        switch self {
+        case .notConfigured: "the app is not configured there"
+        case .invalidChannel: "this is no channel id"
+        case .refused(let status, let reason): "APNs says \(status) \(reason.isEmpty ? "without a reason" : reason)"
+        case .limitReached(let count):
+            "APNs says CannotCreateChannelConfig: an app may have \(ChannelRequest.countMax) channels in an environment"
+                + (count.map { ", and this one has \($0)" } ?? "")
+        case .creationUnanswered(let detail): "the request left and no answer came (\(detail)), so a channel may exist"
+        case .unanswered(let detail): "no answer (\(detail))"
+        case .notSent(let standing): "\(standing.host):\(standing.port) took no request\(Self.why(standing))"
+        case .unreadable(let detail): "APNs' answer is not as Apple documents it: \(detail)"
+        case .overloaded: "too many requests about channels are under way"
+        case .closed: "it was given up"
+        }
+    }
+
+    private static func why(_ standing: RouteStanding) -> String {
+        if !standing.connectFailure.isEmpty { return " (\(standing.connectFailure))" }
+        return standing.reason.isEmpty ? "" : " (last refusal: \(standing.reason))"
+    }
+}
