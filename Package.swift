@@ -97,8 +97,9 @@ let package = Package(
         .executableTarget(
             name: "mailboat",
             dependencies: [
-                "CommandSupport", "Upstream", "PushWorker", "APNSSimulator", "KafkaLog", "PushEngine", "APNSProtocol",
-                "PushModel", "DeviceModel", "LocalFiles", "TLSSession", metrics, logging, lifecycle, hummingbird,
+                "CommandSupport", "Upstream", "PushWorker", "PushTransport", "APNSSimulator", "KafkaLog", "PushEngine",
+                "APNSProtocol", "PushModel", "DeviceModel", "LocalFiles", "TLSSession", metrics, logging, lifecycle,
+                hummingbird,
                 histogram, argumentParser,
             ] + nio),
 
@@ -131,8 +132,8 @@ let package = Package(
         .testTarget(
             name: "PushWorkerTests",
             dependencies: [
-                "PushWorker", "ShardLoop", "PushEngine", "APNSPool", "PushModel", "PushTransport", "KafkaLog",
-                "APNSSimulator", "DeviceModel", "TLSSession", logging, coreMetrics,
+                "PushWorker", "ShardLoop", "PushEngine", "APNSPool", "APNSProtocol", "PushModel", "PushTransport",
+                "KafkaLog", "APNSSimulator", "DeviceModel", "HTTP2Session", "TLSSession", logging, coreMetrics,
             ] + nio),
         .testTarget(
             name: "APNSSimulatorTests",
@@ -181,8 +182,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "mailboat", "chaos", "ChildProcesses", "CommandSupport", "Upstream", "PushWorker", "KafkaLog",
-                "PushEngine", "APNSProtocol", "PushModel", "TLSSession",
+                "mailboat", "chaos", "ChildProcesses", "CommandSupport", "Upstream", "PushWorker", "APNSSimulator",
+                "KafkaLog", "PushEngine", "APNSProtocol", "PushModel", "TLSSession",
             ]),
         .testTarget(name: "TidyTests"),
     ]

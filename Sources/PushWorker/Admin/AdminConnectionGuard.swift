@@ -30,6 +30,8 @@ final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler 
     private var requestCount = 0
     private var answerCount = 0
     private var bodyByteCount = 0
+    /// A request to `/channels` waits for its answer.
+    private var asksForChannels = false
     /// Nothing more is taken from the client.
     private var isDeaf = false
 
@@ -67,9 +69,10 @@ final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !self.isDeaf else { return }
         switch self.unwrapInboundIn(data) {
-        case .head:
+        case .head(let head):
             self.requestCount += 1
             self.bodyByteCount = 0
+            self.asksForChannels = head.path?.hasPrefix("/channels") == true
             // The next one of a pipeline is received while the one before is answered.
             if self.answerCount == self.requestCount - 1 {
                 self.enter(.receiving, within: self.limits.requestDurationMax)
@@ -81,7 +84,7 @@ final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler 
                 return self.close()
             }
         case .end:
-            self.enter(.answering, within: self.limits.answerDurationMax)
+            self.enter(.answering, within: self.answerDurationMax)
             self.isDeaf = self.requestCount >= self.limits.requestsPerConnectionMax
         }
         context.fireChannelRead(data)
@@ -113,12 +116,16 @@ final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler 
             return
         }
         guard self.answerCount == self.requestCount else {
-            return self.enter(.answering, within: self.limits.answerDurationMax)
+            return self.enter(.answering, within: self.answerDurationMax)
         }
         self.enter(.idle, within: self.limits.idleDurationMax)
     }
 
     // MARK: Time
+
+    private var answerDurationMax: TimeAmount {
+        self.asksForChannels ? self.limits.channelAnswerDurationMax : self.limits.answerDurationMax
+    }
 
     private func enter(_ phase: Phase, within limit: TimeAmount) {
         guard let context = self.context else { return }

@@ -10,12 +10,14 @@ struct AdminLimits: Sendable {
     var requestDurationMax = TimeAmount.seconds(10)
     /// From a request's last byte until the client has taken the whole answer.
     var answerDurationMax = TimeAmount.seconds(10)
+    /// The same for `/channels`, whose answers wait for APNs': `ChannelPages.limits`, and a request's own time on top.
+    var channelAnswerDurationMax = TimeAmount.seconds(60)
     /// Between requests. More than scrapes are apart.
     var idleDurationMax = TimeAmount.seconds(90)
     /// After the last answer: for the client to read it and close.
     var partingDurationMax = TimeAmount.seconds(1)
     /// The request line and all header fields, bytes.
     var headByteCountMax = 16_384
-    /// No page takes a body; this much of one is passed over, bytes.
+    /// This much of a body is passed on, bytes. `/channels` alone takes one, and a shorter one.
     var bodyByteCountMax = 16_384
 }

@@ -8,7 +8,7 @@ import ServiceLifecycle
 import Synchronization
 
 /// The admin port: `/healthz`, `/readyz`, `/metrics`. Plain HTTP without authentication, hence on loopback unless told
-/// otherwise.
+/// otherwise. `/channels` takes a token.
 final class AdminServer: Sendable {
     /// What is served; each is asked per request.
     struct Pages: Sendable {
@@ -16,6 +16,7 @@ final class AdminServer: Sendable {
         var unhealthy: @Sendable () -> String?
         var readiness: @Sendable () -> Readiness
         var metrics: @Sendable (MetricsFormat) -> String
+        var channels = ChannelPages.off
     }
 
     let port: Int
@@ -79,6 +80,7 @@ final class AdminServer: Sendable {
         /healthz  200 while the loops turn and partitions with records get on
         /readyz   200 when every partition is restored and nothing is wrong; says what is not
         /metrics  for Prometheus, as OpenMetrics when asked for
+        /channels the channels of an app: with the token of admin.channels-token-file alone
 
         """
 
@@ -102,7 +104,25 @@ final class AdminServer: Sendable {
         router.get("/") { _, _ in
             Self.response(.ok, "text/plain; charset=utf-8", Self.index)
         }
+        for path: RouterPath in ["/channels", "/channels/**"] {
+            for method: HTTPRequest.Method in [.get, .post, .delete] {
+                router.on(path, method: method) { request, _ in try await Self.answer(request, pages.channels) }
+            }
+        }
         return router
+    }
+
+    private static func answer(_ request: Request, _ pages: ChannelPages) async throws -> Response {
+        let asked = ChannelPages.Request(
+            method: request.method.rawValue, path: request.uri.path, query: request.uri.query ?? "",
+            authorization: request.headers[.authorization])
+        let answer = try await pages.answer(asked) {
+            Array(try await request.body.collect(upTo: ChannelCall.bodyByteCountMax).readableBytesView)
+        }
+        var response = Self.response(.init(code: answer.status), "application/json", answer.body)
+        response.headers[.cacheControl] = "no-store"
+        if answer.asksForToken { response.headers[.wwwAuthenticate] = "Bearer" }
+        return response
     }
 
     private static func response(_ status: HTTPResponse.Status, _ type: String, _ text: String) -> Response {

@@ -14,7 +14,17 @@ extension WorkerConfiguration {
     /// Each file that is missing, cannot be read or does not hold what it should, once for each setting that names it. Reads the files; connects
     /// to nothing.
     public func fileFaults() -> [ConfigurationFault] {
-        self.apps.flatMap { Self.appFileFaults($0) } + self.kafkaFileFaults()
+        self.apps.flatMap { Self.appFileFaults($0) } + self.kafkaFileFaults() + self.adminFileFaults()
+    }
+
+    private func adminFileFaults() -> [ConfigurationFault] {
+        guard let path = self.admin.channelsTokenFile else { return [] }
+        do throws(BearerToken.Fault) {
+            _ = try BearerToken.read(path: path)
+            return []
+        } catch {
+            return [ConfigurationFault(setting: "admin.channels-token-file", text: error.description)]
+        }
     }
 
     private static func appFileFaults(_ app: AppSettings) -> [ConfigurationFault] {

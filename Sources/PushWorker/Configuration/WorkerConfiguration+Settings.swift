@@ -164,6 +164,10 @@ extension WorkerConfiguration: SettingsRoot {
         .number(
             "admin.port", in: 0...65_535, unit: "TCP port", \.admin.port,
             "The admin port; 0: any free one, named in the log."),
+        .optionalText(
+            "admin.channels-token-file", expected: "the path of a file that holds a token", \.admin.channelsTokenFile,
+            "With it, `/channels` on the admin port makes, shows and deletes [channels](Channels.md#from-another-service) for whoever sends the file's content as a bearer token: 16 or more visible characters. Read for each request, so it may be changed at any time."
+        ) { SettingChecks.isPath($0) },
         .choice("log.level", \.logLevel, "Lines below this level are not written."),
     ]
 }

@@ -79,6 +79,8 @@ public struct WorkerConfiguration: Sendable {
         public var host = "127.0.0.1"
         /// 0: any free port.
         public var port = 9464
+        /// A file whose content is the token for `/channels`; `nil`: there is no such page.
+        public var channelsTokenFile: String?
 
         /// The defaults.
         public init() {}

@@ -9,6 +9,7 @@ import PushTransport
 /// What a running worker consists of, put together in one place and taken apart in one place.
 final class WorkerParts: Sendable {
     let admin: AdminServer?
+    private let channels: ChannelDesk?
     private let configuration: WorkerConfiguration
     private let hub: SnapshotHub
     private let logger: Logger
@@ -28,13 +29,14 @@ final class WorkerParts: Sendable {
     private static let producerThreadNiceness: Int32 = 19
 
     private init(
-        admin: AdminServer?, configuration: WorkerConfiguration, hub: SnapshotHub, logger: Logger,
-        group: MultiThreadedEventLoopGroup,
+        admin: AdminServer?, channels: ChannelDesk?, configuration: WorkerConfiguration, hub: SnapshotHub,
+        logger: Logger, group: MultiThreadedEventLoopGroup,
         tokens: ProviderTokenStore, consumer: KafkaConsumer, coordinator: GroupCoordinator, shards: [ShardHandle],
         pulses: [RepeatedTask],
         tasks: [Task<Void, Never>]
     ) {
         self.admin = admin
+        self.channels = channels
         self.configuration = configuration
         self.hub = hub
         self.logger = logger
@@ -68,17 +70,20 @@ final class WorkerParts: Sendable {
             let pulse = LoopPulse()
             return (pulse: pulse, task: pulse.start(on: loop))
         }
-        var admin: AdminServer?
+        var (admin, channels): (AdminServer?, ChannelDesk?) = (nil, nil)
         do {
+            channels = try await Self.openChannels(configuration, plan: plan, tokens: tokens, logger: logger)
             admin = try await Self.startAdmin(
-                configuration, hub: hub, tokens: tokens, pulses: beats.map(\.pulse), inputTopics: plan.inputTopics,
-                metrics: metrics, logger: logger)
+                configuration, hub: hub, tokens: tokens, channels: channels, pulses: beats.map(\.pulse),
+                inputTopics: plan.inputTopics, metrics: metrics, logger: logger)
             return try await Self.join(
-                configuration, plan: plan, hub: hub, admin: admin, tokens: tokens, group: group, loops: loops,
+                configuration, plan: plan, hub: hub, admin: admin, channels: channels, tokens: tokens, group: group,
+                loops: loops,
                 pulses: beats.map(\.task),
                 logger: logger, fail: fail)
         } catch {
             await admin?.stop()
+            await channels?.close()
             tokens.stop()
             for beat in beats { beat.task.cancel() }
             try? await group.shutdownGracefully()
@@ -86,9 +91,24 @@ final class WorkerParts: Sendable {
         }
     }
 
+    /// `nil`: nobody may ask.
+    private static func openChannels(
+        _ configuration: WorkerConfiguration, plan: WorkerPlan, tokens: ProviderTokenStore, logger: Logger
+    ) async throws -> ChannelDesk? {
+        guard configuration.admin.isEnabled, let path = configuration.admin.channelsTokenFile else { return nil }
+        do {
+            _ = try BearerToken.read(path: path)
+            return try await ChannelDesk(plan, providerTokens: tokens, limits: ChannelPages.limits, logger: logger)
+        } catch let error as BearerToken.Fault {
+            throw WorkerError("admin.channels-token-file: \(error)")
+        } catch {
+            throw WorkerError("\(error)")
+        }
+    }
+
     private static func startAdmin(
-        _ configuration: WorkerConfiguration, hub: SnapshotHub, tokens: ProviderTokenStore, pulses: [LoopPulse],
-        inputTopics: [String],
+        _ configuration: WorkerConfiguration, hub: SnapshotHub, tokens: ProviderTokenStore, channels: ChannelDesk?,
+        pulses: [LoopPulse], inputTopics: [String],
         metrics: PrometheusMetricsFactory?, logger: Logger
     ) async throws -> AdminServer? {
         guard configuration.admin.isEnabled else { return nil }
@@ -109,7 +129,10 @@ final class WorkerParts: Sendable {
                     lags: hub.lags(inputTopics: inputTopics), isReady: snapshot.isReady)
                 return WorkerMetrics.text(snapshot, surroundings, format) + (metrics?.text(format) ?? "")
                     + format.ending
-            })
+            },
+            channels: configuration.admin.channelsTokenFile.map {
+                ChannelPages(desk: channels, tokenFile: $0, logger: logger)
+            } ?? .off)
         do {
             let admin = try await AdminServer.start(
                 host: configuration.admin.host, port: configuration.admin.port, pages: pages, logger: logger)
@@ -141,7 +164,7 @@ final class WorkerParts: Sendable {
 
     private static func join(
         _ configuration: WorkerConfiguration, plan: WorkerPlan, hub: SnapshotHub, admin: AdminServer?,
-        tokens: ProviderTokenStore,
+        channels: ChannelDesk?, tokens: ProviderTokenStore,
         group: MultiThreadedEventLoopGroup, loops: [any EventLoop], pulses: [RepeatedTask], logger: Logger,
         fail: @escaping @Sendable (String) -> Void
     ) async throws -> WorkerParts {
@@ -189,8 +212,8 @@ final class WorkerParts: Sendable {
                 consumer: consumer, hub: hub, committer: committer, inputTopics: plan.inputTopics,
                 kafkaLines: kafkaLines, stallLimitMillis: configuration.partitionStallLimitMillis, logger: logger)
             return WorkerParts(
-                admin: admin, configuration: configuration, hub: hub, logger: logger, group: group, tokens: tokens,
-                consumer: consumer,
+                admin: admin, channels: channels, configuration: configuration, hub: hub, logger: logger, group: group,
+                tokens: tokens, consumer: consumer,
                 coordinator: coordinator, shards: shards, pulses: pulses,
                 tasks: [
                     Task.detached { await coordinator.run() }, Task.detached { await lagWatch.run() },
@@ -301,6 +324,7 @@ final class WorkerParts: Sendable {
         self.tokens.stop()
         for pulse in self.pulses { pulse.cancel() }
         await self.admin?.stop()
+        await self.channels?.close()
         try? await self.group.shutdownGracefully()
         if self.hub.snapshot.partitions.contains(where: { $0.phase == .running }) {
             faults.append("partitions were still held")

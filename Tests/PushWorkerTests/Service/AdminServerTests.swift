@@ -1,4 +1,5 @@
 import Foundation
+import KafkaLog
 import Logging
 import NIOCore
 import Testing
@@ -22,8 +23,8 @@ struct AdminServerTests {
         let server = try await AdminServer.start(
             host: "127.0.0.1", port: 0, pages: pages, limits: limits, logger: Logger(label: "test"))
         let port = server.port
-        // The sockets block.
-        let result = await Task.detached { Result { try body(port) } }.value
+        // The sockets block, and must not take the few threads that the server's tasks need.
+        let result = await NamedThread.run("admin-client") { Result { try body(port) } }
         await server.stop()
         try result.get()
     }

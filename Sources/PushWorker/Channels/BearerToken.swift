@@ -1,0 +1,62 @@
+import LocalFiles
+
+/// The secret that whoever asks about channels on the admin port has to know.
+struct BearerToken: Sendable {
+    /// Shorter secrets are guessed.
+    static let byteCountMin = 16
+    /// Longer ones do not fit into a header field with room.
+    static let byteCountMax = 4_096
+
+    private let bytes: [UInt8]
+
+    /// Why a file's content is no token, in words; the content is not repeated.
+    struct Fault: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// White space at both ends is not part of the token.
+    init(_ content: [UInt8]) throws(Fault) {
+        func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0d).contains(byte) }
+        let token = content.drop(while: isBlank).reversed().drop(while: isBlank).reversed()
+        guard (Self.byteCountMin...Self.byteCountMax).contains(token.count) else {
+            throw Fault(
+                description:
+                    "holds a token of \(token.count) bytes: expected \(Self.byteCountMin) to \(Self.byteCountMax), such as those of 'openssl rand -hex 32'"
+            )
+        }
+        guard token.allSatisfy({ (0x21...0x7e).contains($0) }) else {
+            throw Fault(description: "holds something else than a token: expected visible ASCII characters on one line")
+        }
+        self.bytes = Array(token)
+    }
+
+    /// Reads the file. Blocks on the disk. The fault names the path.
+    static func read(path: String) throws(Fault) -> BearerToken {
+        let content: [UInt8]
+        do throws(FileFailure) {
+            content = try InputFile.read(path, byteCountMax: 2 * Self.byteCountMax)
+        } catch {
+            throw Fault(description: error.description)
+        }
+        do throws(Fault) {
+            return try BearerToken(content)
+        } catch {
+            throw Fault(description: "\(path) \(error.description)")
+        }
+    }
+
+    /// Whether the value of an `authorization` field is `Bearer` and this token (RFC 6750 §2.1). Takes as long for a wrong token as for the
+    /// right one: how long it takes depends on what was given alone.
+    func admits(_ authorization: String?) -> Bool {
+        guard let authorization else { return false }
+        let given = Array(authorization.utf8)
+        let scheme = Array("bearer ".utf8)
+        guard given.count > scheme.count,
+            given.prefix(scheme.count).elementsEqual(scheme, by: { ($0 | 0x20) == $1 })
+        else { return false }
+        let token = given[scheme.count...]
+        var difference = token.count ^ self.bytes.count
+        for (index, byte) in token.enumerated() { difference |= Int(byte ^ self.bytes[index % self.bytes.count]) }
+        return difference == 0
+    }
+}

@@ -1,0 +1,134 @@
+public import APNSProtocol
+public import Logging
+import PushEngine
+public import PushModel
+public import PushTransport
+
+/// Makes, reads, lists and deletes the channels of a configuration's apps. May be used from any task. Close it before letting it go.
+public final class ChannelDesk: Sendable {
+    /// The apps and environments it can be asked about, in the configuration's order.
+    public let homes: [ChannelHome]
+    private let client: ChannelClient
+
+    /// Nothing is opened yet.
+    ///
+    /// - Parameters:
+    ///   - bundleIDs: only these apps' keys are read; `nil`: all.
+    ///   - limits: `nil`: the client's own.
+    /// - Throws: `TransportError`, which names a key or a certificate file and what is wrong with it.
+    public convenience init(
+        _ configuration: WorkerConfiguration, bundleIDs: Set<String>? = nil, limits: ChannelClientLimits? = nil,
+        logger: Logger
+    ) async throws {
+        var configuration = configuration
+        if let bundleIDs { configuration.apps.removeAll { !bundleIDs.contains($0.bundleID) } }
+        let plan = WorkerPlan(configuration)
+        try await self.init(
+            plan, providerTokens: try ProviderTokenStore(keys: plan.keys, logger: logger), limits: limits,
+            logger: logger)
+    }
+
+    /// The same with the tokens of a worker.
+    init(
+        _ plan: WorkerPlan, providerTokens: ProviderTokenStore, limits: ChannelClientLimits? = nil, logger: Logger
+    ) async throws {
+        let firstRoute = plan.routes.firstIndex { !$0.carriesPushes } ?? plan.routes.endIndex
+        let homes = Self.homes(of: plan)
+        self.homes = homes.map(\.home)
+        self.client = try await ChannelClient(
+            routes: Array(plan.routes[firstRoute...]),
+            homes: Dictionary(homes.map { ($0.home, $0.route - firstRoute) }, uniquingKeysWith: { first, _ in first }),
+            providerTokens: providerTokens, limits: limits ?? ChannelClientLimits(), logger: logger)
+    }
+
+    /// The apps and environments of a configuration, in its order.
+    public static func homes(of configuration: WorkerConfiguration) -> [ChannelHome] {
+        Self.homes(of: WorkerPlan(configuration)).map(\.home)
+    }
+
+    private static func homes(of plan: WorkerPlan) -> [(home: ChannelHome, route: Int)] {
+        plan.apps.flatMap { app in
+            PushEnvironment.allCases.compactMap { environment in
+                app.route(environment, .listChannels).map {
+                    (ChannelHome(bundleID: app.bundleID, environment: environment), Int($0))
+                }
+            }
+        }
+    }
+
+    /// Ends whatever is under way and closes the connections.
+    public func close() async { await self.client.close() }
+
+    /// Makes a channel. - Returns: its id.
+    public func create(_ policy: MessageStoragePolicy, in home: ChannelHome) async throws(ChannelFailure) -> String {
+        try await self.client.create(policy, in: home)
+    }
+
+    /// What a channel keeps for phones that are not connected.
+    public func storagePolicy(
+        of channel: String, in home: ChannelHome
+    ) async throws(ChannelFailure) -> MessageStoragePolicy {
+        try await self.client.storagePolicy(of: channel, in: home)
+    }
+
+    /// Deletes a channel for good.
+    public func delete(_ channel: String, in home: ChannelHome) async throws(ChannelFailure) {
+        try await self.client.delete(channel, in: home)
+    }
+
+    /// The ids of all channels there are, whoever made them.
+    public func list(in home: ChannelHome) async throws(ChannelFailure) -> [String] {
+        try await self.client.list(in: home)
+    }
+
+    // MARK: Which home is meant
+
+    /// Finds the app and the environment somebody means. What is left out is filled in where there is only one.
+    ///
+    /// - Parameter environment: `production` or `development`.
+    /// - Throws: `ChannelHomeFault`, which lists what may be given.
+    public static func home(
+        among homes: [ChannelHome], app: String?, environment: String?
+    ) throws(ChannelHomeFault) -> ChannelHome {
+        var bundleIDs: [String] = []
+        for home in homes where !bundleIDs.contains(home.bundleID) { bundleIDs.append(home.bundleID) }
+        let list = bundleIDs.joined(separator: ", ")
+        guard let bundleID = app ?? (bundleIDs.count == 1 ? bundleIDs[0] : nil) else {
+            throw ChannelHomeFault(field: "app", detail: "is missing: expected one of \(list)")
+        }
+        let found = homes.filter { $0.bundleID == bundleID }
+        guard !found.isEmpty else {
+            throw ChannelHomeFault(field: "app", detail: "is \(bundleID): expected one of \(list)")
+        }
+        let names = found.map(\.environment.name).joined(separator: " or ")
+        guard let environment else {
+            guard found.count == 1 else {
+                throw ChannelHomeFault(field: "environment", detail: "is missing: expected \(names)")
+            }
+            return found[0]
+        }
+        guard let home = found.first(where: { $0.environment.name == environment }) else {
+            throw ChannelHomeFault(
+                field: "environment", detail: "is \(environment): \(bundleID) is configured for \(names)")
+        }
+        return home
+    }
+}
+
+/// Which of app and environment is missing or wrong, and what may be given.
+public struct ChannelHomeFault: Error, Equatable, Sendable {
+    /// `app` or `environment`.
+    public var field: String
+    /// A predicate whose subject is the field.
+    public var detail: String
+}
+
+extension PushEnvironment {
+    /// As settings and events name it.
+    public var name: String {
+        switch self {
+        case .production: "production"
+        case .development: "development"
+        }
+    }
+}

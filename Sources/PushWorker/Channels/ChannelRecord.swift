@@ -1,0 +1,78 @@
+public import APNSProtocol
+public import PushTransport
+
+/// A channel, or what could not be done about one, as JSON has it on the command line and on the admin port. What is `nil` is left out.
+public struct ChannelRecord: Encodable, Sendable, Equatable {
+    /// Why something could not be done.
+    public struct Failure: Encodable, Sendable, Equatable {
+        /// One of `ChannelFailure.Kind`.
+        public var kind: String
+        /// What stood in the way, in words.
+        public var cause: String
+        /// What to do.
+        public var remedy: String
+        /// APNs' status, if it refused.
+        public var status: UInt16?
+        /// APNs' reason, if it refused.
+        public var reason: String?
+
+        public init(_ failure: ChannelFailure) {
+            self.kind = failure.kind.rawValue
+            self.cause = failure.cause.text
+            self.remedy = failure.remedy
+            switch failure.cause {
+            case .refused(let status, let reason):
+                self.status = status
+                self.reason = reason
+            case .limitReached: self.reason = "CannotCreateChannelConfig"
+            default: break
+            }
+        }
+    }
+
+    /// The app's bundle identifier.
+    public var app: String
+    /// `production` or `development`.
+    public var environment: String
+    /// The channel's id.
+    public var channel: String?
+    /// `none` or `most-recent`, where it is known.
+    public var storage: String?
+    /// The channel was deleted, now.
+    public var deleted: Bool?
+    /// Why it could not be done.
+    public var error: Failure?
+
+    public init(
+        _ home: ChannelHome, channel: String? = nil, storage: MessageStoragePolicy? = nil, deleted: Bool? = nil,
+        failure: ChannelFailure? = nil
+    ) {
+        self.app = home.bundleID
+        self.environment = home.environment.name
+        self.channel = channel
+        self.storage = storage?.name
+        self.deleted = deleted
+        self.error = failure.map(Failure.init)
+    }
+}
+
+/// The channels of an app in one environment, as JSON has them.
+public struct ChannelList: Encodable, Sendable, Equatable {
+    /// The app's bundle identifier.
+    public var app: String
+    /// `production` or `development`.
+    public var environment: String
+    /// How many there are.
+    public var count: Int
+    /// How many there may be.
+    public var limit = ChannelRequest.countMax
+    /// Their ids, in APNs' order.
+    public var channels: [String]
+
+    public init(_ home: ChannelHome, _ channels: [String]) {
+        self.app = home.bundleID
+        self.environment = home.environment.name
+        self.count = channels.count
+        self.channels = channels
+    }
+}

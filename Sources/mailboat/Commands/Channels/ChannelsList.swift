@@ -1,0 +1,100 @@
+import APNSProtocol
+import ArgumentParser
+import CommandSupport
+import PushTransport
+import PushWorker
+
+extension ChannelsCommand {
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print the ids of all channels of an app, whoever made them.",
+            discussion: """
+                One id a line on standard output, in APNs' order; how many there are, and how many there may be, on standard error. With \
+                --details each channel is asked for what it keeps: that is a request for each, and a line of progress says how far it is.
+
+                Exit status: 0 when the list is whole, 1 when it is not or APNs cannot be asked, 64 when the command line is wrong.
+
+                EXAMPLES
+                  mailboat channels list --config mailboat.yaml
+                  mailboat channels list --config mailboat.yaml --app com.example.pizza --details --format json
+                """)
+
+        @OptionGroup var options: ChannelsOptions
+
+        @Flag(help: "Ask each channel for what it keeps.")
+        var details = false
+
+        /// Channels asked for their details at a time.
+        private static let askedMax = 16
+
+        func run() async throws {
+            let isWhole = try await self.options.withDesk { desk, home in
+                let status = StatusLine()
+                status.show("asking for the channels of \(home)")
+                let channels: [String]
+                do throws(ChannelFailure) {
+                    channels = try await desk.list(in: home)
+                } catch {
+                    status.end()
+                    throw self.options.refusal(error)
+                }
+                var failedCount = 0
+                if self.details {
+                    failedCount = await self.showDetails(of: channels, desk, home, status)
+                } else if self.options.isJSON {
+                    status.print(JSONLine.text(ChannelList(home, channels)))
+                } else {
+                    for channel in channels { status.print(channel) }
+                }
+                status.end()
+                StandardError.print(
+                    "\(channels.count) channel\(channels.count == 1 ? "" : "s") of \(home); there may be \(ChannelRequest.countMax)"
+                        + (failedCount > 0 ? "; \(failedCount) could not be read" : ""))
+                return failedCount == 0
+            }
+            if !isWhole { throw ExitCode.failure }
+        }
+
+        /// A line for each channel, in the order of the list. - Returns: how many could not be read.
+        private func showDetails(
+            of channels: [String], _ desk: ChannelDesk, _ home: ChannelHome, _ status: StatusLine
+        ) async -> Int {
+            var failedCount = 0
+            for start in stride(from: 0, to: channels.count, by: Self.askedMax) {
+                status.show("reading channel \(start + 1) of \(channels.count)")
+                let some = Array(channels[start..<min(start + Self.askedMax, channels.count)])
+                let records = await Self.records(of: some, desk, home)
+                for record in records {
+                    status.print(self.options.isJSON ? JSONLine.text(record) : Self.line(record))
+                    if record.error != nil { failedCount += 1 }
+                }
+            }
+            return failedCount
+        }
+
+        private static func records(
+            of channels: [String], _ desk: ChannelDesk, _ home: ChannelHome
+        ) async -> [ChannelRecord] {
+            await withTaskGroup(of: (Int, ChannelRecord).self) { group in
+                for (index, channel) in channels.enumerated() {
+                    group.addTask {
+                        do throws(ChannelFailure) {
+                            let storage = try await desk.storagePolicy(of: channel, in: home)
+                            return (index, ChannelRecord(home, channel: channel, storage: storage))
+                        } catch {
+                            return (index, ChannelRecord(home, channel: channel, failure: error))
+                        }
+                    }
+                }
+                var records: [(Int, ChannelRecord)] = []
+                for await record in group { records.append(record) }
+                return records.sorted { $0.0 < $1.0 }.map(\.1)
+            }
+        }
+
+        private static func line(_ record: ChannelRecord) -> String {
+            let what = record.storage.map { "storage \($0)" } ?? "not read: \(record.error?.cause ?? "no answer")"
+            return "\(record.channel ?? "")  \(what)"
+        }
+    }
+}

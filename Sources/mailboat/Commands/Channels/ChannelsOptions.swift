@@ -1,0 +1,80 @@
+import ArgumentParser
+import CommandSupport
+import Foundation
+import LocalFiles
+import Logging
+import PushTransport
+import PushWorker
+
+/// Whose channels, and how answers are shown.
+struct ChannelsOptions: ParsableArguments {
+    enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
+    enum Environment: String, ExpressibleByArgument, CaseIterable { case production, development }
+
+    @Option(
+        help: ArgumentHelp(
+            "A worker's configuration: apps, keys, and where the management service of APNs is reached.",
+            valueName: "file"))
+    var config: String
+
+    @Option(help: ArgumentHelp("The app. Not needed when there is only one.", valueName: "bundle id"))
+    var app: String?
+
+    @Option(help: "The APNs environment. Not needed when the app has only one.")
+    var environment: Environment?
+
+    @Option(help: "Lines for a person, or one JSON object a line.")
+    var format = Format.text
+
+    var isJSON: Bool { self.format == .json }
+
+    /// Opens a desk for the app and environment that are meant, and closes it when `body` has ended.
+    func withDesk<Result>(
+        _ body: (ChannelDesk, ChannelHome) async throws -> Result
+    ) async throws -> Result {
+        let configuration = try self.configuration()
+        let home: ChannelHome
+        do throws(ChannelHomeFault) {
+            home = try ChannelDesk.home(
+                among: ChannelDesk.homes(of: configuration), app: self.app, environment: self.environment?.rawValue)
+        } catch {
+            throw ValidationError("--\(error.field) \(error.detail)")
+        }
+        // What happens on the connection is said once, by the failure of the request that it is about.
+        var logger = Logger(label: "mailboat")
+        logger.logLevel = .critical
+        let desk: ChannelDesk
+        do {
+            desk = try await ChannelDesk(configuration, bundleIDs: [home.bundleID], logger: logger)
+        } catch { throw CommandFailure("\(error)") }
+        do {
+            let result = try await body(desk, home)
+            await desk.close()
+            return result
+        } catch {
+            await desk.close()
+            throw error
+        }
+    }
+
+    private func configuration() throws -> WorkerConfiguration {
+        do {
+            return try ConfigurationLoader.load(
+                try InputFile.read(self.config), fileName: self.config,
+                environment: ProcessInfo.processInfo.environment
+            ).configuration
+        } catch { throw CommandFailure("\(error)") }
+    }
+
+    /// Shows why something could not be done: as JSON where that was asked for, and in any case as a line for a person. - Returns: what to end
+    /// with.
+    func refusal(_ failure: ChannelFailure) -> any Error {
+        guard self.isJSON else { return CommandFailure("\(failure)") }
+        StandardOutput.tell(
+            JSONLine.text(
+                ChannelRecord(failure.home, channel: failure.channel.isEmpty ? nil : failure.channel, failure: failure))
+        )
+        StandardError.print("Error: \(failure)")
+        return ExitCode.failure
+    }
+}

@@ -1,0 +1,51 @@
+import APNSProtocol
+import ArgumentParser
+import Foundation
+import Testing
+
+@testable import mailboat
+
+/// The command line of `mailboat channels`.
+struct ChannelsCommandTests {
+    @Test(
+        arguments: [
+            (["create", "--config", "c.yaml", "--storage", "most-recent"], true),
+            (
+                ["create", "--config", "c.yaml", "--storage", "none", "--app", "a.b", "--environment", "development"],
+                true
+            ),
+            (["create", "--config", "c.yaml"], false), (["create", "--storage", "none"], false),
+            (["create", "--config", "c.yaml", "--storage", "all"], false),
+            (["create", "--config", "c.yaml", "--storage", "none", "--environment", "sandbox"], false),
+            (["show", "--config", "c.yaml", "YQ=="], true), (["show", "--config", "c.yaml"], false),
+            (["list", "--config", "c.yaml", "--details", "--format", "json"], true),
+            (["list", "--config", "c.yaml", "--format", "table"], false),
+            (["delete", "--config", "c.yaml", "YQ==", "b/+="], true), (["delete", "--config", "c.yaml"], false),
+        ])
+    func wordsAreTakenOrRefused(words: [String], isTaken: Bool) {
+        if isTaken {
+            #expect(throws: Never.self) { _ = try ChannelsCommand.parseAsRoot(words) }
+        } else {
+            #expect(throws: (any Error).self) { _ = try ChannelsCommand.parseAsRoot(words) }
+        }
+    }
+
+    @Test(arguments: ["create", "show", "list", "delete"]) func helpSaysHowItEnds(word: String) throws {
+        let type: any ParsableCommand.Type =
+            switch word {
+            case "create": ChannelsCommand.Create.self
+            case "show": ChannelsCommand.Show.self
+            case "list": ChannelsCommand.List.self
+            default: ChannelsCommand.Delete.self
+            }
+        let help = ChannelsCommand.helpMessage(for: type, columns: 200)
+        for text in ["Exit status: 0", "EXAMPLES", "mailboat channels \(word) --config mailboat.yaml"] {
+            #expect(help.contains(text), "\(help)")
+        }
+    }
+
+    @Test func theStorageIsWhatAPNsCallsIt() {
+        #expect(ChannelsCommand.Storage.none.policy.rawValue == 0)
+        #expect(ChannelsCommand.Storage.mostRecent.policy.rawValue == 1)
+    }
+}
