@@ -3,6 +3,7 @@ public import PushModel
 /// What the engine holds, for whoever checks it against the promises. Nothing here changes what it does.
 extension ShardEngine {
     /// Units of the activity's budget that are out (contract §5), the one in flight included; `nil`: the activity is not in memory.
+    /// - Parameter isChannel: the id is a channel's.
     /// - Parameter app: index into `EngineConfiguration.apps`.
     /// - Parameter id: the activity or channel, as the record's key names it.
     /// - Parameter now: units that are back by then are not counted.
