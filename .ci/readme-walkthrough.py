@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the commands of the README's section "First push", and those of the page that goes on from there, so that they stay true.
+"""Runs the commands of the README's section "First push", and those of the pages that go on from there, so that they stay true.
 
 A fenced block takes part when a comment stands above it:
   <!-- walkthrough: run -->              runs in the shell of the walkthrough; must succeed
@@ -20,7 +20,7 @@ import time
 PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WAIT_SECONDS = 60
 # One walkthrough, in this order.
-PAGES = ["README.md", "Sources/mailboat/Mailboat.docc/Events.md"]
+PAGES = ["README.md", "Sources/mailboat/Mailboat.docc/Events.md", "deploy/Channels.md"]
 
 
 def blocks(page):

@@ -11,7 +11,7 @@ public struct StateTarget: FuzzTarget {
             [0], [1], [2], [0xFF], [0x80], [0x7F], [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01],
             [0x80, 0x80, 0x01],
         ]
-        + ["a/com.example.pizza/a1", "m", "a/com.example.pizza/", "{}"].map { Array($0.utf8) }
+        + ["a/com.example.pizza/a1", "c/com.example.pizza/a1", "m", "a/com.example.pizza/", "{}"].map { Array($0.utf8) }
 
     public init() {}
 
@@ -20,6 +20,9 @@ public struct StateTarget: FuzzTarget {
         #"{"event":"update","content-state":{"n":2},"stale-date":1985952000,"alert":{"title":"t","body":"b"}}"#,
         #"{"event":"start","to":{"start-token":"bb"},"attributes-type":"P","attributes":{},"content-state":{},"alert":{"title":"t","body":"b"}}"#,
         #"{"event":"end","dismissal-date":1985952000}"#, #"{"event":"unregister"}"#,
+        // The id is that of one of the keys, which are channels' ids by their letters.
+        #"{"event":"update","to":{"channel":"a1"},"content-state":{"n":3},"priority":1}"#,
+        #"{"event":"end","to":{"channel":"a1"}}"#,
     ].map { Array($0.utf8) }
 
     /// Runs of records that engines of today write.
@@ -56,6 +59,8 @@ public struct StateTarget: FuzzTarget {
             var app = AppConfiguration(bundleID: "com.example.pizza")
             app.productionRoute = 0
             app.developmentRoute = 0
+            app.productionBroadcastRoute = 0
+            app.productionManageRoute = 0
             var configuration = EngineConfiguration(
                 settings: EngineSettings(), apps: [app], inputTopics: ["liveactivity.events", "liveactivity.routed"],
                 routedTopicIndex: 1,
@@ -107,6 +112,10 @@ public struct StateTarget: FuzzTarget {
                 let results: [PushAnswer.Result] = [
                     .accepted, .accepted, .notProcessed, .unknown(detail: "reset"),
                     .response(PushResponse(status: 410, reason: "Unregistered")),
+                    .response(PushResponse(status: 400, reason: "ChannelNotRegistered")),
+                    .response(PushResponse(status: 429, reason: "TooManyRequests")),
+                    .channel(
+                        ChannelAnswer(status: 200, channelID: [], body: Array("{\"message-storage-policy\":1}".utf8))),
                 ]
                 // Some stay in flight.
                 guard random.below(3) > 0 else { break }

@@ -122,6 +122,8 @@ public struct StateRecordDescription: Equatable, Sendable {
     public var channel: String?
     /// The activity's identifier: the record's key in the input topic. `nil`: the key names none.
     public var activity: String?
+    /// The activity's or the channel's identifier.
+    public var id: String? { self.activity ?? self.channel }
     /// What the record says.
     public var content: Content
 }

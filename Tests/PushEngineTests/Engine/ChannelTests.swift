@@ -201,6 +201,8 @@ import Testing
         let h = Self.harness(.mostRecent)
         h.broadcast(n: 1)
         h.answer(try #require(h.take(route: 2)), Self.refusal(400, "BadExpirationDate"))
+        // Its record is written, and no distance is kept: nothing has reached the channel.
+        h.advance(1_000)
         let push = try #require(h.deliver(route: 2))
         #expect(push.n == 1 && push.expirationSeconds == 0)
     }

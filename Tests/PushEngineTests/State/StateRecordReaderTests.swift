@@ -26,6 +26,24 @@ import Testing
 
     private struct Unexpected: Error {}
 
+    @Test(
+        arguments: [(ChannelStoragePolicy.mostRecent, "most-recent"), (.none, "none"), (.ask, nil)]
+            as [(ChannelStoragePolicy, String?)])
+    func aChannelIsTold(policy: ChannelStoragePolicy, storage: String?) throws {
+        let h = ChannelTests.harness(policy)
+        h.broadcast(n: 1)
+        h.advance(5_000)
+        h.deliver(route: 2)
+        h.advance(1_000)
+        let record = try #require(h.stateLog.last { $0.keyText.hasPrefix("c/") })
+        let description = Self.describe(record, nowMillis: h.now.wallMillis)
+        #expect(description.app == "com.example.pizza" && description.id == ChannelTests.channel)
+        #expect(description.channel == ChannelTests.channel && description.activity == nil)
+        guard case .slot(let slot) = description.content else { throw StateRecordReaderTests.Unexpected() }
+        #expect(slot.life == "alive" && slot.channel?.storage == storage && slot.channel?.throttleSteps == 0)
+        #expect(slot.channel?.notBeforeMillis == h.now.wallMillis - 1_000 + 15_000)
+    }
+
     @Test func anAcceptedPushIsTold() throws {
         let h = EngineHarness()
         h.register()

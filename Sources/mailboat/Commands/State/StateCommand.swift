@@ -12,11 +12,11 @@ struct StateCommand: ParsableCommand {
 
     struct Dump: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print what the state topic says of each activity.",
+            abstract: "Print what the state topic says of each activity and channel.",
             discussion: """
                 Reads the compacted topic from its beginning, without joining any group, and prints the newest record of each key: activities \
                 with their life, the hash of their token (never the token), the newest event accepted, the last stamp, positions, budget, and \
-                what waits to be sent; ownership markers; with --all also tombstones and the records that newer ones have replaced.
+                what waits to be sent; broadcast channels with what they keep; ownership markers; with --all also tombstones and the records that newer ones have replaced.
 
                 Records that this release does not know, or that are damaged, are named with partition and offset.
 
@@ -46,7 +46,7 @@ struct StateCommand: ParsableCommand {
         @Option(help: "Only this partition.")
         var partition: Int32?
 
-        @Option(help: ArgumentHelp("Only this activity.", valueName: "activity id"))
+        @Option(help: ArgumentHelp("Only this activity or channel.", valueName: "id"))
         var key: String?
 
         @Option(help: "Lines for a person, or one JSON object a line.")

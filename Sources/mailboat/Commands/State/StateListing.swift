@@ -82,7 +82,7 @@ struct StateListing {
         case .tombstone: if !self.showsAll { return [] }
         }
         // What cannot be read is always named: it may be what is looked for.
-        guard isUnreadable || self.key == nil || self.key == entry.description.activity else { return [] }
+        guard isUnreadable || self.key == nil || self.key == entry.description.id else { return [] }
         return self.isJSON ? [self.json(entry)] : self.text(entry)
     }
 
@@ -91,7 +91,7 @@ struct StateListing {
     private func text(_ entry: Entry) -> [String] {
         let place = "[\(entry.partition)]@\(entry.offset)"
         let name = TokenText.shortened(
-            entry.description.activity.map { "\(entry.description.app ?? "") \($0)" } ?? entry.key)
+            entry.description.id.map { "\(entry.description.app ?? "") \($0)" } ?? entry.key)
         switch entry.description.content {
         case .marker(let marker):
             return [
@@ -110,7 +110,11 @@ struct StateListing {
 
     private func text(_ slot: StateRecordDescription.Slot, head: String) -> [String] {
         var facts = [slot.life, slot.environment]
-        facts.append(slot.tokenHash.map { "token #\($0)\(slot.tokenIsDead ? " (dead)" : "")" } ?? "no token")
+        if let channel = slot.channel {
+            facts.append("channel, keeps \(channel.storage ?? "nobody knows what")\(slot.tokenIsDead ? " (gone)" : "")")
+        } else {
+            facts.append(slot.tokenHash.map { "token #\($0)\(slot.tokenIsDead ? " (dead)" : "")" } ?? "no token")
+        }
         if slot.frequentUpdates { facts.append("frequent updates") }
         facts.append("epoch \(slot.epoch)")
         var times = ["accepted \(slot.lastAcceptedSeconds.map { Self.time(millis: $0 * 1_000) } ?? "nothing")"]
@@ -118,6 +122,10 @@ struct StateListing {
         if slot.budgetUnitsOut > 0 {
             let back = slot.budgetReturnsMillis.map { ", the first back at \(Self.time(millis: $0))" } ?? ""
             times.append("budget \(slot.budgetUnitsOut) spent\(back)")
+        }
+        if let channel = slot.channel {
+            times.append("not before \(Self.time(millis: channel.notBeforeMillis))")
+            if channel.throttleSteps > 0 { times.append("distance stretched by \(channel.throttleSteps)/4 doublings") }
         }
         if let applied = slot.applied { times.append("applied up to \(applied.topic)@\(applied.offset)") }
         if let offset = slot.appliedRoutedOffset { times.append("applied up to routed@\(offset)") }
@@ -156,6 +164,7 @@ struct StateListing {
         var key: String
         var app: String?
         var activity: String?
+        var channel: String?
         var slot: StateRecordDescription.Slot?
         var marker: StateRecordDescription.Marker?
         var tombstone: Bool?
@@ -166,7 +175,7 @@ struct StateListing {
     private func json(_ entry: Entry) -> String {
         var line = Line(
             partition: entry.partition, offset: entry.offset, key: entry.key, app: entry.description.app,
-            activity: entry.description.activity)
+            activity: entry.description.activity, channel: entry.description.channel)
         switch entry.description.content {
         case .slot(var slot):
             if !self.showsContent {
