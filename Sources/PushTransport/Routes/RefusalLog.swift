@@ -36,7 +36,8 @@ struct RefusalLog {
     static func line(_ verdict: Verdict) -> (level: Logger.Level, text: String) {
         switch verdict {
         case .accepted: (.debug, "APNs took a push")
-        case .tokenDead(_, suspicious: true): (.warning, "APNs calls a device token wrong")
+        case .tokenDead(_, suspicious: true):
+            (.warning, "APNs calls a device token wrong, or says that a channel does not exist")
         case .tokenDead(_, suspicious: false): (.info, "APNs calls a device token dead")
         case .expirationRefused: (.info, "APNs refuses an expiration: the channel stores nothing")
         case .messageRefused: (.warning, "APNs refuses a push for good; its event is dead-lettered")
@@ -44,7 +45,7 @@ struct RefusalLog {
         case .topicRefused: (.warning, "APNs refuses an app's topic")
         case .providerTokenExpired: (.warning, "APNs calls the provider token expired")
         case .providerTokenTooManyUpdates: (.warning, "APNs calls the provider token renewed too often")
-        case .tokenThrottled: (.info, "APNs asks to slow down for a device token")
+        case .tokenThrottled: (.info, "APNs asks to slow down for a device token or a channel")
         case .serverBusy: (.warning, "APNs cannot serve now")
         case .connectionUnusable: (.info, "APNs wants another connection")
         }
