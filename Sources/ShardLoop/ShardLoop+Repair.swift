@@ -34,7 +34,7 @@ extension ShardLoop {
     private mutating func repair(_ index: Int, _ now: EngineTime) {
         let repair = self.repairs[index]
         guard repair.section.takeReadable() || repair.mayHaveMore else { return }
-        let place = "\(self.configuration.stateTopic)[\(repair.partition)]"
+        let topicPartition = "\(self.configuration.stateTopic)[\(repair.partition)]"
         var successorOffset: Int64?
         let read = repair.section.read(max: Self.restoresPerTurnMax) { key, value, _, _, offset in
             let done = self.engine.repair(
@@ -48,11 +48,11 @@ extension ShardLoop {
             // Never seen while the group is asked before anything is written; not to be settled by two who both believe they own it.
             self.news.append(
                 .failed(
-                    "another worker has taken over partition \(repair.partition) (its marker is at \(place)@\(successorOffset)), "
+                    "another worker has taken over partition \(repair.partition) (its marker is at \(topicPartition)@\(successorOffset)), "
                         + "and the consumer group has not said so"))
         }
         if let failure = read.failure, failure.isFinal {
-            self.news.append(.failed("what others wrote to \(place) cannot be read: \(failure)"))
+            self.news.append(.failed("what others wrote to \(topicPartition) cannot be read: \(failure)"))
         } else if read.isFinished {
             repair.section.close()
             self.news.append(

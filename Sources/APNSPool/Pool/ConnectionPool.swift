@@ -78,7 +78,7 @@ public struct ConnectionPool: Sendable {
     public internal(set) var timedOut: [TimedOutPush] = []
 
     /// Never used: it keeps the pool at one address, as in `ShardEngine`. It was copied whole for each look at its deadline and its credit.
-    private let place: any Sendable = ()
+    private let addressOnly: any Sendable = ()
     var members: [Member]
     var streams: StreamTable
     var creditSum = 0

@@ -72,7 +72,7 @@ extension DeviceStore {
         guard let channel = self.channels[number] else { return }
         var phone = self.phones[Int32(device)] ?? PhoneState()
         phone.channel = number
-        phone.place = channel.listeners.count
+        phone.listenerIndex = channel.listeners.count
         phone.heard = channel.published
         self.phones[Int32(device)] = phone
         self.channels.change(number) { channel in
@@ -87,11 +87,11 @@ extension DeviceStore {
         var moved: Int32?
         self.channels.change(phone.channel) { channel in
             let last = channel.listeners.removeLast()
-            guard phone.place < channel.listeners.count else { return }
-            channel.listeners[phone.place] = last
+            guard phone.listenerIndex < channel.listeners.count else { return }
+            channel.listeners[phone.listenerIndex] = last
             moved = last
         }
-        if let moved { self.phones[moved]?.place = phone.place }
+        if let moved { self.phones[moved]?.listenerIndex = phone.listenerIndex }
         phone.channel = -1
         self.keep(phone, of: device)
     }

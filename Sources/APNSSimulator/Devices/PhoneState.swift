@@ -14,7 +14,7 @@ struct PhoneState {
     /// Number of the channel it listens to; -1: none.
     var channel: Int32 = -1
     /// Where it stands among the channel's listeners.
-    var place = 0
+    var listenerIndex = 0
     /// How many messages the channel had published when it began to listen, or when it last got one.
     var heard = 0
     var waiting: WaitingPush?

@@ -60,8 +60,8 @@ struct RequestFields {
         }
     }
 
-    private static func put(_ place: inout Range<Int>?, _ value: Range<Int>, _ hasDuplicates: inout Bool) {
-        if place != nil { hasDuplicates = true }
-        place = value
+    private static func put(_ field: inout Range<Int>?, _ value: Range<Int>, _ hasDuplicates: inout Bool) {
+        if field != nil { hasDuplicates = true }
+        field = value
     }
 }

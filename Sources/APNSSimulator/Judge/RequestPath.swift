@@ -2,7 +2,7 @@ import APNSProtocol
 
 /// What a request is about, by its `:path`.
 struct RequestPath {
-    enum Place {
+    enum Resource {
         /// `/3/device/<token>`.
         case device
         /// `/4/broadcasts/apps/<bundle id>`.
@@ -21,25 +21,27 @@ struct RequestPath {
     static let channelsSuffix: StaticString = "/channels"
     static let allChannelsSuffix: StaticString = "/all-channels"
 
-    private(set) var place: Place
+    private(set) var resource: Resource
     /// The token or the bundle id, as a range of the path; may be empty.
     private(set) var name: Range<Int>
 
     init(_ path: Span<UInt8>) {
-        self.place = .unknown
+        self.resource = .unknown
         self.name = 0..<0
         if path.begins(with: Self.devicePrefix) {
-            self.place = .device
+            self.resource = .device
             self.name = Self.devicePrefix.utf8CodeUnitCount..<path.count
         } else if path.begins(with: Self.broadcastPrefix) {
-            self.place = .broadcast
+            self.resource = .broadcast
             self.name = Self.broadcastPrefix.utf8CodeUnitCount..<path.count
         } else if path.begins(with: Self.appPrefix) {
             let start = Self.appPrefix.utf8CodeUnitCount
             let rest = path.extracting(start..<path.count)
-            for (suffix, place) in [(Self.channelsSuffix, Place.channels), (Self.allChannelsSuffix, .allChannels)]
+            for (suffix, resource) in [
+                (Self.channelsSuffix, Resource.channels), (Self.allChannelsSuffix, .allChannels),
+            ]
             where rest.ends(with: suffix) {
-                self.place = place
+                self.resource = resource
                 self.name = start..<path.count - suffix.utf8CodeUnitCount
             }
         }
@@ -47,7 +49,7 @@ struct RequestPath {
 
     /// The answer calls its id `apns-request-id`.
     var isAboutChannels: Bool {
-        switch self.place {
+        switch self.resource {
         case .device, .unknown: false
         case .broadcast, .channels, .allChannels: true
         }
@@ -55,7 +57,7 @@ struct RequestPath {
 
     /// What the request asks for; `nil`: no method that goes with this path.
     func kind(method: Span<UInt8>) -> RequestKind? {
-        switch self.place {
+        switch self.resource {
         case .device: method.equals("POST") ? .device : nil
         case .broadcast: method.equals("POST") ? .broadcast : nil
         case .allChannels: method.equals("GET") ? .listChannels : nil

@@ -170,7 +170,7 @@ struct SimulatorState {
             FaultList.Target(
                 kind: path.kind(method: bytes.extracting(fields.method ?? 0..<0)),
                 connection: connection.statistics.number),
-            tokenText: path.place == .device ? pathBytes.extracting(path.name) : Span(),
+            tokenText: path.resource == .device ? pathBytes.extracting(path.name) : Span(),
             channelID: bytes.extracting(fields.channelID ?? 0..<0), random: &self.random)
     }
 
@@ -207,7 +207,7 @@ struct SimulatorState {
         _ path: RequestPath, _ fields: RequestFields, _ request: HTTP2ServerRequest, _ bytes: Span<UInt8>,
         on connection: inout ConnectionRecord, nowMillis: Int64, answer: inout Answer
     ) -> Reason? {
-        switch (connection.door, path.place) {
+        switch (connection.door, path.resource) {
         case (.pushes, .device), (.pushes, .unknown):
             return self.deviceVerdict(
                 fields, request, bytes, on: &connection, nowMillis: nowMillis, answer: &answer)

@@ -18,7 +18,7 @@ struct HeaderEncoder {
     private var table = HeaderTable()
     private var plans = EntryTable<HeaderPlan>()
     /// Where the plan of a template lies. The plan holds the template, so an identifier stays its own.
-    private var places: [ObjectIdentifier: Int] = [:]
+    private var planIndexes: [ObjectIdentifier: Int] = [:]
     private var recentPlan = -1
     private var nextVictim = 0
     private var block: [UInt8] = []
@@ -37,7 +37,7 @@ struct HeaderEncoder {
     }
 
     private mutating func find(_ template: HTTP2HeaderTemplate) -> Int {
-        if let index = self.places[ObjectIdentifier(template)] { return index }
+        if let index = self.planIndexes[ObjectIdentifier(template)] { return index }
         // Reuse the place of a template that no message waits for; add one when all are waited for.
         var index = -1
         if self.plans.count >= Self.plansMax {
@@ -50,9 +50,9 @@ struct HeaderEncoder {
             }
         }
         if index < 0 { index = self.plans.take() }
-        if let old = self.plans[index].pointee.template { self.places[ObjectIdentifier(old)] = nil }
+        if let old = self.plans[index].pointee.template { self.planIndexes[ObjectIdentifier(old)] = nil }
         self.plans[index].pointee.begin(template)
-        self.places[ObjectIdentifier(template)] = index
+        self.planIndexes[ObjectIdentifier(template)] = index
         return index
     }
 
@@ -124,7 +124,7 @@ struct HeaderEncoder {
         var variable = 0
         plan.pointee.discard()
         let fields = plan.pointee.template!.prepared
-        for (place, field) in fields.enumerated() {
+        for (fieldIndex, field) in fields.enumerated() {
             let start = self.block.count
             if let value = field.value {
                 value.withUnsafeBytes { self.compose(field, $0, literal: field.valueLiteral) }
@@ -135,7 +135,7 @@ struct HeaderEncoder {
                 let literal = HPACKText.plainLiteral(Array(value))
                 self.compose(field, value, literal: literal)
                 if field.indexing == .allowed {
-                    plan.pointee.endStep(hasValue: true, indexedField: place)
+                    plan.pointee.endStep(hasValue: true, indexedField: fieldIndex)
                 } else {
                     plan.pointee.append(Array(self.block[start..<self.block.count - literal.count]))
                     plan.pointee.endStep(hasValue: true)

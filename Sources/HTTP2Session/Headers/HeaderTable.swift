@@ -42,7 +42,7 @@ struct HeaderTable {
         if self.limit > 0 { HPACKText.appendInteger(self.limit, prefixBits: 5, first: 0x20, to: &block) }
     }
 
-    private func index(_ place: Int) -> Int { Self.firstIndex + self.entries.count - 1 - place }
+    private func index(_ entry: Int) -> Int { Self.firstIndex + self.entries.count - 1 - entry }
 
     /// The index of the entry with this name and value.
     func index(name: [UInt8], value: UnsafeRawBufferPointer) -> Int? {

@@ -136,13 +136,13 @@ struct ServerState {
     }
 
     private mutating func publishFields(_ entry: UnsafeMutablePointer<ServerStream>) -> Range<Int> {
-        var place = self.inbox.bytes.count
+        var offset = self.inbox.bytes.count
         let first = self.inbox.fields.count
         self.inbox.bytes.append(contentsOf: entry.pointee.fieldBytes.bytes)
         for lengths in entry.pointee.fieldLengths {
-            let name = place..<place + Int(lengths.name)
-            place = name.upperBound + Int(lengths.value)
-            self.inbox.fields.append(HTTP2FieldRange(name: name, value: name.upperBound..<place))
+            let name = offset..<offset + Int(lengths.name)
+            offset = name.upperBound + Int(lengths.value)
+            self.inbox.fields.append(HTTP2FieldRange(name: name, value: name.upperBound..<offset))
         }
         return first..<self.inbox.fields.count
     }

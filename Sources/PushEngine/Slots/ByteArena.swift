@@ -73,9 +73,9 @@
     }
 
     private func address(of handle: Handle) -> UnsafeMutableRawPointer {
-        let place = Int(handle.rawValue) - 1
+        let index = Int(handle.rawValue) - 1
         let perChunk = Self.chunkByteCount / Self.granule
-        return unsafe self.chunks[place / perChunk] + place % perChunk * Self.granule
+        return unsafe self.chunks[index / perChunk] + index % perChunk * Self.granule
     }
 
     private static func granules(_ byteCount: Int) -> Int { (byteCount + Self.granule - 1) / Self.granule }

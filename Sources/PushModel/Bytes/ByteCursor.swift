@@ -21,9 +21,9 @@
     /// Where the next `byteCount` bytes go.
     @inlinable mutating func room(_ byteCount: Int) -> UnsafeMutablePointer<UInt8> {
         precondition(unsafe byteCount <= self.end - self.next, "more bytes than the caller made room for")
-        let place = unsafe self.next
-        unsafe self.next = place + byteCount
-        return unsafe place
+        let start = unsafe self.next
+        unsafe self.next = start + byteCount
+        return unsafe start
     }
 
     /// One byte.
@@ -59,31 +59,31 @@
             return
         }
         let count = DecimalDigits.count(value)
-        let place = unsafe self.room(count)
+        let start = unsafe self.room(count)
         var index = count
         var rest = value
         repeat {
             index -= 1
             let quotient = rest / 10
             // At most `count` digits are written.
-            unsafe place[index] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest &- quotient &* 10)
+            unsafe start[index] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest &- quotient &* 10)
             rest = quotient
         } while index > 0
     }
 
     /// Sixteen lower-case hexadecimal digits.
     @inlinable public mutating func append(hex value: UInt64) {
-        let place = unsafe self.room(16)
+        let start = unsafe self.room(16)
         // Both halves are eight bytes of the sixteen there is room for; digits are the bytes of a word, lowest first.
         let high = Hex.digits(ofBigEndian: UInt32(truncatingIfNeeded: value >> 32))
         let low = Hex.digits(ofBigEndian: UInt32(truncatingIfNeeded: value))
-        unsafe UnsafeMutableRawPointer(place).storeBytes(of: high.littleEndian, as: UInt64.self)
-        unsafe UnsafeMutableRawPointer(place + 8).storeBytes(of: low.littleEndian, as: UInt64.self)
+        unsafe UnsafeMutableRawPointer(start).storeBytes(of: high.littleEndian, as: UInt64.self)
+        unsafe UnsafeMutableRawPointer(start + 8).storeBytes(of: low.littleEndian, as: UInt64.self)
     }
 
     /// A UUID from its two halves, big-endian order, as RFC 9562 §4 writes it.
     @inlinable public mutating func append(uuid: (UInt64, UInt64)) {
-        let place = unsafe UnsafeMutableRawPointer(self.room(36))
+        let start = unsafe UnsafeMutableRawPointer(self.room(36))
         let words = (
             Hex.digits(ofBigEndian: UInt32(truncatingIfNeeded: uuid.0 >> 32)),
             Hex.digits(ofBigEndian: UInt32(truncatingIfNeeded: uuid.0)),
@@ -92,18 +92,18 @@
         )
         let hyphen = UInt8(ascii: "-")
         // 8-4-4-4-12: all of it within the 36 bytes.
-        unsafe place.storeBytes(of: words.0.littleEndian, as: UInt64.self)
-        unsafe place.storeBytes(of: hyphen, toByteOffset: 8, as: UInt8.self)
-        unsafe place.storeBytes(of: UInt32(truncatingIfNeeded: words.1).littleEndian, toByteOffset: 9, as: UInt32.self)
-        unsafe place.storeBytes(of: hyphen, toByteOffset: 13, as: UInt8.self)
-        unsafe place.storeBytes(
+        unsafe start.storeBytes(of: words.0.littleEndian, as: UInt64.self)
+        unsafe start.storeBytes(of: hyphen, toByteOffset: 8, as: UInt8.self)
+        unsafe start.storeBytes(of: UInt32(truncatingIfNeeded: words.1).littleEndian, toByteOffset: 9, as: UInt32.self)
+        unsafe start.storeBytes(of: hyphen, toByteOffset: 13, as: UInt8.self)
+        unsafe start.storeBytes(
             of: UInt32(truncatingIfNeeded: words.1 >> 32).littleEndian, toByteOffset: 14, as: UInt32.self)
-        unsafe place.storeBytes(of: hyphen, toByteOffset: 18, as: UInt8.self)
-        unsafe place.storeBytes(of: UInt32(truncatingIfNeeded: words.2).littleEndian, toByteOffset: 19, as: UInt32.self)
-        unsafe place.storeBytes(of: hyphen, toByteOffset: 23, as: UInt8.self)
-        unsafe place.storeBytes(
+        unsafe start.storeBytes(of: hyphen, toByteOffset: 18, as: UInt8.self)
+        unsafe start.storeBytes(of: UInt32(truncatingIfNeeded: words.2).littleEndian, toByteOffset: 19, as: UInt32.self)
+        unsafe start.storeBytes(of: hyphen, toByteOffset: 23, as: UInt8.self)
+        unsafe start.storeBytes(
             of: UInt32(truncatingIfNeeded: words.2 >> 32).littleEndian, toByteOffset: 24, as: UInt32.self)
-        unsafe place.storeBytes(of: words.3.littleEndian, toByteOffset: 28, as: UInt64.self)
+        unsafe start.storeBytes(of: words.3.littleEndian, toByteOffset: 28, as: UInt64.self)
     }
 
     /// An unsigned integer as LEB128: seven bits a byte, the lowest first. At most `leb128ByteCountMax` bytes.

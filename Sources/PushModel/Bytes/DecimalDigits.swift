@@ -36,34 +36,34 @@ public enum DecimalDigits {
 
     /// Writes `value` to `place`, where `byteCountMax` bytes are free, and answers how many it took. Behind them, up to the eighth byte,
     /// lies something.
-    @unsafe @usableFromInline static func write(_ value: UInt64, to place: UnsafeMutableRawPointer) -> Int {
-        guard value >= Self.eightDigitsBound else { return unsafe Self.writeShort(value, to: place) }
+    @unsafe @usableFromInline static func write(_ value: UInt64, to target: UnsafeMutableRawPointer) -> Int {
+        guard value >= Self.eightDigitsBound else { return unsafe Self.writeShort(value, to: target) }
         let upper = value / Self.eightDigitsBound
-        guard upper < Self.eightDigitsBound else { return unsafe Self.writeLong(value, to: place) }
-        let count = unsafe Self.writeShort(upper, to: place)
-        unsafe Self.writeEight(value &- upper &* Self.eightDigitsBound, to: place + count)
+        guard upper < Self.eightDigitsBound else { return unsafe Self.writeLong(value, to: target) }
+        let count = unsafe Self.writeShort(upper, to: target)
+        unsafe Self.writeEight(value &- upper &* Self.eightDigitsBound, to: target + count)
         return count &+ 8
     }
 
     /// More than sixteen digits: four at most, eight and eight.
-    @inline(never) @unsafe private static func writeLong(_ value: UInt64, to place: UnsafeMutableRawPointer) -> Int {
+    @inline(never) @unsafe private static func writeLong(_ value: UInt64, to target: UnsafeMutableRawPointer) -> Int {
         let upper = value / Self.eightDigitsBound
         let first = upper / Self.eightDigitsBound
-        let count = unsafe Self.writeShort(first, to: place)
-        unsafe Self.writeEight(upper &- first &* Self.eightDigitsBound, to: place + count)
-        unsafe Self.writeEight(value &- upper &* Self.eightDigitsBound, to: place + count + 8)
+        let count = unsafe Self.writeShort(first, to: target)
+        unsafe Self.writeEight(upper &- first &* Self.eightDigitsBound, to: target + count)
+        unsafe Self.writeEight(value &- upper &* Self.eightDigitsBound, to: target + count + 8)
         return count &+ 16
     }
 
     private static var eightDigitsBound: UInt64 { 100_000_000 }
 
-    @inline(__always) @unsafe private static func writeEight(_ value: UInt64, to place: UnsafeMutableRawPointer) {
-        unsafe place.storeBytes(of: (Self.eightDigits(value) | Self.zeros).littleEndian, as: UInt64.self)
+    @inline(__always) @unsafe private static func writeEight(_ value: UInt64, to target: UnsafeMutableRawPointer) {
+        unsafe target.storeBytes(of: (Self.eightDigits(value) | Self.zeros).littleEndian, as: UInt64.self)
     }
 
     /// Eight digits' worth at most, without leading zeros; eight bytes are stored.
     @inline(__always) @unsafe private static func writeShort(
-        _ value: UInt64, to place: UnsafeMutableRawPointer
+        _ value: UInt64, to target: UnsafeMutableRawPointer
     ) -> Int {
         if value < 100 {
             // Mostly years' and thousands' upper ends, of ten and of thirteen digits: two of them need no more than this.
@@ -71,12 +71,12 @@ public enum DecimalDigits {
             let both = tens | (value &- tens &* 10) << 8
             let isShort = value < 10
             let digits = (isShort ? both >> 8 : both) | 0x3030
-            unsafe place.storeBytes(of: UInt16(truncatingIfNeeded: digits).littleEndian, as: UInt16.self)
+            unsafe target.storeBytes(of: UInt16(truncatingIfNeeded: digits).littleEndian, as: UInt16.self)
             return isShort ? 1 : 2
         }
         let digits = Self.eightDigits(value)
         let leadingZeros = digits.trailingZeroBitCount & ~7
-        unsafe place.storeBytes(of: ((digits | Self.zeros) &>> UInt64(leadingZeros)).littleEndian, as: UInt64.self)
+        unsafe target.storeBytes(of: ((digits | Self.zeros) &>> UInt64(leadingZeros)).littleEndian, as: UInt64.self)
         return 8 &- leadingZeros / 8
     }
 

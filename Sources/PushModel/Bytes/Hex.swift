@@ -15,23 +15,23 @@ public enum Hex {
             // the compiler does not know would be taken from the heap.
             unsafe withUnsafeTemporaryAllocation(byteCount: 512, alignment: 16) { digits in
                 let piece = bytes.extracting(start..<min(bytes.count, start + Self.pieceByteCount))
-                let place = digits.baseAddress!
+                let start = digits.baseAddress!
                 var index = 0
                 while piece.count &- index >= 8 {
                     // Eight bytes are there, and their sixteen digits have room: `digits` holds two for each byte of a piece.
-                    unsafe place.storeBytes(
+                    unsafe start.storeBytes(
                         of: Self.digits(ofEight: piece.word(uncheckedAt: index)), toByteOffset: 2 &* index,
                         as: SIMD8<UInt16>.self)
                     index &+= 8
                 }
                 while index < piece.count {
-                    unsafe place.storeBytes(of: Self.digit(piece[index] >> 4), toByteOffset: 2 &* index, as: UInt8.self)
-                    unsafe place.storeBytes(
+                    unsafe start.storeBytes(of: Self.digit(piece[index] >> 4), toByteOffset: 2 &* index, as: UInt8.self)
+                    unsafe start.storeBytes(
                         of: Self.digit(piece[index] & 15), toByteOffset: 2 &* index &+ 1, as: UInt8.self)
                     index &+= 1
                 }
                 // Every byte of it was written.
-                unsafe target.append(contentsOf: UnsafeRawBufferPointer(start: place, count: 2 &* piece.count))
+                unsafe target.append(contentsOf: UnsafeRawBufferPointer(start: start, count: 2 &* piece.count))
             }
             start += Self.pieceByteCount
         } while start < bytes.count
@@ -64,23 +64,23 @@ public enum Hex {
     /// The same for `pieceByteCount` bytes at most, an even number of digits.
     private static func decode(piece digits: Span<UInt8>, to target: inout [UInt8]) -> Bool {
         unsafe withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { bytes in
-            let place = bytes.baseAddress!
+            let start = bytes.baseAddress!
             var index = 0
             while digits.count &- index >= 8 {
                 // Eight digits are there, and their four bytes have room: `bytes` holds one for each two digits.
                 let word = unsafe digits.word(uncheckedAt: index)
                 guard Self.areDigits(word) else { return false }
-                unsafe place.storeBytes(of: Self.bytes(of: word).littleEndian, toByteOffset: index / 2, as: UInt32.self)
+                unsafe start.storeBytes(of: Self.bytes(of: word).littleEndian, toByteOffset: index / 2, as: UInt32.self)
                 index &+= 8
             }
             while index < digits.count {
                 let (high, low) = (Self.value(of: digits[index]), Self.value(of: digits[index + 1]))
                 guard high | low < 16 else { return false }
-                unsafe place.storeBytes(of: high << 4 | low, toByteOffset: index / 2, as: UInt8.self)
+                unsafe start.storeBytes(of: high << 4 | low, toByteOffset: index / 2, as: UInt8.self)
                 index &+= 2
             }
             // Every byte of it was written.
-            unsafe target.append(contentsOf: UnsafeRawBufferPointer(start: place, count: digits.count / 2))
+            unsafe target.append(contentsOf: UnsafeRawBufferPointer(start: start, count: digits.count / 2))
             return true
         }
     }

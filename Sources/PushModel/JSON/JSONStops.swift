@@ -46,7 +46,7 @@ struct JSONStops {
                 &>> UInt64(truncatingIfNeeded: Self.blockByteCount &- here)
         } else {
             var copy = SIMD64<UInt8>(repeating: 0)
-            for place in index..<bytes.count { copy[place &- index] = bytes[place] }
+            for source in index..<bytes.count { copy[source &- index] = bytes[source] }
             stops.rest = unsafe withUnsafeBytes(of: copy) { unsafe Self.stops(in: Span(_unsafeBytes: $0), at: 0) }
         }
         stops.rest |= UInt64.max &<< UInt64(truncatingIfNeeded: here)

@@ -89,10 +89,10 @@ final class SpreadingResolver: Resolver, Sendable {
     static func spread(
         _ addresses: [SocketAddress], inUse: [String: Int], using random: inout some RandomNumberGenerator
     ) -> [SocketAddress] {
-        let drawn = addresses.shuffled(using: &random).enumerated().map { place, address in
-            (count: inUse[address.ipAddress ?? ""] ?? 0, place: place, address: address)
+        let drawn = addresses.shuffled(using: &random).enumerated().map { order, address in
+            (count: inUse[address.ipAddress ?? ""] ?? 0, order: order, address: address)
         }
-        return drawn.sorted { ($0.count, $0.place) < ($1.count, $1.place) }.map(\.address)
+        return drawn.sorted { ($0.count, $0.order) < ($1.count, $1.order) }.map(\.address)
     }
 }
 

@@ -4,14 +4,14 @@ public struct ConfigurationFault: Equatable, Sendable, CustomStringConvertible {
     public var setting: String
     /// Where it was given, such as `mailboat.yaml:12` or `MAILBOAT_BUDGET_PER_HOUR`; `nil`: nowhere, or by the program
     /// itself.
-    public var place: String?
+    public var location: String?
     /// What is wrong, what was given and what was expected.
     public var text: String
 
     /// Line ends in `setting` and `text` become spaces, so that a fault is one line.
-    public init(setting: String, place: String? = nil, text: String) {
+    public init(setting: String, location: String? = nil, text: String) {
         self.setting = Self.oneLine(setting)
-        self.place = place
+        self.location = location
         self.text = Self.oneLine(text)
     }
 
@@ -22,7 +22,7 @@ public struct ConfigurationFault: Equatable, Sendable, CustomStringConvertible {
     }
 
     public var description: String {
-        "\(self.place.map { "\($0): " } ?? "")\(self.setting): \(self.text)"
+        "\(self.location.map { "\($0): " } ?? "")\(self.setting): \(self.text)"
     }
 }
 

@@ -47,7 +47,7 @@ struct ConfigurationFile {
         }
     }
 
-    func place(line: Int) -> String { "\(self.name):\(line)" }
+    func location(line: Int) -> String { "\(self.name):\(line)" }
 
     private mutating func read(_ mapping: Node.Mapping, path: [String]) {
         for (key, node) in mapping {
@@ -94,12 +94,12 @@ struct ConfigurationFile {
 
     private mutating func fault(_ path: [String], _ line: Int, _ text: String) {
         self.faults.append(
-            ConfigurationFault(setting: path.joined(separator: "."), place: self.place(line: line), text: text))
+            ConfigurationFault(setting: path.joined(separator: "."), location: self.location(line: line), text: text))
     }
 
     private static func error(_ name: String, line: Int?, _ text: String) -> ConfigurationError {
         ConfigurationError(faults: [
-            ConfigurationFault(setting: "file", place: line.map { "\(name):\($0)" } ?? name, text: text)
+            ConfigurationFault(setting: "file", location: line.map { "\(name):\($0)" } ?? name, text: text)
         ])
     }
 

@@ -120,7 +120,8 @@ public struct ConfigurationLoader {
     private mutating func fault(_ entry: ConfigurationFile.Entry, _ text: String) {
         self.faults.append(
             ConfigurationFault(
-                setting: entry.path.joined(separator: "."), place: self.file?.place(line: entry.line), text: text))
+                setting: entry.path.joined(separator: "."), location: self.file?.location(line: entry.line), text: text)
+        )
     }
 
     // MARK: Apps
@@ -150,7 +151,7 @@ public struct ConfigurationLoader {
 
     /// The value that counts, and where it was given. For an app: its own first, then the one for all.
     private func find(_ name: String, app: String?, isList: Bool) -> (
-        text: SettingText, setting: String, place: String
+        text: SettingText, setting: String, location: String
     )? {
         let words = name.split(separator: ".").map(String.init)
         if let app {
@@ -158,12 +159,12 @@ public struct ConfigurationLoader {
                 return (text, "apps.\(app).\(name)", variable)
             }
             if let entry = self.given[Self.key(app: app, name: name)] {
-                return (entry.text, entry.path.joined(separator: "."), self.file?.place(line: entry.line) ?? "")
+                return (entry.text, entry.path.joined(separator: "."), self.file?.location(line: entry.line) ?? "")
             }
         }
         if let (text, variable) = self.variable(words, isList: isList) { return (text, name, variable) }
         guard let entry = self.given[Self.key(app: nil, name: name)] else { return nil }
-        return (entry.text, name, self.file?.place(line: entry.line) ?? "")
+        return (entry.text, name, self.file?.location(line: entry.line) ?? "")
     }
 
     private func variable(_ path: [String], isList: Bool) -> (text: SettingText, name: String)? {
@@ -182,11 +183,11 @@ public struct ConfigurationLoader {
 
     private mutating func read<Root: SettingsRoot>(_ row: SettingRow<Root>, app: String?, into root: inout Root) {
         let description = row.description
-        guard let (text, setting, place) = self.find(description.name, app: app, isList: description.type == "list")
+        guard let (text, setting, location) = self.find(description.name, app: app, isList: description.type == "list")
         else { return }
         if !row.apply(text, &root) {
             let fault = ConfigurationFault(
-                setting: setting, place: place, text: "is \(text.shown): expected \(description.expected)")
+                setting: setting, location: location, text: "is \(text.shown): expected \(description.expected)")
             // A bad value for all apps is one fault, however many apps there are.
             if !self.faults.contains(fault) { self.faults.append(fault) }
         }
@@ -242,7 +243,7 @@ public struct ConfigurationLoader {
             if let near = NearSpelling.of(name, among: names) {
                 self.faults.append(
                     ConfigurationFault(
-                        setting: name, place: "environment", text: "is not a setting; did you mean \(near)?"))
+                        setting: name, location: "environment", text: "is not a setting; did you mean \(near)?"))
             } else {
                 self.notes.append("the environment variable \(name) is not a setting and is ignored")
             }

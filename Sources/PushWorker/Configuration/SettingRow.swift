@@ -55,7 +55,7 @@ struct SettingRow<Root: SettingsRoot>: Sendable {
     private init<Value>(
         _ name: String, scope: SettingDescription.Scope, type: String, unit: String = "", defaultText: String?,
         isRequired: Bool = false,
-        expected: String, _ documentation: String, place: any WritableKeyPath<Root, Value> & Sendable,
+        expected: String, _ documentation: String, keyPath: any WritableKeyPath<Root, Value> & Sendable,
         parse: @escaping @Sendable (SettingText) -> Value?
     ) {
         self.description = SettingDescription(
@@ -64,7 +64,7 @@ struct SettingRow<Root: SettingsRoot>: Sendable {
             documentation: documentation)
         self.apply = { text, root in
             guard let value = parse(text) else { return false }
-            root[keyPath: place] = value
+            root[keyPath: keyPath] = value
             return true
         }
     }
@@ -74,13 +74,13 @@ extension SettingRow {
     static func duration(
         _ name: String, scope: SettingDescription.Scope = .worker,
         in range: ClosedRange<Int64>,
-        _ place: any WritableKeyPath<Root, Int64> & Sendable, _ documentation: String
+        _ keyPath: any WritableKeyPath<Root, Int64> & Sendable, _ documentation: String
     ) -> Self {
         let (low, high) = (DurationText.format(millis: range.lowerBound), DurationText.format(millis: range.upperBound))
         return Self(
             name, scope: scope, type: "duration",
-            defaultText: DurationText.format(millis: Root.standard[keyPath: place]),
-            expected: "a duration from \(low) to \(high), such as 250ms, 5s or 2m", documentation, place: place
+            defaultText: DurationText.format(millis: Root.standard[keyPath: keyPath]),
+            expected: "a duration from \(low) to \(high), such as 250ms, 5s or 2m", documentation, keyPath: keyPath
         ) { text in
             guard case .one(let text) = text, let millis = DurationText.parse(text), range.contains(millis) else {
                 return nil
@@ -92,11 +92,11 @@ extension SettingRow {
     static func number(
         _ name: String, scope: SettingDescription.Scope = .worker,
         in range: ClosedRange<Int>, unit: String,
-        _ place: any WritableKeyPath<Root, Int> & Sendable, _ documentation: String
+        _ keyPath: any WritableKeyPath<Root, Int> & Sendable, _ documentation: String
     ) -> Self {
         Self(
-            name, scope: scope, type: "number", unit: unit, defaultText: "\(Root.standard[keyPath: place])",
-            expected: "a whole number from \(range.lowerBound) to \(range.upperBound)", documentation, place: place
+            name, scope: scope, type: "number", unit: unit, defaultText: "\(Root.standard[keyPath: keyPath])",
+            expected: "a whole number from \(range.lowerBound) to \(range.upperBound)", documentation, keyPath: keyPath
         ) { text in
             guard case .one(let text) = text, let number = Int(text), range.contains(number) else { return nil }
             return number
@@ -106,11 +106,11 @@ extension SettingRow {
     static func fraction(
         _ name: String, scope: SettingDescription.Scope = .worker,
         in range: ClosedRange<Double>, unit: String,
-        _ place: any WritableKeyPath<Root, Double> & Sendable, _ documentation: String
+        _ keyPath: any WritableKeyPath<Root, Double> & Sendable, _ documentation: String
     ) -> Self {
         Self(
-            name, scope: scope, type: "fraction", unit: unit, defaultText: "\(Root.standard[keyPath: place])",
-            expected: "a number from \(range.lowerBound) to \(range.upperBound)", documentation, place: place
+            name, scope: scope, type: "fraction", unit: unit, defaultText: "\(Root.standard[keyPath: keyPath])",
+            expected: "a number from \(range.lowerBound) to \(range.upperBound)", documentation, keyPath: keyPath
         ) { text in
             guard case .one(let text) = text, let number = Double(text), range.contains(number) else { return nil }
             return number
@@ -119,13 +119,13 @@ extension SettingRow {
 
     static func choice<Value: RawRepresentable<String> & CaseIterable & Sendable>(
         _ name: String, scope: SettingDescription.Scope = .worker,
-        _ place: any WritableKeyPath<Root, Value> & Sendable, _ documentation: String
+        _ keyPath: any WritableKeyPath<Root, Value> & Sendable, _ documentation: String
     ) -> Self {
         let names = Value.allCases.map(\.rawValue)
         return Self(
-            name, scope: scope, type: "choice", defaultText: Root.standard[keyPath: place].rawValue,
+            name, scope: scope, type: "choice", defaultText: Root.standard[keyPath: keyPath].rawValue,
             expected: Self.oneOf(names),
-            documentation, place: place
+            documentation, keyPath: keyPath
         ) { text in
             guard case .one(let text) = text else { return nil }
             return Value(rawValue: text)
@@ -134,13 +134,13 @@ extension SettingRow {
 
     static func choices<Value: RawRepresentable<String> & CaseIterable & Sendable>(
         _ name: String, scope: SettingDescription.Scope = .worker,
-        _ place: any WritableKeyPath<Root, [Value]> & Sendable, _ documentation: String
+        _ keyPath: any WritableKeyPath<Root, [Value]> & Sendable, _ documentation: String
     ) -> Self {
         let names = Value.allCases.map(\.rawValue)
         return Self(
             name, scope: scope, type: "list",
-            defaultText: Root.standard[keyPath: place].map(\.rawValue).joined(separator: ","),
-            expected: "a list, each once, of \(names.joined(separator: ", "))", documentation, place: place
+            defaultText: Root.standard[keyPath: keyPath].map(\.rawValue).joined(separator: ","),
+            expected: "a list, each once, of \(names.joined(separator: ", "))", documentation, keyPath: keyPath
         ) { text in
             let texts = Self.elements(text)
             let values = texts.compactMap { Value(rawValue: $0) }
@@ -150,12 +150,12 @@ extension SettingRow {
 
     static func flag(
         _ name: String, scope: SettingDescription.Scope = .worker,
-        _ place: any WritableKeyPath<Root, Bool> & Sendable, _ documentation: String
+        _ keyPath: any WritableKeyPath<Root, Bool> & Sendable, _ documentation: String
     ) -> Self {
         Self(
-            name, scope: scope, type: "flag", defaultText: "\(Root.standard[keyPath: place])",
+            name, scope: scope, type: "flag", defaultText: "\(Root.standard[keyPath: keyPath])",
             expected: "true or false", documentation,
-            place: place
+            keyPath: keyPath
         ) { text in
             guard case .one(let text) = text else { return nil }
             return Bool(text)
@@ -166,14 +166,14 @@ extension SettingRow {
     static func text(
         _ name: String, scope: SettingDescription.Scope = .worker,
         isRequired: Bool = false,
-        expected: String, _ place: any WritableKeyPath<Root, String> & Sendable, _ documentation: String,
+        expected: String, _ keyPath: any WritableKeyPath<Root, String> & Sendable, _ documentation: String,
         accepts: @escaping @Sendable (String) -> Bool
     ) -> Self {
         Self(
-            name, scope: scope, type: "text", defaultText: isRequired ? nil : Root.standard[keyPath: place],
+            name, scope: scope, type: "text", defaultText: isRequired ? nil : Root.standard[keyPath: keyPath],
             isRequired: isRequired, expected: expected,
             documentation,
-            place: place
+            keyPath: keyPath
         ) { text in
             guard case .one(let text) = text, accepts(text) else { return nil }
             return text
@@ -182,10 +182,10 @@ extension SettingRow {
 
     static func optionalText(
         _ name: String, scope: SettingDescription.Scope = .worker, expected: String,
-        _ place: any WritableKeyPath<Root, String?> & Sendable,
+        _ keyPath: any WritableKeyPath<Root, String?> & Sendable,
         _ documentation: String, accepts: @escaping @Sendable (String) -> Bool
     ) -> Self {
-        Self(name, scope: scope, type: "text", defaultText: nil, expected: expected, documentation, place: place) {
+        Self(name, scope: scope, type: "text", defaultText: nil, expected: expected, documentation, keyPath: keyPath) {
             text in
             guard case .one(let text) = text, accepts(text) else { return nil }
             return .some(text)
@@ -195,14 +195,14 @@ extension SettingRow {
     /// One text, or several; each once.
     static func list(
         _ name: String, scope: SettingDescription.Scope = .worker, expected: String,
-        _ place: any WritableKeyPath<Root, [String]> & Sendable, _ documentation: String,
+        _ keyPath: any WritableKeyPath<Root, [String]> & Sendable, _ documentation: String,
         accepts: @escaping @Sendable (String) -> Bool
     ) -> Self {
         Self(
-            name, scope: scope, type: "list", defaultText: Root.standard[keyPath: place].joined(separator: ","),
+            name, scope: scope, type: "list", defaultText: Root.standard[keyPath: keyPath].joined(separator: ","),
             expected: expected,
             documentation,
-            place: place
+            keyPath: keyPath
         ) { text in
             let texts = Self.elements(text)
             return texts.isEmpty || !texts.allSatisfy(accepts) || Set(texts).count != texts.count ? nil : texts

@@ -10,7 +10,7 @@ package struct KafkaInput {
     /// Partitions that are owned, by no order.
     private var queues: [PartitionQueues] = []
     /// By partition number: its place in `queues`; -1: not owned.
-    private var places: [Int] = []
+    private var queueIndexes: [Int] = []
 
     /// The queues of one partition, by topic index.
     private struct PartitionQueues {
@@ -27,23 +27,25 @@ package struct KafkaInput {
 
     /// The consumer has opened these queues; the loop is told of the partition afterwards.
     package mutating func own(_ number: Int32, _ readers: [PartitionReader]) {
-        guard self.place(of: number) == nil else { return }
-        while self.places.count <= Int(number) { self.places.append(-1) }
-        self.places[Int(number)] = self.queues.count
+        guard self.queueIndex(of: number) == nil else { return }
+        while self.queueIndexes.count <= Int(number) { self.queueIndexes.append(-1) }
+        self.queueIndexes[Int(number)] = self.queues.count
         self.queues.append(
             PartitionQueues(number: number, readers: readers, flags: readers.map { _ in ReadableFlag() }))
     }
 
-    private func place(of number: Int32) -> Int? {
-        guard number >= 0, Int(number) < self.places.count, self.places[Int(number)] >= 0 else { return nil }
-        return self.places[Int(number)]
+    private func queueIndex(of number: Int32) -> Int? {
+        guard number >= 0, Int(number) < self.queueIndexes.count, self.queueIndexes[Int(number)] >= 0 else {
+            return nil
+        }
+        return self.queueIndexes[Int(number)]
     }
 
     /// See `ShardLog.takeReadable`.
     package func takeReadable(_ body: (_ partition: Int32, _ topic: UInt16) -> Void) {
-        for place in self.queues.indices {
-            for topic in self.queues[place].flags.indices where self.queues[place].flags[topic].take() {
-                body(self.queues[place].number, UInt16(topic))
+        for queueIndex in self.queues.indices {
+            for topic in self.queues[queueIndex].flags.indices where self.queues[queueIndex].flags[topic].take() {
+                body(self.queues[queueIndex].number, UInt16(topic))
             }
         }
     }
@@ -52,11 +54,11 @@ package struct KafkaInput {
     package func read(
         partition: Int32, topic: UInt16, max: Int, into batch: inout InputBatch, whenFull: (inout InputBatch) -> Void
     ) -> QueueRead {
-        guard let place = self.place(of: partition), Int(topic) < self.queues[place].readers.count else {
+        guard let queueIndex = self.queueIndex(of: partition), Int(topic) < self.queues[queueIndex].readers.count else {
             return QueueRead(recordCount: 0, mayHaveMore: false)
         }
         let isRouted = Int(topic) == self.inputTopics.count - 1
-        let result = self.queues[place].readers[Int(topic)].read(max: max) { record in
+        let result = self.queues[queueIndex].readers[Int(topic)].read(max: max) { record in
             self.take(record, topic: topic, isRouted: isRouted, into: &batch, whenFull: whenFull)
         }
         return QueueRead(
@@ -86,8 +88,8 @@ package struct KafkaInput {
 
     /// See `ShardLog.beginReading`.
     package func beginReading(partition: Int32) {
-        guard let place = self.place(of: partition) else { return }
-        for (reader, flag) in zip(self.queues[place].readers, self.queues[place].flags) {
+        guard let queueIndex = self.queueIndex(of: partition) else { return }
+        for (reader, flag) in zip(self.queues[queueIndex].readers, self.queues[queueIndex].flags) {
             reader.onReadable { [wake = self.wake] in
                 flag.set()
                 wake()
@@ -97,9 +99,9 @@ package struct KafkaInput {
 
     /// See `ShardLog.endReading`.
     package mutating func endReading(partition: Int32) {
-        guard let place = self.place(of: partition) else { return }
-        self.places[Int(partition)] = -1
-        self.queues.remove(at: place)
-        for index in place..<self.queues.count { self.places[Int(self.queues[index].number)] = index }
+        guard let queueIndex = self.queueIndex(of: partition) else { return }
+        self.queueIndexes[Int(partition)] = -1
+        self.queues.remove(at: queueIndex)
+        for index in queueIndex..<self.queues.count { self.queueIndexes[Int(self.queues[index].number)] = index }
     }
 }

@@ -25,10 +25,10 @@ enum RoutedOrigin {
 
     private static func index(of name: Span<UInt8>, among topics: [String]) -> Int? {
         for (index, topic) in topics.enumerated() where topic.utf8.count == name.count {
-            var place = 0
+            var byteIndex = 0
             if topic.utf8.allSatisfy({ byte in
-                place += 1
-                return byte == name[place - 1]
+                byteIndex += 1
+                return byte == name[byteIndex - 1]
             }) {
                 return index
             }

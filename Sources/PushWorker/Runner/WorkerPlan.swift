@@ -23,7 +23,8 @@ struct WorkerPlan {
             for (index, settings) in configuration.apps.enumerated() {
                 for environment in settings.environments {
                     let key = self.key(of: settings, environment)
-                    self.apps[index][keyPath: use.place(environment)] = self.route(use, settings, environment, key: key)
+                    self.apps[index][keyPath: use.keyPath(environment)] = self.route(
+                        use, settings, environment, key: key)
                 }
             }
         }
@@ -33,7 +34,7 @@ struct WorkerPlan {
     private enum RouteUse: CaseIterable {
         case pushes, broadcasts, management
 
-        func place(_ environment: AppSettings.Environment) -> WritableKeyPath<AppConfiguration, UInt16?> {
+        func keyPath(_ environment: AppSettings.Environment) -> WritableKeyPath<AppConfiguration, UInt16?> {
             switch (self, environment) {
             case (.pushes, .production): \.productionRoute
             case (.pushes, .development): \.developmentRoute

@@ -108,9 +108,9 @@ struct Outbox: ~Copyable {
     }
 
     /// Others of its partition wait that were made before it.
-    private func isHeld(_ place: Int) -> Bool {
+    private func isHeld(_ index: Int) -> Bool {
         guard !self.retries.isEmpty else { return false }
-        let record = self.batch.records[Int(self.order.indexes[place])]
+        let record = self.batch.records[Int(self.order.indexes[index])]
         return self.retries.holds(record.topic, partition: record.partition)
     }
 
@@ -126,8 +126,8 @@ struct Outbox: ~Copyable {
         let run = log.produce(self.batch, indexes: self.order.indexes.span.extracting(first..<end))
         self.next += run.doneCount
         self.counters.recordsProduced += UInt64(run.doneCount - run.failures.count)
-        for place in first..<self.next {
-            let record = self.batch.records[Int(self.order.indexes[place])]
+        for index in first..<self.next {
+            let record = self.batch.records[Int(self.order.indexes[index])]
             // Those without an order come first.
             guard record.topic.isOrdered else { continue }
             self.underWay.left(record.topic, partition: record.partition)
@@ -144,8 +144,8 @@ struct Outbox: ~Copyable {
         if run.isFull { self.block() }
     }
 
-    private func record(_ place: Int) -> KeptRecord {
-        KeptRecord(self.batch.records[Int(self.order.indexes[place])], of: self.batch)
+    private func record(_ index: Int) -> KeptRecord {
+        KeptRecord(self.batch.records[Int(self.order.indexes[index])], of: self.batch)
     }
 
     private mutating func block() {

@@ -51,14 +51,14 @@ struct RetryQueue {
         self.count += 1
         guard entry.topic.isOrdered else { return self.others.append(entry) }
         let lane = Lane(topic: entry.topic, partition: entry.partition)
-        var place = self.lanes[lane]?.count ?? 0
+        var index = self.lanes[lane]?.count ?? 0
         // Mostly it is the last.
-        while place > 0,
-            EngineRecord.isMade(entry.acknowledgement, before: self.lanes[lane]![place - 1].acknowledgement)
+        while index > 0,
+            EngineRecord.isMade(entry.acknowledgement, before: self.lanes[lane]![index - 1].acknowledgement)
         {
-            place -= 1
+            index -= 1
         }
-        self.lanes[lane, default: []].insert(entry, at: place)
+        self.lanes[lane, default: []].insert(entry, at: index)
     }
 
     /// A delivery succeeded: the next failure begins with a short pause again.

@@ -50,17 +50,17 @@ struct OutcomeAudit {
         _ record: StoryPublisher.Published, offset: Int64, topic: String,
         outcomes: [(outcome: Outcome, timestampMillis: Int64)]
     ) {
-        let place =
+        let position =
             "\(record.activity.isEmpty ? "a record without a key" : record.activity) (\(topic)[\(record.partition)]@\(offset))"
         let expected = record.outcomes.sorted().joined(separator: " or ")
         if case .contradict(let names) = OutcomeAgreement(outcomes.map(\.outcome.outcome)) {
-            self.faults.append("\(place): \(names.joined(separator: " and ")) contradict each other")
+            self.faults.append("\(position): \(names.joined(separator: " and ")) contradict each other")
         }
-        if outcomes.isEmpty { self.faults.append("\(place): no outcome, expected \(expected)") }
+        if outcomes.isEmpty { self.faults.append("\(position): no outcome, expected \(expected)") }
         for (outcome, timestampMillis) in outcomes {
             if !record.outcomes.contains(outcome.outcome) {
                 let reason = outcome.reason.map { " (\($0))" } ?? ""
-                self.faults.append("\(place): \(outcome.outcome)\(reason), expected \(expected)")
+                self.faults.append("\(position): \(outcome.outcome)\(reason), expected \(expected)")
             }
             if outcome.outcome == "delivered" {
                 self.eventToAcceptedMillis.record(

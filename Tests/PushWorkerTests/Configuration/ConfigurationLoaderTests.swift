@@ -124,7 +124,7 @@ struct ConfigurationLoaderTests {
         let fault = try #require(faults.first)
         #expect(faults.count == 1, "\(faults)")
         #expect(fault.setting == setting)
-        #expect((fault.place ?? "") == place)
+        #expect((fault.location ?? "") == place)
         #expect(fault.text.contains(text), "\(fault)")
     }
 
@@ -178,7 +178,7 @@ struct ConfigurationLoaderTests {
                 "placment", "budget.per-hour", "log.level", "kafka.consumer.no.such", "MAILBOAT_DRAIN_TIMEOT",
                 "retention",
             ])
-        #expect(faults.contains { $0.place == "MAILBOAT_RETENTION" })
+        #expect(faults.contains { $0.location == "MAILBOAT_RETENTION" })
     }
 
     @Test func aBadValueForAllAppsIsOneFault() {

@@ -34,7 +34,7 @@ struct SettingsTests {
                 separator: "\n")
             let fault = try #require(
                 Loading.faults(text).first { $0.setting == setting.name }, "\(setting.name): \(value)")
-            #expect(fault.place?.hasPrefix("worker.yaml:") == true)
+            #expect(fault.location?.hasPrefix("worker.yaml:") == true)
             #expect(fault.text.contains("expected \(setting.expected)"))
         }
     }

@@ -37,7 +37,7 @@ struct DeadLetter {
         }
     }
 
-    var place: String { "\(self.partition):\(self.offset)" }
+    var position: String { "\(self.partition):\(self.offset)" }
 
     /// What it was republished from before, if it was: `<partition>:<offset>` of that dead letter.
     var republishedFrom: String? { self.record.text(of: .republished) }
@@ -92,6 +92,6 @@ struct DeadLetter {
     /// The headers it is sent back with: its own, without what the worker wrote about it, and the mark.
     var republishedHeaders: [OwnedRecord.Header] {
         self.record.headers.filter { !$0.name.hasPrefix(RecordHeader.prefix) }
-            + [.init(name: RecordHeader.republished.text, value: Array(self.place.utf8))]
+            + [.init(name: RecordHeader.republished.text, value: Array(self.position.utf8))]
     }
 }

@@ -70,7 +70,7 @@ struct DeadLetterFilter: ParsableArguments {
     func matcher(nowMillis: Int64) throws -> (DeadLetter) -> Bool {
         let (offsets, since) = (try self.offsets(), try self.sinceMillis(nowMillis: nowMillis))
         return { letter in
-            if !self.letters.isEmpty, !self.letters.contains(letter.place) { return false }
+            if !self.letters.isEmpty, !self.letters.contains(letter.position) { return false }
             if let since, letter.writtenMillis < since { return false }
             if let reason = self.reason, !letter.reason.lowercased().contains(reason.lowercased()) { return false }
             if let topic = self.sourceTopic, letter.source?.topic != topic { return false }

@@ -8,7 +8,7 @@ struct DeadLetterSender {
     private let producer: KafkaProducer
     private var topics: [String: (topic: KafkaTopic, partitionCount: Int32)] = [:]
     /// By the delivery's opaque.
-    private var places: [String] = []
+    private var positions: [String] = []
     private var failedCount = 0
 
     /// Records on their way at a time.
@@ -36,12 +36,12 @@ struct DeadLetterSender {
         let partition =
             letter.record.key.map { Murmur2.partition(key: $0.span, count: target.partitionCount) }
             ?? letter.source.map { min($0.partition, target.partitionCount - 1) } ?? 0
-        self.places.append("\(letter.place) to \(name)[\(partition)]")
+        self.positions.append("\(letter.position) to \(name)[\(partition)]")
         let result = self.producer.produce(
             target.topic, partition: partition, key: letter.record.key?.span, value: letter.record.value?.span,
-            headers: headers, opaque: UInt64(self.places.count - 1))
+            headers: headers, opaque: UInt64(self.positions.count - 1))
         if case .queued = result { return true }
-        StandardOutput.tell("not sent   \(letter.place): \(result)")
+        StandardOutput.tell("not sent   \(letter.position): \(result)")
         self.failedCount += 1
         return true
     }
@@ -56,14 +56,14 @@ struct DeadLetterSender {
 
     private mutating func drain(within limit: Duration) {
         var failedCount = 0
-        let places = self.places
+        let positions = self.positions
         _ = self.producer.flush(within: limit) { delivery in
-            let place = places[Int(delivery.opaque)]
+            let position = positions[Int(delivery.opaque)]
             if let error = delivery.error {
                 failedCount += 1
-                StandardOutput.tell("not sent   \(place): \(error)")
+                StandardOutput.tell("not sent   \(position): \(error)")
             } else {
-                StandardOutput.tell("sent       \(place)@\(delivery.offset)")
+                StandardOutput.tell("sent       \(position)@\(delivery.offset)")
             }
         }
         self.failedCount += failedCount

@@ -13,7 +13,7 @@ enum DeadLetterText {
         let value = letter.record.value.map { "\($0.count) bytes" } ?? "no value"
         let again = letter.republishedFrom.map { "; republished from \($0) before" } ?? ""
         return [
-            "\(letter.place)  \(written)  \(source)  \(key), \(value)\(again)",
+            "\(letter.position)  \(written)  \(source)  \(key), \(value)\(again)",
             "    \(TokenText.shortened(letter.reason))", "    \(Self.words(verdict))",
         ]
     }

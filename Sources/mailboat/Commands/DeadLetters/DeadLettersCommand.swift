@@ -44,7 +44,7 @@ struct DeadLettersCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print dead letters: where they came from and why.",
             discussion: """
-                For each: its place in the dead-letter topic, its source, key, reason, and whether 'republish' would send it back now. A start \
+                For each: its position in the dead-letter topic, its source, key, reason, and whether 'republish' would send it back now. A start \
                 that APNs refused cannot be sent back: the worker does not write its token down.
 
                 Exit status: 0, also when there are none; 1 when the cluster cannot be asked, 64 when the command line is wrong.
@@ -86,7 +86,7 @@ struct DeadLettersCommand: ParsableCommand {
             abstract: "Send dead letters back to where they came from.",
             discussion: """
                 Says what it would do; with --execute it does it. A record goes back to its source topic with its key, value and headers, on the \
-                partition of its key (murmur2, as Java's clients place it), with a new record time and the header \
+                partition of its key (murmur2, as Java's clients position it), with a new record time and the header \
                 'mailboat-republished: <partition>:<offset>' of the dead letter. To a worker it is a new event, with a new identity and an outcome of \
                 its own; its 'timestamp' and 'expires' are judged anew: one that is older than what the phone shows is 'superseded'.
 
@@ -128,15 +128,15 @@ struct DeadLettersCommand: ParsableCommand {
                 switch letter.verdict(check: &check) {
                 case .impossible(let reason):
                     leftOutCount += 1
-                    StandardOutput.tell("left out   \(letter.place): \(reason)")
+                    StandardOutput.tell("left out   \(letter.position): \(reason)")
                 case .doubtful(let reason) where !self.force:
                     leftOutCount += 1
-                    StandardOutput.tell("left out   \(letter.place): \(reason) (--force sends it)")
+                    StandardOutput.tell("left out   \(letter.position): \(reason) (--force sends it)")
                 case .doubtful, .sendable:
                     guard let source = letter.source else { return }
                     guard self.execute else {
                         sentCount += 1
-                        return StandardOutput.tell("would send \(letter.place) to \(source.topic)")
+                        return StandardOutput.tell("would send \(letter.position) to \(source.topic)")
                     }
                     do { sentCount += try sender?.send(letter, to: source.topic) == true ? 1 : 0 } catch {
                         failure = error

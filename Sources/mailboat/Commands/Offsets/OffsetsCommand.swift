@@ -98,12 +98,12 @@ struct OffsetsCommand: ParsableCommand {
             let reset = OffsetReset(target: try self.target(), includesThoseInside: self.all)
             var (moves, impossibleCount): ([TopicPartitionOffset], Int) = ([], 0)
             for position in positions {
-                let place = "\(position.topicPartition)"
+                let topicPartition = "\(position.topicPartition)"
                 switch reset.verdict(position) {
                 case .keep: continue
                 case .impossible(let reason):
                     impossibleCount += 1
-                    StandardOutput.print("cannot move \(place): \(reason)")
+                    StandardOutput.print("cannot move \(topicPartition): \(reason)")
                 case .move(let offset):
                     moves.append(
                         TopicPartitionOffset(
@@ -111,7 +111,7 @@ struct OffsetsCommand: ParsableCommand {
                             offset: offset))
                     let from = position.committed.map { "\($0)" } ?? "none"
                     StandardOutput.print(
-                        "\(self.execute && members.isEmpty ? "to move" : "would move") \(place) from \(from) to \(offset) (log \(position.lowOffset) to \(position.endOffset)): "
+                        "\(self.execute && members.isEmpty ? "to move" : "would move") \(topicPartition) from \(from) to \(offset) (log \(position.lowOffset) to \(position.endOffset)): "
                             + OffsetReset.consequences(of: offset, position).joined(separator: "; "))
                 }
             }

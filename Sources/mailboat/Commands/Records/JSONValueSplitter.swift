@@ -105,9 +105,9 @@ struct JSONValueSplitter {
                 if self.pendingLine == 0 { self.pendingLine = line }
                 if error.kind == .unexpectedEnd { return false }
                 let column = error.index - (self.pending[..<error.index].lastIndex(of: UInt8(ascii: "\n")) ?? -1)
-                let place = self.pendingLine == line ? "column \(column)" : "line \(line), column \(column)"
+                let location = self.pendingLine == line ? "column \(column)" : "line \(line), column \(column)"
                 items.append(
-                    .fault(line: self.pendingLine, reason: "is not valid JSON: at \(place), \(error.expectation)"))
+                    .fault(line: self.pendingLine, reason: "is not valid JSON: at \(location), \(error.expectation)"))
                 self.pending.removeAll(keepingCapacity: true)
                 self.pendingLine = 0
                 return true

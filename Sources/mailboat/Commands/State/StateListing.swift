@@ -14,7 +14,7 @@ struct StateListing {
     private let nowMillis: Int64
     /// The newest record of each key of the partition being read, or all of them.
     private var entries: [Entry] = []
-    private var places: [[UInt8]: Int] = [:]
+    private var entryIndexes: [[UInt8]: Int] = [:]
     private(set) var unreadableCount = 0
     private(set) var recordCount = 0
     private var slotCount = 0
@@ -48,10 +48,10 @@ struct StateListing {
             partition: record.partition, offset: record.offset, key: String(decoding: key, as: UTF8.self),
             description: description)
         if self.showsAll { return self.entries.append(entry) }
-        if let place = self.places[key] {
-            self.entries[place] = entry
+        if let location = self.entryIndexes[key] {
+            self.entries[location] = entry
         } else {
-            self.places[key] = self.entries.count
+            self.entryIndexes[key] = self.entries.count
             self.entries.append(entry)
         }
     }
@@ -60,7 +60,7 @@ struct StateListing {
     mutating func takeLines() -> [String] {
         let entries = self.entries
         self.entries = []
-        self.places = [:]
+        self.entryIndexes = [:]
         return entries.sorted { $0.offset < $1.offset }.flatMap { self.lines($0) }
     }
 
@@ -89,22 +89,22 @@ struct StateListing {
     // MARK: For a person
 
     private func text(_ entry: Entry) -> [String] {
-        let place = "[\(entry.partition)]@\(entry.offset)"
+        let location = "[\(entry.partition)]@\(entry.offset)"
         let name = TokenText.shortened(
             entry.description.id.map { "\(entry.description.app ?? "") \($0)" } ?? entry.key)
         switch entry.description.content {
         case .marker(let marker):
             return [
-                "\(place)  marker  taken over \(Self.time(millis: marker.takenOverMillis)), epoch "
+                "\(location)  marker  taken over \(Self.time(millis: marker.takenOverMillis)), epoch "
                     + "\(marker.epoch ?? entry.offset), \(marker.partitionCount) partitions"
                     + (marker.cluster.isEmpty ? "" : ", cluster \(marker.cluster)")
             ]
         case .tombstone(let epoch):
-            return ["\(place)  \(name)  gone" + (epoch.map { ", epoch \($0)" } ?? "")]
+            return ["\(location)  \(name)  gone" + (epoch.map { ", epoch \($0)" } ?? "")]
         case .unknownVersion(let version):
-            return ["\(place)  \(name)  UNREADABLE: version \(version), which this release does not know"]
-        case .malformed(let text): return ["\(place)  \(name)  UNREADABLE: \(text)"]
-        case .slot(let slot): return self.text(slot, head: "\(place)  \(name)")
+            return ["\(location)  \(name)  UNREADABLE: version \(version), which this release does not know"]
+        case .malformed(let text): return ["\(location)  \(name)  UNREADABLE: \(text)"]
+        case .slot(let slot): return self.text(slot, head: "\(location)  \(name)")
         }
     }
 
