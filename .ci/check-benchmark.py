@@ -16,7 +16,10 @@ ROWS = [
     "ingest: events per second of one core", "latency at 50 % load, taken -> accepted, p99",
     "latency at 50 % load, intended send -> accepted, p99", "growth: CPU per push, most activities beside fewest",
     "growth: memory per idle activity", "memory per activity, UUID ids and 80-byte tokens: idle",
-    "memory per activity, UUID ids and 80-byte tokens: after 3 high-priority pushes", "instructions per push, loop",
+    "memory per activity, UUID ids and 80-byte tokens: after 3 high-priority pushes",
+    "channels, 50 events a second, taken -> accepted, p99", "channels, 50 events a second, intended send -> accepted, p99",
+    "channels, 10,000: CPU per broadcast", "channels, 10,000: memory per channel after a broadcast",
+    "channels, asking first: CPU per first broadcast", "instructions per push, loop",
     "instructions per push, transport", "scrape, 64 partitions: CPU per page", "scrape, 256 partitions: CPU per page", "round trip 100 ms: pushes per second",
     "restore, 200,000 activities: start until ready",
 ]

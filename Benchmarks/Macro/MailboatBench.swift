@@ -24,7 +24,8 @@ struct MailboatBench: AsyncParsableCommand {
 
 /// The groups of rows there are, in the order they run.
 enum RowGroup: String, CaseIterable, ExpressibleByArgument {
-    case transport, worker, instructions, paced, coalescing, ingest, latency, growth, memory, roundtrip, scrape, restore
+    case transport, worker, instructions, paced, coalescing, ingest, latency, growth, memory, channels, roundtrip,
+        scrape, restore
     case backlog, burst
 
     /// Run on a real broker when the run is given one; its machine is not measured, and it has partitions as few as a worker of a scaled
@@ -137,6 +138,7 @@ struct RunRowsCommand: ParsableCommand {
             case .restore: try RestoreRows(bench: bench).run()
             case .instructions: try InstructionRows(bench: bench).run()
             case .memory: try MemoryRows(bench: bench).run()
+            case .channels: try ChannelRows(bench: bench).run()
             case .scrape: try ScrapeRows(bench: bench).run()
             case .backlog: try BacklogRows(bench: bench).run()
             case .burst: try BurstRows(bench: bench).run()

@@ -90,6 +90,19 @@ struct ReadingTests {
         #expect(histogram.totalCount == 100)
         #expect(histogram.valueAtPercentile(50) == 1_000)
         #expect(abs(Int(histogram.valueAtPercentile(99)) - 50_000) < 100)
+        #expect(abs(LatencyReport.millis(histogram, 99) - 50) < 0.1)
+    }
+
+    @Test func latenciesThatLackASampleAreRefused() throws {
+        var report = LatencyReport()
+        report.takenToAccepted = [1_000: 3]
+        report.recordToAccepted = [20_000: 3]
+        report.accepted = 3
+        #expect(try report.histograms(ofEvents: 3).intended.totalCount == 3)
+        // An event that became no push, and a push that was not timed.
+        #expect(throws: BenchmarkFailure.self) { try report.histograms(ofEvents: 4) }
+        report.recordToAccepted = [20_000: 2]
+        #expect(throws: BenchmarkFailure.self) { try report.histograms(ofEvents: 3) }
     }
 
     @Test(

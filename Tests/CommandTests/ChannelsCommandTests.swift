@@ -44,8 +44,10 @@ struct ChannelsCommandTests {
         }
     }
 
-    @Test func theStorageIsWhatAPNsCallsIt() {
-        #expect(ChannelsCommand.Storage.none.policy.rawValue == 0)
-        #expect(ChannelsCommand.Storage.mostRecent.policy.rawValue == 1)
+    @Test(arguments: [("none", 0), ("most-recent", 1), ("0", nil), ("mostRecent", nil)] as [(String, UInt8?)])
+    func theStorageIsNamedAsInTheSettings(word: String, number: UInt8?) throws {
+        let words = ["--config", "mailboat.yaml", "--storage", word]
+        #expect((try? ChannelsCommand.Create.parse(words))?.storage.rawValue == number)
+        #expect(ChannelsCommand.helpMessage(for: ChannelsCommand.Create.self).contains("none, most-recent"))
     }
 }

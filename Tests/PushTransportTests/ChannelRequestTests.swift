@@ -150,11 +150,11 @@ struct ChannelRequestTests {
     @Test func aBodyOfTheGreatestLengthIsSent() async throws {
         try await withServer({ _ in .ok }) { server, bench in
             var request = Self.request(.broadcast)
-            request.body = Array(repeating: UInt8(ascii: "x"), count: BroadcastRequest.bodyByteCountMax)
+            request.body = Array(repeating: UInt8(ascii: "x"), count: PayloadWriter.broadcastByteCountMax)
             let answers = try await bench.ask([request])
             #expect(answers == [.accepted])
             let byteCount = try await server.requests()[0].body.count
-            #expect(byteCount == BroadcastRequest.bodyByteCountMax)
+            #expect(byteCount == PayloadWriter.broadcastByteCountMax)
         }
     }
 

@@ -12,9 +12,17 @@ struct PacedPublisherCommand: ParsableCommand {
     @Option var bootstrap: String
     @Option var topic: String
     @Option var partitions: Int32
-    @Option var activities: Int
+    /// Either so many activities, or so many channels.
+    @Option var activities: Int?
+    @Option var channels: Int?
     @Option var perSecond: Double
     @Option var count: Int
+
+    func validate() throws {
+        guard (self.activities == nil) != (self.channels == nil), self.activities ?? self.channels ?? 0 > 0 else {
+            throw ValidationError("give --activities or --channels")
+        }
+    }
 
     func run() throws {
         // Producers wait 5 ms by default. Here they wait for twice that, so that the embedded broker gets batches: a batch of one record costs
@@ -24,7 +32,9 @@ struct PacedPublisherCommand: ParsableCommand {
             ProducerConfiguration(settings: settings, log: { _ in }), onDeliveries: {}, onError: { _ in })
         let topic = try producer.topic(self.topic)
         // Options are looked up each time they are named: not for each record.
-        let (count, perSecond, activities, partitions) = (self.count, self.perSecond, self.activities, self.partitions)
+        let (count, perSecond, partitions) = (self.count, self.perSecond, self.partitions)
+        let channels = self.channels.map { SampleChannel.ids(0..<$0) }
+        let targetCount = channels?.count ?? self.activities ?? 1
         var (key, value): ([UInt8], [UInt8]) = ([], [])
         let (beginSteady, beginWall) = (Clock.nowMicros, Clock.wallMicros)
         var failedCount = 0
@@ -38,8 +48,13 @@ struct PacedPublisherCommand: ParsableCommand {
             latestMicros = max(latestMicros, Clock.nowMicros - beginSteady - dueMicros)
             key.removeAll(keepingCapacity: true)
             value.removeAll(keepingCapacity: true)
-            Workload.appendKey(number % activities, to: &key)
-            Workload.appendUpdate(number, to: &value)
+            if let channel = channels?[number % targetCount] {
+                key += channel
+                Workload.appendUpdate(number, to: &value, channel: channel)
+            } else {
+                Workload.appendKey(number % targetCount, to: &key)
+                Workload.appendUpdate(number, to: &value)
+            }
             let result = producer.produce(
                 topic, partition: Murmur2.partition(key: key.span, count: partitions), key: key.span,
                 value: value.span, timestampMillis: (beginWall + dueMicros) / 1_000, opaque: 0)

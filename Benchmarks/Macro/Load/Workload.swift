@@ -64,9 +64,17 @@ enum Workload {
     }
 
     /// An update whose payload is of the size of `SampleRequest.body`, give or take a few bytes.
-    static func appendUpdate(_ number: Int, to bytes: inout [UInt8], priority: StaticString = "10") {
+    /// - Parameter channel: whom it is broadcast on; `nil`: it goes to the activity that the key names.
+    static func appendUpdate(
+        _ number: Int, to bytes: inout [UInt8], priority: StaticString = "10", channel: [UInt8]? = nil
+    ) {
         bytes.append(contentsOf: #"{"event":"update","priority":"#.utf8)
         priority.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        if let channel {
+            bytes.append(contentsOf: #","to":{"channel":""#.utf8)
+            bytes += channel
+            bytes.append(contentsOf: #""}"#.utf8)
+        }
         bytes.append(contentsOf: #","content-state":{"driverName":"Anne","estimatedDeliveryTime":1659416400,"#.utf8)
         bytes.append(contentsOf: #""stage":"baking","progress":0.425,"stops":[1,2,3],"note":"number "#.utf8)
         bytes.append(contentsOf: String(number).utf8)
@@ -108,10 +116,28 @@ final class Prefiller {
     /// Produces `count` records and waits until Kafka has them.
     /// - Parameter fill: given the number of the record; says whose it is and appends its value.
     func produce(_ count: Int, _ fill: (_ number: Int, _ value: inout [UInt8]) -> Int) throws {
+        let identity = self.identity
+        try self.write(count) { number, key, value in
+            Workload.appendKey(fill(number, &value), to: &key, identity: identity)
+        }
+    }
+
+    /// One update for each of these channels.
+    func broadcast(_ channels: [[UInt8]], round: Int) throws {
+        try self.write(channels.count) { number, key, value in
+            key += channels[number]
+            Workload.appendUpdate(round, to: &value, channel: channels[number])
+        }
+    }
+
+    /// - Parameter fill: given the number of the record; appends its key and value.
+    private func write(
+        _ count: Int, _ fill: (_ number: Int, _ key: inout [UInt8], _ value: inout [UInt8]) -> Void
+    ) throws {
         for number in 0..<count {
             self.value.removeAll(keepingCapacity: true)
             self.key.removeAll(keepingCapacity: true)
-            Workload.appendKey(fill(number, &self.value), to: &self.key, identity: self.identity)
+            fill(number, &self.key, &self.value)
             let partition = Murmur2.partition(key: self.key.span, count: self.partitionCount)
             queueing: while true {
                 let result = self.producer.produce(

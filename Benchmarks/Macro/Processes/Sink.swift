@@ -5,22 +5,26 @@ final class Sink {
     let process: ChildProcess
     let port: Int
     let controlPort: Int
+    /// Where it can be asked about channels; `nil`: nowhere.
+    let managementPort: Int?
     /// Directory with `ca.pem` and the provider key.
     let credentials: String
 
     static let keyID = "SIMULATOR1"
     static let teamID = "SIMULATEAM"
 
-    init(_ bench: Bench) throws {
+    init(_ bench: Bench, takesQuestions: Bool = false) throws {
         self.port = try LocalHTTP.freePort()
         self.controlPort = try LocalHTTP.freePort()
+        self.managementPort = takesQuestions ? try LocalHTTP.freePort() : nil
         self.credentials = bench.scratch + "/apns"
+        let management = self.managementPort.map { ["--manage-port", "\($0)"] } ?? []
         self.process = try ChildProcess(
             "simulated APNs",
             [
                 bench.mailboat, "apns-simulator", "--sink", "--port", "\(self.port)", "--control",
                 "\(self.controlPort)", "--generate-credentials", self.credentials,
-            ], core: bench.cores.server, logPath: bench.logPath("apns"))
+            ] + management, core: bench.cores.server, logPath: bench.logPath("apns"))
         let (process, controlPort) = (self.process, self.controlPort)
         try Waiting.until("the simulated APNs", limitSeconds: 30, process: process) {
             LocalHTTP.get(port: controlPort, "/healthz") != nil
@@ -47,6 +51,19 @@ final class Sink {
             let statistics = try? JSONDecoder().decode(Statistics.self, from: Data(text.utf8))
         else { return -1 }
         return statistics.accepted
+    }
+
+    /// Makes so many channels that keep nothing. It must take questions.
+    /// - Returns: their ids.
+    func makeChannels(_ count: Int) throws -> [[UInt8]] {
+        struct Channel: Decodable { var id: String }
+        let document = "{\"app\": \"\(SampleRequest.bundleID)\", \"message-storage-policy\": 0}"
+        return try (0..<count).map { _ in
+            guard let text = LocalHTTP.post(port: self.controlPort, "/channels", document),
+                let channel = try? JSONDecoder().decode(Channel.self, from: Data(text.utf8))
+            else { throw BenchmarkFailure("the simulated APNs makes no channel") }
+            return Array(channel.id.utf8)
+        }
     }
 
     /// Answers wait so long from now on.

@@ -8,7 +8,7 @@ struct Stage {
     /// Waits until all three are ready. Nothing stays running when it throws.
     init(_ bench: Bench, partitionCount: Int, options: Worker.Options = Worker.Options()) throws {
         self.partitionCount = partitionCount
-        self.sink = try Sink(bench)
+        self.sink = try Sink(bench, takesQuestions: options.asksAboutChannels)
         do {
             self.broker = try Broker(bench, partitionCount: partitionCount)
         } catch {

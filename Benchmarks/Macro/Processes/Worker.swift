@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 
 /// A worker as a process, on one core with one shard.
 final class Worker {
@@ -19,6 +20,8 @@ final class Worker {
         /// Run by this program, such as a profiler.
         var launcher: [String] = []
         var readyLimitSeconds = 60
+        /// It can ask the simulated APNs what a channel keeps, and does unless `settings` say it.
+        var asksAboutChannels = false
     }
 
     /// What a piece of work cost.
@@ -46,13 +49,14 @@ final class Worker {
         self.broker = broker
         self.sink = sink
         self.adminPort = try LocalHTTP.freePort()
+        let management = sink.managementPort.map { ", manage-host: 127.0.0.1, manage-port: \($0)" } ?? ""
         let settings = """
             apns:
               team-id: \(Sink.teamID)
               key-id: \(Sink.keyID)
               key-file: \(sink.keyFile)
               connections-max: \(options.connectionsMax)
-              production: {host: 127.0.0.1, port: \(sink.port), ca-file: \(sink.authorityFile)}
+              production: {host: 127.0.0.1, port: \(sink.port), ca-file: \(sink.authorityFile)\(management)}
             apps: [\(SampleRequest.bundleID)]
             shards: 1
             admin.port: \(self.adminPort)
@@ -123,6 +127,18 @@ final class Worker {
 
     var acceptedCount: Int { self.metric("mailboat_pushes_answered_total", label: "accepted") }
     var consumedCount: Int { self.metric("mailboat_events_consumed_total") }
+
+    /// Its latencies up to now. It must have been started with this `distributionPath`.
+    func latencies(_ path: String) throws -> LatencyReport {
+        // It reports each 50 ms.
+        Clock.sleep(millis: 200)
+        try? FileManager.default.removeItem(atPath: path)
+        kill(self.process.pid, SIGUSR1)
+        try Waiting.until("the worker's latencies", limitSeconds: 10, process: self.process) {
+            FileManager.default.fileExists(atPath: path)
+        }
+        return try LatencyReport.read(from: path)
+    }
 
     /// Everything taken has its outcome, and Kafka has acknowledged everything written.
     private func isSettled(consumed: Int) -> Bool {

@@ -41,6 +41,23 @@ struct LatencyReport: Codable, Equatable {
         left.merging(right) { $0 - min($0, $1) }.filter { $0.value > 0 && left[$0.key] != nil }
     }
 
+    /// Both as histograms.
+    /// - Throws: when a sample is missing of any of so many events, each a push of its own.
+    func histograms(ofEvents count: Int) throws -> (taken: Histogram<UInt64>, intended: Histogram<UInt64>) {
+        let intended = Self.histogram(self.recordToAccepted)
+        guard intended.totalCount == self.accepted, self.accepted == UInt64(count) else {
+            throw BenchmarkFailure(
+                "\(intended.totalCount) latencies of \(self.accepted) pushes of \(count) events: nothing may be missing"
+            )
+        }
+        return (Self.histogram(self.takenToAccepted), intended)
+    }
+
+    /// A percentile of such a histogram, milliseconds.
+    static func millis(_ histogram: Histogram<UInt64>, _ percentile: Double) -> Double {
+        Double(histogram.valueAtPercentile(percentile)) / 1_000
+    }
+
     /// As a histogram of microseconds, three digits.
     static func histogram(_ buckets: Buckets) -> Histogram<UInt64> {
         var histogram = Histogram<UInt64>(highestTrackableValue: 3_600_000_000, numberOfSignificantValueDigits: .three)

@@ -1,7 +1,3 @@
-import Foundation
-import Glibc
-import Histogram
-
 /// Row 5: how long a push takes at half the rate the worker can do, with updates that arrive at their own pace.
 struct LatencyRows {
     let bench: Bench
@@ -113,14 +109,16 @@ struct LatencyRows {
         self.bench.say("        \(Int(rate)) updates a second, \(partitionCount) partitions")
 
         let warmUp = Int(rate * Self.warmUpSeconds)
-        try self.publish(warmUp, perSecond: rate, activities, broker, partitionCount)
+        let load = PacedLoad(
+            broker: broker, partitionCount: partitionCount, targetCount: activities, perSecond: rate)
+        try load.publish(warmUp, self.bench)
         consumed += warmUp
         try worker.settle(consumed: consumed)
-        let before = try self.latencies(of: worker, path)
+        let before = try worker.latencies(path)
         let (cpuBefore, kafkaBefore) = (worker.process.meter.cpuMicros, broker.cpuMicros)
         let (begin, stolenBefore) = (Clock.nowMicros, StolenTime.micros)
         let count = Int(rate * Self.measuredSeconds)
-        try self.publish(count, perSecond: rate, activities, broker, partitionCount)
+        try load.publish(count, self.bench)
         let elapsed = Double(Clock.nowMicros - begin)
         values.stolen.add(Double(StolenTime.micros - stolenBefore) / elapsed)
         values.rate.add(rate)
@@ -128,53 +126,16 @@ struct LatencyRows {
         values.kafkaBusy.add(Double(broker.cpuMicros - kafkaBefore) / elapsed)
         consumed += count
         try worker.settle(consumed: consumed)
-        let latencies = try self.latencies(of: worker, path) - before
-        let taken = LatencyReport.histogram(latencies.takenToAccepted)
-        let intended = LatencyReport.histogram(latencies.recordToAccepted)
-        guard intended.totalCount == latencies.accepted, latencies.accepted == UInt64(count) else {
-            throw BenchmarkFailure(
-                "\(intended.totalCount) latencies of \(latencies.accepted) pushes of \(count) events: nothing may be missing"
-            )
-        }
+        let (taken, intended) = try (worker.latencies(path) - before).histograms(ofEvents: count)
         for percentile in Self.percentiles {
-            values.taken[percentile, default: Sample()].add(Self.millis(taken, percentile))
-            values.intended[percentile, default: Sample()].add(Self.millis(intended, percentile))
+            values.taken[percentile, default: Sample()].add(LatencyReport.millis(taken, percentile))
+            values.intended[percentile, default: Sample()].add(LatencyReport.millis(intended, percentile))
         }
         self.bench.say(
-            "        p99: taken -> accepted \(Self.millis(taken, 99).short) ms, intended send -> accepted \(Self.millis(intended, 99).short) ms"
+            "        p99: taken -> accepted \(LatencyReport.millis(taken, 99).short) ms, intended send -> accepted \(LatencyReport.millis(intended, 99).short) ms"
         )
         try broker.checkNothingWasDropped()
         return nil
-    }
-
-    private func publish(_ count: Int, perSecond: Double, _ activities: Int, _ broker: Broker, _ partitionCount: Int)
-        throws
-    {
-        let publisher = try ChildProcess(
-            "the publisher",
-            [
-                self.bench.own, "paced-publisher", "--bootstrap", broker.bootstrap, "--topic",
-                broker.topic(Workload.topic), "--partitions",
-                "\(partitionCount)", "--activities", "\(activities)", "--per-second", "\(perSecond)", "--count",
-                "\(count)",
-            ], core: self.bench.cores.kafka, logPath: self.bench.logPath("publisher"))
-        try publisher.waitForEnd(limitSeconds: 120)
-        self.bench.say("        " + publisher.lastLines)
-    }
-
-    private func latencies(of worker: Worker, _ path: String) throws -> LatencyReport {
-        // The worker reports each 50 ms.
-        Clock.sleep(millis: 200)
-        try? FileManager.default.removeItem(atPath: path)
-        kill(worker.process.pid, SIGUSR1)
-        try Waiting.until("the worker's latencies", limitSeconds: 10, process: worker.process) {
-            FileManager.default.fileExists(atPath: path)
-        }
-        return try LatencyReport.read(from: path)
-    }
-
-    private static func millis(_ histogram: Histogram<UInt64>, _ percentile: Double) -> Double {
-        Double(histogram.valueAtPercentile(percentile)) / 1_000
     }
 
     private func report(_ name: String, _ samples: [Double: Sample], target: Target) {

@@ -57,37 +57,18 @@ struct PacedRows {
     private func round(
         _ rate: inout Rate, partitionCount: Int, worker: Worker, sink: Sink, broker: Broker
     ) throws {
-        let publisher = try ChildProcess(
-            "the publisher",
-            [
-                self.bench.own, "paced-publisher", "--bootstrap", broker.bootstrap, "--topic",
-                broker.topic(Workload.topic), "--partitions",
-                "\(partitionCount)", "--activities", "\(rate.activityCount)", "--per-second", "\(rate.perSecond)",
-                "--count",
-                "\(self.updateCount(rate))",
-            ], core: self.bench.cores.kafka, logPath: self.bench.logPath("publisher"))
+        let load = PacedLoad(
+            broker: broker, partitionCount: partitionCount, targetCount: rate.activityCount,
+            perSecond: Double(rate.perSecond))
+        let publisher = try load.start(self.updateCount(rate), self.bench)
         Clock.sleep(millis: Int(Self.warmUpSeconds * 1_000))
-        let begin = self.look(worker, sink, broker)
-        Clock.sleep(millis: Int(Self.measuredSeconds * 1_000))
-        let end = self.look(worker, sink, broker)
+        let window = try PacedWindow.measure(seconds: Self.measuredSeconds, worker, sink, broker)
         try publisher.waitForEnd(limitSeconds: 60)
-        let pushes = Double(end.pushes - begin.pushes)
-        guard pushes > 0 else { throw BenchmarkFailure("no push was answered while \(rate.perSecond) a second came") }
-        let wallMicros = Double(end.wallMicros - begin.wallMicros)
-        let workerMicros = Double(end.workerMicros - begin.workerMicros)
-        rate.workerCPU.add(workerMicros / pushes)
-        rate.kafkaCPU.add(Double(end.kafkaMicros - begin.kafkaMicros) / pushes)
-        rate.workerBusy.add(workerMicros / wallMicros)
-        rate.pace.add(pushes / wallMicros * 1e6)
-        self.bench.say("        \((workerMicros / pushes).short) us per push")
-    }
-
-    private func look(_ worker: Worker, _ sink: Sink, _ broker: Broker) -> (
-        pushes: Int, workerMicros: Int64, kafkaMicros: Int64, wallMicros: Int64
-    ) {
-        (
-            sink.answeredCount, worker.process.meter.cpuMicros, broker.cpuMicros, Clock.nowMicros
-        )
+        rate.workerCPU.add(window.workerMicrosPerPush)
+        rate.kafkaCPU.add(window.kafkaMicrosPerPush)
+        rate.workerBusy.add(window.workerBusy)
+        rate.pace.add(window.pushesPerSecond)
+        self.bench.say("        \(window.workerMicrosPerPush.short) us per push")
     }
 
     private func report(_ rate: Rate) {

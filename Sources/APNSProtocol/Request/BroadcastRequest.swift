@@ -11,11 +11,6 @@ public enum BroadcastRequest {
     /// Carries a UUID, which the answer repeats.
     public static let requestIDName: StaticString = "apns-request-id"
 
-    /// A longer body is refused as `PayloadTooLarge`.
-    public static let bodyByteCountMax = 5_120
-    /// A channel that keeps messages keeps them no longer.
-    public static let storedSecondsMax: Int64 = 8 * 3_600
-
     /// The value of `:path` for an app.
     public static func pathValue(bundleID: String) -> [UInt8] {
         var value: [UInt8] = []

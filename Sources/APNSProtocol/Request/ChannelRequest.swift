@@ -4,7 +4,7 @@ import PushModel
 public enum MessageStoragePolicy: UInt8, Sendable, CaseIterable {
     /// Nothing; APNs allows more broadcasts in return.
     case none = 0
-    /// The most recent message, for at most `BroadcastRequest.storedSecondsMax`.
+    /// The most recent message, for at most `EventRules.broadcastStoredSecondsMax`.
     case mostRecent = 1
 
     /// What settings, options and JSON of ours call it: `none`, `most-recent`.
@@ -31,6 +31,8 @@ public enum ChannelRequest {
     public static let oneSuffix: StaticString = "/channels"
     /// What follows it, where all are listed.
     public static let allSuffix: StaticString = "/all-channels"
+    /// The member of a body that says what a channel keeps: the `MessageStoragePolicy`'s number.
+    public static let storagePolicyName: StaticString = "message-storage-policy"
 
     /// Channels of an app in one environment, whoever made them; one more is refused as `CannotCreateChannelConfig`.
     public static let countMax = 10_000
@@ -89,7 +91,9 @@ public enum ChannelRequest {
     /// The body of a request that makes a channel for Live Activities.
     public static func creationBody(_ policy: MessageStoragePolicy) -> [UInt8] {
         var body: [UInt8] = []
-        body.append(utf8: "{\"message-storage-policy\":")
+        body.append(utf8: "{\"")
+        body.append(utf8: Self.storagePolicyName)
+        body.append(utf8: "\":")
         JSONBytes.appendInteger(Int64(policy.rawValue), to: &body)
         body.append(utf8: ",\"push-type\":\"LiveActivity\"}")
         return body

@@ -10,10 +10,16 @@ public enum ChannelBody {
 
     /// The policy of a channel, from the answer to a question about it: `{"message-storage-policy": 0, "push-type": "LiveActivity"}`.
     public static func storagePolicy(_ body: Span<UInt8>) throws(Fault) -> MessageStoragePolicy {
-        guard let storesMessages = ChannelSettings.storesMessages(body: body) else {
-            throw Fault(description: "it has no message-storage-policy of 0 or 1")
+        var policy: MessageStoragePolicy?
+        try Self.forEachField(of: body) { cursor, body, field, kind throws(JSONFault) in
+            guard field.elementsEqual("\(ChannelRequest.storagePolicyName)".utf8), kind == .number else { return false }
+            let spelling = body.extracting(try cursor.number(body).spelling.range)
+            let digit = spelling.count == 1 ? spelling[0] : 0
+            policy = MessageStoragePolicy.allCases.first { digit == UInt8(ascii: "0") + $0.rawValue }
+            return true
         }
-        return storesMessages ? .mostRecent : .none
+        guard let policy else { throw Fault(description: "it has no \(ChannelRequest.storagePolicyName) of 0 or 1") }
+        return policy
     }
 
     /// The ids of a list, in its order: `{"channels": ["…"]}`. An empty body is an empty list: Apple's page describes both.

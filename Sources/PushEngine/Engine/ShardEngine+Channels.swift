@@ -20,8 +20,8 @@ extension ShardEngine {
         case .channel(let answer):
             self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
             self.dispatch.forgetFailures(slot, in: &self.memory)
-            if let storesMessages = ChannelSettings.storesMessages(body: answer.body.span) {
-                self.dispatch.setStorage(storesMessages ? .mostRecent : .none, of: slot, in: &self.memory)
+            if let policy = try? ChannelBody.storagePolicy(answer.body.span) {
+                self.dispatch.setStorage(ChannelStorage(policy), of: slot, in: &self.memory)
                 self.journal.markDirty(slot, in: &self.memory, now: now)
             } else {
                 self.dispatch.giveUpQuestion(slot, in: &self.memory)
@@ -92,6 +92,16 @@ extension ShardEngine {
         self.coalescer.dropUpdate(update, of: slot, in: &self.memory)
         // Anything that came meanwhile is due at once, and is given up there.
         self.journal.markDirty(slot, in: &self.memory, now: now)
+    }
+}
+
+extension ChannelStorage {
+    /// As APNs has said it.
+    init(_ policy: MessageStoragePolicy) {
+        switch policy {
+        case .none: self = .none
+        case .mostRecent: self = .mostRecent
+        }
     }
 }
 

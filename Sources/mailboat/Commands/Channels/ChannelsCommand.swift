@@ -19,19 +19,6 @@ struct ChannelsCommand: ParsableCommand {
             """,
         subcommands: [Create.self, Show.self, List.self, Delete.self])
 
-    /// What a channel keeps, as an option.
-    enum Storage: String, ExpressibleByArgument, CaseIterable {
-        case none
-        case mostRecent = "most-recent"
-
-        var policy: MessageStoragePolicy {
-            switch self {
-            case .none: .none
-            case .mostRecent: .mostRecent
-            }
-        }
-    }
-
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make a channel and print its id.",
@@ -55,18 +42,18 @@ struct ChannelsCommand: ParsableCommand {
         @OptionGroup var options: ChannelsOptions
 
         @Option(help: "What the channel keeps for phones that are not connected.")
-        var storage: Storage
+        var storage: MessageStoragePolicy
 
         func run() async throws {
             try await self.options.withDesk { desk, home in
                 do throws(ChannelFailure) {
-                    let channel = try await desk.create(self.storage.policy, in: home)
+                    let channel = try await desk.create(self.storage, in: home)
                     if self.options.isJSON {
                         StandardOutput.tell(
-                            JSONLine.text(ChannelRecord(home, channel: channel, storage: self.storage.policy)))
+                            JSONLine.text(ChannelRecord(home, channel: channel, storage: self.storage)))
                     } else {
                         StandardOutput.tell(channel)
-                        StandardError.print("made a channel of \(home) with storage \(self.storage.rawValue)")
+                        StandardError.print("made a channel of \(home) with storage \(self.storage.name)")
                     }
                 } catch { throw self.options.refusal(error) }
             }

@@ -99,13 +99,13 @@ struct EventCheck {
         let host = Self.host(self.event.environment)
         let channel = String(decoding: self.event.text[self.event.audienceInText.range], as: UTF8.self)
         return [
-            "\(DeviceRequest.method) \(DeviceRequest.scheme)://\(host)/4/broadcasts/apps/\(TokenText.shortened(self.bundleID))",
+            "\(DeviceRequest.method) \(DeviceRequest.scheme)://\(host)\(BroadcastRequest.pathPrefix)\(TokenText.shortened(self.bundleID))",
             "\(DeviceRequest.authorizationName): bearer (provider token)",
-            "apns-channel-id: \(channel)",
+            "\(BroadcastRequest.channelIDName): \(channel)",
             "\(DeviceRequest.pushTypeName): \(DeviceRequest.pushTypeValue)",
             "\(DeviceRequest.priorityName): \(DeviceRequest.priorityValue(self.event.priority))",
             "\(DeviceRequest.expirationName): \(self.expirationSeconds), or 0 if the channel stores nothing",
-            "apns-request-id: (a new UUID)",
+            "\(BroadcastRequest.requestIDName): (a new UUID)",
         ]
     }
 

@@ -1,0 +1,29 @@
+/// What a while of paced updates cost. The publisher goes on before and after it.
+struct PacedWindow {
+    var workerMicrosPerPush: Double
+    var kafkaMicrosPerPush: Double
+    /// Of a core.
+    var workerBusy: Double
+    var pushesPerSecond: Double
+
+    /// Looks now and after so many seconds.
+    static func measure(seconds: Double, _ worker: Worker, _ sink: Sink, _ broker: Broker) throws -> PacedWindow {
+        let begin = Self.look(worker, sink, broker)
+        Clock.sleep(millis: Int(seconds * 1_000))
+        let end = Self.look(worker, sink, broker)
+        let pushes = Double(end.pushes - begin.pushes)
+        guard pushes > 0 else { throw BenchmarkFailure("no push was answered for \(seconds) s while updates came") }
+        let wallMicros = Double(end.wallMicros - begin.wallMicros)
+        let workerMicros = Double(end.workerMicros - begin.workerMicros)
+        return PacedWindow(
+            workerMicrosPerPush: workerMicros / pushes,
+            kafkaMicrosPerPush: Double(end.kafkaMicros - begin.kafkaMicros) / pushes,
+            workerBusy: workerMicros / wallMicros, pushesPerSecond: pushes / wallMicros * 1e6)
+    }
+
+    private static func look(_ worker: Worker, _ sink: Sink, _ broker: Broker) -> (
+        pushes: Int, workerMicros: Int64, kafkaMicros: Int64, wallMicros: Int64
+    ) {
+        (sink.answeredCount, worker.process.meter.cpuMicros, broker.cpuMicros, Clock.nowMicros)
+    }
+}
