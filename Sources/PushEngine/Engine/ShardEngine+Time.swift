@@ -56,8 +56,10 @@ extension ShardEngine {
                 let since = self.memory.slots[slot].tokenMissingSinceMillis
                 if self.memory.updates[update].firstUnsentMillis > since { return }
             }
+            let deadCause: OutcomeDetails.Cause =
+                self.memory.slots[slot].kind == .channel ? .channelGone : .deadToken
             self.endPending(
-                slot, outcome: isDead ? .rejected : .unregistered, cause: isDead ? .deadToken : .noToken)
+                slot, outcome: isDead ? .rejected : .unregistered, cause: isDead ? deadCause : .noToken)
             self.journal.markDirty(slot, in: &self.memory, now: now)
         }
     }

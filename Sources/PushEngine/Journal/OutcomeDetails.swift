@@ -14,6 +14,8 @@ struct OutcomeDetails {
         case older
         case noToken
         case deadToken
+        /// The same of a channel: there is never another id.
+        case channelGone
         case expires
         case lifeOver
         case startExpired
@@ -32,6 +34,7 @@ struct OutcomeDetails {
             case .older: "older than an event that was already accepted"
             case .noToken: "no token was registered in time"
             case .deadToken: "the token is dead and no other was registered in time"
+            case .channelGone: "APNs has said that the channel does not exist"
             case .expires: "not sent by its expires or stale-date"
             case .lifeOver: "the activity's life is over"
             case .startExpired: "the start was not sent in time"
