@@ -170,7 +170,8 @@ let package = Package(
             ],
             path: "Tests/Chaos"),
         .testTarget(
-            name: "ChaosTests", dependencies: ["ChaosTesting", "Upstream", "KafkaLog", "PushModel", "DeviceModel"]),
+            name: "ChaosTests",
+            dependencies: ["ChaosTesting", "Upstream", "APNSSimulator", "KafkaLog", "PushModel", "DeviceModel"]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

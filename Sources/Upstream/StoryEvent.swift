@@ -17,7 +17,7 @@ package struct StoryEvent: Sendable {
     package var contentState: String?
     /// JSON object.
     package var alert: String?
-    /// 10 or 5; `nil`: the default of the contract.
+    /// 10 or 5, for a channel also 1; `nil`: the default of the contract.
     package var priority: Int?
     /// Seconds since 1970; `nil`: the record's time.
     package var timestampSeconds: Int64?
@@ -29,6 +29,8 @@ package struct StoryEvent: Sendable {
     package var expiresSeconds: Int64?
     /// JSON number.
     package var relevanceScore: String?
+    /// Base64; only for an update or end, whose record has it as the key, too.
+    package var channel: String?
     /// Hex; only for a `start`.
     package var startToken: String?
     /// Only for a `start`.
@@ -49,6 +51,7 @@ package struct StoryEvent: Sendable {
     package var value: [UInt8] {
         var fields = [("event", "\"\(self.kind.rawValue)\""), ("app", "\"\(self.app)\"")]
         if let startToken = self.startToken { fields.append(("to", "{\"start-token\":\"\(startToken)\"}")) }
+        if let channel = self.channel { fields.append(("to", "{\"channel\":\"\(channel)\"}")) }
         if let priority = self.priority { fields.append(("priority", "\(priority)")) }
         if let seconds = self.timestampSeconds { fields.append(("timestamp", "\(seconds)")) }
         if let seconds = self.expiresSeconds { fields.append(("expires", "\(seconds)")) }

@@ -14,12 +14,17 @@ struct Chaos: AsyncParsableCommand {
         abstract: "Kills workers and takes brokers away while events flow, then checks every phone and every event.",
         discussion: """
             Starts an embedded Kafka, a simulated APNs and three workers, each a process of 'mailboat', publishes events of every kind for thousands \
-            of activities, and injects faults drawn from a seed: kill -9, SIGSTOP past the group's session timeout, SIGTERM; restarts, GOAWAYs, \
+            of activities and for broadcast channels, and injects faults drawn from a seed: kill -9, SIGSTOP past the group's session timeout, SIGTERM; restarts, GOAWAYs, \
             errors, silence and lost answers of APNs; broker outages, refused requests and slow brokers.
 
             Then the faults end. When everything has settled, every phone is compared with one that got every event of the log on its own and in \
             order; every record must have an outcome, every dead letter an outcome, every partition be committed to its end; no phone may have got \
             more high-priority pushes than its budget. The same seed gives the same events and the same faults; when they meet is up to the machine.
+
+            One event in 16 is for a broadcast channel. Half of the channels keep their newest message. Phones listen to them, go away and come back; \
+            one channel is deleted about the middle, and some end before the run does. Each phone that listens must show what its channel promises: \
+            all of it when it was always there, and otherwise what the channel kept for it. Broadcasts must keep their distance, bring newer stamps, \
+            and be kept where the channel keeps anything.
 
             The embedded Kafka keeps 5 MiB a partition: the rate is chosen for that, and the run ends with an error if records were dropped.
 
@@ -54,6 +59,9 @@ struct Chaos: AsyncParsableCommand {
 
     @Option(help: "Activities under way at a time, 10 to 100000.")
     var activities = 3_000
+
+    @Option(help: "Broadcast channels, 0 to 64; one event in 16 is for a channel.")
+    var channels = 8
 
     @Option(
         help: ArgumentHelp(
@@ -93,6 +101,9 @@ struct Chaos: AsyncParsableCommand {
         guard (10...100_000).contains(self.activities) else {
             throw ValidationError("--activities is \(self.activities): expected 10 to 100000")
         }
+        guard (0...64).contains(self.channels) else {
+            throw ValidationError("--channels is \(self.channels): expected 0 to 64")
+        }
         if let rate = self.rate, !(1...10_000).contains(rate) {
             throw ValidationError("--rate is \(rate): expected 1 to 10000 events per second")
         }
@@ -112,11 +123,12 @@ struct Chaos: AsyncParsableCommand {
             seed: seed)
         let result: Result<ChaosVerdict, any Error>
         do {
-            let run = try ChaosRun(
+            let run = try await ChaosRun(
                 stage: stage,
                 wish: .init(
                     minutes: self.minutes, seed: seed, activityCount: self.activities, rate: rate,
-                    kinds: self.rollingRestart ? [] : try self.kinds(), isRollingRestart: self.rollingRestart),
+                    channelCount: self.channels, kinds: self.rollingRestart ? [] : try self.kinds(),
+                    isRollingRestart: self.rollingRestart),
                 say: say)
             try await run.play()
             result = .success(try await run.judge())

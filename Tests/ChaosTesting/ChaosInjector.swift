@@ -29,6 +29,8 @@ final class ChaosInjector {
     /// Workers that ended without having been told to, and how: allowed with a reason, to be started again.
     private(set) var unexpectedEnds: [String] = []
     private var endedByItself: Set<String> = []
+    /// When workers that had been paused went on, milliseconds since 1970.
+    private(set) var resumedMillis: [Int64] = []
     /// Workers that were told to stop and ended with something else than 0.
     private(set) var uncleanStops: [String] = []
 
@@ -64,7 +66,7 @@ final class ChaosInjector {
             self.harm(index, fault, endsAtMillis: endsAtMillis)
         case .apnsKilled:
             guard self.stage.apnsIsRunning else { return false }
-            await self.stage.killAPNs()
+            try await self.stage.killAPNs()
             undo(.startAPNs)
         case .apnsGoAway:
             // Of requests, so that it tells the truth: what was sent behind each of these is not processed.
@@ -167,6 +169,7 @@ final class ChaosInjector {
         case .startWorker(let index): try self.startWorker(index, dueMillis: dueMillis, nowMillis: nowMillis)
         case .resumeWorker(let index):
             self.stage.workers[index].isPaused = false
+            self.resumedMillis.append(Int64(Date().timeIntervalSince1970 * 1_000))
             self.stage.workers[index].process?.resume()
         case .startAPNs:
             self.apnsStarts += 1

@@ -4,6 +4,8 @@ import DeviceModel
 /// Follows the phones by the simulator's journal, and counts what reached them twice. Confined to the task that runs.
 struct ChaosPhones: ~Copyable {
     private(set) var phones = JournaledPhones()
+    /// What channels published, and who listened.
+    private(set) var listeners = ChaosListeners()
     private var reader: JournalReader
     /// The activity of each token there ever was.
     private var activities: [String: String] = [:]
@@ -32,6 +34,7 @@ struct ChaosPhones: ~Copyable {
     mutating func follow(_ onPush: (_ activity: String, _ atMillis: Int64, _ isNewCard: Bool) -> Void) throws {
         while let entry = try self.reader.next() {
             let reaction = self.phones.apply(entry)
+            self.listeners.take(entry)
             guard case .push(let atMillis, let token, _, _, let body) = entry else { continue }
             self.pushCount += 1
             let activity = self.activities[token] ?? token

@@ -8,39 +8,6 @@ import Upstream
 
 /// One run: events and faults for a while, then quiet until everything has settled, then the judgement. Confined to its task.
 package final class ChaosRun {
-    /// What a run is asked for.
-    package struct Wish {
-        var minutes: Double
-        var seed: UInt64
-        /// Under way at a time.
-        var activityCount: Int
-        /// Events per second.
-        var rate: Int
-        /// Empty: no faults.
-        var kinds: [ChaosFault.Kind]
-        /// Instead of faults: every worker is restarted once, in good order. The run ends when they have been.
-        var isRollingRestart: Bool
-
-        /// - Parameters:
-        ///   - minutes: how long events are published and faults injected.
-        ///   - seed: of events and faults.
-        ///   - activityCount: activities under way at a time.
-        ///   - rate: events per second.
-        ///   - kinds: of faults; empty: none.
-        ///   - isRollingRestart: instead of faults, every worker is restarted once, in good order.
-        package init(
-            minutes: Double, seed: UInt64, activityCount: Int, rate: Int, kinds: [ChaosFault.Kind],
-            isRollingRestart: Bool
-        ) {
-            self.minutes = minutes
-            self.seed = seed
-            self.activityCount = activityCount
-            self.rate = rate
-            self.kinds = kinds
-            self.isRollingRestart = isRollingRestart
-        }
-    }
-
     /// When everything runs again, this long is waited for the last outcome.
     private static let settleDurationMax = Duration.seconds(180)
     private static let readyDurationMax = Duration.seconds(60)
@@ -55,6 +22,7 @@ package final class ChaosRun {
     private let injector: ChaosInjector
     private let publisher: StoryPublisher
     private var traffic: ChaosTraffic
+    private let channels: ChaosChannels
     private var phones: ChaosPhones
     private var publications: [Publication] = []
     /// Rotations that APNs does not know of yet, oldest first, and registrations that wait for their time.
@@ -66,7 +34,7 @@ package final class ChaosRun {
     private let say: (String) -> Void
 
     /// - Parameter say: takes a line for whoever watches.
-    package init(stage: ChaosStage, wish: Wish, say: @escaping (String) -> Void) throws {
+    package init(stage: ChaosStage, wish: Wish, say: @escaping (String) -> Void) async throws {
         self.stage = stage
         self.wish = wish
         self.say = say
@@ -77,6 +45,8 @@ package final class ChaosRun {
             topic: stage.topics.events[0], partitionCount: ChaosStage.partitionCount, log: { _ in })
         self.traffic = ChaosTraffic(activityCount: wish.activityCount, seed: wish.seed)
         self.phones = try ChaosPhones(journalPath: stage.journalPath)
+        self.channels = try await ChaosChannels(
+            count: wish.channelCount, stage: stage, durationMillis: Int64(wish.minutes * 60_000), seed: wish.seed)
     }
 
     // MARK: Playing
@@ -104,7 +74,7 @@ package final class ChaosRun {
                 self.lastFault = fault.kind.rawValue
             }
             try await self.injector.advance(nowMillis: elapsedMillis)
-            try self.publishDue()
+            try self.publishDue(elapsedMillis)
             try await self.turn()
             if ContinuousClock.now - shownAt >= Self.progressDistance {
                 shownAt = .now
@@ -130,8 +100,14 @@ package final class ChaosRun {
         }
     }
 
-    private func publishDue() throws {
-        for step in self.traffic.steps(nowMillis: Self.wallMillis(), rate: self.wish.rate) {
+    private func publishDue(_ elapsedMillis: Int64) throws {
+        let channelRate = self.wish.channelCount == 0 ? 0 : self.wish.rate / ChannelTraffic.eventsPerChannelEvent
+        for publication in self.channels.publications(
+            nowMillis: elapsedMillis, wallMillis: Self.wallMillis(), rate: self.wish.rate)
+        {
+            try self.publish(publication)
+        }
+        for step in self.traffic.steps(nowMillis: Self.wallMillis(), rate: self.wish.rate - channelRate) {
             switch step {
             case .publish(let publication): try self.publish(publication)
             case .rotate(let old, let new, let keepsOld, let delayMillis, let registration):
@@ -173,6 +149,7 @@ package final class ChaosRun {
             self.rotations.removeFirst()
             self.registrations.append((Self.wallMillis() + rotation.delayMillis, rotation.registration))
         }
+        try await self.channels.tell()
         let now = Self.wallMillis()
         let due = self.registrations.filter { $0.dueMillis <= now }
         self.registrations.removeAll { $0.dueMillis <= now }
@@ -209,7 +186,12 @@ package final class ChaosRun {
             try await self.turn()
             waitsFor = try await self.unsettled() ?? ""
             calmLooks = waitsFor.isEmpty ? calmLooks + 1 : 0
-            if calmLooks >= Self.calmLooksMin { return }
+            if calmLooks >= Self.calmLooksMin {
+                // What was broadcast last waits for the phones that are away.
+                self.channels.wakeAll()
+                try await self.turn()
+                if self.channels.isTold { return }
+            }
             // Other processes are asked, and tell nobody.
             try await Task.sleep(for: .milliseconds(300))
         }
@@ -223,6 +205,7 @@ package final class ChaosRun {
         guard self.rotations.isEmpty, self.registrations.isEmpty else {
             return "\(self.rotations.count) rotated tokens"
         }
+        guard self.channels.isTold else { return "APNs to be told of phones that listen" }
         guard self.publisher.isDelivered else { return "Kafka's acknowledgement of what was published" }
         for worker in self.stage.workers {
             guard let metrics = try await worker.metrics() else { return "\(worker.name) to answer" }
@@ -259,10 +242,16 @@ package final class ChaosRun {
         logs.deadLetters = try await ChaosReading.readAll(
             self.stage.topics.deadLetters, self.stage, within: Self.readDurationMax)
         let phones = self.phones.phones
+        try await self.stage.gatherViolations()
+        let channels = ChaosAudit.ChannelScene(
+            listeners: self.phones.listeners,
+            rules: BroadcastRules(
+                distanceMillis: ChaosStage.channelDistanceMillis, resumedMillis: self.injector.resumedMillis),
+            deleted: self.channels.deleted)
         let audit = try ChaosAudit(
             logs, publications: self.publications,
             acknowledgedCount: self.publisher.records.count { $0.offset != nil }, topic: self.stage.topics.events[0],
-            budgetPerHour: ChaosStage.budgetPerHour, phone: { phones.device(token: $0)?.device })
+            budgetPerHour: ChaosStage.budgetPerHour, channels: channels, phone: { phones.device(token: $0)?.device })
         var faults = audit.faults
         if audit.faultCount > audit.faults.count {
             faults.append("… and \(audit.faultCount - audit.faults.count) more")
@@ -271,6 +260,10 @@ package final class ChaosRun {
             guard let metrics = try await worker.metrics() else { continue }
             let unaccounted = PrometheusReading.sum("mailboat_events_unaccounted", in: metrics)
             if unaccounted != 0 { faults.append("\(worker.name): \(Int(unaccounted)) events are unaccounted for") }
+        }
+        // Distance and stamps are judged by the journal, which outlives APNs and tells what a pause excuses.
+        for violation in self.stage.channelViolations where violation.kind == .request || violation.kind == .payload {
+            faults.append("channel \(violation.channel): \(violation.kind.rawValue): \(violation.detail)")
         }
         // Ending by itself, with a reason and ready to be started again, is allowed; a crash is not.
         faults += self.injector.crashes
@@ -282,7 +275,9 @@ package final class ChaosRun {
             duplicatePushes: self.phones.duplicatePushCount, duplicateAlerts: self.phones.duplicateAlertCount,
             duplicateStarts: self.phones.duplicateStartCount, eventsLost: audit.eventsLost,
             devicesChecked: audit.devicesChecked, devicesEquivalent: audit.devicesEquivalent,
-            budgetViolations: audit.budgetViolations)
+            budgetViolations: audit.budgetViolations, channels: audit.channelCounts.channels,
+            broadcasts: audit.channelCounts.broadcasts, listenersChecked: audit.channelCounts.listenersChecked,
+            listenersEquivalent: audit.channelCounts.listenersEquivalent)
         return ChaosVerdict(
             summary: summary, faults: summary.faultsFound + faults,
             notes: self.notes(audit))
@@ -301,6 +296,7 @@ package final class ChaosRun {
             "starts unknown      \(NumberText.grouped(audit.startsUnknown)) (their answer was lost; they are not sent again)",
             "pushes ignored      \(ignored.isEmpty ? "none" : ignored.joined(separator: ", ")) (by the phones: older than what they showed, or a repeat)",
         ]
+        if self.wish.channelCount > 0 { notes += audit.channelCounts.lines }
         if self.injector.skippedCount > 0 {
             notes.append("faults skipped      \(self.injector.skippedCount) (there was nothing up to harm)")
         }

@@ -1,3 +1,4 @@
+import APNSSimulator
 import ChildProcesses
 import CommandSupport
 package import Foundation
@@ -10,6 +11,8 @@ package final class ChaosStage {
     static let partitionCount: Int32 = 64
     /// High-priority pushes an activity may get in an hour: few, so that the budget is met all the time.
     static let budgetPerHour = 6
+    /// The least that is allowed, so that a short run has many broadcasts.
+    static let channelDistanceMillis: Int64 = 1_000
     private static let keyID = "SIMULATOR1"
     private static let teamID = "SIMULATEAM"
     private static let startDurationMax = Duration.seconds(30)
@@ -30,6 +33,7 @@ package final class ChaosStage {
     private(set) var kafkaControlPort = 0
     private(set) var apnsPort = 0
     private(set) var apnsControlPort = 0
+    private var apnsManagePort = 0
     private var kafka: ChildProcess?
     private var apns: ChildProcess?
     private(set) var workers: [ChaosWorker] = []
@@ -108,6 +112,9 @@ package final class ChaosStage {
             name: "apns", executable: self.mailboat,
             arguments: [
                 "apns-simulator", "--port", "\(self.apnsPort)", "--control", "\(self.apnsControlPort)",
+                "--manage-port", "\(self.apnsManagePort)",
+                // Refusals for a channel's sake are those of the faults.
+                "--channel-pushes-per-minute", "0",
                 "--generate-credentials", "\(self.directory)/apns", "--journal", self.journalPath, "--seed", "\(seed)",
                 "--latency", "\(Self.latencyMillis)", "--jitter", "\(Self.latencyMillis)",
             ] + ChaosTraffic.apps.flatMap { ["--app", $0] },
@@ -115,14 +122,26 @@ package final class ChaosStage {
         self.apns = apns
         let controlPort = try await Self.port(after: "control API   http://127.0.0.1:", of: apns)
         let port = try await Self.port(after: "pushes        https://127.0.0.1:", of: apns)
-        (self.apnsPort, self.apnsControlPort) = (port, controlPort)
+        let managePort = try await Self.port(after: "channels      https://127.0.0.1:", of: apns)
+        (self.apnsPort, self.apnsControlPort, self.apnsManagePort) = (port, controlPort, managePort)
     }
 
     /// An answer takes this long, and up to as much again.
     static let latencyMillis = 20
 
+    /// What it holds against its callers as to channels, over all its lives, as far as `gatherViolations` was called in time.
+    private(set) var channelViolations: [Violation] = []
+
+    /// Asks it what it holds against its callers: it forgets that when it is killed.
+    func gatherViolations() async throws {
+        guard let answer = try await LocalHTTP.get("/violations", port: self.apnsControlPort) else { return }
+        let violations = try JSONDecoder().decode([String: [Violation]].self, from: Data(answer.body.utf8))
+        self.channelViolations += (violations["violations"] ?? []).filter { !$0.channel.isEmpty }
+    }
+
     /// Returns when it has ended, and its ports are free.
-    func killAPNs() async {
+    func killAPNs() async throws {
+        try await self.gatherViolations()
         self.apns?.kill()
         // Its end is a matter of milliseconds, and nobody is told of it.
         while self.apns?.isRunning == true { try? await Task.sleep(for: .milliseconds(5)) }
@@ -184,6 +203,7 @@ package final class ChaosStage {
             outcomes.publish: all
             admin.port: \(worker.adminPort)
             budget.per-hour: \(Self.budgetPerHour)
+            channel.minimum-distance: \(Self.channelDistanceMillis)ms
             drain-timeout: 10s
             retry.backoff-max: 5s
             apns:
@@ -194,7 +214,12 @@ package final class ChaosStage {
               ping-after: 2s
               ping-timeout: 2s
               backoff-max: 5s
-              production: {host: 127.0.0.1, port: \(self.apnsPort), ca-file: \(self.directory)/apns/ca.pem}
+              production:
+                host: 127.0.0.1
+                port: \(self.apnsPort)
+                manage-host: 127.0.0.1
+                manage-port: \(self.apnsManagePort)
+                ca-file: \(self.directory)/apns/ca.pem
             apps: [\(ChaosTraffic.apps.joined(separator: ", "))]
             """
     }

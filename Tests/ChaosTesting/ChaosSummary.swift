@@ -21,6 +21,13 @@ package struct ChaosSummary: Codable, Equatable {
     var devicesEquivalent: Int
     /// Devices that got more high-priority pushes in an hour than the budget allows.
     var budgetViolations: Int
+    /// Broadcast channels there were, and broadcasts on them that APNs took.
+    var channels: Int
+    var broadcasts: Int
+    /// Phones that listened to them, whether they were always there or not.
+    var listenersChecked: Int
+    /// Of these, phones that show what their channel's storage policy promises.
+    var listenersEquivalent: Int
 
     /// Promises that these numbers show broken, in words.
     var faultsFound: [String] {
@@ -34,6 +41,13 @@ package struct ChaosSummary: Codable, Equatable {
                 "\(self.devicesChecked - self.devicesEquivalent) of \(self.devicesChecked) devices show something else")
         }
         if self.budgetViolations != 0 { found.append("\(self.budgetViolations) devices got more than their budget") }
+        if self.channels != 0, self.broadcasts == 0 { found.append("no broadcast was taken") }
+        if self.channels != 0, self.listenersChecked == 0 { found.append("no phone listened to a channel") }
+        if self.listenersEquivalent != self.listenersChecked {
+            found.append(
+                "\(self.listenersChecked - self.listenersEquivalent) of \(self.listenersChecked) phones that listen show something else"
+            )
+        }
         return found
     }
 
@@ -53,6 +67,8 @@ package struct ChaosSummary: Codable, Equatable {
             "lost                \(grouped(self.eventsLost))",
             "devices             \(grouped(self.devicesEquivalent)) of \(grouped(self.devicesChecked)) show exactly what they should",
             "budget violations   \(grouped(self.budgetViolations))",
+            "channels            \(grouped(self.channels)), \(grouped(self.broadcasts)) broadcasts; "
+                + "\(grouped(self.listenersEquivalent)) of \(grouped(self.listenersChecked)) phones that listen show what is promised",
         ]
     }
 }

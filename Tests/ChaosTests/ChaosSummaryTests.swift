@@ -7,7 +7,7 @@ struct ChaosSummaryTests {
     private static let summary = ChaosSummary(
         minutes: 10, faults: ["workerKilled": 3], events: 1_000, pushesAccepted: 800, duplicatePushes: 2,
         duplicateAlerts: 1, duplicateStarts: 0, eventsLost: 0, devicesChecked: 50, devicesEquivalent: 50,
-        budgetViolations: 0)
+        budgetViolations: 0, channels: 8, broadcasts: 300, listenersChecked: 48, listenersEquivalent: 48)
 
     /// Others read this file: the names are a promise.
     @Test func theFileHasExactlyTheseKeys() throws {
@@ -20,6 +20,7 @@ struct ChaosSummaryTests {
             Set(object.keys) == [
                 "minutes", "faults", "events", "pushesAccepted", "duplicatePushes", "duplicateAlerts",
                 "duplicateStarts", "eventsLost", "devicesChecked", "devicesEquivalent", "budgetViolations",
+                "channels", "broadcasts", "listenersChecked", "listenersEquivalent",
             ])
         #expect(String(decoding: data, as: UTF8.self).contains("\"minutes\" : 10,"))
         #expect(object["faults"] as? [String: Int] == ["workerKilled": 3])
@@ -31,10 +32,20 @@ struct ChaosSummaryTests {
         summary.eventsLost = 1
         summary.devicesEquivalent = 49
         summary.budgetViolations = 2
+        summary.listenersEquivalent = 46
         #expect(
             summary.faultsFound == [
                 "1 events have no outcome", "1 of 50 devices show something else",
-                "2 devices got more than their budget",
+                "2 devices got more than their budget", "2 of 48 phones that listen show something else",
             ])
+    }
+
+    /// Nothing is wrong where there are no channels; where there are some, that nothing happened is.
+    @Test(arguments: [(0, []), (1, ["no broadcast was taken", "no phone listened to a channel"])])
+    func channelsWithoutBroadcastsAreNamed(channels: Int, expected: [String]) {
+        var summary = Self.summary
+        (summary.channels, summary.broadcasts) = (channels, 0)
+        (summary.listenersChecked, summary.listenersEquivalent) = (0, 0)
+        #expect(summary.faultsFound == expected)
     }
 }

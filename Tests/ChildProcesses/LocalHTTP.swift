@@ -29,8 +29,11 @@ package enum LocalHTTP {
     }
 
     /// The answer is as that of `get`.
-    package static func delete(_ path: String, port: Int) async throws -> Answer? {
-        try await self.exchange("DELETE \(path) HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n", port: port)
+    package static func delete(_ path: String, body: String = "", port: Int) async throws -> Answer? {
+        try await self.exchange(
+            "DELETE \(path) HTTP/1.1\r\nhost: localhost\r\ncontent-length: \(body.utf8.count)\r\n"
+                + "connection: close\r\n\r\n\(body)",
+            port: port)
     }
 
     private static func exchange(_ request: String, port: Int) async throws -> Answer? {

@@ -1,0 +1,83 @@
+import ChildProcesses
+import CommandSupport
+import DeviceModel
+import Foundation
+import Upstream
+
+/// Plays the channels of a run: has them made, publishes, and tells the simulated APNs what their phones do. Confined to the task that runs.
+final class ChaosChannels {
+    private struct Created: Decodable { var id: String }
+
+    private let stage: ChaosStage
+    private var traffic: ChannelTraffic
+    /// What APNs has not been told yet, oldest first: it may be down.
+    private var notices: [ChannelTraffic.Notice] = []
+    /// In the order they were made.
+    let channels: [ChannelTraffic.Channel]
+    /// Ids of channels that have gone.
+    private(set) var deleted: Set<String> = []
+
+    /// Has channels made, and phones listen on them. Throws a `CommandFailure` when APNs refuses.
+    init(count: Int, stage: ChaosStage, durationMillis: Int64, seed: UInt64) async throws {
+        self.stage = stage
+        var channels: [ChannelTraffic.Channel] = []
+        for number in 0..<count {
+            let (app, storage) = ChannelTraffic.plan(number)
+            let body = "{\"app\":\"\(app)\",\"message-storage-policy\":\(storage.rawValue)}"
+            guard let answer = try await LocalHTTP.post("/channels", body: body, port: stage.apnsControlPort),
+                answer.status == 200
+            else { throw CommandFailure("the simulated APNs made no channel of \(body)") }
+            let created = try JSONDecoder().decode(Created.self, from: Data(answer.body.utf8))
+            channels.append(ChannelTraffic.Channel(id: created.id, app: app, storage: storage))
+        }
+        self.channels = channels
+        self.traffic = ChannelTraffic(channels: channels, durationMillis: durationMillis, seed: seed)
+        self.notices = self.traffic.beginning
+        try await self.tell()
+    }
+
+    /// APNs knows everything.
+    var isTold: Bool { self.notices.isEmpty }
+
+    /// What is to be published by now; what APNs is to be told is kept for `tell`. The parameters are those of `ChannelTraffic.steps`.
+    func publications(nowMillis: Int64, wallMillis: Int64, rate: Int) -> [Publication] {
+        self.traffic.steps(nowMillis: nowMillis, wallMillis: wallMillis, rate: rate).compactMap { step in
+            switch step {
+            case .publish(let publication): return publication
+            case .tell(let notice):
+                self.notices.append(notice)
+                return nil
+            }
+        }
+    }
+
+    /// Every phone that is away comes back.
+    func wakeAll() { self.notices += self.traffic.wakeAll() }
+
+    /// Tells APNs what it does not know yet, as long as it is there.
+    func tell() async throws {
+        while let notice = self.notices.first {
+            guard let answer = try await self.tell(notice) else { return }
+            // Killed before it could answer, it has done it all the same.
+            let isDone = if case .delete = notice { answer.status == 404 } else { false }
+            guard answer.status == 200 || isDone else {
+                throw CommandFailure("the simulated APNs refused \(notice): \(answer.body)")
+            }
+            if case .delete(let channel) = notice { self.deleted.insert(channel) }
+            self.notices.removeFirst()
+        }
+    }
+
+    /// `nil`: it is down.
+    private func tell(_ notice: ChannelTraffic.Notice) async throws -> LocalHTTP.Answer? {
+        let port = self.stage.apnsControlPort
+        switch notice {
+        case .listen(let token, let channel):
+            return try await LocalHTTP.post("/devices/\(token)", body: "{\"channel\":\"\(channel)\"}", port: port)
+        case .presence(let token, let isOnline):
+            return try await LocalHTTP.post("/devices/\(token)", body: "{\"online\":\(isOnline)}", port: port)
+        case .delete(let channel):
+            return try await LocalHTTP.delete("/channels", body: "{\"id\":\"\(channel)\"}", port: port)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import APNSSimulator
+import DeviceModel
+
+/// What the simulator's journal tells of channels: what each published, and when each phone listened and could be reached.
+///
+/// The journal has everything in the order in which it happened, but its times may be equal, or a little out of order. So each entry gets a
+/// millisecond of its own here, which is not before its own time: then there is no doubt what reached a phone.
+struct ChaosListeners {
+    /// One broadcast that APNs took.
+    struct Broadcast: Equatable {
+        /// When APNs took it, milliseconds since 1970, by its own clock.
+        var atMillis: Int64
+        /// `apns-expiration`, seconds since 1970; 0: for phones that are there alone.
+        var expirationSeconds: Int64
+        /// `aps.timestamp`; `nil`: no phone can read it.
+        var stampSeconds: Int64?
+        var isEnd = false
+        /// What a phone that was there and listened all the time made of it; `nil`: it could not read it.
+        var reaction: Device.Reaction?
+    }
+
+    struct Channel {
+        var history: ChannelHistory
+        var broadcasts: [Broadcast] = []
+        /// A phone that was there and listened all the time.
+        var witness = Device()
+    }
+
+    struct Listener {
+        /// Id of the channel, base64.
+        var channel: String
+        var history: ListenerHistory
+    }
+
+    /// By id.
+    private(set) var channels: [String: Channel] = [:]
+    /// By token. A phone listens to one channel in all its life.
+    private(set) var listeners: [String: Listener] = [:]
+    private var clockMillis: Int64 = 0
+
+    /// Broadcasts that APNs took.
+    var broadcastCount: Int { self.channels.values.reduce(0) { $0 + $1.broadcasts.count } }
+
+    /// Takes what has happened next.
+    mutating func take(_ entry: JournalEntry) {
+        switch entry {
+        case .push, .standing, .rotation, .channelDeletion: break
+        case .channel(let atMillis, let id, _, let storage):
+            self.tick(atMillis)
+            self.channels[id] = Channel(history: ChannelHistory(storage: storage))
+        case .broadcast(let atMillis, let id, let priority, let expirationSeconds, let body):
+            self.tick(atMillis)
+            self.broadcast(
+                Broadcast(atMillis: atMillis, expirationSeconds: expirationSeconds), priority: priority, body: body,
+                to: id)
+        case .listening(let token, let channel):
+            self.tick(0)
+            if let channel {
+                self.listeners[token] = Listener(
+                    channel: channel, history: ListenerHistory(beganMillis: self.clockMillis))
+            } else {
+                self.listeners[token]?.history.stop(atMillis: self.clockMillis)
+            }
+        case .presence(let atMillis, let token, let isOnline):
+            self.tick(atMillis)
+            if isOnline {
+                self.listeners[token]?.history.comeBack(atMillis: self.clockMillis)
+            } else {
+                self.listeners[token]?.history.leave(atMillis: self.clockMillis)
+            }
+        }
+    }
+
+    private mutating func tick(_ atMillis: Int64) { self.clockMillis = max(self.clockMillis + 1, atMillis) }
+
+    private mutating func broadcast(_ broadcast: Broadcast, priority: Int, body: [UInt8], to id: String) {
+        guard var channel = self.channels[id] else { return }
+        var broadcast = broadcast
+        channel.history.publish(
+            body: body, priority: priority, atMillis: self.clockMillis, expirationSeconds: broadcast.expirationSeconds)
+        if let content = try? PayloadReader.read(body.span) {
+            broadcast.stampSeconds = content.stampSeconds
+            broadcast.isEnd = content.event == .end
+            broadcast.reaction = channel.witness.apply(
+                content, body: body.span, priority: priority, nowMillis: self.clockMillis, rules: .phone)
+        }
+        channel.broadcasts.append(broadcast)
+        self.channels[id] = channel
+    }
+}

@@ -1,0 +1,166 @@
+import APNSSimulator
+import DeviceModel
+import KafkaLog
+import Testing
+import Upstream
+
+@testable import ChaosTesting
+
+/// The judge of channels: what is right passes, and each broken promise is found.
+struct ChannelAuditTests {
+    private static let channel = "AAAA"
+    private static let (steady, sleepy) = ("0a", "0b")
+
+    /// A channel that stores, three updates, and two phones, one of which is away for the last.
+    private struct Scene {
+        var publications: [Publication] = []
+        var outcomes: [[String]] = [["superseded"], ["delivered"], ["delivered"]]
+        var reasons: [String?] = [nil, nil, nil]
+        var entries: [JournalEntry]
+        var deleted: Set<String> = []
+        /// Phones are what the journal makes of them, unless they are given here.
+        var phones: [String: Device] = [:]
+
+        static func event(_ number: Int) -> StoryEvent {
+            var event = StoryEvent(
+                .update, app: "com.example.pizza", contentState: "{\"goal\":\(number)}", priority: 10)
+            event.timestampSeconds = Int64(100 + number)
+            event.channel = ChannelAuditTests.channel
+            return event
+        }
+
+        static func broadcast(_ number: Int, until seconds: Int64 = 3_600) -> JournalEntry {
+            .broadcast(
+                atMillis: Int64(100 + number) * 1_000, channel: ChannelAuditTests.channel, priority: 10,
+                expirationSeconds: seconds, body: Self.event(number).payload(recordMillis: 0))
+        }
+
+        init() {
+            for number in 0..<3 {
+                self.publications.append(Publication(ChannelAuditTests.channel, Self.event(number)))
+            }
+            self.entries = [
+                .channel(atMillis: 1, id: ChannelAuditTests.channel, app: "com.example.pizza", storage: .mostRecent),
+                .listening(token: ChannelAuditTests.steady, channel: ChannelAuditTests.channel),
+                .listening(token: ChannelAuditTests.sleepy, channel: ChannelAuditTests.channel),
+                Self.broadcast(1),
+                .presence(atMillis: 101_000, token: ChannelAuditTests.sleepy, isOnline: false),
+                Self.broadcast(2),
+                .presence(atMillis: 103_000, token: ChannelAuditTests.sleepy, isOnline: true),
+            ]
+        }
+
+        func audit() throws -> ChaosAudit {
+            var phones = JournaledPhones()
+            var scene = ChaosAudit.ChannelScene()
+            scene.deleted = self.deleted
+            scene.rules = BroadcastRules(distanceMillis: 1_000, resumedMillis: [])
+            for entry in self.entries {
+                phones.apply(entry)
+                scene.listeners.take(entry)
+            }
+            var logs = ChaosAudit.Logs()
+            for (offset, publication) in self.publications.enumerated() {
+                logs.events.append(
+                    OwnedRecord(
+                        partition: 3, offset: Int64(offset), timestampMillis: 100_000,
+                        key: Array(publication.activity.utf8), value: publication.value))
+                for name in self.outcomes[offset] {
+                    let reason = self.reasons[offset].map { ",\"reason\":\"\($0)\"" } ?? ""
+                    let json =
+                        "{\"outcome\":\"\(name)\",\"topic\":\"events\",\"partition\":3,\"offset\":\(offset)\(reason)}"
+                    logs.outcomes.append(
+                        OwnedRecord(
+                            partition: 3, offset: Int64(logs.outcomes.count), timestampMillis: 100_000,
+                            key: Array(publication.activity.utf8), value: Array(json.utf8)))
+                }
+            }
+            return try ChaosAudit(
+                logs, publications: self.publications, acknowledgedCount: self.publications.count, topic: "events",
+                budgetPerHour: 6, channels: scene
+            ) { token in self.phones[token] ?? phones.device(token: token)?.device }
+        }
+    }
+
+    @Test func whatIsRightPasses() throws {
+        let audit = try Scene().audit()
+        #expect(audit.faults == [])
+        var expected = ChaosAudit.ChannelCounts(channels: 1, broadcasts: 2, listenersChecked: 2)
+        expected.listenersEquivalent = 2
+        (expected.listenersAway, expected.absences, expected.closestMillis) = (1, 1, 1_000)
+        #expect(audit.channelCounts == expected)
+        // They are no phones with tokens of their own.
+        #expect(audit.devicesChecked == 0)
+    }
+
+    /// Its message was kept for it, and it did not get it.
+    @Test func aStoredMessageThatDoesNotComeIsFound() throws {
+        var scene = Scene()
+        scene.phones[Self.sleepy] = Device()
+        try scene.phones[Self.sleepy]?.push(
+            body: Scene.event(1).payload(recordMillis: 0), priority: 10, nowMillis: 101_000)
+        let audit = try scene.audit()
+        #expect(audit.channelCounts.listenersEquivalent == 1)
+        #expect(audit.faults.count == 1 && audit.faults[0].hasPrefix("a phone that listens to AAAA: content-state is"))
+    }
+
+    /// The worker took the channel for one that keeps nothing: the phone that was away is as such a channel promises, but not as this one does.
+    @Test func aWrongPolicyIsFound() throws {
+        var scene = Scene()
+        scene.entries = Array(scene.entries[..<3])
+        scene.publications = []
+        scene.outcomes = Array(repeating: ["delivered"], count: 20)
+        scene.reasons = Array(repeating: nil, count: 20)
+        for number in 0..<20 {
+            scene.publications.append(Publication(Self.channel, Scene.event(number)))
+            scene.entries.append(Scene.broadcast(number, until: 0))
+        }
+        #expect(
+            try scene.audit().faults == ["channel AAAA: stores, and none of 20 broadcasts was to be kept"])
+    }
+
+    @Test func anEventThatWasNotBroadcastIsFound() throws {
+        var scene = Scene()
+        scene.entries.remove(at: 5)
+        let audit = try scene.audit()
+        #expect(
+            audit.faults.count == 1 && audit.faults[0].hasPrefix("channel AAAA: a phone that was always there: content")
+        )
+    }
+
+    @Test func broadcastsTooCloseAreFound() throws {
+        var scene = Scene()
+        scene.entries[3] = .broadcast(
+            atMillis: 101_500, channel: Self.channel, priority: 10, expirationSeconds: 3_600,
+            body: Scene.event(1).payload(recordMillis: 0))
+        #expect(
+            try scene.audit().faults == ["channel AAAA: two broadcasts are 500 ms apart, the second at 102000"])
+    }
+
+    /// What the last event's outcome is, whether it was broadcast and the channel is deleted, and how many faults that is.
+    private static let ends: [([String], reason: String?, isBroadcast: Bool, isDeleted: Bool, faultCount: Int)] = [
+        (["rejected"], "ChannelNotRegistered", false, true, 0), (["rejected"], "BadChannelId", false, true, 0),
+        // Nobody heard the answer of the first owner, or it could not tell.
+        (["rejected"], "ChannelNotRegistered", true, true, 0), (["unknown"], nil, true, true, 0),
+        (["delivered", "rejected"], "ChannelNotRegistered", true, true, 0),
+        (["rejected"], "PayloadTooLarge", false, true, 1), (["expired"], nil, false, true, 1),
+        // Delivered is delivered.
+        (["delivered"], nil, false, true, 1),
+        // The channel is there: the outcome is wrong, and the phones lack it.
+        (["rejected"], "ChannelNotRegistered", false, false, 2), (["unknown"], nil, true, false, 1),
+        (["delivered", "rejected"], "ChannelNotRegistered", true, false, 2),
+    ]
+
+    @Test(arguments: Self.ends)
+    func rejectionsAreForAChannelThatHasGone(
+        outcomes: [String], reason: String?, isBroadcast: Bool, isDeleted: Bool, faultCount: Int
+    ) throws {
+        var scene = Scene()
+        (scene.outcomes[2], scene.reasons[2]) = (outcomes, reason)
+        if !isBroadcast { scene.entries.remove(at: 5) }
+        if isDeleted { scene.deleted = [Self.channel] }
+        let audit = try scene.audit()
+        #expect(audit.faults.count == faultCount, "\(audit.faults)")
+        #expect(audit.channelCounts.rejected == (outcomes.contains("rejected") ? 1 : 0))
+    }
+}
