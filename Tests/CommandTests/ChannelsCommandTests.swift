@@ -48,6 +48,7 @@ struct ChannelsCommandTests {
     func theStorageIsNamedAsInTheSettings(word: String, number: UInt8?) throws {
         let words = ["--config", "mailboat.yaml", "--storage", word]
         #expect((try? ChannelsCommand.Create.parse(words))?.storage.rawValue == number)
-        #expect(ChannelsCommand.helpMessage(for: ChannelsCommand.Create.self).contains("none, most-recent"))
+        let help = ChannelsCommand.helpMessage(for: ChannelsCommand.Create.self, columns: 200)
+        #expect(help.contains("(values: none, most-recent)"))
     }
 }
