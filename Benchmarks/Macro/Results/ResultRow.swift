@@ -92,10 +92,10 @@ struct Target: Equatable {
     static let longIdleByteCount = Target.atMost(420, aim: 250)
     static let pushedByteCount = Target.atMost(620, aim: 300)
     /// Few broadcasts on a calm worker: nothing waits but a record for its batch and for the next fetch.
-    static let channelTakenToAcceptedMillis = Target.atMost(2, aim: 1)
-    static let channelIntendedToAcceptedMillis = Target.atMost(35)
+    static let channelTakenToAcceptedMillis = Target.atMost(5, aim: 1)
+    static let channelIntendedToAcceptedMillis = Target.atMost(40)
     /// A broadcast beside a push to an activity, at the same pace.
-    static let broadcastCPU = Target.atMost(1.4, aim: 1)
+    static let broadcastCPU = Target.atMost(1.6, aim: 1)
     static let channelByteCount = Target.atMost(420, aim: 250)
     /// A first broadcast with the question before it, beside one without.
     static let askingFirst = Target.atMost(1.6)
