@@ -105,12 +105,19 @@ extension Coalescer {
         let behind = memory.slots[slot].behind
         let (priority, isReplay) = (memory.updates[behind].priority, memory.updates[behind].containsReplay)
         memory.slots[slot].behind = .none
-        let layers = memory.updates[behind].under + [memory.updates[behind].top]
+        let (top, under) = (memory.updates[behind].top, memory.updates[behind].under)
+        // Those under the newest that arrived after it come after it: the device would have ignored them.
+        let layers = under.filter { $0.arrival <= top.arrival } + [top] + under.filter { $0.arrival > top.arrival }
         for (index, layer) in layers.enumerated() {
             self.scratchLayer = layer
             let mergedCount = index == 0 ? memory.updates[behind].mergedCount : 0
-            _ = self.fold(
+            let fits = self.fold(
                 into: first, mergedCount: mergedCount, priority: priority, isReplay: isReplay, carries: true,
+                in: &memory)
+            if fits { continue }
+            // Without the alert it would have to carry along it always does.
+            _ = self.fold(
+                into: first, mergedCount: mergedCount, priority: priority, isReplay: isReplay, carries: false,
                 in: &memory)
         }
         memory.updates.release(behind)

@@ -55,14 +55,15 @@ extension Dispatch {
     /// The push was answered, or nobody knows: its unit comes back an hour from now.
     @inline(__always) mutating func spendBudget(_ update: UpdateID, in memory: borrowing ShardMemory, now: EngineTime) {
         let budget = memory.slots[memory.updates[update].slot].budget
-        guard memory.updates[update].sentPriority == .high, budget.isSome else { return }
+        guard memory.updates[update].sentPriority == .high, self.budgets.isInFlight(budget) else { return }
         self.budgets.startReturn(budget, nowMillis: now.steadyMillis)
     }
 
     /// APNs refused the push, or never processed it: its unit is back.
     mutating func refundBudget(_ update: UpdateID, in memory: inout ShardMemory) {
         let slot = memory.updates[update].slot
-        guard memory.updates[update].sentPriority == .high, memory.slots[slot].budget.isSome else { return }
+        guard memory.updates[update].sentPriority == .high, self.budgets.isInFlight(memory.slots[slot].budget)
+        else { return }
         self.budgets.refunded(&memory.slots[slot].budget)
     }
 

@@ -6,6 +6,8 @@ extension Dispatch {
     /// How long a broadcast waits for the answer to that question, milliseconds. One that has waited so long leaves without knowing, for phones
     /// that are on alone.
     static let questionMillisMax: Int64 = 5_000
+    /// How long nobody is asked again after that, milliseconds: where nobody answers, one broadcast in a while waits, and not each.
+    static let questionRestMillis: Int64 = 300_000
     /// Quarters of a doubling that a 429 adds to a channel's distance; each accepted broadcast takes one back.
     static let throttleStep: UInt8 = 4
     /// The distance grows to sixteen times what is configured, and not further.
@@ -27,46 +29,53 @@ extension Dispatch {
     }
 
     /// A new channel: what it keeps is configured, or has to be asked.
-    mutating func beginChannel(_ slot: SlotID, in memory: inout ShardMemory) {
+    mutating func beginChannel(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         switch memory.app(of: slot).channelStorage {
         case .ask: break
         case .none: memory.slots[slot].storage = .none
         case .mostRecent: memory.slots[slot].storage = .mostRecent
         }
-        self.chooseErrand(slot, in: &memory)
+        self.chooseErrand(slot, in: &memory, now: now)
     }
 
     /// The channel keeps that, as far as anybody has said.
-    mutating func setStorage(_ storage: ChannelStorage, of slot: SlotID, in memory: inout ShardMemory) {
+    mutating func setStorage(
+        _ storage: ChannelStorage, of slot: SlotID, in memory: inout ShardMemory, now: EngineTime
+    ) {
         memory.slots[slot].storage = storage
-        self.chooseErrand(slot, in: &memory)
+        self.chooseErrand(slot, in: &memory, now: now)
     }
 
-    /// The question first, as long as nobody knows and somebody can be asked.
-    mutating func chooseErrand(_ slot: SlotID, in memory: inout ShardMemory) {
+    /// The question first, as long as nobody knows, somebody can be asked, and nobody was asked in vain of late.
+    mutating func chooseErrand(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         let asks =
-            memory.slots[slot].storage == .unknown
+            memory.slots[slot].storage == .unknown && !memory.slots[slot].isAsking
+            && Int64(memory.slots[slot].questionSeconds) * 1_000 <= now.steadyMillis
             && memory.app(of: slot).route(memory.slots[slot].environment, .readChannel) != nil
+        if asks { memory.slots[slot].questionSeconds = 0 }
         self.setErrand(asks ? .question : .broadcast, of: slot, in: &memory)
     }
 
-    /// No answer came in time, or none that helps: this broadcast leaves without it, the next one asks again.
-    mutating func giveUpQuestion(_ slot: SlotID, in memory: inout ShardMemory) {
+    /// The broadcast could leave, but for the answer: from now on it waits for that.
+    mutating func waitForAnswer(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
+        guard memory.slots[slot].questionSeconds == 0 else { return }
+        memory.slots[slot].questionSeconds = Self.seconds(now.steadyMillis + Self.questionMillisMax)
+    }
+
+    /// When the pending broadcast is not held back any more for the question, steady.
+    func questionEndsMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
+        let seconds = memory.slots[slot].questionSeconds
+        return seconds == 0 ? .max : Int64(seconds) * 1_000
+    }
+
+    /// No answer came in time, or none that helps: broadcasts leave without it for a while. It may still come.
+    mutating func giveUpQuestion(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
+        memory.slots[slot].questionSeconds = Self.seconds(now.steadyMillis + Self.questionRestMillis)
         self.setErrand(.broadcast, of: slot, in: &memory)
     }
 
-    /// When the pending broadcast is not held back any more for the question, steady. It is asked as soon as the broadcast could leave.
-    func questionEndsMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
-        let update = memory.slots[slot].pending
-        let app = Int(memory.slots[slot].app)
-        var since = max(memory.updates[update].firstUnsentMillis, memory.slots[slot].notBeforeMillis)
-        if memory.updates[update].priority != .high {
-            since = max(
-                since, memory.updates[update].firstUnsentMillis + memory.configuration.apps[app].lowPriorityWindowMillis
-            )
-        }
-        return since + Self.questionMillisMax
-    }
+    /// Rounded up; a steady clock that has run for a century is at the end of it.
+    private static func seconds(_ millis: Int64) -> UInt32 { UInt32(clamping: (millis + 999) / 1_000) }
 
     /// The question leaves.
     mutating func questionLeft(_ slot: SlotID, in memory: inout ShardMemory) {
@@ -76,6 +85,18 @@ extension Dispatch {
 
     /// Its answer has come, whatever it says.
     mutating func questionReturned(_ slot: SlotID, in memory: inout ShardMemory) { memory.slots[slot].isAsking = false }
+
+    /// It is a channel of another environment: what was known, and what is on its way, was about one of the same name there.
+    mutating func moveChannel(
+        _ slot: SlotID, to environment: PushEnvironment, in memory: inout ShardMemory, now: EngineTime
+    ) {
+        self.setEnvironment(environment, of: slot, in: &memory)
+        memory.slots[slot].isAsking = false
+        memory.slots[slot].questionSeconds = 0
+        memory.slots[slot].storage = .unknown
+        self.beginChannel(slot, in: &memory, now: now)
+        self.forgetFailures(slot, in: &memory)
+    }
 
     /// APNs has had too much of the channel: it gets less from here on.
     mutating func throttle(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
@@ -100,13 +121,16 @@ extension Dispatch {
         let distance = self.distanceMillis(slot, in: memory)
         // A clock that was wrong holds nothing back for longer than the distance.
         let told = now.steadyMillis + min(max(0, notBeforeWallMillis - now.wallMillis), distance)
-        // The former owner's last broadcast may have left just before it stopped, unless it has said that none did.
-        let unrecorded =
-            memory.slots[slot].isHandedOver
-            ? Int64.min
-            : memory.partitions[memory.slots[slot].partition].formerOwnerQuietSinceMillis + distance
-        memory.slots[slot].notBeforeMillis = max(told, unrecorded)
+        memory.slots[slot].notBeforeMillis = told
         memory.slots[slot].storage = storage
-        self.beginChannel(slot, in: &memory)
+        self.beginChannel(slot, in: &memory, now: now)
+    }
+
+    /// All of `state` has been read: the former owner's last broadcast may have left just before it stopped, unless it has said that none did.
+    mutating func keepDistanceFromFormerOwner(_ slot: SlotID, in memory: inout ShardMemory) {
+        guard memory.slots[slot].kind == .channel, !memory.slots[slot].isHandedOver else { return }
+        let quietSince = memory.partitions[memory.slots[slot].partition].formerOwnerQuietSinceMillis
+        memory.slots[slot].notBeforeMillis = max(
+            memory.slots[slot].notBeforeMillis, quietSince + self.distanceMillis(slot, in: memory))
     }
 }

@@ -49,7 +49,8 @@ extension Dispatch {
         var held: [(app: UInt16, environment: PushEnvironment)] = []
         for app in memory.configuration.apps.indices {
             for environment in PushEnvironment.allCases
-            where Errand.allCases.contains(where: {
+            // A question that is refused holds no broadcast back for long.
+            where [Errand.push, .broadcast].contains(where: {
                 self.lanes[LaneIndex(app: UInt16(app), environment: environment, errand: $0)].gate.isClosed
             }) {
                 held.append((UInt16(app), environment))

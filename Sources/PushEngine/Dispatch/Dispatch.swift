@@ -176,6 +176,7 @@ struct Dispatch: ~Copyable {
         case .ready:
             self.enterReadyQueue(
                 slot, priority: memory.updates[memory.slots[slot].pending].priority, in: &memory, now: now)
+            if memory.slots[slot].errand == .question { self.waitForAnswer(slot, in: &memory, now: now) }
         case .at(let millis):
             self.leaveReadyQueue(slot, in: &memory)
             deadline = min(deadline, millis)
@@ -223,7 +224,9 @@ struct Dispatch: ~Copyable {
         }
         let isStart = memory.updates[update].isStart
         guard isStart || memory.slots[slot].hasUsableToken else { return .blocked }
-        guard self.lanes[memory.slots[slot].lane].route != nil, !memory.slots[slot].isAsking else { return .blocked }
+        guard self.lanes[memory.slots[slot].lane].route != nil else { return .blocked }
+        // Its answer comes, or it is given up.
+        if memory.slots[slot].errand == .question, memory.slots[slot].isAsking { return .blocked }
         var at = max(memory.slots[slot].notBeforeMillis, memory.slots[slot].backoffUntilMillis)
         let app = Int(memory.slots[slot].app)
         if memory.updates[update].priority != .high {

@@ -44,7 +44,7 @@ extension ShardEngine {
         self.sample(update, apnsMicros: answer.apnsMicros)
         self.dispatch.spendBudget(update, in: self.memory, now: now)
         self.dispatch.forgetFailures(slot, in: &self.memory)
-        self.noteBroadcastAccepted(slot)
+        self.noteBroadcastAccepted(slot, now: now)
         self.coalescer.endUnder(update, in: &self.memory)
         self.settleEndings()
         var details = OutcomeDetails(answer: answer, status: 200, reason: "")
@@ -90,13 +90,17 @@ extension ShardEngine {
         case .expirationRefused where self.memory.slots[slot].storage == .mostRecent:
             // It keeps nothing, whatever was said: the same again with 0.
             self.takeDistanceBack(update)
-            self.dispatch.setStorage(.none, of: slot, in: &self.memory)
+            self.dispatch.setStorage(.none, of: slot, in: &self.memory, now: now)
             self.requeue(slot)
         case .messageRefused, .expirationRefused:
             self.messageRefused(slot, details: details, now: now)
         case .connectionUnusable:
             self.takeDistanceBack(update)
             self.requeue(slot)
+            // Without its distance a channel would be tried as fast as connections come.
+            if self.memory.slots[slot].kind == .channel {
+                self.dispatch.backOff(slot, retryAfterSeconds: nil, in: &self.memory, now: now)
+            }
         case .providerTokenExpired, .providerTokenTooManyUpdates, .serverBusy, .credentialRefused, .topicRefused:
             self.takeDistanceBack(update)
             // Nothing is wrong with this push: its route holds back what has to be held back, and lets it go on soon

@@ -15,24 +15,44 @@ extension ShardEngine {
     /// The answer to a question.
     mutating func questionAnswered(_ slot: SlotID, answer: PushAnswer, now: EngineTime) {
         self.dispatch.questionReturned(slot, in: &self.memory)
-        let lane = self.memory.slots[slot].lane
+        let lane = LaneIndex(
+            app: self.memory.slots[slot].app, environment: self.memory.slots[slot].environment, errand: .question)
         switch answer.result {
         case .channel(let answer):
             self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
-            self.dispatch.forgetFailures(slot, in: &self.memory)
             if let policy = try? ChannelBody.storagePolicy(answer.body.span) {
-                self.dispatch.setStorage(ChannelStorage(policy), of: slot, in: &self.memory)
-                self.journal.markDirty(slot, in: &self.memory, now: now)
+                self.rememberStorage(ChannelStorage(policy), of: slot, now: now)
             } else {
-                self.dispatch.giveUpQuestion(slot, in: &self.memory)
+                self.giveUp(slot, now: now)
             }
         case .response(let response):
             self.questionRefused(slot, response: response, lane: lane, now: now)
         case .accepted, .notProcessed, .unknown:
             self.dispatch.topicAnswered(.nothing, lane: lane, in: &self.memory, now: now)
-            self.dispatch.backOff(slot, retryAfterSeconds: nil, in: &self.memory, now: now)
+            self.askLater(slot, retryAfterSeconds: nil, now: now)
         }
         self.dispatch.reschedule(slot, in: &self.memory, now: now)
+    }
+
+    /// An answer that comes after the question was given up is still of use, unless something else has told meanwhile.
+    private mutating func rememberStorage(_ storage: ChannelStorage, of slot: SlotID, now: EngineTime) {
+        guard self.memory.slots[slot].storage == .unknown else { return }
+        if self.memory.slots[slot].errand == .question { self.dispatch.forgetFailures(slot, in: &self.memory) }
+        self.dispatch.setStorage(storage, of: slot, in: &self.memory, now: now)
+        self.journal.markDirty(slot, in: &self.memory, now: now)
+    }
+
+    /// The question failed. Once it is given up, that does not hold broadcasts back.
+    private mutating func askLater(_ slot: SlotID, retryAfterSeconds: Int64?, now: EngineTime) {
+        guard self.memory.slots[slot].errand == .question else { return }
+        self.dispatch.backOff(slot, retryAfterSeconds: retryAfterSeconds, in: &self.memory, now: now)
+    }
+
+    private mutating func giveUp(_ slot: SlotID, now: EngineTime) {
+        guard self.memory.slots[slot].errand == .question else { return }
+        // Failed questions do not hold the broadcast back.
+        self.dispatch.forgetFailures(slot, in: &self.memory)
+        self.dispatch.giveUpQuestion(slot, in: &self.memory, now: now)
     }
 
     private mutating func questionRefused(
@@ -44,12 +64,12 @@ extension ShardEngine {
         case .tokenDead, .messageRefused, .expirationRefused:
             // That it does not exist is for the broadcast to find out: a service that manages channels may know less than the one that sends.
             self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
-            return self.dispatch.giveUpQuestion(slot, in: &self.memory)
+            return self.giveUp(slot, now: now)
         case .accepted, .credentialRefused, .providerTokenExpired, .providerTokenTooManyUpdates, .tokenThrottled,
             .serverBusy, .connectionUnusable:
             self.dispatch.topicAnswered(.nothing, lane: lane, in: &self.memory, now: now)
         }
-        self.dispatch.backOff(slot, retryAfterSeconds: response.retryAfterSeconds, in: &self.memory, now: now)
+        self.askLater(slot, retryAfterSeconds: response.retryAfterSeconds, now: now)
     }
 
     /// The broadcast has waited long enough for an answer.
@@ -57,10 +77,30 @@ extension ShardEngine {
         guard self.memory.slots[slot].errand == .question, self.memory.slots[slot].pending.isSome,
             self.dispatch.questionEndsMillis(slot, in: self.memory) <= now.steadyMillis
         else { return }
-        // Failed questions do not hold the broadcast back.
-        self.dispatch.forgetFailures(slot, in: &self.memory)
-        self.dispatch.questionReturned(slot, in: &self.memory)
-        self.dispatch.giveUpQuestion(slot, in: &self.memory)
+        self.giveUp(slot, now: now)
+    }
+
+    /// A channel that APNs called gone is asked for again after that, milliseconds: one that was just made may not be known everywhere yet, and
+    /// nothing but a refusal comes of it.
+    static var goneMillis: Int64 { 60_000 }
+
+    /// An event came for a channel: which environment's it is, and whether it is tried again.
+    mutating func takeChannel(_ slot: SlotID, now: EngineTime) {
+        let environment = self.intake.channelEnvironment(
+            of: self.memory.slots[slot].app, held: self.memory.slots[slot].environment, in: self.memory)
+        if environment != self.memory.slots[slot].environment {
+            self.dispatch.moveChannel(slot, to: environment, in: &self.memory, now: now)
+            // What APNs says of a broadcast that left before is about another channel.
+            self.memory.slots.renewToken(of: slot)
+            self.memory.trustToken(of: slot)
+        } else if self.memory.slots[slot].tokenStanding != .usable,
+            now.steadyMillis - self.memory.slots[slot].tokenMissingSinceMillis >= Self.goneMillis
+        {
+            self.memory.trustToken(of: slot)
+        }
+        if self.memory.slots[slot].storage == .unknown, !self.memory.slots[slot].hasWork {
+            self.dispatch.chooseErrand(slot, in: &self.memory, now: now)
+        }
     }
 
     /// A refusal that says nothing of the channel does not hold its next broadcast back for a whole distance.
@@ -69,11 +109,13 @@ extension ShardEngine {
         self.dispatch.takeDistanceBack(update, in: &self.memory)
     }
 
-    /// APNs took a broadcast: a grown distance shrinks. Where nobody has said what the channel keeps, the next one asks again.
-    @inline(__always) mutating func noteBroadcastAccepted(_ slot: SlotID) {
+    /// APNs took a broadcast: a grown distance shrinks. Where nobody has said what the channel keeps, one of the next asks again.
+    @inline(__always) mutating func noteBroadcastAccepted(_ slot: SlotID, now: EngineTime) {
         guard self.memory.slots[slot].kind == .channel else { return }
         self.dispatch.easeThrottle(slot, in: &self.memory)
-        if self.memory.slots[slot].storage == .unknown { self.dispatch.chooseErrand(slot, in: &self.memory) }
+        if self.memory.slots[slot].storage == .unknown {
+            self.dispatch.chooseErrand(slot, in: &self.memory, now: now)
+        }
     }
 
     /// There is no such channel, and ids are not used twice: what was in flight and what came meanwhile ends here.

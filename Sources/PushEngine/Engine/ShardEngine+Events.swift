@@ -106,7 +106,7 @@ extension ShardEngine {
         let slot = self.memory.makeSlot(key, hash: hash, partition: self.intake.partition)
         self.memory.touch(slot, now: now)
         if key.kind == .channel {
-            self.dispatch.beginChannel(slot, in: &self.memory)
+            self.dispatch.beginChannel(slot, in: &self.memory, now: now)
             self.memory.noteAlive(slot)
         }
         return slot
@@ -157,17 +157,6 @@ extension ShardEngine {
         if isNew { self.dispatch.forgetFailures(slot, in: &self.memory) }
     }
 
-    /// Which environment's channel it is. Another one than before: nobody has said anything of that.
-    private mutating func takeChannel(_ slot: SlotID) {
-        let environment = self.intake.channelEnvironment(
-            of: self.memory.slots[slot].app, held: self.memory.slots[slot].environment, in: self.memory)
-        guard environment != self.memory.slots[slot].environment else { return }
-        self.dispatch.setEnvironment(environment, of: slot, in: &self.memory)
-        self.dispatch.chooseErrand(slot, in: &self.memory)
-        self.dispatch.forgetFailures(slot, in: &self.memory)
-        self.memory.trustToken(of: slot)
-    }
-
     // MARK: Content
 
     private mutating func takeContent(_ slot: SlotID, key: Span<UInt8>, value: Span<UInt8>, now: EngineTime) {
@@ -180,7 +169,7 @@ extension ShardEngine {
         if kind == .start {
             self.dispatch.setEnvironment(self.intake.event.environment, of: slot, in: &self.memory)
         }
-        if self.intake.event.target == .channel { self.takeChannel(slot) }
+        if self.intake.event.target == .channel { self.takeChannel(slot, now: now) }
         if self.intake.event.target == .token {
             if !self.memory.slots.hasToken(self.intake.deviceToken, slot)
                 || self.memory.slots[slot].tokenStanding != .usable

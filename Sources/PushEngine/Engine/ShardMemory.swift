@@ -24,6 +24,11 @@ struct ShardMemory: ~Copyable {
         PayloadWriter.payloadByteCountMax(for: self.slots[slot].kind == .channel ? .channel : .activity)
     }
 
+    /// What the channel keeps is not what anybody has asked.
+    func isStorageConfigured(of slot: SlotID) -> Bool {
+        self.slots[slot].kind == .channel && self.app(of: slot).channelStorage != .ask
+    }
+
     /// A new slot. The caller knows that there is none with this key.
     mutating func makeSlot(
         _ key: borrowing SlotKey, hash: UInt32, token: Span<UInt8> = Span(), partition: PartitionIndex

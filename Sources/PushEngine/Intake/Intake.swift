@@ -138,8 +138,11 @@ struct Intake: ~Copyable {
         of app: UInt16, held: PushEnvironment, in memory: borrowing ShardMemory
     ) -> PushEnvironment {
         if self.event.isEnvironmentGiven { return self.event.environment }
-        let hasRoute = memory.configuration.apps[Int(app)].route(held, .broadcast) != nil
-        return hasRoute || held == .development ? held : .development
+        func hasRoute(_ environment: PushEnvironment) -> Bool {
+            memory.configuration.apps[Int(app)].route(environment, .broadcast) != nil
+        }
+        let other: PushEnvironment = held == .production ? .development : .production
+        return hasRoute(held) || !hasRoute(other) ? held : other
     }
 
     // MARK: What it says

@@ -117,7 +117,8 @@ extension Journal {
         let token = unsafe Span(_unsafeElements: tokenBytes)
         Self.compose(
             into: &self.batch.bytes, scratch: &self.scratchBytes, byteCountMax: byteCountMax,
-            slot: memory.slots[slot], token: token, routed: memory.slots.routedPositions(of: slot), answers: answers,
+            slot: memory.slots[slot], isStorageConfigured: memory.isStorageConfigured(of: slot), token: token,
+            routed: memory.slots.routedPositions(of: slot), answers: answers,
             isInFlight: budgets.isInFlight(budget), held: held, heldCount: count,
             updates: memory.updates, epoch: memory.partitions[memory.slots[slot].partition].epoch,
             isReleased: self.isHandedOn(slot, in: memory),
@@ -145,15 +146,16 @@ extension Journal {
     }
 
     private static func compose(
-        into bytes: inout [UInt8], scratch: inout [UInt8], byteCountMax: Int, slot: Slot,
+        into bytes: inout [UInt8], scratch: inout [UInt8], byteCountMax: Int, slot: Slot, isStorageConfigured: Bool,
         token: Span<UInt8>, routed: RoutedPositions, answers: Span<Int64>, isInFlight: Bool,
         held: (UpdateID, UpdateID, UpdateID), heldCount: UInt64,
         updates: borrowing UpdateStore, epoch: Int64, isReleased: Bool, topicHashes: [UInt32], now: EngineTime
     ) {
         bytes.append(atMost: byteCountMax, using: &scratch) { cursor in
             StateCodec.write(
-                slot, token: token, routed: routed, answers: answers, isInFlight: isInFlight, epoch: epoch,
-                isReleased: isReleased, topicHashes: topicHashes, now: now, to: &cursor)
+                slot, isStorageConfigured: isStorageConfigured, token: token, routed: routed, answers: answers,
+                isInFlight: isInFlight, epoch: epoch, isReleased: isReleased, topicHashes: topicHashes, now: now,
+                to: &cursor)
             cursor.unsigned(heldCount)
             if held.0.isSome { StateCodec.write(updates[held.0], topicHashes: topicHashes, now: now, to: &cursor) }
             if held.1.isSome { StateCodec.write(updates[held.1], topicHashes: topicHashes, now: now, to: &cursor) }

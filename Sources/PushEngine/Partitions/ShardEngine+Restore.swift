@@ -125,6 +125,7 @@ extension ShardEngine {
 
     /// The last record of the slot has been read. What may have been in flight is taken as an attempt that nobody knows the answer of.
     mutating func settleRestored(_ slot: SlotID, now: EngineTime) {
+        self.dispatch.keepDistanceFromFormerOwner(slot, in: &self.memory)
         guard self.memory.slots[slot].hasWork else { return }
         let couldBeSent = self.memory.couldBeSent(slot)
         for update in [

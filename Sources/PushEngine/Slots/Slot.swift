@@ -89,7 +89,7 @@ enum ChannelStorage: UInt8 {
 /// | the table, `Slots` | kind, app, partition, hash, generation, memberIndex, identity, idLastIndex, tokenByteCount, tokenGeneration, applied, hasRoutedPositions |
 /// | the activity's life, `Engine` | life, isLeaving, lastAcceptedSeconds, lastTouchedWallMillis, lifeEndsMillis, lastStampSeconds, registeredWallMillis, tokenStanding, tokenMissingSinceMillis, frequentUpdates, awaitsTokenOfStart |
 /// | what it sends next, `Coalescing` | pending, behind, inFlight |
-/// | when it leaves, `Dispatch` | environment, errand, storage, isAsking, throttleSteps, budget, countedUnrecordedPush, queuedTicket, queuedPriority, isCountedPending, notBeforeMillis, backoffUntilMillis, attempt |
+/// | when it leaves, `Dispatch` | environment, errand, storage, isAsking, questionSeconds, throttleSteps, budget, countedUnrecordedPush, queuedTicket, queuedPriority, isCountedPending, notBeforeMillis, backoffUntilMillis, attempt |
 /// | what is written down, `Journal` | openEntry, openRoutedEntry, isDirty, unguardedRecords, stateVersion, requiredStateVersion, awaitsStateRecord, lastStateWriteMillis, stateWaitExtensions |
 /// | owners before, `Partitions` | ownersSinceRecord, isHandedOver |
 struct Slot {
@@ -151,6 +151,9 @@ struct Slot {
     var openRoutedEntry = EntryID.none
     /// Where it stands among the members of its partition.
     var memberIndex: Int32 = 0
+    /// Of a channel, steady seconds: with the errand `question` when that is given up, 0 while it does not wait for it; otherwise it is not asked
+    /// before.
+    var questionSeconds: UInt32 = 0
 
     var attempt: UInt8 = 0
     /// How many further events that need no push the state record that is due waits for.

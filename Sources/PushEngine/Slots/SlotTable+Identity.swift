@@ -75,6 +75,9 @@ extension SlotTable {
         unsafe Self.copy(token, to: bytes, at: idByteCount)
     }
 
+    /// It is spelt the same and is another one: a channel's id in another environment.
+    mutating func renewToken(of slot: SlotID) { self[slot].tokenGeneration &+= 1 }
+
     mutating func clearToken(of slot: SlotID) { self.setToken(Span(), of: slot) }
 
     /// The slot's bytes are given back.

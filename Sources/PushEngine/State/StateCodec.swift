@@ -6,7 +6,7 @@ import PushModel
 /// 1   version
 /// 1   kind: 1 activity, 2 ownership marker, 3 channel
 /// channel, before what an activity has:
-///     storage               0 not known, 1 none, 2 the most recent message
+///     storage               0 not known, or configured, 1 none, 2 the most recent message
 ///     throttle steps        quarters of a doubling of its distance
 ///     not before            wall milliseconds
 /// activity:
@@ -100,7 +100,8 @@ enum StateCodec {
     ///   - answers: of its budget's units, oldest first, steady milliseconds.
     ///   - isInFlight: another unit of it is.
     static func write(
-        _ slot: borrowing Slot, token: Span<UInt8>, routed: RoutedPositions, answers: Span<Int64>, isInFlight: Bool,
+        _ slot: borrowing Slot, isStorageConfigured: Bool = false, token: Span<UInt8>, routed: RoutedPositions,
+        answers: Span<Int64>, isInFlight: Bool,
         epoch: Int64, isReleased: Bool, topicHashes: [UInt32], now: EngineTime, to writer: inout ByteCursor
     ) {
         writer.byte(Self.version)
@@ -108,7 +109,7 @@ enum StateCodec {
         case .activity: writer.byte(Kind.activity.rawValue)
         case .channel:
             writer.byte(Kind.channel.rawValue)
-            writer.byte(slot.storage.rawValue)
+            writer.byte((isStorageConfigured ? ChannelStorage.unknown : slot.storage).rawValue)
             writer.byte(slot.throttleSteps)
             let waits = slot.notBeforeMillis == .min ? 0 : max(0, slot.notBeforeMillis - now.steadyMillis)
             writer.signed(now.wallMillis + waits)

@@ -11,8 +11,9 @@ public enum EventRules {
     /// end for 8 hours.
     public static func expirationSeconds(of kind: EventKind) -> Int64 { kind == .end ? 8 * 3_600 : 900 }
 
-    /// How long a channel that stores messages keeps one at most, seconds (Apple: "Sending broadcast push notification requests to APNs").
-    public static let broadcastStoredSecondsMax: Int64 = 8 * 3_600
+    /// For how long a channel that stores messages is asked to keep one at most, seconds. Apple takes 8 h ("Sending broadcast push notification
+    /// requests to APNs"); five minutes less are for clocks that differ from Apple's, as a time beyond that is refused.
+    public static let broadcastStoredSecondsMax: Int64 = 8 * 3_600 - 300
 
     /// Checks a record's key: 1 to 256 bytes of UTF-8.
     public static func checkKey(_ key: Span<UInt8>) throws(EventRejection) {

@@ -9,7 +9,7 @@ struct RouteComplaint: Equatable {
     var isError: Bool
 
     /// One complaint for each route of pushes with a trouble, in the order of routes. Who asks about channels hears for himself that nobody
-    /// answers, and no push waits for it.
+    /// answers, and a broadcast waits some seconds for it, once in a while.
     static func about(_ routes: [WorkerSnapshot.Route]) -> [RouteComplaint] {
         let routes = routes.filter(\.standing.carriesPushes)
         var names: [String] = []

@@ -30,6 +30,26 @@ import Testing
         #expect(h.outcomes(of: none) == ["delivered"])
     }
 
+    /// Content too large for the alert before it waits behind that; a late alert lies beneath the content. When the first is withdrawn, both are
+    /// merged: nothing is lost, and the late one, which a phone would have ignored after the content, does not ring.
+    @Test(arguments: [3_600, 100])
+    func whatWaitedBehindAWithdrawnAlertIsAllThere(padding: Int) {
+        let h = Self.alive()
+        h.update(0, at: 0, priority: 10)
+        h.deliver()
+        h.update(1, at: 10, priority: 10, alert: String(repeating: "a", count: 1_000), padding: 2_000)
+        let content = h.update(2, at: 30, padding: padding, more: #""stale-date":1700000900"#)
+        h.update(3, at: 20, alert: String(repeating: "b", count: 500))
+        h.update(4, at: 15, more: Self.null)
+        h.advance(1_000)
+        let push = h.deliver()
+        #expect(push?.n == 2 && push?.alert == (padding > 1_000 ? nil : push?.alert))
+        h.advance(20_000)
+        while let more = h.take() { h.answer(more, .accepted) }
+        #expect(h.outcomes(of: content) == ["delivered"])
+        #expect(h.counters.pending == 0 && h.counters.isConserved)
+    }
+
     /// The alert had been taken over already when it was withdrawn.
     @Test func anAlertThatWasTakenOverIsNotSent() {
         let h = Self.alive()

@@ -132,11 +132,11 @@ import Testing
     @Test func anEndOnAStoringChannelIsKeptForEightHoursAndNothingLonger() throws {
         let h = Self.harness(.mostRecent)
         h.broadcast(n: 1, more: "\"expires\":\(h.wallSeconds + 100_000)")
-        #expect(try #require(h.deliver(route: 2)).expirationSeconds == h.wallSeconds + 8 * 3_600)
+        #expect(try #require(h.deliver(route: 2)).expirationSeconds == h.wallSeconds + 8 * 3_600 - 300)
         h.advance(15_000)
         h.consume(key: Self.channel, value: "{\"event\":\"end\",\"to\":{\"channel\":\"\(Self.channel)\"}}")
         let end = try #require(h.deliver(route: 2))
-        #expect(end.event == "end" && end.expirationSeconds == h.wallSeconds + 8 * 3_600)
+        #expect(end.event == "end" && end.expirationSeconds == h.wallSeconds + 8 * 3_600 - 300)
     }
 
     /// Nobody can be asked, or nobody answers: the phones that are on get it.
@@ -150,7 +150,10 @@ import Testing
         #expect(push.expirationSeconds == 0)
         h.advance(15_000)
         h.broadcast(n: 2)
-        #expect(h.take(route: 3)?.kind == .readChannel, "the next one asks again")
+        #expect(h.deliver(route: 2)?.n == 2, "nobody is asked again for a while")
+        h.advance(290_000)
+        h.broadcast(n: 3)
+        #expect(h.take(route: 3)?.kind == .readChannel)
     }
 
     @Test func withoutARouteNobodyIsAsked() throws {
@@ -185,7 +188,7 @@ import Testing
         #expect(try #require(h.deliver(route: 2)).expirationSeconds == h.wallSeconds + 900)
     }
 
-    @Test func anAnswerThatComesTooLateChangesNothing() throws {
+    @Test func anAnswerThatComesLateIsStillOfUse() throws {
         let h = Self.harness(.ask)
         h.broadcast(n: 1)
         let question = try #require(h.take(route: 3))
@@ -194,7 +197,33 @@ import Testing
         h.answer(question, Self.settings(stores: true))
         h.advance(15_000)
         h.broadcast(n: 2)
-        #expect(h.take(route: 3) != nil)
+        #expect(!h.hasReady(route: 3))
+        #expect(try #require(h.deliver(route: 2)).expirationSeconds == h.wallSeconds + 900)
+    }
+
+    /// The wait for an answer begins when the broadcast could leave: what holds back everybody does not use it up.
+    @Test func whatCannotLeaveAnywayDoesNotWaitForAnAnswer() throws {
+        let h = Self.harness(.ask) { $0.lowPriorityWindowMillis = 60_000 }
+        h.broadcast(n: 1, priority: 5)
+        h.advance(59_000)
+        #expect(!h.hasReady(route: 2) && !h.hasReady(route: 3))
+        h.advance(1_000)
+        h.answer(try #require(h.take(route: 3)), Self.settings(stores: true))
+        #expect(try #require(h.deliver(route: 2)).expirationSeconds == h.wallSeconds + 900)
+    }
+
+    /// What is known of a channel, and what is on its way, is about the environment it was in.
+    @Test func anotherEnvironmentIsAnotherChannel() throws {
+        let h = Self.harness(.ask)
+        h.broadcast(n: 1)
+        h.answer(try #require(h.take(route: 3)), Self.settings(stores: true))
+        let push = try #require(h.take(route: 2))
+        h.broadcast(n: 2, environment: "development")
+        h.answer(push, Self.refusal(400, "ChannelNotRegistered"))
+        h.advance(15_000)
+        h.answer(try #require(h.take(route: 5)), Self.settings(stores: false))
+        #expect(try #require(h.deliver(route: 4)).n == 2)
+        #expect(h.outcomes(ofKey: Self.channel).map(\.outcome) == ["superseded", "delivered"])
     }
 
     @Test func aRefusedExpirationSaysThatTheChannelKeepsNothing() throws {
@@ -289,6 +318,24 @@ import Testing
         }
     }
 
+    /// Units in `state` of a time when channels had a budget.
+    @Test func aBudgetThatWasTakenAwayIsForgotten() throws {
+        let before = Self.harness { $0.channelBudgetPerHour = 5 }
+        before.broadcast(n: 1)
+        before.deliver(route: 2)
+        before.advance(2_000)
+        let record = try #require(before.stateLog.last { $0.keyText.hasPrefix("c/") })
+        for answer in [PushAnswer.Result.accepted, Self.refusal(503, "ServiceUnavailable"), .notProcessed] {
+            let h = Self.harness()
+            h.writeState(record)
+            h.crash(replays: false)
+            #expect(h.counters.channels == 1)
+            h.advance(60_000)
+            h.broadcast(n: 2)
+            h.answer(try #require(h.take(route: 2)), answer)
+        }
+    }
+
     // MARK: Gone
 
     @Test(arguments: ["ChannelNotRegistered", "BadChannelId"])
@@ -309,7 +356,7 @@ import Testing
         #expect(outcomes.first?.reason == reason && outcomes.first?.status == 400)
         // Nobody registers a token for a channel: the words for what was never sent are its own.
         #expect(outcomes.last?.reason == "APNs has said that the channel does not exist")
-        h.advance(60_000)
+        h.advance(30_000)
         h.broadcast(n: 3)
         h.advance(0)
         #expect(!h.hasReady(route: 2), "ids are not used twice")
@@ -318,6 +365,20 @@ import Testing
         h.broadcast(n: 4)
         h.advance(0)
         #expect(!h.hasReady(route: 2) && h.outcomes(ofKey: Self.channel).last?.outcome == "rejected")
+    }
+
+    /// One that was just made may not be known everywhere at once.
+    @Test func aChannelThatWasGoneIsTriedAgainAfterAMinute() throws {
+        let h = Self.harness { $0.channelMinimumDistanceMillis = 1_000 }
+        for number in 0..<8 {
+            h.broadcast(n: number, channel: "b3RoZXI\(number)")
+            h.deliver(route: 2)
+        }
+        h.broadcast(n: 1)
+        h.answer(try #require(h.take(route: 2)), Self.refusal(400, "ChannelNotRegistered"))
+        h.advance(60_000)
+        h.broadcast(n: 2)
+        #expect(h.deliver(route: 2)?.n == 2)
     }
 
     /// Where every channel seems to be gone, ours may be the wrong environment: the next event tries again.

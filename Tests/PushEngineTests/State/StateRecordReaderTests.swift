@@ -26,12 +26,16 @@ import Testing
 
     private struct Unexpected: Error {}
 
+    /// What is configured is not written: it may be another tomorrow.
     @Test(
-        arguments: [(ChannelStoragePolicy.mostRecent, "most-recent"), (.none, "none"), (.ask, nil)]
-            as [(ChannelStoragePolicy, String?)])
-    func aChannelIsTold(policy: ChannelStoragePolicy, storage: String?) throws {
+        arguments: [
+            (ChannelStoragePolicy.ask, true, "most-recent"), (.ask, false, "none"), (.ask, nil, nil),
+            (.mostRecent, nil, nil), (.none, nil, nil),
+        ] as [(ChannelStoragePolicy, Bool?, String?)])
+    func aChannelIsTold(policy: ChannelStoragePolicy, stores: Bool?, storage: String?) throws {
         let h = ChannelTests.harness(policy)
         h.broadcast(n: 1)
+        if let stores { h.answer(try #require(h.take(route: 3)), ChannelTests.settings(stores: stores)) }
         h.advance(5_000)
         h.deliver(route: 2)
         h.advance(1_000)
