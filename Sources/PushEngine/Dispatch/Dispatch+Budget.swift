@@ -120,7 +120,8 @@ extension Dispatch {
         memory.updates[update].tokenGeneration = memory.slots[slot].tokenGeneration
         memory.updates[update].apnsID = self.makeUUID()
         memory.updates[update].notBeforeOfPrevious = memory.slots[slot].notBeforeMillis
-        memory.slots[slot].notBeforeMillis = now.steadyMillis + self.distanceMillis(slot, in: memory)
+        memory.slots[slot].notBeforeMillis =
+            now.steadyMillis + memory.configuration.apps[Int(memory.slots[slot].app)].minimumDistanceMillis
         memory.partitions[memory.slots[slot].partition].inFlightCount += 1
         memory.counters.inFlight += 1
         memory.counters.pushesSent += 1

@@ -13,12 +13,16 @@ extension Dispatch {
     /// The distance grows to sixteen times what is configured, and not further.
     static let throttleStepsMax: UInt8 = 16
 
-    /// The least time to the slot's next push, milliseconds.
-    @inline(__always) func distanceMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
-        let app = Int(memory.slots[slot].app)
-        guard memory.slots[slot].kind == .channel else { return memory.configuration.apps[app].minimumDistanceMillis }
-        return Self.channelDistanceMillis(
-            memory.configuration.apps[app].channelMinimumDistanceMillis, steps: memory.slots[slot].throttleSteps)
+    /// The least time to the channel's next broadcast, milliseconds.
+    func channelDistanceMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
+        Self.channelDistanceMillis(
+            memory.configuration.apps[Int(memory.slots[slot].app)].channelMinimumDistanceMillis,
+            steps: memory.slots[slot].throttleSteps)
+    }
+
+    /// A broadcast leaves now: the next one keeps the channel's distance, which is longer than an activity's.
+    mutating func broadcastDeparted(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
+        memory.slots[slot].notBeforeMillis = now.steadyMillis + self.channelDistanceMillis(slot, in: memory)
     }
 
     /// - Parameter steps: at most `throttleStepsMax`.
@@ -56,10 +60,15 @@ extension Dispatch {
         self.setErrand(asks ? .question : .broadcast, of: slot, in: &memory)
     }
 
-    /// The broadcast could leave, but for the answer: from now on it waits for that.
-    mutating func waitForAnswer(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
-        guard memory.slots[slot].questionSeconds == 0 else { return }
-        memory.slots[slot].questionSeconds = Self.seconds(now.steadyMillis + Self.questionMillisMax)
+    /// When the slot has to be looked at again for its question, steady. One that stands in the ready queue could leave, but for the answer: from
+    /// then on it waits for that.
+    @inline(never) func questionDeadlineMillis(
+        _ slot: SlotID, in memory: inout ShardMemory, now: EngineTime
+    ) -> Int64 {
+        if memory.slots[slot].questionSeconds == 0, memory.slots[slot].queuedTicket != 0 {
+            memory.slots[slot].questionSeconds = Self.seconds(now.steadyMillis + Self.questionMillisMax)
+        }
+        return self.questionEndsMillis(slot, in: memory)
     }
 
     /// When the pending broadcast is not held back any more for the question, steady.
@@ -103,7 +112,7 @@ extension Dispatch {
         guard memory.slots[slot].kind == .channel else { return }
         memory.slots[slot].throttleSteps = min(
             memory.slots[slot].throttleSteps + Self.throttleStep, Self.throttleStepsMax)
-        memory.slots[slot].notBeforeMillis = now.steadyMillis + self.distanceMillis(slot, in: memory)
+        memory.slots[slot].notBeforeMillis = now.steadyMillis + self.channelDistanceMillis(slot, in: memory)
     }
 
     /// APNs took a broadcast: a grown distance shrinks.
@@ -118,7 +127,7 @@ extension Dispatch {
         in memory: inout ShardMemory, now: EngineTime
     ) {
         memory.slots[slot].throttleSteps = min(throttleSteps, Self.throttleStepsMax)
-        let distance = self.distanceMillis(slot, in: memory)
+        let distance = self.channelDistanceMillis(slot, in: memory)
         // A clock that was wrong holds nothing back for longer than the distance.
         let told = now.steadyMillis + min(max(0, notBeforeWallMillis - now.wallMillis), distance)
         memory.slots[slot].notBeforeMillis = told
@@ -131,6 +140,6 @@ extension Dispatch {
         guard memory.slots[slot].kind == .channel, !memory.slots[slot].isHandedOver else { return }
         let quietSince = memory.partitions[memory.slots[slot].partition].formerOwnerQuietSinceMillis
         memory.slots[slot].notBeforeMillis = max(
-            memory.slots[slot].notBeforeMillis, quietSince + self.distanceMillis(slot, in: memory))
+            memory.slots[slot].notBeforeMillis, quietSince + self.channelDistanceMillis(slot, in: memory))
     }
 }

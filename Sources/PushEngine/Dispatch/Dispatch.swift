@@ -176,7 +176,6 @@ struct Dispatch: ~Copyable {
         case .ready:
             self.enterReadyQueue(
                 slot, priority: memory.updates[memory.slots[slot].pending].priority, in: &memory, now: now)
-            if memory.slots[slot].errand == .question { self.waitForAnswer(slot, in: &memory, now: now) }
         case .at(let millis):
             self.leaveReadyQueue(slot, in: &memory)
             deadline = min(deadline, millis)
@@ -194,7 +193,7 @@ struct Dispatch: ~Copyable {
                 deadline = min(deadline, self.durableDueMillis(slot, in: memory))
             }
             if memory.slots[slot].errand == .question {
-                deadline = min(deadline, self.questionEndsMillis(slot, in: memory))
+                deadline = min(deadline, self.questionDeadlineMillis(slot, in: &memory, now: now))
             }
         }
         if memory.slots[slot].budget.isSome {

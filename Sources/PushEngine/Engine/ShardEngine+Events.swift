@@ -48,14 +48,15 @@ extension ShardEngine {
                 return self.consumeForChannel(app: app, partition: partition, key: key, value: value, now: now)
             }
             let isOfApp = known.map { self.memory.slots[$0].app == app } ?? false
-            let slotKey = SlotKey(app: app, id: key)
-            let slot = isOfApp ? known : self.memory.slots.find(slotKey, hash: hash, partition: partition)
+            let slot =
+                isOfApp
+                ? known : self.memory.slots.find(SlotKey(app: app, id: key), hash: hash, partition: partition)
             if let slot,
                 self.coalescer.replacePending(of: slot, with: self.intake, value: value, in: &self.memory, now: now)
             {
                 return
             }
-            self.apply(slotKey, slot: slot, hash: hash, value: value, now: now)
+            self.apply(kind: .activity, app: app, slot: slot, key: key, hash: hash, value: value, now: now)
         } catch {
             self.journal.deadLetter(self.intake, key: key, value: value, refusal: error, in: &self.memory)
         }
@@ -68,7 +69,7 @@ extension ShardEngine {
         let slotKey = SlotKey(kind: .channel, app: app, id: key)
         let hash = self.memory.slots.hash(kind: .channel, id: key)
         let slot = self.memory.slots.find(slotKey, hash: hash, partition: partition)
-        self.apply(slotKey, slot: slot, hash: hash, value: value, now: now)
+        self.apply(kind: .channel, app: app, slot: slot, key: key, hash: hash, value: value, now: now)
     }
 
     private mutating func forward(to partition: Int32, key: Span<UInt8>, value: Span<UInt8>) {
@@ -78,16 +79,16 @@ extension ShardEngine {
 
     /// Takes the event into its slot, or ends it.
     private mutating func apply(
-        _ slotKey: borrowing SlotKey, slot found: SlotID?, hash: UInt32, value: Span<UInt8>, now: EngineTime
+        kind: SlotKind, app: UInt16, slot found: SlotID?, key: Span<UInt8>, hash: UInt32, value: Span<UInt8>,
+        now: EngineTime
     ) {
-        let key = slotKey.id
         if let found, self.intake.isApplied(to: found, in: self.memory) {
             return self.finishEvent(slot: found, outcome: .duplicate, cause: .replay, key: key)
         }
         if found == nil, self.intake.event.kind == .unregister {
             return self.finishEvent(slot: nil, outcome: .applied, key: key)
         }
-        let slot = found ?? self.makeSlot(slotKey, hash: hash, now: now)
+        let slot = found ?? self.makeSlot(SlotKey(kind: kind, app: app, id: key), hash: hash, now: now)
         self.memory.stay(slot)
         self.journal.openEntry(
             for: self.intake, slot: slot, budgets: self.dispatch.budgets, in: &self.memory, now: now)
@@ -169,8 +170,9 @@ extension ShardEngine {
         if kind == .start {
             self.dispatch.setEnvironment(self.intake.event.environment, of: slot, in: &self.memory)
         }
-        if self.intake.event.target == .channel { self.takeChannel(slot, now: now) }
-        if self.intake.event.target == .token {
+        if self.intake.event.target == .channel {
+            self.takeChannel(slot, now: now)
+        } else if self.intake.event.target == .token {
             if !self.memory.slots.hasToken(self.intake.deviceToken, slot)
                 || self.memory.slots[slot].tokenStanding != .usable
             {

@@ -55,6 +55,7 @@ extension ShardEngine {
         self.dispatch.departed(update, in: &self.memory, now: now)
         self.coalescer.putInFlight(slot, in: &self.memory)
         PushComposer.fill(&request, update: update, in: &self.memory, now: now)
+        if request.kind == .broadcast { self.dispatch.broadcastDeparted(slot, in: &self.memory, now: now) }
         self.dispatch.reschedule(slot, in: &self.memory, now: now)
     }
 }
