@@ -165,6 +165,11 @@ extension SimulationWorld {
         if let last = channel.departures[worker.number], self.steadyMillis - last < distance {
             self.fail("channel \(activity): \(self.steadyMillis - last) ms after the last broadcast")
         }
+        // Between machines a distance is the wall clock's: as much shorter as clocks differ.
+        let slack = 2 * self.plan.clockSkewMillisMax + self.differenceMillis + self.aheadMillis
+        if let last = channel.departures.values.max(), self.steadyMillis - last < distance - slack {
+            self.fail("channel \(activity): \(self.steadyMillis - last) ms after the last broadcast of any worker")
+        }
         if let refused = channel.refusals[worker.number], self.steadyMillis - refused < 2 * distance {
             self.fail("channel \(activity): \(self.steadyMillis - refused) ms after a 429")
         }

@@ -135,7 +135,8 @@ extension Dispatch {
         self.beginChannel(slot, in: &memory, now: now)
     }
 
-    /// All of `state` has been read: the former owner's last broadcast may have left just before it stopped, unless it has said that none did.
+    /// The former owner's last broadcast may have left just before it stopped, unless it has said that none did. Called when all of `state` has
+    /// been read, and for a channel that `state` does not know.
     mutating func keepDistanceFromFormerOwner(_ slot: SlotID, in memory: inout ShardMemory) {
         guard memory.slots[slot].kind == .channel, !memory.slots[slot].isHandedOver else { return }
         let quietSince = memory.partitions[memory.slots[slot].partition].formerOwnerQuietSinceMillis

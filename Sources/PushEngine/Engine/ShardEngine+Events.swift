@@ -108,6 +108,10 @@ extension ShardEngine {
         self.memory.touch(slot, now: now)
         if key.kind == .channel {
             self.dispatch.beginChannel(slot, in: &self.memory, now: now)
+            // An owner before may have sent it and died over its first record.
+            if self.intake.mayBeReplay(in: self.memory) {
+                self.dispatch.keepDistanceFromFormerOwner(slot, in: &self.memory)
+            }
             self.memory.noteAlive(slot)
         }
         return slot
