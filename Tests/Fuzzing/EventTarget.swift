@@ -11,10 +11,13 @@ public struct EventTarget: FuzzTarget {
         "update",
         "start", "end", "register", "contentState", "stale-date", "expires", "audience", "channel", "activity",
         "start-token", "environment", "input-push-channel", ",\"alert\":null", ",\"priority\":1",
-        ",\"to\":{\"channel\":\"AAAA\"}", ",\"environment\":\"development\"",
+        ",\"to\":{\"channel\":\"AAAA\"}", ",\"environment\":\"development\"", ",\"to\":{\"audience\":\"a\"}",
+        ",\"audience\":\"a\"", "token-type", ",\"token-type\":\"start\"", ",\"token-type\":\"update\"",
+        ",\"channel-capable\":true", ",\"channel\":\"AAAA\"",
     ].map { Array($0.utf8) }
 
     private var event = DecodedEvent()
+    private var token: [UInt8] = []
 
     public init() {}
 
@@ -25,6 +28,7 @@ public struct EventTarget: FuzzTarget {
         } catch {
             if let complaint = Self.complaint(about: error) { return complaint }
         }
+        if let complaint = self.complaintAboutMember(key: key) { return complaint }
         do throws(EventRejection) {
             try EventDecoder.decode(input.span, into: &self.event)
         } catch {
@@ -55,7 +59,7 @@ public struct EventTarget: FuzzTarget {
         }
         let inText = [
             self.event.appInText, self.event.eventIDInText, self.event.tokenInText, self.event.activityInText,
-            self.event.audienceInText,
+            self.event.audienceInText, self.event.channelInText,
         ]
         return inText.contains { $0.range.upperBound > self.event.text.count } ? "a range ends behind the text" : nil
     }
@@ -68,12 +72,33 @@ public struct EventTarget: FuzzTarget {
         }
         if self.event.target == .channel, !isContent { return "a \(self.event.kind) goes to a channel" }
         if self.event.priority == .lowest, self.event.target != .channel { return "priority 1 goes to no channel" }
-        guard self.event.target == .channel else { return nil }
-        let channel = self.event.text.span.extracting(self.event.audienceInText.range)
+        let isMember =
+            self.event.target == .audience && (self.event.kind == .register || self.event.kind == .unregister)
+        if !isMember, self.event.isStartMember || self.event.channelCapable || !self.event.channelInText.isEmpty {
+            return "a \(self.event.kind) that is of no member says what only members say"
+        }
+        if self.event.channelCapable, !self.event.isStartMember { return "an update member is channel-capable" }
+        if self.event.isStartMember, !self.event.channelInText.isEmpty { return "a start member listens on a channel" }
+        if isMember, !self.event.tokenInText.isEmpty { return "a member has a token beside its key" }
+        guard self.event.target == .channel || self.event.target == .audience else { return nil }
+        let id = self.event.text.span.extracting(self.event.audienceInText.range)
         do throws(EventRejection) {
-            try EventRules.checkTarget(self.event, key: channel)
-        } catch { return "a channel is not taken for its own key: \(error.reason)" }
+            try EventRules.checkTarget(self.event, key: id)
+        } catch { return "a \(self.event.target) is not taken for its own key: \(error.reason)" }
         return nil
+    }
+
+    /// A member's key is the one spelling of its token.
+    private mutating func complaintAboutMember(key: Span<UInt8>) -> String? {
+        self.token.removeAll(keepingCapacity: true)
+        do throws(EventRejection) {
+            try EventRules.memberToken(key: key, into: &self.token)
+        } catch {
+            return self.token.isEmpty ? Self.complaint(about: error) : "a refused key left a part of a token"
+        }
+        var digits: [UInt8] = []
+        Hex.append(self.token.span, to: &digits)
+        return digits.span.holdsSameBytes(as: key) ? nil : "a member's token is spelt otherwise than its key"
     }
 
     private func complaintAboutPayload(_ input: [UInt8], _ random: inout SplitMix64) -> String? {

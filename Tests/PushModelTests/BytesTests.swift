@@ -92,6 +92,23 @@ import Testing
         #expect(isDecoded)
         #expect(target == [0xAB, 0xFF, 0x09])
     }
+
+    @Test func upperCaseLettersAreSeenAnywhere() {
+        let lower = Array("0123456789abcdef0123456789abcdef".utf8)
+        for count in 0...lower.count {
+            let digits = Array(lower.prefix(count))
+            let isSeen = Hex.hasUpperCaseLetter(digits.span)
+            #expect(!isSeen)
+            for index in digits.indices {
+                for letter in "ABCDEF".utf8 {
+                    var other = digits
+                    other[index] = letter
+                    let isSeen = Hex.hasUpperCaseLetter(other.span)
+                    #expect(isSeen, "\(letter) at \(index) of \(count)")
+                }
+            }
+        }
+    }
 }
 
 @Suite struct DecimalDigitsTests {

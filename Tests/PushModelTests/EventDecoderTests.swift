@@ -83,6 +83,57 @@ import Testing
         }
     }
 
+    @Test func aMemberThatJoinsHasDefaults() throws {
+        let (event, _) = try decode(#"{"event":"register","audience":"match-7"}"#)
+        #expect(!event.isStartMember && !event.channelCapable && !event.frequentUpdates)
+        #expect(event.environment == .production && !event.isEnvironmentGiven)
+        #expect(event.channelInText.isEmpty)
+    }
+
+    @Test func aMemberThatJoinsWithAnUpdateToken() throws {
+        for type in [#","token-type":"update""#, #","token-type":"upd\u0061te""#, ""] {
+            let (event, _) = try decode(
+                #"{"event":"register","channel":"dHN0\/8+=","frequent-updates":true\#(type),"audience":"match-7","environment":"development"}"#
+            )
+            #expect(event.target == .audience && !event.isStartMember && event.frequentUpdates)
+            #expect(event.environment == .development)
+            #expect(event.text.text(event.channelInText) == "dHN0/8+=")
+            #expect(event.text.text(event.audienceInText) == "match-7")
+        }
+    }
+
+    @Test(arguments: [
+        (#""token-type":"start""#, false), (#""token-type" : "\u0073tart","channel-capable" : true"#, true),
+        (#""channel-capable":true,"token-type":"start""#, true),
+        (#""channel\u002dcapable":false,"token\u002dtype":"start""#, false),
+    ])
+    func aMemberThatJoinsWithAStartToken(fields: String, channelCapable: Bool) throws {
+        let (event, _) = try decode(#"{"event":"register","audience":"match-7",\#(fields)}"#)
+        #expect(event.target == .audience && event.isStartMember)
+        #expect(event.channelCapable == channelCapable)
+    }
+
+    @Test func aLeaveMayRepeatWhatItsJoinSaid() throws {
+        for fields in [
+            #""token-type":"start","channel-capable":true"#, #""token-type":"update","channel":"AAAA""#,
+            #""environment":"development","frequent-updates":true"#,
+        ] {
+            let (event, _) = try decode(#"{"event":"unregister","audience":"match-7",\#(fields)}"#)
+            #expect(event.kind == .unregister && event.target == .audience)
+            #expect(event.text.text(event.audienceInText) == "match-7")
+        }
+    }
+
+    @Test func aStartForAnAudience() throws {
+        let (event, value) = try decode(
+            #"{"event":"start","to":{"audience":"match-7"},"attributes-type":"A","attributes":{"a":1},"content-state":{},"alert":{"title":"","body":""},"input-push-token":1}"#
+        )
+        #expect(event.kind == .start && event.target == .audience && event.priority == .high && event.inputPushToken)
+        #expect(event.text.text(event.audienceInText) == "match-7")
+        #expect(value.text(event.attributesInValue) == #"{"a":1}"#)
+        #expect(event.tokenInText.isEmpty)
+    }
+
     @Test func anUnregistrationNeedsNothing() throws {
         let (event, _) = try decode(#"{"event":"unregister"}"#)
         #expect(event.kind == .unregister)
@@ -204,7 +255,8 @@ import Testing
                 + #""content-state":{"é":2},"alert":{"title":"t","body":"b"},"input-push-token":1,"app":"a","id":"i","priority":5,"#
                 + #""timestamp":1685952000,"stale-date":1685952001,"expires":1685952002,"relevance-score":1}"#,
             #"{"event":"end","to":{"activity":"a"},"dismissal-date":1685952003,"alert":null}"#,
-            #"{"event":"unregister","audience":"a","frequent-updates":true,"token":"ab","environment":"development"}"#,
+            #"{"event":"register","audience":"a","frequent-updates":true,"environment":"development","channel":"AAAA"}"#,
+            #"{"event":"unregister","audience":"a","token-type":"start","channel-capable":true}"#,
             #"{"event":"start","to":{"audience":"a"},"attributes-type":"A","attributes":{},"content-state":{},"#
                 + #""alert":{"title":"t","body":"b"},"input-push-channel":"AAAA"}"#,
         ]

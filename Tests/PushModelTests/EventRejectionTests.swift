@@ -256,6 +256,73 @@ import Testing
             #"is "true": expected true or false"#),
     ]
 
+    private static func join(_ fields: String) -> String { #"{"event":"register","audience":"a",\#(fields)}"# }
+
+    static let members = [
+        Case(Self.join(#""token":"ab""#), "token", "comes with “audience”: the record's key is the token"),
+        Case(
+            #"{"event":"unregister","token":"ab","audience":"a"}"#, "token",
+            "comes with “audience”: the record's key is the token"),
+        Case(#"{"event":"register","audience":""}"#, "audience", "is empty: expected an audience id"),
+        Case(#"{"event":"register","audience":7}"#, "audience", "is 7: expected an audience id"),
+        Case(
+            #"{"event":"unregister","audience":null}"#, "audience",
+            "is null: expected an audience id; leave the field out when there is none"),
+        Case(
+            #"{"event":"register","audience":"\#(String(repeating: "a", count: 257))"}"#, "audience",
+            "has 257 bytes: at most 256 are allowed"),
+        Case(
+            Self.join(#""token-type":"push-to-start""#), "token-type",
+            #"is "push-to-start": expected “update” or “start”"#),
+        Case(Self.join(#""token-type":true"#), "token-type", "is true: expected “update” or “start”"),
+        Case(Self.join(#""token-type":"start","token-type":"start""#), "token-type", "is given twice"),
+        Case(
+            #"{"event":"register","token":"ab","token-type":"update"}"#, "token-type",
+            "comes without “audience”: only members of an audience have it"),
+        Case(
+            #"{"event":"unregister","token-type":"start"}"#, "token-type",
+            "comes without “audience”: only members of an audience have it"),
+        Case(
+            Self.update(#""token-type":"start""#), "token-type",
+            "does not apply to “update”: only to “register” or “unregister”"),
+        Case(Self.join(#""tokenType":"start""#), "tokenType", "is not a field of an event. Did you mean “token-type”?"),
+        Case(
+            Self.join(#""token-type":"start","channel-capable":1"#), "channel-capable", "is 1: expected true or false"),
+        Case(
+            Self.join(#""channel-capable":true"#), "channel-capable",
+            #"belongs to push-to-start tokens: expected "token-type": "start""#),
+        Case(
+            Self.join(#""channel-capable":false,"token-type":"update""#), "channel-capable",
+            #"belongs to push-to-start tokens: expected "token-type": "start""#),
+        Case(
+            #"{"event":"register","token":"ab","channel-capable":true}"#, "channel-capable",
+            "comes without “audience”: only members of an audience have it"),
+        Case(
+            #"{"event":"end","channel-capable":true}"#, "channel-capable",
+            "does not apply to “end”: only to “register” or “unregister”"),
+        Case(
+            Self.join(#""token-type":"start","channel":"AAAA""#), "channel",
+            "comes with “token-type” “start”: only a running activity listens on one"),
+        Case(
+            Self.join(#""channel":"match-7""#), "channel",
+            #"is "match-7": expected a channel id in base64, as APNs gave it"#),
+        Case(
+            Self.join(#""channel":"\#(String(repeating: "a", count: 257))""#), "channel",
+            "has 257 bytes: at most 256 are allowed"),
+        Case(
+            #"{"event":"register","token":"ab","channel":"AAAA"}"#, "channel",
+            "comes without “audience”: only members of an audience have it"),
+        Case(
+            Self.update(#""channel":"AAAA""#), "channel", #"does not apply to “update”: write {"to": {"channel": …}}"#),
+        Case(Self.start(#","channel":"AAAA""#), "channel", "does not apply to “start”: write “input-push-channel”"),
+        Case(
+            Self.start("", to: #"{"audience":"a"}"#).replacing(#""attributes":{},"#, with: ""), "attributes",
+            "is missing: “start” needs it"),
+        Case(
+            #"{"event":"end","priority":1,"to":{"audience":"a"}}"#, "priority",
+            "is 1: expected 10, 5, “high” or “low” (1 is for channels)"),
+    ]
+
     static let targets = [
         Case(Self.to(#""a-1""#), "to", #"is "a-1": expected an object such as {"activity": id}"#),
         Case(
@@ -385,7 +452,7 @@ import Testing
         Case(Self.alert(#"{"sound":1}"#), "alert.sound", "is 1: expected a file's name or “default”"),
     ]
 
-    @Test(arguments: [wholeValue, simpleFields, foreignFields, shapes, targets, alerts].flatMap { $0 })
+    @Test(arguments: [wholeValue, simpleFields, foreignFields, shapes, members, targets, alerts].flatMap { $0 })
     func rejections(example: Case) {
         #expect(rejection(example.json) == EventRejection(field: example.field, reason: example.reason))
     }
@@ -397,6 +464,7 @@ import Testing
             #"{"event":"register","token":["\#(token)"]}"#, #"{"event":"register","token":{"hex":"\#(token)"}}"#,
             Self.update(#""to":{"token":"\#(token)0"}"#),
             #"{"event":"register","token":"\#(token)","environment":"x"}"#,
+            #"{"event":"register","audience":"a","token":"\#(token)"}"#,
         ]
         for json in broken {
             let found = rejection(json)

@@ -66,14 +66,49 @@ import Testing
             try check(#""activity":"a""#, key: "b")
                 == EventRejection(
                     field: "to.activity", reason: #""a" differs from the record's key: expected the same activity id"#))
+        #expect(try check(#""audience":"a""#, key: "a") == nil)
         #expect(
-            try check(#""audience":"a""#, key: "a")
+            try check(#""audience":"a""#, key: "b")
                 == EventRejection(
-                    field: "to.audience",
-                    reason:
-                        "is not supported by this version: expected to.activity, to.channel, to.token or to.start-token"
-                ))
-        #expect(try Self.targetRejection(#"{"event":"register","audience":"a"}"#, key: "a")?.field == "audience")
+                    field: "to.audience", reason: #""a" differs from the record's key: expected the same audience id"#))
+    }
+
+    @Test func aStartGoesToAStartTokenOrAnAudience() throws {
+        func check(_ to: String) throws -> EventRejection? {
+            try Self.targetRejection(
+                #"{"event":"start","to":{\#(to)},"attributes-type":"A","attributes":{},"content-state":{},"#
+                    + #""alert":{"title":"","body":""}}"#, key: "a")
+        }
+        #expect(try check(#""audience":"a""#) == nil)
+        #expect(try check(#""start-token":"ab""#) == nil)
+        #expect(try check(#""audience":"b""#)?.field == "to.audience")
+    }
+
+    @Test func theKeyOfAMemberIsNoneOfItsAudience() throws {
+        for kind in ["register", "unregister"] {
+            #expect(try Self.targetRejection(#"{"event":"\#(kind)","audience":"a"}"#, key: "00ff") == nil)
+        }
+    }
+
+    /// What a worker answers until it serves audiences.
+    @Test(
+        arguments: [
+            (#"{"event":"end","to":{"audience":"a"}}"#, "to.audience"),
+            (#"{"event":"register","audience":"a"}"#, "audience"),
+            (#"{"event":"unregister","audience":"a","token-type":"start"}"#, "audience"),
+            (#"{"event":"unregister"}"#, nil), (#"{"event":"end","to":{"channel":"AAAA"}}"#, nil),
+            (#"{"event":"register","token":"ab"}"#, nil), (#"{"event":"end","to":{"activity":"a"}}"#, nil),
+        ] as [(String, String?)])
+    func audiencesCanBeRefused(json: String, field: String?) throws {
+        let event = try decode(json).event
+        #expect(
+            Self.rejection { () throws(EventRejection) in try EventRules.refuseAudience(event) }
+                == field.map {
+                    EventRejection(
+                        field: $0,
+                        reason: "is not supported by this version: expected to.activity, to.channel, to.token or "
+                            + "to.start-token")
+                })
     }
 
     /// An update with a content and an alert of so many bytes: how large its payload is, and what is said of it.
@@ -98,7 +133,7 @@ import Testing
     /// Of a broadcast content and alert may be larger together, but not the content alone. Around each limit, byte by byte.
     @Test(arguments: [
         ("activity", 3_000, 900..<1_100), ("activity", 22, 3_850..<4_100), ("channel", 3_000, 1_900..<2_200),
-        ("channel", 22, 4_900..<5_200), ("channel", 4_096, 800..<1_100),
+        ("channel", 22, 4_900..<5_200), ("channel", 4_096, 800..<1_100), ("audience", 3_000, 900..<1_100),
     ])
     func aPayloadHasTheLimitOfItsTarget(target: String, content: Int, alerts: Range<Int>) throws {
         let limit = PayloadWriter.payloadByteCountMax(for: target == "channel" ? .channel : .activity)

@@ -80,7 +80,10 @@ struct Intake: ~Copyable {
         try EventDecoder.decode(value, into: &self.event)
         let app = try self.app(in: memory)
         // Most events name their activity by the key alone, are small, and are not ahead of the clock: the rules need not be asked.
-        if !self.namesNoOther { try EventRules.checkTarget(self.event, key: key) }
+        if !self.namesNoOther {
+            try EventRules.refuseAudience(self.event)
+            try EventRules.checkTarget(self.event, key: key)
+        }
         try self.checkEnvironment(of: app, in: memory)
         let eventSeconds = self.timestampSeconds(now: now)
         if eventSeconds > now.wallSeconds || EventRules.mayBeTooLarge(valueByteCount: value.count) {

@@ -85,6 +85,25 @@ public enum Hex {
         }
     }
 
+    /// Whether one of `digits` is an upper-case letter. Of bytes that are no hexadecimal digits, anything.
+    public static func hasUpperCaseLetter(_ digits: Span<UInt8>) -> Bool {
+        // Of a digit's bits 5 and 6, an upper-case letter has only the latter.
+        var letters: UInt64 = 0
+        var index = 0
+        while digits.count &- index >= 8 {
+            // Eight bytes are there.
+            let word = unsafe digits.word(uncheckedAt: index)
+            letters |= word & ~(word << 1)
+            index &+= 8
+        }
+        while index < digits.count {
+            let byte = UInt64(digits[index])
+            letters |= byte & ~(byte << 1)
+            index &+= 1
+        }
+        return letters & (Self.eachByte &* 0x40) != 0
+    }
+
     /// The lower-case digit of a value below 16.
     @inlinable public static func digit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value

@@ -43,7 +43,7 @@ public enum EventTarget: UInt8, Sendable {
     case token
     /// The activity is the key; the push-to-start token comes with the event.
     case startToken
-    /// All devices of an audience. Recognised, and refused by `EventRules`.
+    /// The members of an audience: every phone that joined it. Its id is the key. Of a registration: the key is the token that joins or leaves.
     case audience
     /// A broadcast channel: every phone that listens on it. The channel's id is the key.
     case channel
@@ -87,6 +87,10 @@ public struct DecodedEvent: Sendable {
     public var expiresSeconds: Int64?
     /// `frequent-updates` of a registration.
     public var frequentUpdates = false
+    /// `"token-type": "start"` of a join: the key is a push-to-start token. A leave may repeat it; it concerns the token whatever its type.
+    public var isStartMember = false
+    /// `channel-capable` of a start member: the phone may be told to listen on a channel by the push that starts its activity.
+    public var channelCapable = false
     /// `input-push-token` was given.
     public var inputPushToken = false
     /// `"alert": null`: an alert that has not been sent is not sent any more.
@@ -115,6 +119,8 @@ public struct DecodedEvent: Sendable {
     public var activityInText = ByteRange()
     /// Audience of a registration, or the audience or channel id of `to`. An audience or channel of `to` must equal the record's key.
     public var audienceInText = ByteRange()
+    /// `channel` of an update member's join: the channel that this phone is known to listen on. Empty when absent.
+    public var channelInText = ByteRange()
     /// Where the ranges named `…InText` lie. Its storage is kept from event to event.
     public var text: [UInt8] = []
 
@@ -134,6 +140,8 @@ public struct DecodedEvent: Sendable {
         self.dismissalDateSeconds = nil
         self.expiresSeconds = nil
         self.frequentUpdates = false
+        self.isStartMember = false
+        self.channelCapable = false
         self.inputPushToken = false
         self.withdrawsAlert = false
         self.contentStateInValue = ByteRange()
@@ -147,6 +155,7 @@ public struct DecodedEvent: Sendable {
         self.tokenInText = ByteRange()
         self.activityInText = ByteRange()
         self.audienceInText = ByteRange()
+        self.channelInText = ByteRange()
         if !self.text.isEmpty { self.text.removeAll(keepingCapacity: true) }
     }
 }

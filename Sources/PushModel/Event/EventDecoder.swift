@@ -104,6 +104,9 @@ extension EventReader {
         case .audience:
             event.audienceInText = try self.text(
                 bytes, byteCountMax: EventDecoder.idByteCountMax, expected: "an audience id", into: &event.text)
+        case .tokenType: event.isStartMember = try self.tokenTypeIsStart(bytes)
+        case .channelCapable: event.channelCapable = try self.bool(bytes)
+        case .channel: event.channelInText = try self.channelText(bytes, into: &event.text)
         }
     }
 

@@ -3,7 +3,7 @@ enum EventField: UInt8, CaseIterable {
     case event, app, id
     case to, priority, timestamp, contentState, alert, staleDate, relevanceScore, dismissalDate, expires
     case attributesType, attributes, inputPushToken, inputPushChannel
-    case token, environment, frequentUpdates, audience
+    case token, environment, frequentUpdates, audience, tokenType, channelCapable, channel
 
     var name: StaticString {
         switch self {
@@ -27,6 +27,9 @@ enum EventField: UInt8, CaseIterable {
         case .environment: "environment"
         case .frequentUpdates: "frequent-updates"
         case .audience: "audience"
+        case .tokenType: "token-type"
+        case .channelCapable: "channel-capable"
+        case .channel: "channel"
         }
     }
 
@@ -45,11 +48,15 @@ enum EventField: UInt8, CaseIterable {
             if passes("event\":") { return .event }
             if passes("expires\":") { return .expires }
             if passes("environment\":") { return .environment }
-        case UInt8(ascii: "c"): if passes("content-state\":") { return .contentState }
+        case UInt8(ascii: "c"):
+            if passes("content-state\":") { return .contentState }
+            if passes("channel\":") { return .channel }
+            if passes("channel-capable\":") { return .channelCapable }
         case UInt8(ascii: "t"):
             if passes("timestamp\":") { return .timestamp }
             if passes("token\":") { return .token }
             if passes("to\":") { return .to }
+            if passes("token-type\":") { return .tokenType }
         case UInt8(ascii: "p"): if passes("priority\":") { return .priority }
         case UInt8(ascii: "a"):
             if passes("app\":") { return .app }
@@ -108,7 +115,7 @@ extension EventKind {
     private static var registrationFields: EventFieldSet {
         [
             .init(.event), .init(.app), .init(.id), .init(.token), .init(.environment), .init(.frequentUpdates),
-            .init(.audience),
+            .init(.audience), .init(.tokenType), .init(.channelCapable), .init(.channel),
         ]
     }
     private static var updateFields: EventFieldSet {

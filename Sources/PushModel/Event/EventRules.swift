@@ -44,7 +44,16 @@ public enum EventRules {
     /// Ten digits: a wire stamp may be later than its event's time, and must not make the payload longer than was checked.
     public static let sizedStampSecondsMin: Int64 = 1_000_000_000
 
-    /// Checks what the event is meant for.
+    /// Audiences are decoded and judged, but no worker serves them yet: whoever takes records asks this before `checkTarget`.
+    public static func refuseAudience(_ event: borrowing DecodedEvent) throws(EventRejection) {
+        guard event.target == .audience else { return }
+        let isRegistration = event.kind == .register || event.kind == .unregister
+        throw EventRejection(
+            field: isRegistration ? "audience" : "to.audience",
+            reason: "is not supported by this version: expected to.activity, to.channel, to.token or to.start-token")
+    }
+
+    /// Checks what the event is meant for. A member's key is checked by `memberToken`.
     /// - Parameter key: the record's.
     public static func checkTarget(_ event: borrowing DecodedEvent, key: Span<UInt8>) throws(EventRejection) {
         switch event.target {
@@ -55,13 +64,11 @@ public enum EventRules {
             try Self.checkID(event.audienceInText, of: event, key: key, field: "to.channel", what: "channel")
         case .token, .startToken: break
         case .audience:
-            let isRegistration = event.kind == .register || event.kind == .unregister
-            throw EventRejection(
-                field: isRegistration ? "audience" : "to.audience",
-                reason:
-                    "is not supported by this version: expected to.activity, to.channel, to.token or to.start-token")
+            // The key of a registration is the member's token.
+            guard event.kind != .register, event.kind != .unregister else { break }
+            try Self.checkID(event.audienceInText, of: event, key: key, field: "to.audience", what: "audience")
         }
-        if event.kind == .start, event.target != .startToken {
+        if event.kind == .start, event.target != .startToken, event.target != .audience {
             throw EventRejection(field: "to", reason: "has no start-token: a start needs {\"start-token\": hex}")
         }
     }

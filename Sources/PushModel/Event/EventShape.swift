@@ -1,4 +1,4 @@
-/// The rules that tie an event's fields to its kind and to each other (contract §2, the table's second column).
+/// The rules that tie an event's fields to its kind and to each other (contract §2, the table's second column, and §3 for members).
 enum EventShape {
     /// What `priority` may say.
     static let priorities: StaticString = "10, 5, “high” or “low” (1 is for channels)"
@@ -15,9 +15,9 @@ enum EventShape {
         switch kind {
         case .register:
             guard seen.contains(.token) || seen.contains(.audience) else { throw Self.missing(.token, in: kind) }
-            if seen.contains(.audience) { event.target = .audience }
+            if !seen.isDisjoint(with: Self.memberFields) { try Self.checkMember(&event, seen: seen) }
         case .unregister:
-            if seen.contains(.audience) { event.target = .audience }
+            if !seen.isDisjoint(with: Self.memberFields) { try Self.checkMember(&event, seen: seen) }
         case .start: try Self.checkStart(event, seen: seen)
         case .update, .end:
             if event.target == .startToken {
@@ -32,6 +32,33 @@ enum EventShape {
     static func checkLowestPriority(_ event: borrowing DecodedEvent) throws(EventRejection) {
         guard event.target != .channel else { return }
         throw EventRejection(field: "priority", reason: "is 1: expected \(Self.priorities)")
+    }
+
+    private static var memberFields: EventFieldSet {
+        [.init(.audience), .init(.tokenType), .init(.channelCapable), .init(.channel)]
+    }
+
+    /// A join or a leave. A leave may repeat what its join said: of that, `audience` alone counts.
+    @inline(never) private static func checkMember(
+        _ event: inout DecodedEvent, seen: EventFieldSet
+    ) throws(EventRejection) {
+        guard seen.contains(.audience) else {
+            guard let field = seen.intersection(Self.memberFields).first else { return }
+            throw EventRejection(
+                field: "\(field.name)", reason: "comes without “audience”: only members of an audience have it")
+        }
+        event.target = .audience
+        if seen.contains(.token) {
+            throw EventRejection(field: "token", reason: "comes with “audience”: the record's key is the token")
+        }
+        if seen.contains(.channelCapable), !event.isStartMember {
+            throw EventRejection(
+                field: "channel-capable", reason: "belongs to push-to-start tokens: expected \"token-type\": \"start\"")
+        }
+        if seen.contains(.channel), event.isStartMember {
+            throw EventRejection(
+                field: "channel", reason: "comes with “token-type” “start”: only a running activity listens on one")
+        }
     }
 
     private static func checkStart(_ event: borrowing DecodedEvent, seen: EventFieldSet) throws(EventRejection) {
@@ -75,6 +102,7 @@ enum EventShape {
         switch field {
         case .token: advice = "write {\"to\": {\"\(kind == .start ? "start-token" : "token")\": …}}"
         case .audience: advice = "write {\"to\": {\"audience\": …}}"
+        case .channel: advice = kind == .start ? "write “input-push-channel”" : "write {\"to\": {\"channel\": …}}"
         case .environment: advice = "write it inside “to”, next to the token or channel"
         default:
             advice =

@@ -24,7 +24,7 @@ enum ForeignField {
         case "apns-priority": return ". Did you mean “priority”?"
         case "apns-expiration", "expiration": return ". Did you mean “expires”?"
         case "apns-topic", "topic", "bundle-id", "bundleId": return ". Did you mean “app”?"
-        case "activity", "channel", "start-token": return ": it belongs inside “to”"
+        case "activity", "start-token": return ": it belongs inside “to”"
         case "title", "body", "sound": return ": it belongs inside “alert”"
         default:
             return FieldSuggestion.nearest(to: name, among: EventField.allCases.map(\.name)).map {

@@ -25,7 +25,7 @@ enum TargetField: UInt8, CaseIterable {
     }
 }
 
-/// `to`, and what it shares with registrations: tokens, environments, channels.
+/// `to`, and what is like it in registrations: tokens, environments, channels.
 extension EventReader {
     /// The object `to`: one address, and with a token or a channel its environment.
     mutating func target(_ bytes: Span<UInt8>, into event: inout DecodedEvent) throws(EventRejection) {
@@ -109,10 +109,7 @@ extension EventReader {
                 bytes, byteCountMax: EventDecoder.idByteCountMax, expected: "an audience id", into: &event.text)
         case .channel:
             event.target = .channel
-            let channel = try self.channel(bytes)
-            let start = event.text.count
-            JSONEscape.appendText(of: channel, in: bytes, to: &event.text)
-            event.audienceInText = ByteRange(start: start, count: event.text.count - start)
+            event.audienceInText = try self.channelText(bytes, into: &event.text)
         case .token:
             event.target = .token
             event.tokenInText = try self.token(bytes, into: &event.text)
@@ -173,6 +170,22 @@ extension EventReader {
         }
         return self.reject(
             "has \(digits.count) hexadecimal digits: at most \(2 * EventDecoder.tokenByteCountMax) are allowed")
+    }
+
+    /// Which of Apple's two kinds of token a member's is.
+    mutating func tokenTypeIsStart(_ bytes: Span<UInt8>) throws(EventRejection) -> Bool {
+        let word = try self.string(bytes, expected: "“update” or “start”")
+        if self.spells(bytes, word, "start") { return true }
+        if self.spells(bytes, word, "update") { return false }
+        throw self.wrongValue(bytes, word.withQuotes, expected: "“update” or “start”")
+    }
+
+    /// A channel id, appended to `text` without escapes.
+    mutating func channelText(_ bytes: Span<UInt8>, into text: inout [UInt8]) throws(EventRejection) -> ByteRange {
+        let channel = try self.channel(bytes)
+        let start = text.count
+        JSONEscape.appendText(of: channel, in: bytes, to: &text)
+        return ByteRange(start: start, count: text.count - start)
     }
 
     /// A channel id as Apple gives it: base64, of a length nobody promises.

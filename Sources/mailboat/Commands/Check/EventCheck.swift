@@ -37,6 +37,7 @@ struct EventCheck {
                 throw EventRejection(field: "value", reason: "is null: expected one JSON object")
             }
             try EventDecoder.decode(value.span, into: &self.event)
+            try EventRules.refuseAudience(self.event)
             // A record without a key of its own is judged as that of the activity or channel it names.
             let named = self.event.target == .channel ? self.event.audienceInText : self.event.activityInText
             let key = record.key ?? Array(self.event.text[named.range])
