@@ -39,6 +39,9 @@ struct LoggedRecord {
         let name = header.text
         return self.headers.first { $0.name == name }?.value
     }
+
+    /// Of a record of the routed topic: it was misplaced, and not written for workers to tell each other.
+    var isForwarded: Bool { self.headers.first { $0.name == "mailboat-kind" }.map { $0.value == "event" } ?? true }
 }
 
 /// The broker: logs by topic and partition, and records on their way to them. What one producer has on its way to one partition arrives

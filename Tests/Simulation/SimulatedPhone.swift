@@ -27,6 +27,8 @@ struct SimulatedPhone {
     var shown: [Shown] = []
     /// It is a channel, on which this phone listens, and another that is off now and then.
     var channel: SimulatedChannel?
+    /// It is an audience: its phones are members, each with a device of its own.
+    var audience: SimulatedAudience?
 
     init(key: String, lastEventSeconds: Int64) {
         self.key = key
@@ -45,7 +47,7 @@ struct SimulatedPhone {
 
 /// One event as it was written, for the judge.
 struct WrittenEvent {
-    enum Kind { case register, start, update, end, malformed }
+    enum Kind { case register, start, update, end, malformed, join, leave }
     var kind: Kind
     var activity: Int
     var timestampSeconds: Int64
@@ -64,4 +66,17 @@ struct WrittenEvent {
     var withdrawsAlert = false
     /// Index into the order in which events were written.
     var number = 0
+    /// Of a join or leave: whose, and which of its movements.
+    var member: Int?
+    var movement = 0
+    /// Of an audience's event: when it was written, the owner knew every partition that had asked.
+    var isHeard = false
+
+    /// It has content, or ends what has.
+    var isContent: Bool {
+        switch self.kind {
+        case .start, .update, .end: true
+        case .register, .malformed, .join, .leave: false
+        }
+    }
 }

@@ -22,7 +22,7 @@ final class SimulatedPushSide: PushSide {
         var count = 0
         while count < credit, self.worker.isAlive, fill(&self.request) {
             count += 1
-            self.world.depart(self.request, from: self.worker)
+            self.world.depart(self.request, route: route, from: self.worker)
             _ = self.world.burns(self.worker)
         }
         return count

@@ -23,6 +23,8 @@ final class SimulatedWorker {
         var positions: [Int64]
         /// Its queues are read.
         var isRunning = false
+        /// Which of the world's assignments this is.
+        var assignment = 0
         /// Nothing is read before: the rest of what there was has not been fetched yet.
         var readsFromMillis: Int64 = 0
         /// Since when it runs; and whether it could not read, as activities waited for room.

@@ -88,6 +88,8 @@ package struct SimulationPlan {
     /// How often, after a step of the upstream service, a phone that listens goes off or comes back.
     var sleepPercent = 0
     var app: AppConfiguration
+    /// None, unless drawn: apart as well.
+    var audiences = AudiencePlan()
 
     /// One world in so many has channels.
     private static let worldsPerChannelWorld = 3

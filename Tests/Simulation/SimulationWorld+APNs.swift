@@ -8,14 +8,18 @@ import ShardLoop
 extension SimulationWorld {
     // MARK: Requests
 
-    func depart(_ request: PushRequest, from worker: SimulatedWorker) {
+    func depart(_ request: PushRequest, route: UInt16, from worker: SimulatedWorker) {
         guard request.kind != .readChannel else { return self.ask(request, from: worker) }
         let token = String(decoding: request.target, as: UTF8.self)
+        if request.kind == .device, let member = self.memberNumbers[token] {
+            return self.departToMember(request, route: route, member: member, from: worker)
+        }
         let body = String(decoding: request.body, as: UTF8.self)
         let isStart = body.hasPrefix("{\"aps\":{\"event\":\"start\"")
         guard let activity = self.activity(of: request, token: token) else {
             return self.fail("a push to the unknown token \(token)")
         }
+        if route != 0 { self.fail("activity \(activity): pushed by route \(route)") }
         if request.body.count > (request.kind == .broadcast ? 5_120 : 4_096) {
             self.fail("a payload of \(request.body.count) bytes")
         }
@@ -62,7 +66,7 @@ extension SimulationWorld {
     }
 
     /// What APNs will make of it.
-    private func decide(_ flight: inout Flight) {
+    func decide(_ flight: inout Flight) {
         if self.chance(self.plan.notProcessedPercent) {
             flight.result = .notProcessed
             flight.isApplied = true
@@ -111,9 +115,14 @@ extension SimulationWorld {
                 self.flights[index].result = nil
             }
             guard let worker else { continue }
-            self.tell("worker \(worker.number) hears of activity \(flight.activity): \(result)")
-            self.settleBudget(flight, result: result)
-            self.noteAnswer(flight, result: result)
+            if let member = flight.member {
+                self.tell("worker \(worker.number) hears of member \(member): \(result)")
+                self.settleMember(flight, result: result)
+            } else {
+                self.tell("worker \(worker.number) hears of activity \(flight.activity): \(result)")
+                self.settleBudget(flight, result: result)
+                self.noteAnswer(flight, result: result)
+            }
             worker.answers.append(PushAnswer(id: flight.id, result: result, apnsMicros: 1_000))
         }
         self.flights.removeAll { $0.isApplied && $0.result == nil }
@@ -121,6 +130,7 @@ extension SimulationWorld {
 
     private func arrive(_ index: Int) {
         let flight = self.flights[index]
+        if let member = flight.member { return self.arriveAtMember(index, member: member) }
         let phone = self.phones[flight.activity]
         guard flight.token == (flight.isStart ? phone.startToken : phone.token), flight.isStart || !phone.isTokenDead
         else {

@@ -147,6 +147,7 @@ extension SimulationWorld {
 
     /// Nobody will learn the answer. What APNs took counts from when it left.
     func settleBudgetOfTheDead(_ flight: Flight) {
+        guard flight.member == nil else { return self.settleMemberOfTheDead(flight) }
         guard let unit = self.unit(of: flight, in: self.budgetUnits) else { return }
         switch flight.result {
         case .accepted, .unknown, nil:

@@ -34,10 +34,11 @@ extension SimulationWorld {
         self.writeContent(activity)
     }
 
-    /// The value with the channel it is for, where it is for one.
+    /// The value with the channel or audience it is for, where it is for one.
     func addressed(_ value: String, to activity: Int) -> String {
-        guard self.phones[activity].channel != nil, value.hasPrefix("{") else { return value }
-        return "{\"to\":{\"channel\":\"\(self.phones[activity].key)\"}," + value.dropFirst()
+        let phone = self.phones[activity]
+        guard phone.channel != nil || phone.audience != nil, value.hasPrefix("{") else { return value }
+        return "{\"to\":{\"\(phone.channel == nil ? "audience" : "channel")\":\"\(phone.key)\"}," + value.dropFirst()
     }
 
     // MARK: Questions

@@ -125,8 +125,9 @@ extension SimulationWorld {
 
     private func loopConfiguration() -> ShardLoopConfiguration {
         var engine = EngineConfiguration(
-            settings: EngineSettings(), apps: [self.plan.app], inputTopics: Self.topics, routedTopicIndex: 1,
+            settings: EngineSettings(), apps: self.plan.apps, inputTopics: Self.topics, routedTopicIndex: 1,
             partitionCount: self.plan.partitions)
+        engine.settings.placement = self.plan.placement
         engine.settings.outcomePublication = self.plan.publishesAll ? .all : .pushes
         engine.settings.unacknowledgedMax = self.plan.unacknowledgedMax
         engine.settings.lifetimeMillis = self.plan.lifetimeMillis
@@ -134,7 +135,7 @@ extension SimulationWorld {
         loop.commitIntervalMillis = self.plan.commitIntervalMillis
         loop.recordHoldMillis = self.plan.recordHoldMillis
         return ShardLoopConfiguration(
-            settings: loop, engine: engine, stateTopic: "liveactivity.state", routeCount: 1)
+            settings: loop, engine: engine, stateTopic: "liveactivity.state", routeCount: self.plan.routeCount)
     }
 
     /// Kill -9. What is in a socket may still arrive.
@@ -155,7 +156,9 @@ extension SimulationWorld {
         for index in self.flights.indices where self.flights[index].worker == worker.number {
             if !self.flights[index].isApplied, Int.random(in: 0..<3, using: &self.random) == 0 {
                 self.flights[index].isApplied = true
-                self.tell("a push of activity \(self.flights[index].activity) dies with its worker")
+                let name =
+                    self.flights[index].member.map { "member \($0)" } ?? "activity \(self.flights[index].activity)"
+                self.tell("a push of \(name) dies with its worker")
             }
             self.settleBudgetOfTheDead(self.flights[index])
         }

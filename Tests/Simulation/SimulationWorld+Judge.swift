@@ -19,7 +19,7 @@ extension SimulationWorld {
             self.fail("\(counted) events are pending, the counter says \(counters.pending)")
         }
         // Memory is bounded by slots and by what Kafka has not acknowledged.
-        if counters.activities > self.plan.activities { self.fail("\(counters.activities) slots are in memory") }
+        if counters.activities > self.phones.count { self.fail("\(counters.activities) slots are in memory") }
         if counters.activitiesPending > counters.activities || counters.activitiesPending < 0 {
             self.fail("\(counters.activitiesPending) of \(counters.activities) slots have work")
         }
@@ -30,20 +30,26 @@ extension SimulationWorld {
             self.fail("\(underWay) records are under way, the counter says \(counters.unacknowledged)")
         }
         // One record read, and one push, adds a few; a release writes every slot, and the refresh of markers every partition.
-        let room = 16 + 4 * self.plan.activities + 2 * Int(self.plan.partitions)
+        let audiences = self.audienceNumbers.count
+        let room =
+            16 + 4 * self.phones.count + 2 * Int(self.plan.partitions)
+            + audiences * (4 * Int(self.plan.partitions) + self.members.count)
         if counters.unacknowledged > self.plan.unacknowledgedMax + room || counters.unacknowledged < 0 {
             self.fail("\(counters.unacknowledged) records are not acknowledged")
         }
         if worker.loop.engine.updatesHeld > 3 * counters.activities {
             self.fail("\(worker.loop.engine.updatesHeld) updates of \(counters.activities) slots are in memory")
         }
-        if worker.loop.engine.ledgerEntriesOpen > 2 * (counters.activities + counters.unacknowledged) {
+        if worker.loop.engine.ledgerEntriesOpen > 2
+            * (counters.activities + counters.unacknowledged + self.members.count)
+        {
             self.fail(
                 "\(worker.loop.engine.ledgerEntriesOpen) ledger entries are open for \(counters.activities) slots and "
                     + "\(counters.unacknowledged) records under way")
         }
         self.checkUnits(worker)
-        if counters.inFlight < 0 || counters.inFlight > counters.activities {
+        self.checkMembers(worker)
+        if counters.inFlight < 0 || counters.inFlight > counters.activities + self.members.count {
             self.fail("\(counters.inFlight) pushes of \(counters.activities) slots are in flight")
         }
     }
@@ -72,12 +78,12 @@ extension SimulationWorld {
                 self.fail(
                     "\(key) of worker \(transit.producer): record \(transit.acknowledgement) lies behind \(newest)")
             }
-            if let activity = Self.activity(ofStateKey: transit.record.key), key != "m" {
+            if let activity = self.activity(ofStateKey: transit.record.key) {
                 self.evidence.noteState(
                     activity: activity, worker: transit.producer, madeAt: transit.record.madeAt)
             }
         case .routed:
-            if let partition = transit.record.header(.partition).flatMap({ Int32($0) }),
+            if transit.record.isForwarded, let partition = transit.record.header(.partition).flatMap({ Int32($0) }),
                 let source = transit.record.header(.offset).flatMap({ Int64($0) })
             {
                 self.evidence.noteRouted(SourcePosition(topic: 0, partition: partition, offset: source))
@@ -93,19 +99,22 @@ extension SimulationWorld {
             var position = SourcePosition(topic: 0, partition: place.partition, offset: offset)
             var isMisplaced = false
             if place.topic == .routed {
-                guard let partition = record.header(.partition).flatMap({ Int32($0) }),
+                guard record.isForwarded, let partition = record.header(.partition).flatMap({ Int32($0) }),
                     let source = record.header(.offset).flatMap({ Int64($0) })
                 else { continue }
                 position = SourcePosition(topic: 0, partition: partition, offset: source)
             } else {
-                isMisplaced = Murmur2.partition(key: record.key.span, count: self.plan.partitions) != place.partition
+                isMisplaced =
+                    !self.plan.audiences.trustsPlacement
+                    && Murmur2.partition(key: record.key.span, count: self.plan.partitions) != place.partition
             }
             guard let event = self.written[position] else { continue }
+            if !isMisplaced { self.noteCommit(event) }
             if let why = self.evidence.whyUnresolved(
                 position,
                 record: SourcePosition(
                     topic: place.topic == .events ? 0 : 1, partition: place.partition, offset: offset),
-                activity: event.activity, isMisplaced: isMisplaced, worker: worker)
+                activity: event.member == nil ? event.activity : nil, isMisplaced: isMisplaced, worker: worker)
             {
                 self.fail(
                     "\(place.topic) \(place.partition)/\(offset) (\(event.kind) of activity \(event.activity), written to \(position.partition)/\(position.offset)) is committed, but \(why)"
@@ -151,7 +160,11 @@ extension SimulationWorld {
         {
             self.fail("\(position) was shown and is said to have been set aside")
         }
-        for activity in self.phones.indices {
+        for audience in self.audienceNumbers {
+            self.judgeReasons(audience)
+            self.judgeAudience(audience)
+        }
+        for activity in 0..<self.plan.activities {
             self.judgeReasons(activity)
             self.judgeOrder(activity)
             self.judgeOutliving(activity)
@@ -204,7 +217,7 @@ extension SimulationWorld {
     }
 
     /// More events of one activity whose outcome is unknown: too many ways to take them.
-    private static let doubtfulMax = 8
+    static let doubtfulMax = 8
 
     /// The phone after all of these, in order, and its alerts: one that was withdrawn it may have shown before, or not.
     /// - Parameters:
@@ -230,7 +243,7 @@ extension SimulationWorld {
         var stamp = Int64(0)
         for position in self.inOrderOfPushes(positions, unheard: unheard) {
             let event = self.written[position]!
-            guard event.kind != .register, event.kind != .malformed else { continue }
+            guard event.isContent else { continue }
             guard self.wasPushed(position, known: &known, onlySure: onlySure) else { continue }
             if event.kind == .update, event.timestampSeconds < newest { continue }
             if !unheard.contains(position) { newest = max(newest, event.timestampSeconds) }
@@ -267,7 +280,7 @@ extension SimulationWorld {
     }
 
     /// What may have become of an event of which nobody says it for sure.
-    private enum Way {
+    enum Way {
         case notPushed, pushed
         /// Pushed, and nobody heard of it: what it had replaced and outlives it goes after it, once it has expired, and what is older and comes
         /// later too (README, limits).
@@ -275,9 +288,8 @@ extension SimulationWorld {
     }
 
     /// Empty: it is known what became of it. Only a superseded event can lose its outcome in a crash; what it gave way to is then not told.
-    private func ways(of position: SourcePosition) -> [Way] {
-        let kind = self.written[position]!.kind
-        guard kind != .register, kind != .malformed else { return [] }
+    func ways(of position: SourcePosition) -> [Way] {
+        guard self.written[position]!.isContent else { return [] }
         let names = (self.evidence.outcomes[position] ?? []).map(\.name)
         // One owner heard of it, and died; the next did not.
         if names.contains("delivered") { return names.contains("unknown") ? [.pushed, .unheard] : [] }
@@ -331,7 +343,7 @@ extension SimulationWorld {
 
     /// Whether the event, or what it was merged into, reached the device. `known` is what has been found out on
     /// the way; `onlySure`: no event of doubtful outcome was.
-    private func wasPushed(_ position: SourcePosition, known: inout [SourcePosition: Bool], onlySure: Bool) -> Bool {
+    func wasPushed(_ position: SourcePosition, known: inout [SourcePosition: Bool], onlySure: Bool) -> Bool {
         if let pushed = known[position] { return pushed }
         // An attempt whose answer was lost may have been the last of its event, and of what took its place.
         var result = self.shown.contains(position)

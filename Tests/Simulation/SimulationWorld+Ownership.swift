@@ -168,11 +168,14 @@ extension SimulationWorld {
         let starts = places.map { self.kafka.committed[$0] ?? 0 }
         worker.partitions[partition] = SimulatedWorker.Owned(
             starts: starts, logEnds: places.map { self.kafka.end($0) }, positions: starts)
+        self.assignmentCount += 1
+        worker.partitions[partition]?.assignment = self.assignmentCount
         if worker.leaseFromMillis == .max {
             worker.leaseFromMillis = self.steadyMillis + Int64.random(in: 1...80, using: &self.random)
         }
         self.evidence.noteAssignment(worker: worker.number)
         self.forgetWithdrawals(partition, worker: worker)
+        self.forgetMovements(partition, worker: worker)
         let owned = worker.partitions[partition]!
         let grant = PartitionGrant(
             number: partition, starts: Self.positions(owned.starts, partition),

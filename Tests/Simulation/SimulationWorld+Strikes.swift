@@ -10,7 +10,7 @@ extension SimulationWorld {
 
     /// A tombstone leaves. Its worker dies over it; it may arrive when the activity lives again.
     func strikeAtTombstone(_ record: LoggedRecord, of worker: SimulatedWorker) {
-        guard let activity = Self.activity(ofStateKey: record.key), self.strikes(.tombstone) else { return }
+        guard let activity = self.activity(ofStateKey: record.key), self.strikes(.tombstone) else { return }
         self.tell("worker \(worker.number) is to die over the tombstone of activity \(activity)")
         worker.fuse = 1
         self.focus = (activity, 8)
@@ -18,7 +18,7 @@ extension SimulationWorld {
 
     /// A record of `state` has come to lie there.
     func strikeAtState(_ transit: SimulatedKafka.Transit) {
-        guard let activity = Self.activity(ofStateKey: transit.record.key),
+        guard let activity = self.activity(ofStateKey: transit.record.key),
             let owner = self.group.owner(of: transit.place.partition)
         else { return }
         if owner != transit.producer {
@@ -88,8 +88,13 @@ extension SimulationWorld {
         return true
     }
 
-    /// Keys end with the activity's number, behind what no number has.
-    static func activity(ofStateKey key: [UInt8]) -> Int? {
-        String(decoding: key, as: UTF8.self).split(whereSeparator: { !$0.isNumber }).last.flatMap { Int($0) }
+    /// Keys end with the activity's number, behind what no number has; those of members do not.
+    func activity(ofStateKey key: [UInt8]) -> Int? {
+        let digits = key.reversed().prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        guard let activity = Int(String(decoding: digits.reversed(), as: UTF8.self)),
+            self.phones.indices.contains(activity),
+            key.suffix(self.phones[activity].keyBytes.count).elementsEqual(self.phones[activity].keyBytes)
+        else { return nil }
+        return activity
     }
 }

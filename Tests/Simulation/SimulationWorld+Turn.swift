@@ -176,6 +176,9 @@ extension SimulationWorld {
             if partition == self.home(of: event.activity) {
                 self.noteWithdrawal(event, at: input.origin ?? position, worker: worker)
             }
+            if let member = event.member, partition == self.home(ofMember: member) {
+                self.noteMovement(event, worker: worker)
+            }
         }
         return count
     }
@@ -183,7 +186,7 @@ extension SimulationWorld {
     private func input(_ record: LoggedRecord, topic: UInt16, partition: Int32, offset: Int64) -> InputRecord {
         var origin: SourcePosition?
         var timestamp = record.timestampMillis
-        if topic == 1, let originPartition = record.header(.partition).flatMap({ Int32($0) }),
+        if topic == 1, record.isForwarded, let originPartition = record.header(.partition).flatMap({ Int32($0) }),
             let originOffset = record.header(.offset).flatMap({ Int64($0) })
         {
             origin = SourcePosition(topic: 0, partition: originPartition, offset: originOffset)

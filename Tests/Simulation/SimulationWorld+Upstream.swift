@@ -138,7 +138,12 @@ extension SimulationWorld {
         if hasContent, Int.random(in: 0..<4, using: &self.random) == 0 {
             parts.append("\"relevance-score\":\(self.written.count)")
         }
-        if isEnd, Bool.random(using: &self.random) { parts.append("\"dismissal-date\":\(timestamp + 600)") }
+        if isEnd, Bool.random(using: &self.random) || (!hasContent && self.isAudience(activity)) {
+            let dismissed =
+                hasContent || !self.isAudience(activity)
+                ? timestamp + 600 : Self.dismissalBeginsSeconds + Int64(self.order.count)
+            parts.append("\"dismissal-date\":\(dismissed)")
+        }
         let body =
             "{\"aps\":{\"event\":\"\(isEnd ? "end" : "update")\",\"timestamp\":STAMP\(parts.map { "," + $0 }.joined())}}"
         var expires: Int64?
@@ -192,10 +197,8 @@ extension SimulationWorld {
         expires: Int64? = nil, hasCopy: Bool = false, token: String? = nil, withdrawsAlert: Bool = false
     ) {
         let key = Array(self.phones[activity].key.utf8)
-        var partition = Murmur2.partition(key: key.span, count: self.plan.partitions)
-        // All events of one activity go the same way, as one producer's partitioner sends them.
-        if activity % 3 == 2, self.plan.misplacedPercent > 0 { partition = (partition + 1) % self.plan.partitions }
-        let value = kind == .malformed ? value : self.addressed(value, to: activity)
+        let partition = self.writtenPartition(of: activity)
+        let value = kind == .malformed ? value : self.named(self.addressed(value, to: activity), app: activity)
         let record = LoggedRecord(key: key, value: Array(value.utf8), timestampMillis: self.wallMillis)
         let offset = self.kafka.append(
             record, to: SimulatedKafka.Place(topic: .events, partition: partition),
@@ -204,7 +207,8 @@ extension SimulationWorld {
         self.written[position] = WrittenEvent(
             kind: kind, activity: activity, timestampSeconds: timestamp, body: body, isHighPriority: isHigh,
             expiresSeconds: expires, writtenMillis: self.steadyMillis, hasCopy: hasCopy, token: token,
-            withdrawsAlert: withdrawsAlert, number: self.order.count)
+            withdrawsAlert: withdrawsAlert, number: self.order.count,
+            isHeard: self.isAudience(activity) && self.isRoutedRead)
         self.order.append(position)
     }
 }

@@ -73,7 +73,7 @@ extension SimulationWorld {
     }
 
     /// Not a newer one, and not one that was written later. An end is the last word whatever its time.
-    private func withdraws(_ position: SourcePosition, _ alert: WrittenEvent) -> Bool {
+    func withdraws(_ position: SourcePosition, _ alert: WrittenEvent) -> Bool {
         let event = self.written[position]!
         return event.number > alert.number
             && (event.kind == .end || event.timestampSeconds >= alert.timestampSeconds)

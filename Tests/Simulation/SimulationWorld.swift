@@ -43,6 +43,13 @@ package final class SimulationWorld {
     var questions: [ChannelQuestion] = []
     /// What concerns channels alone is drawn from it: a world without any is as it was.
     var channelRandom: SplitMix64
+    /// The same of audiences, and their members.
+    var audienceRandom: SplitMix64
+    var members: [SimulatedMember] = []
+    /// By token.
+    var memberNumbers: [String: Int] = [:]
+    /// Times at which a partition came to a worker.
+    var assignmentCount = 0
     var flightCount = 0
     /// What did not hold; empty: everything did.
     package internal(set) var faults: [String] = []
@@ -101,6 +108,10 @@ package final class SimulationWorld {
         var partitionLives = true
         /// Its owner had not read all that lay in the log at its assignment: it had waited for that long enough.
         var isBehind = false
+        /// Of a push to a member: whose, its stamp, and which event's alert it brings.
+        var member: Int?
+        var stampSeconds: Int64 = 0
+        var alert: Int?
     }
 
     package init(seed: UInt64, trace: ((String) -> Void)? = nil) {
@@ -111,6 +122,8 @@ package final class SimulationWorld {
         var plan = SimulationPlan(random: &self.random)
         self.channelRandom = SplitMix64(seed: ~seed)
         plan.drawChannels(random: &self.channelRandom)
+        self.audienceRandom = SplitMix64(seed: seed ^ 0xA0D1_E4CE_A0D1_E4CE)
+        plan.drawAudiences(random: &self.audienceRandom)
         self.plan = plan
         self.group = SimulatedGroup(partitions: self.plan.partitions)
         self.seatBegins = (0..<self.plan.seats).map { $0 == 0 ? Self.beginMillis : nil }
@@ -125,12 +138,24 @@ package final class SimulationWorld {
         for number in 0..<self.plan.activities {
             self.phones.append(self.makePhone(number))
         }
+        self.makeAudiences()
     }
 
     /// The partition that an activity belongs to.
     func home(of activity: Int) -> Int32 {
+        guard !self.plan.audiences.trustsPlacement else { return self.writtenPartition(of: activity) }
         let key = self.phones[activity].keyBytes
         return Murmur2.partition(key: key.span, count: self.plan.partitions)
+    }
+
+    /// Where its records lie. All events of one activity go the same way, as one producer's partitioner sends them.
+    func writtenPartition(of activity: Int) -> Int32 {
+        let key = self.phones[activity].keyBytes
+        let partition = Murmur2.partition(key: key.span, count: self.plan.partitions)
+        // Partitions ask the owner that an audience's key names.
+        let mayBeElsewhere = !self.plan.audiences.trustsPlacement || !self.isAudience(activity)
+        guard activity % 3 == 2, self.plan.misplacedPercent > 0, mayBeElsewhere else { return partition }
+        return (partition + 1) % self.plan.partitions
     }
 
     /// The world's wall clock.
@@ -168,7 +193,7 @@ package final class SimulationWorld {
     /// Plays the whole run.
     package func run() {
         for _ in 0..<self.plan.events {
-            self.writeSomething()
+            if !self.writesAboutAudience() { self.writeSomething() }
             self.perhapsSleep()
             let gap = self.focus == nil ? self.plan.gapMillisMax : min(self.plan.gapMillisMax, 3_000)
             let until = self.steadyMillis + Int64.random(in: 0...gap, using: &self.random)

@@ -1,0 +1,88 @@
+import PushEngine
+import PushModel
+
+/// What one seed makes of audiences: how many there are, who is in them, and how much of what happens concerns them.
+struct AudiencePlan {
+    /// Worlds that have audiences, in a hundred. 0 as long as the engine refuses them.
+    static let worldsPercent = 0
+    /// The other app of worlds with two; the first is the activities'.
+    static let secondBundleID = "com.example.football"
+
+    /// One audience and those who are in it from the beginning.
+    struct Audience {
+        /// Index into `SimulationPlan.apps`.
+        var app: UInt16
+        var memberCount: Int
+        /// They join before the audience has a version; otherwise now and then.
+        var joinsFirst: Bool
+    }
+    var audiences: [Audience] = []
+    var hasTwoApps = false
+    /// Some members are of the development environment.
+    var hasDevelopment = false
+    /// `placement: trust`: what lies on another partition than its key says is taken there.
+    var trustsPlacement = false
+    /// Of what the upstream service does, how much concerns audiences.
+    var sharePercent = 0
+    /// Of that, how much is a join, a leave or a move.
+    var movementPercent = 0
+    /// Of movements, how often a token dies.
+    var deathPercent = 0
+    /// Of tokens, how many are of phones with frequent updates.
+    var frequentPercent = 0
+    /// How often a push to a member has its worker die within the pass.
+    var strikePercent = 0
+    /// `budget.audience-per-hour`, and the same for members with frequent updates.
+    var perHour = 15
+    var frequentPerHour = 120
+
+    init() {}
+
+    init(random: inout SplitMix64) {
+        for _ in 0..<Int.random(in: 1...3, using: &random) {
+            let members = [0...0, 1...1, 1...8, 8...25, 20...60].randomElement(using: &random)!
+            self.audiences.append(
+                Audience(
+                    app: 0, memberCount: Int.random(in: members, using: &random),
+                    joinsFirst: Bool.random(using: &random)))
+        }
+        self.hasTwoApps = Int.random(in: 0..<3, using: &random) == 0
+        if self.hasTwoApps {
+            for index in self.audiences.indices { self.audiences[index].app = UInt16.random(in: 0...1, using: &random) }
+        }
+        self.hasDevelopment = Int.random(in: 0..<4, using: &random) == 0
+        self.trustsPlacement = Int.random(in: 0..<5, using: &random) == 0
+        self.sharePercent = [30, 60, 90].randomElement(using: &random)!
+        self.movementPercent = [0, 20, 60].randomElement(using: &random)!
+        self.deathPercent = [0, 0, 10].randomElement(using: &random)!
+        self.frequentPercent = [0, 30, 100].randomElement(using: &random)!
+        self.strikePercent = [0, 0, 1, 4].randomElement(using: &random)!
+        self.perHour = Int.random(in: 2...15, using: &random)
+        self.frequentPerHour = self.perHour + Int.random(in: 0...20, using: &random)
+    }
+}
+
+extension SimulationPlan {
+    /// A world without audiences is as it was: what concerns them is drawn apart.
+    mutating func drawAudiences(random: inout SplitMix64) {
+        guard Int.random(in: 0..<100, using: &random) < AudiencePlan.worldsPercent, !self.livesAreShort else { return }
+        self.audiences = AudiencePlan(random: &random)
+        self.partitions = max(self.partitions, [1, 1, 4, 8].randomElement(using: &random)!)
+        // Nobody could say what a phone shows whose message was refused for good.
+        self.refusedMessagePercent = 0
+        // What was set aside has to be told.
+        if !self.publishesAll { self.audiences.deathPercent = 0 }
+        if self.audiences.hasDevelopment { self.app.developmentRoute = 1 }
+    }
+
+    /// All that are configured.
+    var apps: [AppConfiguration] {
+        guard self.audiences.hasTwoApps else { return [self.app] }
+        var second = self.app
+        second.bundleID = AudiencePlan.secondBundleID
+        return [self.app, second]
+    }
+
+    var placement: EngineSettings.Placement { self.audiences.trustsPlacement ? .trust : .check }
+    var routeCount: UInt16 { self.audiences.hasDevelopment ? 2 : 1 }
+}

@@ -1,0 +1,105 @@
+import DeviceModel
+import PushModel
+
+/// One life of an audience as the world outside sees it: the versions that its phones were sent.
+struct SimulatedAudience {
+    /// Index into `SimulationPlan.apps`.
+    let app: UInt16
+    /// By stamp.
+    var versions: [Int64: Version] = [:]
+    /// By partition: when pushes left that brought any of them; each list grows.
+    var departures: [Int32: [Int64]] = [:]
+    /// By event that brought an alert: where and when its first push left.
+    var alertDepartures: [Int: [Int32: Int64]] = [:]
+
+    struct Version {
+        /// As it left for a member whose alert it does not bring.
+        var body: [UInt8]
+        /// The event whose content it brings, as an index into the world's order; `nil`: none.
+        var content: Int?
+        var isUpdate: Bool
+        /// Its owner may not have known what the one before had sent.
+        var isBehind: Bool
+        /// When its first push left, steady.
+        var first: [Place: Int64] = [:]
+    }
+    /// Where pushes of one version leave: a partition as long as one worker has it.
+    struct Place: Hashable {
+        var partition: Int32
+        var worker: Int
+        /// Counts the worker's partitions that came to it.
+        var assignment: Int
+    }
+}
+
+/// A token that joins audiences.
+struct SimulatedMember {
+    /// Lower-case hex.
+    let token: String
+    let keyBytes: [UInt8]
+    let isDevelopment: Bool
+    /// APNs takes it no more.
+    var isDead = false
+    /// APNs was asked since, and said so.
+    var isRefused = false
+    /// What it was told, in the order of its log.
+    var movements: [Movement] = []
+    /// By audience, in one life: what the phone shows of it. A phone that comes back to an audience has the card that it had.
+    var cards: [Int: MemberCard] = [:]
+    /// By worker: when its last push left that APNs looked at.
+    var departures: [Int: Int64] = [:]
+    var tens: [Ten] = []
+    /// By worker: the last movement that it has read since the partition came to it.
+    var lastRead: [Int: Int] = [:]
+
+    struct Movement {
+        var position: SourcePosition
+        /// The audience it is in from here on, in one life; `nil`: none.
+        var audience: Int?
+        var isFrequent: Bool
+        /// When it was written, and when its offset was committed, steady.
+        var writtenMillis: Int64
+        var committedMillis: Int64?
+        /// It is in another audience, or in one again, from here on.
+        var isArrival: Bool
+    }
+
+    /// A push with priority 10 that is out.
+    struct Ten {
+        var worker: Int
+        var id: PushID
+        /// When the phone got it, or when it left, steady.
+        var atMillis: Int64
+        /// How far clocks had been set ahead then.
+        var aheadMillis: Int64
+    }
+
+    var movement: Movement? { self.movements.last }
+    /// The audience that the upstream service has it in, in one life.
+    var audience: Int? { self.movements.last?.audience }
+
+    /// Where its present stay begins: rejoins do not begin another.
+    var arrival: Movement? { self.movements.last { $0.isArrival } }
+}
+
+/// What one phone shows of one audience.
+struct MemberCard {
+    var device = Device()
+    /// The same, had no push brought an alert.
+    var silent = Device()
+    /// The newest stamp that it took from a living owner.
+    var newestStamp = Int64.min
+    /// By event that brought one: alerts that left for the phone.
+    var alerts: [Int: AlertPush] = [:]
+    /// Events whose alerts it has shown, in order.
+    var alertsShown: [Int] = []
+
+    struct AlertPush {
+        var worker: Int
+        var id: PushID
+        /// How often partitions had changed hands.
+        var moves: Int
+        /// It is known to its worker that APNs took it.
+        var isAccepted = false
+    }
+}

@@ -1,0 +1,209 @@
+import DeviceModel
+import Foundation
+import PushEngine
+import PushModel
+
+/// What phones of audiences must show when everything is quiet: the judge goes by where records lie and by what left for the phones, and never
+/// by an engine's tables.
+extension SimulationWorld {
+    /// What the phones of an audience may have been told, in one way of taking what is not known.
+    private struct Telling {
+        /// Events that reached a version, in order, those older than the newest before them left out.
+        var events: [Int]
+        /// What a phone shows of it.
+        var device: Device
+    }
+
+    func judgeAudience(_ audience: Int) {
+        let positions = self.order.filter {
+            self.written[$0]!.activity == audience && self.written[$0]!.isContent
+        }
+        for position in positions {
+            let names = (self.evidence.outcomes[position] ?? []).map(\.name)
+            for name in names where ["unregistered", "rejected", "unknown"].contains(name) {
+                self.fail("\(position) is \(name): event of audience \(audience)")
+            }
+        }
+        self.judgeVersionOrder(audience)
+        let doubtful = positions.filter { !self.ways(of: $0).isEmpty }
+        guard doubtful.count <= Self.doubtfulMax, !self.mayBeForgotten(positions) else { return }
+        var tellings: [Telling] = []
+        for choice in 0..<(1 << doubtful.count) {
+            var pushed: [SourcePosition: Bool] = [:]
+            for (bit, position) in doubtful.enumerated() { pushed[position] = choice >> bit & 1 == 1 }
+            let events = self.eventsTold(positions, doubtful: pushed)
+            if !tellings.contains(where: { $0.events == events }) {
+                tellings.append(Telling(events: events, device: self.phone(after: events)))
+            }
+        }
+        for member in self.members.indices where self.isPresent(member, in: audience) {
+            self.judgeMember(member, audience: audience, tellings: tellings)
+        }
+    }
+
+    /// The upstream service has it there, and nothing keeps a push from it.
+    private func isPresent(_ member: Int, in audience: Int) -> Bool {
+        let phone = self.members[member]
+        guard let movement = phone.movement, movement.audience == audience, !phone.isDead else { return false }
+        return true
+    }
+
+    /// Members are forgotten so long after their join or the last version.
+    private func mayBeForgotten(_ positions: [SourcePosition]) -> Bool {
+        let times = positions.map { self.written[$0]!.writtenMillis }
+        return zip(times, times.dropFirst()).contains { $1 - $0 > self.plan.lifetimeMillis / 12 * 11 }
+    }
+
+    // MARK: What they were told
+
+    private func eventsTold(_ positions: [SourcePosition], doubtful: [SourcePosition: Bool]) -> [Int] {
+        var known = doubtful
+        let onlySure = !doubtful.isEmpty && !doubtful.values.contains(true)
+        var newest = Int64.min
+        var events: [Int] = []
+        for position in positions {
+            let event = self.written[position]!
+            guard self.wasPushed(position, known: &known, onlySure: onlySure) else { continue }
+            if event.kind == .update, event.timestampSeconds < newest { continue }
+            newest = max(newest, event.timestampSeconds)
+            events.append(event.number)
+        }
+        return events
+    }
+
+    /// A phone that got all of these, alerts aside.
+    private func phone(after events: some Sequence<Int>) -> Device {
+        var device = Device()
+        var stamp = Int64(0)
+        for number in events {
+            let event = self.written[self.order[number]]!
+            stamp = max(event.timestampSeconds, stamp + 1)
+            let text = event.body.replacingOccurrences(of: "STAMP", with: String(stamp))
+            guard let content = try? PayloadReader.read(Array(text.utf8).span) else {
+                self.fail("the reference cannot decode \(text)")
+                continue
+            }
+            var silent = content
+            silent.alert = 0..<0
+            device.apply(silent, body: Array(text.utf8).span, priority: 5, nowMillis: self.wallMillis)
+        }
+        return device
+    }
+
+    // MARK: One phone
+
+    private func judgeMember(_ member: Int, audience: Int, tellings: [Telling]) {
+        let card = self.members[member].cards[audience] ?? MemberCard()
+        var differences: [String] = []
+        for telling in tellings {
+            // Versions that expire end: whom they left unserved gets the newest that does not.
+            var rest = telling.events[...]
+            var device = telling.device
+            while true {
+                guard let difference = card.silent.firstDifference(from: device, countingCards: false) else {
+                    return self.judgeAlert(card, member: member, audience: audience, events: telling.events)
+                }
+                differences.append(difference)
+                guard let last = rest.last, self.written[self.order[last]]!.expiresSeconds != nil else { break }
+                rest = rest.dropLast()
+                device = self.phone(after: rest)
+            }
+            if self.mayShowLess(card, member: member, audience: audience, events: telling.events) { return }
+        }
+        guard let difference = differences.first else { return }
+        let joined = (self.members[member].arrival?.writtenMillis ?? 0) - Self.beginMillis
+        self.fail(
+            "member \(member) of audience \(audience), partition \(self.home(ofMember: member)), joined at \(joined) ms: \(difference)"
+                + self.story(of: audience))
+    }
+
+    /// Who came when the audience had ended: an end may bring no content, and after a while there is nothing left.
+    private func mayShowLess(_ card: MemberCard, member: Int, audience: Int, events: [Int]) -> Bool {
+        guard let arrival = self.members[member].arrival,
+            let end = events.last(where: { self.written[self.order[$0]]!.kind == .end })
+        else { return false }
+        let ended = self.written[self.order[end]]!
+        let content = events.last { self.written[self.order[$0]]!.body.contains("\"content-state\":") }
+        let came = content.map { self.written[self.order[$0]]!.writtenMillis } ?? 0
+        if arrival.writtenMillis >= came,
+            card.silent.firstDifference(from: self.phone(after: [end]), countingCards: false) == nil
+        {
+            return true
+        }
+        let retention = self.plan.app.retentionAfterEndMillis
+        return card.device.phase == .untouched
+            && arrival.writtenMillis + Self.delayMillisMax > ended.writtenMillis + retention
+    }
+
+    /// How long it may take until a record is read, when everything goes wrong that can.
+    private static let delayMillisMax: Int64 = 600_000
+
+    private func judgeAlert(_ card: MemberCard, member: Int, audience: Int, events: [Int]) {
+        let alerts = events.filter { self.written[self.order[$0]]!.body.contains("\"alert\":") }
+        if let rung = card.alertsShown.last, let text = alerts.lastIndex(where: { self.alertOf($0) == rung }),
+            let newest = card.alertsShown.compactMap({ shown in alerts.lastIndex { self.alertOf($0) == shown } }).max(),
+            text < newest, !self.written[self.order[alerts[newest]]]!.hasCopy
+        {
+            self.fail("member \(member): the alert of event \(rung) rang after that of event \(alerts[newest])")
+        }
+        guard let newest = alerts.last else { return }
+        let event = self.written[self.order[newest]]!
+        guard !self.isWithdrawn(event), event.expiresSeconds == nil, self.isSurelyDue(event, to: member),
+            !card.alertsShown.contains(self.alertOf(newest))
+        else { return }
+        self.fail(
+            "member \(member) of audience \(audience), partition \(self.home(ofMember: member)): the alert of event \(newest) is lost"
+                + self.story(of: audience))
+    }
+
+    /// What an event's alert calls itself: of one written twice, the first.
+    private func alertOf(_ number: Int) -> Int {
+        self.alertNumber(in: self.written[self.order[number]]!.body) ?? number
+    }
+
+    /// The member's join was remembered when the event was written, and the audience's owner knew that its partition has asked. Otherwise the two
+    /// may be taken in either order, and who comes after an alert does not hear it.
+    private func isSurelyDue(_ event: WrittenEvent, to member: Int) -> Bool {
+        guard let joined = self.members[member].arrival?.committedMillis, joined < event.writtenMillis else {
+            return false
+        }
+        if event.isHeard { return true }
+        let departures = self.phones[event.activity].audience?.departures[self.home(ofMember: member)] ?? []
+        return departures.contains { $0 > joined && $0 < event.writtenMillis }
+    }
+
+    // MARK: Versions
+
+    /// In the order of their stamps no version shows something older than the one before.
+    private func judgeVersionOrder(_ audience: Int) {
+        let versions = (self.phones[audience].audience?.versions ?? [:]).sorted { $0.key < $1.key }.map(\.value)
+        for (earlier, later) in zip(versions, versions.dropFirst()) where later.isUpdate && !later.isBehind {
+            guard let before = earlier.content, let after = later.content else { continue }
+            let (old, new) = (self.written[self.order[before]]!, self.written[self.order[after]]!)
+            guard (new.timestampSeconds, after) < (old.timestampSeconds, before), old.expiresSeconds == nil else {
+                continue
+            }
+            self.fail("audience \(audience): event \(after) became a version after event \(before)")
+        }
+    }
+
+    private func story(of audience: Int) -> String {
+        var story = ""
+        for position in self.order where self.written[position]!.activity == audience {
+            let event = self.written[position]!
+            guard event.isContent else { continue }
+            let names = (self.evidence.outcomes[position] ?? []).map(\.name)
+            story +=
+                "\n  \(event.number): \(event.kind)@\(event.timestampSeconds) \(position.partition)/\(position.offset) written at \(event.writtenMillis - Self.beginMillis) ms \(names)"
+        }
+        return story
+    }
+
+    // MARK: After every step
+
+    /// Nothing appeared and nothing vanished of what members are due.
+    func checkMembers(_ worker: SimulatedWorker) {
+        // Until the engine counts members there is nothing to look at:
+        // if !worker.loop.engine.counters.members.isConserved { self.fail("members: …") }
+    }
+}

@@ -1,0 +1,224 @@
+import Foundation
+import PushEngine
+import PushModel
+import ShardLoop
+
+/// Audiences in the simulated world: who is in them, and what the upstream service and the apps write about that.
+extension SimulationWorld {
+    /// An `end` that shows nothing new is told apart by when it is to be dismissed: then, and one second for each event before it.
+    static let dismissalBeginsSeconds: Int64 = 2_000_000_000
+
+    func makeAudiences() {
+        for audience in self.plan.audiences.audiences {
+            // Behind what no number has: see `activity(ofStateKey:)`.
+            self.addAudience(key: "cup=\(self.phones.count)", app: audience.app)
+        }
+    }
+
+    private func addAudience(key: String, app: UInt16) {
+        var phone = SimulatedPhone(key: key, lastEventSeconds: self.wallSeconds)
+        phone.audience = SimulatedAudience(app: app)
+        self.phones.append(phone)
+        self.budgetUnits.append([])
+        self.possibleUnits.append([])
+        self.lastStamps.append(0)
+        self.lastBodies.append("")
+    }
+
+    /// Those in `phones` that are audiences.
+    var audienceNumbers: Range<Int> { self.plan.activities..<self.phones.count }
+
+    func isAudience(_ activity: Int) -> Bool { self.phones[activity].audience != nil }
+
+    private func audienceChance(_ percent: Int) -> Bool {
+        self.faultsAreOn && Int.random(in: 0..<100, using: &self.audienceRandom) < percent
+    }
+
+    // MARK: Upstream
+
+    /// The upstream service, or an app, writes something about an audience. False: it writes about something else.
+    func writesAboutAudience() -> Bool {
+        guard !self.audienceNumbers.isEmpty else { return false }
+        if self.members.isEmpty {
+            for (number, audience) in self.plan.audiences.audiences.enumerated() where audience.joinsFirst {
+                self.joinMany(audience.memberCount, audience: self.audienceNumbers.lowerBound + number)
+            }
+        }
+        guard self.audienceChance(self.plan.audiences.sharePercent) else { return false }
+        let audience = self.audienceNumbers.randomElement(using: &self.audienceRandom)!
+        let wanted = self.plan.audiences.audiences[audience - self.audienceNumbers.lowerBound].memberCount
+        let missing = wanted - self.members.count { $0.movements.first?.audience == audience }
+        if missing > 0, Bool.random(using: &self.audienceRandom) {
+            self.joinMany(min(missing, Int.random(in: 1...12, using: &self.audienceRandom)), audience: audience)
+        } else if self.audienceChance(self.plan.audiences.movementPercent) {
+            self.moveSomebody(audience)
+        } else {
+            self.writeContent(audience)
+        }
+        return true
+    }
+
+    private func joinMany(_ count: Int, audience: Int) {
+        for _ in 0..<count { self.joinAnew(audience) }
+    }
+
+    private func joinAnew(_ audience: Int) {
+        let plan = self.plan.audiences
+        let member = self.makeMember(
+            isDevelopment: plan.hasDevelopment && Int.random(in: 0..<3, using: &self.audienceRandom) == 0)
+        self.writeJoin(member, audience: audience, isFrequent: self.audienceChance(plan.frequentPercent))
+    }
+
+    private func makeMember(isDevelopment: Bool) -> Int {
+        let number = self.members.count
+        // No activity has a number that its tokens would begin with.
+        let digits = "0000000" + String(number, radix: 16)
+        let byteCount = [8, 32, 32, 80].randomElement(using: &self.audienceRandom)!
+        let token = "fe" + digits.suffix(8) + String(repeating: "c3", count: byteCount - 5)
+        self.members.append(
+            SimulatedMember(token: token, keyBytes: Array(token.utf8), isDevelopment: isDevelopment))
+        self.memberNumbers[token] = number
+        return number
+    }
+
+    /// Somebody comes, goes, or says once more what is known.
+    private func moveSomebody(_ audience: Int) {
+        let living = self.members.indices.filter { !self.members[$0].isDead && !self.members[$0].movements.isEmpty }
+        guard let member = living.randomElement(using: &self.audienceRandom) else { return self.joinAnew(audience) }
+        let present = self.members[member].audience
+        let last = self.members[member].movements.last { $0.audience != nil }
+        let home = last?.audience ?? audience
+        let isFrequent = last?.isFrequent ?? false
+        if self.audienceChance(self.plan.audiences.deathPercent) {
+            self.tell("the token of member \(member) dies")
+            self.members[member].isDead = true
+            // The app tells of the next one, or never.
+            if Bool.random(using: &self.audienceRandom) { self.rotate(member, audience: home, isFrequent: isFrequent) }
+            return
+        }
+        // A token is of one app.
+        let others = self.audienceNumbers.filter {
+            $0 != present && self.phones[$0].audience?.app == self.phones[home].audience?.app
+        }
+        switch Int.random(in: 0..<10, using: &self.audienceRandom) {
+        case 0..<2: self.joinAnew(audience)
+        case 2: self.writeJoin(member, audience: home, isFrequent: isFrequent)
+        case 3: self.writeJoin(member, audience: home, isFrequent: Bool.random(using: &self.audienceRandom))
+        case 4..<6:
+            guard let other = others.randomElement(using: &self.audienceRandom) else {
+                return self.writeJoin(member, audience: home, isFrequent: isFrequent)
+            }
+            self.writeJoin(member, audience: other, isFrequent: isFrequent)
+            // And back at once.
+            if Int.random(in: 0..<3, using: &self.audienceRandom) == 0 {
+                self.writeJoin(member, audience: home, isFrequent: isFrequent)
+            }
+        case 6: self.writeLeave(member, audience: nil)
+        case 7: self.writeLeave(member, audience: home)
+        case 8:
+            // It is not there any more, or never was.
+            guard let other = others.randomElement(using: &self.audienceRandom) else { return }
+            self.writeLeave(member, audience: other)
+        default: self.rotate(member, audience: home, isFrequent: isFrequent)
+        }
+    }
+
+    /// The app has another token: it takes the old one out, and tells the new one.
+    private func rotate(_ member: Int, audience: Int, isFrequent: Bool) {
+        self.members[member].isDead = true
+        self.writeLeave(member, audience: nil)
+        let next = self.makeMember(isDevelopment: self.members[member].isDevelopment)
+        self.writeJoin(next, audience: audience, isFrequent: isFrequent)
+    }
+
+    private func writeJoin(_ member: Int, audience: Int, isFrequent: Bool) {
+        let environment = self.members[member].isDevelopment ? ",\"environment\":\"development\"" : ""
+        let frequent = isFrequent ? ",\"frequent-updates\":true" : ""
+        let value = "{\"event\":\"register\",\"audience\":\"\(self.phones[audience].key)\"\(environment)\(frequent)}"
+        self.write(
+            member, kind: .join, audience: audience, value: value, leadsTo: audience, isFrequent: isFrequent,
+            isArrival: self.members[member].audience != audience)
+        if self.chance(self.plan.duplicatePercent) {
+            self.write(
+                member, kind: .join, audience: audience, value: value, leadsTo: audience, isFrequent: isFrequent,
+                isArrival: false)
+        }
+    }
+
+    /// - Parameter audience: `nil`: whichever it is in.
+    private func writeLeave(_ member: Int, audience: Int?) {
+        let present = self.members[member].audience
+        let named = audience.map { ",\"audience\":\"\(self.phones[$0].key)\"" } ?? ""
+        let remains = audience != nil && audience != present
+        self.write(
+            member, kind: .leave, audience: audience ?? present ?? self.audienceNumbers.lowerBound,
+            value: "{\"event\":\"unregister\"\(named)}",
+            leadsTo: remains ? present : nil, isFrequent: self.members[member].movement?.isFrequent ?? false,
+            isArrival: false)
+    }
+
+    private func write(
+        _ member: Int, kind: WrittenEvent.Kind, audience: Int, value: String, leadsTo: Int?, isFrequent: Bool,
+        isArrival: Bool
+    ) {
+        let partition = self.writtenPartition(ofMember: member)
+        let record = LoggedRecord(
+            key: self.members[member].keyBytes, value: Array(self.named(value, app: audience).utf8),
+            timestampMillis: self.wallMillis)
+        let offset = self.kafka.append(
+            record, to: SimulatedKafka.Place(topic: .events, partition: partition), nowMillis: self.steadyMillis)
+        let position = SourcePosition(topic: 0, partition: partition, offset: offset)
+        var event = WrittenEvent(kind: kind, activity: audience, timestampSeconds: 0, body: "", isHighPriority: false)
+        event.writtenMillis = self.steadyMillis
+        event.number = self.order.count
+        event.member = member
+        event.movement = self.members[member].movements.count
+        self.written[position] = event
+        self.order.append(position)
+        self.members[member].movements.append(
+            SimulatedMember.Movement(
+                position: position, audience: leadsTo, isFrequent: isFrequent, writtenMillis: self.steadyMillis,
+                isArrival: isArrival))
+        self.tell("member \(member) at \(position): \(value)")
+    }
+
+    /// The value with its app, where there are two.
+    func named(_ value: String, app activity: Int) -> String {
+        guard self.plan.audiences.hasTwoApps, value.hasPrefix("{") else { return value }
+        let app = self.plan.apps[Int(self.phones[activity].audience?.app ?? 0)]
+        return "{\"app\":\"\(app.bundleID)\"," + value.dropFirst()
+    }
+
+    // MARK: Places
+
+    /// Where the records of a token lie.
+    func writtenPartition(ofMember member: Int) -> Int32 {
+        let key = self.members[member].keyBytes
+        let partition = Murmur2.partition(key: key.span, count: self.plan.partitions)
+        let isElsewhere =
+            self.plan.audiences.trustsPlacement || (member % 3 == 2 && self.plan.misplacedPercent > 0)
+        return isElsewhere ? (partition + 1) % self.plan.partitions : partition
+    }
+
+    /// The partition that a member belongs to.
+    func home(ofMember member: Int) -> Int32 {
+        guard !self.plan.audiences.trustsPlacement else { return self.writtenPartition(ofMember: member) }
+        let key = self.members[member].keyBytes
+        return Murmur2.partition(key: key.span, count: self.plan.partitions)
+    }
+
+    /// All that workers have told each other has been read: an audience's owner knows every partition that has asked.
+    var isRoutedRead: Bool {
+        guard self.brokerAwayUntilMillis <= self.steadyMillis,
+            !self.kafka.transits.contains(where: { $0.place.topic == .routed }),
+            self.workers.allSatisfy({ $0.loop.waitingRecordCount == 0 })
+        else { return false }
+        return (0..<self.plan.partitions).allSatisfy { partition in
+            guard let owner = self.group.owner(of: partition),
+                let worker = self.workers.first(where: { $0.number == owner && $0.runs }),
+                let owned = worker.partitions[partition], owned.isRunning
+            else { return false }
+            return owned.positions[1] == self.kafka.end(.init(topic: .routed, partition: partition))
+        }
+    }
+}

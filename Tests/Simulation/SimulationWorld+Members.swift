@@ -1,0 +1,298 @@
+import APNSProtocol
+import DeviceModel
+import Foundation
+import PushEngine
+import PushModel
+import ShardLoop
+
+/// Pushes to members of audiences: what must hold when one leaves, and what the phone makes of it.
+extension SimulationWorld {
+    /// What a body says, and whose.
+    struct MemberBody {
+        var bytes: [UInt8]
+        var content: PushContent
+        /// The life of an audience whose events it brings.
+        var audience: Int
+        /// The events that brought content and alert, as indexes into `order`; `nil`: none.
+        var contentEvent: Int?
+        var alertEvent: Int?
+        /// Without its alert.
+        var silent: [UInt8]
+        var alertByteCount: Int { self.bytes.count - self.silent.count }
+    }
+
+    func departToMember(_ request: PushRequest, route: UInt16, member: Int, from worker: SimulatedWorker) {
+        guard let body = self.readMemberBody(request.body) else {
+            return self.fail(
+                "member \(member): no audience has \(String(decoding: request.body.prefix(200), as: UTF8.self))")
+        }
+        let partition = self.home(ofMember: member)
+        self.tell(
+            "worker \(worker.number) pushes member \(member) of partition \(partition) \(request.priority) \(String(decoding: request.body.prefix(150), as: UTF8.self))"
+        )
+        if request.body.count > 4_096 { self.fail("a payload of \(request.body.count) bytes") }
+        let environment: UInt16 = self.members[member].isDevelopment ? 1 : 0
+        if route != environment { self.fail("member \(member): pushed by route \(route)") }
+        if request.app != self.phones[body.audience].audience?.app {
+            self.fail("member \(member): pushed for app \(request.app)")
+        }
+        if self.group.owner(of: partition) != worker.number {
+            self.fail(
+                "worker \(worker.number) pushes member \(member) of partition \(partition), which is not its own")
+        }
+        if self.flights.contains(where: {
+            $0.member == member && $0.worker == worker.number && $0.result != nil && $0.partitionLives
+        }) {
+            self.fail("two pushes to member \(member) in flight")
+        }
+        let stays = self.possibleStays(of: member, audience: body.audience, worker: worker)
+        if stays.isEmpty {
+            self.fail("member \(member): pushed for audience \(body.audience), in which it is not")
+        }
+        var flight = Flight(
+            number: self.flightCount, worker: worker.number, id: request.id, activity: body.audience,
+            token: self.members[member].token, isStart: false, body: request.body,
+            priority: Int(request.priority.rawValue),
+            arrivesMillis: self.steadyMillis + Int64.random(in: 1...80, using: &self.random), answersMillis: 0,
+            result: .accepted, isApplied: false)
+        flight.expirationSeconds = request.expirationSeconds
+        flight.partition = partition
+        flight.member = member
+        flight.stampSeconds = body.content.stampSeconds
+        flight.alert = body.alertEvent
+        let place = SimulatedAudience.Place(
+            partition: partition, worker: worker.number,
+            assignment: worker.partitions[partition]?.assignment ?? 0)
+        self.checkMemberDistance(member, worker: worker)
+        self.checkTens(flight, member: member, body: body, stays: stays)
+        self.checkVersion(body, at: place)
+        self.checkExpiry(body, worker: worker)
+        self.checkMemberAlert(flight, body: body, stays: stays, at: place)
+        self.noteMemberDeparture(flight, body: body, at: place)
+        self.flightCount += 1
+        flight.answersMillis = flight.arrivesMillis + Int64.random(in: 1...80, using: &self.random)
+        if self.chance(self.plan.slowAnswerPercent) {
+            flight.answersMillis += Int64.random(in: 100...8_000, using: &self.random)
+        }
+        self.decide(&flight)
+        self.decideForMember(&flight)
+        self.noteMemberReached(flight)
+        self.flights.append(flight)
+        if self.faultsAreOn, Int.random(in: 0..<100, using: &self.audienceRandom) < self.plan.audiences.strikePercent {
+            self.tell("worker \(worker.number) is to die within a pass")
+            worker.fuse = Int.random(in: 1...12, using: &self.audienceRandom)
+        }
+    }
+
+    // MARK: What a body says
+
+    func readMemberBody(_ bytes: [UInt8]) -> MemberBody? {
+        let content: PushContent
+        do { content = try PayloadReader.read(bytes.span) } catch { return nil }
+        let text = String(decoding: bytes, as: UTF8.self)
+        let contentEvent = self.eventNumber(in: text)
+        let alertEvent = self.alertNumber(in: text)
+        let ending = content.dismissalDateSeconds.map { $0 - Self.dismissalBeginsSeconds }
+            .flatMap { self.order.indices.contains(Int($0)) ? Int($0) : nil }
+        let audiences = Set([contentEvent, alertEvent, ending].compactMap { $0 }.map { self.audience(ofEvent: $0) })
+        guard audiences.count == 1, let audience = audiences.first, self.isAudience(audience) else { return nil }
+        var silent = bytes
+        if !content.alert.isEmpty {
+            silent.removeSubrange(content.alert.lowerBound - ",\"alert\":".utf8.count..<content.alert.upperBound)
+        }
+        return MemberBody(
+            bytes: bytes, content: content, audience: audience, contentEvent: contentEvent, alertEvent: alertEvent,
+            silent: silent)
+    }
+
+    private func audience(ofEvent number: Int) -> Int { self.written[self.order[number]]!.activity }
+
+    // MARK: Who is in which audience
+
+    /// The worker has read a join or a leave, and takes it now.
+    func noteMovement(_ event: WrittenEvent, worker: SimulatedWorker) {
+        guard let member = event.member else { return }
+        self.members[member].lastRead[worker.number] = event.movement
+    }
+
+    func forgetMovements(_ partition: Int32, worker: SimulatedWorker) {
+        for member in self.members.indices where self.home(ofMember: member) == partition {
+            self.members[member].lastRead[worker.number] = nil
+        }
+    }
+
+    /// Offsets were committed: a join that lies there is remembered.
+    func noteCommit(_ event: WrittenEvent) {
+        guard let member = event.member else { return }
+        if self.members[member].movements[event.movement].committedMillis == nil {
+            self.members[member].movements[event.movement].committedMillis = self.steadyMillis
+        }
+    }
+
+    /// The stays in an audience that its partition's owner may know of, by the movement that each began with: by what it has read, and by what
+    /// was committed. What an owner before it read may stand in `state`.
+    private func possibleStays(of member: Int, audience: Int, worker: SimulatedWorker) -> [Int] {
+        let movements = self.members[member].movements
+        let committed = movements.lastIndex { $0.committedMillis != nil }
+        guard let floor = [committed, self.members[member].lastRead[worker.number]].compactMap({ $0 }).max() else {
+            return []
+        }
+        return (floor..<movements.count).filter { movements[$0].audience == audience }
+            .compactMap { index in movements[...index].lastIndex { $0.isArrival } }
+    }
+
+    // MARK: Distance and budget
+
+    private func checkMemberDistance(_ member: Int, worker: SimulatedWorker) {
+        let distance = self.plan.app.minimumDistanceMillis
+        let departures = self.members[member].departures
+        if let last = departures[worker.number], self.steadyMillis - last < distance {
+            self.fail("member \(member): \(self.steadyMillis - last) ms after the last push")
+        }
+        // Between machines a distance is the wall clock's: as much shorter as clocks differ.
+        let slack = 2 * self.plan.clockSkewMillisMax + self.differenceMillis + self.aheadMillis
+        if let last = departures.values.max(), self.steadyMillis - last < distance - slack {
+            self.fail("member \(member): \(self.steadyMillis - last) ms after the last push of any worker")
+        }
+    }
+
+    /// Of what APNs refuses the phone hears nothing.
+    private func noteMemberReached(_ flight: Flight) {
+        guard let member = flight.member, flight.result != .notProcessed else { return }
+        if case .response = flight.result { return }
+        self.members[member].departures[flight.worker] = self.steadyMillis
+    }
+
+    /// Of no phone there is one more at high priority within any hour than it may have; and who came late, or from another audience, gets none.
+    private func checkTens(_ flight: Flight, member: Int, body: MemberBody, stays: [Int]) {
+        guard flight.priority == 10, let audience = self.phones[body.audience].audience else { return }
+        let hourMillis: Int64 = 3_600_000
+        let slack = 2 * self.plan.clockSkewMillisMax + self.differenceMillis
+        let movements = self.members[member].movements
+        let limit =
+            movements.contains { $0.isFrequent } ? self.plan.audiences.frequentPerHour : self.plan.audiences.perHour
+        self.members[member].tens.removeAll { $0.atMillis + hourMillis < self.steadyMillis }
+        let spent = self.members[member].tens.count {
+            $0.atMillis + hourMillis - (self.aheadMillis - $0.aheadMillis) - slack > self.steadyMillis
+        }
+        if spent + 1 > limit { self.fail("member \(member): push \(spent + 1) of \(limit) at high priority") }
+        self.members[member].tens.append(
+            SimulatedMember.Ten(
+                worker: flight.worker, id: flight.id, atMillis: self.steadyMillis, aheadMillis: self.aheadMillis))
+        let first = audience.versions[flight.stampSeconds]?.first
+            .filter { $0.key.partition == flight.partition }.map(\.value).min()
+        // The earliest that it may have come: an owner that has read less takes it for one of those before.
+        if let stay = stays.min() {
+            if let first, movements[stay].writtenMillis > first {
+                self.fail("member \(member): came after version \(flight.stampSeconds), and gets it at high priority")
+            }
+            let since = self.steadyMillis - movements[stay].writtenMillis
+            if stay > 0, movements[stay - 1].audience != nil, since < hourMillis - slack - self.aheadMillis {
+                self.fail("member \(member): at high priority \(since) ms after it came from another audience")
+            }
+        }
+    }
+
+    /// The worker hears of a push to a member.
+    func settleMember(_ flight: Flight, result: PushAnswer.Result) {
+        guard let member = flight.member else { return }
+        switch result {
+        case .accepted:
+            guard let alert = flight.alert,
+                self.members[member].cards[flight.activity]?.alerts[alert]?.id == flight.id
+            else { return }
+            self.members[member].cards[flight.activity]?.alerts[alert]?.isAccepted = true
+        case .response, .notProcessed: self.takeBack(flight, member: member)
+        case .unknown, .channel: break
+        }
+    }
+
+    /// Nobody will hear of it.
+    func settleMemberOfTheDead(_ flight: Flight) {
+        guard let member = flight.member else { return }
+        switch flight.result {
+        case .response, .notProcessed: self.takeBack(flight, member: member)
+        case .accepted where flight.isApplied && !flight.hasArrived: self.takeBack(flight, member: member)
+        default: break
+        }
+    }
+
+    /// The phone has not got it.
+    private func takeBack(_ flight: Flight, member: Int) {
+        self.members[member].tens.removeAll { $0.worker == flight.worker && $0.id == flight.id }
+        guard let alert = flight.alert else { return }
+        let push = self.members[member].cards[flight.activity]?.alerts[alert]
+        guard push?.worker == flight.worker, push?.id == flight.id else { return }
+        self.members[member].cards[flight.activity]?.alerts[alert] = nil
+    }
+
+    // MARK: What APNs and the phone make of it
+
+    private func decideForMember(_ flight: inout Flight) {
+        guard case .response(let response) = flight.result, response.status == 429,
+            Bool.random(using: &self.audienceRandom)
+        else { return }
+        flight.result = .response(
+            PushResponse(
+                status: 429, reason: response.reason,
+                retryAfterSeconds: Int64.random(in: 1...40, using: &self.audienceRandom)))
+    }
+
+    func arriveAtMember(_ index: Int, member: Int) {
+        let flight = self.flights[index]
+        guard !self.members[member].isDead else {
+            guard case .accepted = flight.result else { return }
+            self.members[member].isRefused = true
+            // What may be the fault of whoever asks is rare.
+            self.flights[index].result = .response(
+                Int.random(in: 0..<12, using: &self.audienceRandom) == 0
+                    ? PushResponse(status: 400, reason: "BadDeviceToken")
+                    : PushResponse(status: 410, reason: "Unregistered", timestampMillis: self.wallMillis))
+            return
+        }
+        guard let body = self.readMemberBody(flight.body) else { return }
+        self.tell("a push of worker \(flight.worker) reaches member \(member)")
+        if case .accepted = flight.result, flight.partitionLives,
+            self.group.owner(of: flight.partition) == flight.worker
+        {
+            self.checkMemberStamp(flight, member: member)
+        }
+        for ten in self.members[member].tens.indices
+        where self.members[member].tens[ten].worker == flight.worker && self.members[member].tens[ten].id == flight.id {
+            self.members[member].tens[ten].atMillis = self.steadyMillis
+        }
+        var card = self.members[member].cards[body.audience] ?? MemberCard()
+        do {
+            let reaction = try card.device.push(
+                body: flight.body, priority: flight.priority, nowMillis: self.wallMillis)
+            try card.silent.push(body: body.silent, priority: flight.priority, nowMillis: self.wallMillis)
+            if reaction == .ignoredSameStamp {
+                self.fail("member \(member): other content under the same stamp")
+            }
+            if reaction == .shown {
+                for event in [body.contentEvent, body.alertEvent] {
+                    if let event { self.shown.insert(self.order[event]) }
+                }
+                if let alert = body.alertEvent { card.alertsShown.append(alert) }
+            }
+        } catch {
+            self.fail("member \(member) cannot decode \(String(decoding: flight.body, as: UTF8.self)): \(error)")
+        }
+        self.members[member].cards[body.audience] = card
+    }
+
+    /// Stamps that living owners send grow, but where a newer version has expired and nobody heard whether it had arrived.
+    private func checkMemberStamp(_ flight: Flight, member: Int) {
+        let newest = self.members[member].cards[flight.activity]?.newestStamp ?? .min
+        if flight.stampSeconds < newest, !self.mayExpire(stamp: newest, audience: flight.activity) {
+            self.fail("member \(member): stamp \(flight.stampSeconds) after \(newest)")
+        }
+        self.members[member].cards[flight.activity, default: MemberCard()].newestStamp = max(
+            newest, flight.stampSeconds)
+    }
+
+    private func mayExpire(stamp: Int64, audience: Int) -> Bool {
+        guard let event = self.phones[audience].audience?.versions[stamp]?.content else { return false }
+        return self.written[self.order[event]]!.expiresSeconds != nil
+    }
+}

@@ -1,0 +1,109 @@
+import DeviceModel
+import PushEngine
+import PushModel
+import ShardLoop
+
+/// Versions of audiences, as the judge learns of them: by the pushes that bring them. It asks no engine and reads none of its records.
+extension SimulationWorld {
+    /// All phones get the same under one stamp, but for the alert; and no partition goes back from a version to one before it.
+    func checkVersion(_ body: MemberBody, at place: SimulatedAudience.Place) {
+        let stamp = body.content.stampSeconds
+        guard let audience = self.phones[body.audience].audience else { return }
+        if let version = audience.versions[stamp] {
+            if version.body != body.silent {
+                self.fail(
+                    "audience \(body.audience): stamp \(stamp) has both \(String(decoding: version.body.prefix(200), as: UTF8.self)) and "
+                        + String(decoding: body.silent.prefix(200), as: UTF8.self))
+            }
+        } else {
+            self.phones[body.audience].audience?.versions[stamp] = SimulatedAudience.Version(
+                body: body.silent, content: body.contentEvent, isUpdate: body.content.event == .update,
+                isBehind: self.isOwnerBehind(body.audience))
+        }
+        for (newer, version) in audience.versions where newer > stamp && version.first[place] != nil {
+            // What a newer one left unserved when it expired, and an alert that does not fit beside the newer content, go all the same.
+            let expires = version.content.flatMap { self.written[self.order[$0]]!.expiresSeconds }
+            let hasExpired = expires.map { $0 <= self.wallSeconds + self.clockSlackSeconds } ?? false
+            let fits = version.body.count + body.alertByteCount <= PayloadWriter.payloadByteCountMax
+            if hasExpired || (body.alertByteCount > 0 && !fits) { continue }
+            self.fail("audience \(body.audience): version \(stamp) leaves partition \(place.partition) after \(newer)")
+        }
+    }
+
+    /// How far a worker's clock may be off, rounded up.
+    private var clockSlackSeconds: Int64 {
+        (self.plan.clockSkewMillisMax + self.differenceMillis) / 1_000 + 1
+    }
+
+    /// The owner of an audience had not read all that lay in its log at its assignment: it had waited for that long enough.
+    private func isOwnerBehind(_ audience: Int) -> Bool {
+        let partition = self.home(of: audience)
+        guard let owner = self.group.owner(of: partition),
+            let worker = self.workers.first(where: { $0.number == owner }), let owned = worker.partitions[partition]
+        else { return true }
+        let hasWaited =
+            owned.hasHadNoRoom || self.steadyMillis >= owned.runsSinceMillis + worker.catchUpMaxMillis
+        return hasWaited && zip(owned.positions, owned.logEnds).contains { $0 < $1 }
+    }
+
+    /// What has expired is not sent.
+    func checkExpiry(_ body: MemberBody, worker: SimulatedWorker) {
+        guard let event = body.contentEvent, let expires = self.written[self.order[event]]!.expiresSeconds,
+            expires < self.now(of: worker).wallSeconds
+        else { return }
+        self.fail("audience \(body.audience): event \(event) is sent after it has expired")
+    }
+
+    // MARK: Alerts
+
+    /// An alert sounds once, not for those who came after it, and not when it has been withdrawn.
+    func checkMemberAlert(
+        _ flight: Flight, body: MemberBody, stays: [Int], at place: SimulatedAudience.Place
+    ) {
+        guard let member = flight.member, let alert = flight.alert,
+            let audience = self.phones[body.audience].audience
+        else { return }
+        let movements = self.members[member].movements
+        if let stay = stays.min(), let first = audience.alertDepartures[alert]?[flight.partition],
+            movements[stay].writtenMillis > first
+        {
+            self.fail("member \(member): came after the alert of event \(alert), and gets it")
+        }
+        if let push = self.members[member].cards[body.audience]?.alerts[alert], push.isAccepted,
+            push.moves == self.moves
+        {
+            self.fail("member \(member): the alert of event \(alert) a second time")
+        }
+        self.checkNotWithdrawn(alert, body: body, at: place)
+    }
+
+    /// Its partition has sent a version that shows the event which withdrew the alert.
+    private func checkNotWithdrawn(_ alert: Int, body: MemberBody, at place: SimulatedAudience.Place) {
+        guard let audience = self.phones[body.audience].audience else { return }
+        let brought = self.written[self.order[alert]]!
+        for version in audience.versions.values where version.first[place] != nil {
+            guard let content = version.content, self.written[self.order[content]]!.withdrawsAlert,
+                self.withdraws(self.order[content], brought)
+            else { continue }
+            self.fail(
+                "audience \(body.audience): the alert of event \(alert) leaves partition \(place.partition), which has sent event \(content) that withdraws it"
+            )
+        }
+    }
+
+    func noteMemberDeparture(_ flight: Flight, body: MemberBody, at place: SimulatedAudience.Place) {
+        guard let member = flight.member else { return }
+        let stamp = body.content.stampSeconds
+        self.phones[body.audience].audience?.departures[flight.partition, default: []].append(self.steadyMillis)
+        if self.phones[body.audience].audience?.versions[stamp]?.first[place] == nil {
+            self.phones[body.audience].audience?.versions[stamp]?.first[place] = self.steadyMillis
+        }
+        guard let alert = flight.alert else { return }
+        if self.phones[body.audience].audience?.alertDepartures[alert]?[flight.partition] == nil {
+            self.phones[body.audience].audience?.alertDepartures[alert, default: [:]][flight.partition] =
+                self.steadyMillis
+        }
+        self.members[member].cards[body.audience, default: MemberCard()].alerts[alert] = MemberCard.AlertPush(
+            worker: flight.worker, id: flight.id, moves: self.moves)
+    }
+}
