@@ -105,6 +105,14 @@ import Testing
             #"{"event":"update","to":{"channel":"AAAA"},"content-state":{"a":"\#(String(repeating: "a", count: 4_089))"}}"#,
             "“content-state” has 4097 bytes: a Live Activity takes at most 4096, also by broadcast"
         ),
+        (
+            #"{"key":"00ff","value":{"event":"register","audience":"match-7","token-type":"start"}}"#,
+            "“audience” is not supported by this version: expected to.activity, to.channel, to.token or to.start-token"
+        ),
+        (
+            #"{"event":"end","to":{"audience":"match-7"}}"#,
+            "“to.audience” is not supported by this version: expected to.activity, to.channel, to.token or to.start-token"
+        ),
         (#"{"event":"update"}"#, "“content-state” is missing: “update” needs it"),
         (#"{"key":"a","value":null}"#, "“value” is null: expected one JSON object"),
         (#"{"key":null,"value":{"event":"end"}}"#, "“key” is null: expected the activity, audience or channel id"),
