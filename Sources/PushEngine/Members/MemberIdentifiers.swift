@@ -1,0 +1,33 @@
+/// A member of an audience: an update token in its one ring, or a start token's membership in one of its rings. An element of
+/// `MemberTable`, used again after `free`.
+struct MemberID: Identifier { let rawValue: Int32 }
+
+/// The members that one pass goes round: an audience's update or start members in one environment. An element of `MemberTable`.
+struct RingID: Identifier { let rawValue: Int32 }
+
+/// A ring holds members of one kind.
+enum MemberKind: UInt8 {
+    /// An update token of one Live Activity. It is in one ring.
+    case update
+    /// A push-to-start token. It may be in many rings, and is a member of each.
+    case start
+}
+
+/// Marks of a member. Whoever keeps the table gives them a meaning.
+struct MemberFlags: OptionSet, Sendable {
+    /// Bits 0 to 11; the table has no room for more.
+    let rawValue: UInt16
+
+    static var bitCount: Int { 12 }
+
+    init(rawValue: UInt16) { self.rawValue = rawValue & (1 << Self.bitCount - 1) }
+
+    /// The mark of this bit, below `bitCount`.
+    init(bit: Int) { self.init(rawValue: 1 << UInt16(bit)) }
+}
+
+/// A member, and where it stands in its ring.
+struct RingEntry: Equatable {
+    let position: UInt64
+    let member: MemberID
+}

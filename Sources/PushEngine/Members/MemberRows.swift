@@ -1,0 +1,219 @@
+import PushModel
+
+/// An element of `MemberRows`.
+struct RowID: Identifier { let rawValue: Int32 }
+
+/// What a row stands for.
+enum RowKind: UInt8 {
+    case updateMember
+    /// A start token in one ring.
+    case startMember
+    /// What the memberships of one start token share.
+    case startToken
+}
+
+/// A value of a row, by where it lies.
+struct RowField<Value: BitwiseCopyable> {
+    let offset: Int
+    init(at offset: Int) { self.offset = offset }
+}
+
+/// Members and start tokens, a row each, the raw token at the row's end: whoever looks at a member finds its token in the same line of
+/// memory.
+///
+/// | from byte | update member | start member | start token |
+/// |---|---|---|---|
+/// | 0 | the next of its bucket of the ring | the same | its first membership |
+/// | 4 | ring and flags | the same | memberships, of which linked |
+/// | 8 | the next of its bucket of the index | the start token's row | the next of its bucket of the index |
+/// | 12 | joined | the same | the token |
+/// | 16 | the token | the token's next membership | |
+///
+/// Rows of one kind and one length of token share chunks, so that no row says either. Chunks never move; a row that is given back is used
+/// again for the same kind and length. Grows only.
+@safe struct MemberRows: ~Copyable {
+    @safe private struct Chunk {
+        let rows: UnsafeMutableRawPointer
+        let stride: UInt16
+        let tokenByteCount: UInt16
+        let kind: RowKind
+        let tokenOffset: UInt8
+        /// Of `classes`.
+        let classNumber: UInt16
+    }
+
+    /// The rows of one kind and length.
+    private struct Class {
+        let kind: RowKind
+        let tokenByteCount: Int
+        /// The first that was given back; its `ringNext` names the next.
+        var free = RowID.none
+        /// Rows of the newest chunk that were never used.
+        var fresh = 0..<0
+    }
+
+    private static var rowBits: Int { 9 }
+    private static var chunkByteCountMax: Int { 1 << 16 }
+
+    private var chunks: UnsafeMutablePointer<Chunk>
+    private var chunkCount = 0
+    private var chunkCapacity = 16
+    private var classes: [Class] = []
+    /// Numbers of `classes`, in the order of kind and length.
+    private var sortedClasses: [UInt16] = []
+    private var chunkByteCount = 0
+
+    init() { unsafe self.chunks = .allocate(capacity: 16) }
+
+    deinit {
+        for chunk in 0..<self.chunkCount { unsafe self.chunks[chunk].rows.deallocate() }
+        unsafe self.chunks.deallocate()
+    }
+
+    var allocatedByteCount: Int { self.chunkByteCount + self.chunkCapacity * MemoryLayout<Chunk>.stride }
+
+    // MARK: Rows
+
+    /// A new row for a token of this length, 0 without one; its fields mean nothing yet.
+    mutating func allocate(_ kind: RowKind, tokenByteCount: Int) -> RowID {
+        let number = self.classNumber(kind, tokenByteCount: tokenByteCount)
+        let free = self.classes[number].free
+        if free.isSome {
+            self.classes[number].free = self[free, .ringNext]
+            return free
+        }
+        if self.classes[number].fresh.isEmpty { self.appendChunk(classNumber: number) }
+        return RowID(index: self.classes[number].fresh.removeFirst())
+    }
+
+    /// Gives a row back.
+    mutating func release(_ row: RowID) {
+        let number = Int(unsafe self.chunk(of: row).classNumber)
+        self[row, .ringNext] = self.classes[number].free
+        self.classes[number].free = row
+    }
+
+    @inline(__always) func kind(of row: RowID) -> RowKind { unsafe self.chunk(of: row).kind }
+
+    subscript<Value>(_ row: RowID, _ field: RowField<Value>) -> Value {
+        // Every field lies in its row, of whatever kind.
+        @inline(__always) get { unsafe self.address(of: row).load(fromByteOffset: field.offset, as: Value.self) }
+        @inline(__always) set {
+            unsafe self.address(of: row).storeBytes(of: newValue, toByteOffset: field.offset, as: Value.self)
+        }
+    }
+
+    /// The row's own token; empty for a start member.
+    @inline(__always) @unsafe func ownToken(_ row: RowID) -> UnsafeMutableRawBufferPointer {
+        let chunk = unsafe self.chunk(of: row)
+        return unsafe UnsafeMutableRawBufferPointer(
+            start: self.address(of: row) + Int(chunk.tokenOffset), count: Int(chunk.tokenByteCount))
+    }
+
+    /// The token of a row of any kind. Valid until that row, or a start member's token, is released.
+    @inline(__always) @unsafe func token(_ row: RowID) -> UnsafeRawBufferPointer {
+        unsafe UnsafeRawBufferPointer(self.ownToken(self.rowOfToken(row)))
+    }
+
+    /// Where the row's token lies.
+    @inline(__always) func rowOfToken(_ row: RowID) -> RowID {
+        self.kind(of: row) == .startMember ? self[row, .startToken] : row
+    }
+
+    @inline(__always) func holds(_ row: RowID, _ token: Span<UInt8>) -> Bool {
+        guard unsafe Int(self.chunk(of: row).tokenByteCount) == token.count else { return false }
+        // The row lives, so its bytes do.
+        let bytes = unsafe self.ownToken(row).assumingMemoryBound(to: UInt8.self)
+        return unsafe Span(_unsafeElements: UnsafeBufferPointer(bytes)).holdsSameBytes(as: token)
+    }
+
+    /// The row will be looked at soon, and its token.
+    @inline(__always) func prefetch(_ row: RowID) {
+        unsafe Prefetch.lines(from: self.address(of: row), byteCount: Int(self.chunk(of: row).stride))
+    }
+
+    // MARK: Chunks
+
+    @inline(__always) @unsafe private func chunk(of row: RowID) -> Chunk {
+        let number = row.index >> Self.rowBits
+        precondition(UInt(bitPattern: number) < UInt(bitPattern: self.chunkCount), "no such row")
+        return unsafe self.chunks[number]
+    }
+
+    @inline(__always) @unsafe private func address(of row: RowID) -> UnsafeMutableRawPointer {
+        let chunk = unsafe self.chunk(of: row)
+        return unsafe chunk.rows + (row.index & (1 << Self.rowBits - 1)) &* Int(chunk.stride)
+    }
+
+    private static func tokenOffset(of kind: RowKind) -> Int {
+        switch kind {
+        case .updateMember: 16
+        case .startMember: 20
+        case .startToken: 12
+        }
+    }
+
+    private mutating func appendChunk(classNumber: Int) {
+        let kind = self.classes[classNumber].kind
+        let tokenByteCount = self.classes[classNumber].tokenByteCount
+        // Fields are four bytes each.
+        let stride = (Self.tokenOffset(of: kind) + tokenByteCount + 3) & ~3
+        let rowCount = min(1 << Self.rowBits, Self.chunkByteCountMax / stride)
+        if self.chunkCount == self.chunkCapacity { self.growDirectory() }
+        // The directory has a place; it holds nothing yet.
+        unsafe (self.chunks + self.chunkCount).initialize(
+            to: Chunk(
+                rows: .allocate(byteCount: rowCount * stride, alignment: 8), stride: UInt16(stride),
+                tokenByteCount: UInt16(tokenByteCount), kind: kind, tokenOffset: UInt8(Self.tokenOffset(of: kind)),
+                classNumber: UInt16(classNumber)))
+        self.classes[classNumber].fresh = self.chunkCount << Self.rowBits..<self.chunkCount << Self.rowBits + rowCount
+        self.chunkCount += 1
+        self.chunkByteCount += rowCount * stride
+    }
+
+    private mutating func growDirectory() {
+        let larger = UnsafeMutablePointer<Chunk>.allocate(capacity: 2 * self.chunkCapacity)
+        unsafe larger.moveInitialize(from: self.chunks, count: self.chunkCount)
+        unsafe self.chunks.deallocate()
+        unsafe self.chunks = larger
+        self.chunkCapacity *= 2
+    }
+
+    /// Tokens have one length, or a few; but strangers may send any.
+    private mutating func classNumber(_ kind: RowKind, tokenByteCount: Int) -> Int {
+        func order(_ kind: RowKind, _ tokenByteCount: Int) -> Int { Int(kind.rawValue) << 16 | tokenByteCount }
+        let wanted = order(kind, tokenByteCount)
+        var range = 0..<self.sortedClasses.count
+        while !range.isEmpty {
+            let middle = (range.lowerBound + range.upperBound) / 2
+            let number = Int(self.sortedClasses[middle])
+            let found = order(self.classes[number].kind, self.classes[number].tokenByteCount)
+            if found == wanted { return number }
+            range = found < wanted ? middle + 1..<range.upperBound : range.lowerBound..<middle
+        }
+        self.classes.append(Class(kind: kind, tokenByteCount: tokenByteCount))
+        self.sortedClasses.insert(UInt16(self.classes.count - 1), at: range.lowerBound)
+        return self.classes.count - 1
+    }
+}
+
+extension RowField where Value == RowID {
+    static var ringNext: Self { Self(at: 0) }
+    static var firstMembership: Self { Self(at: 0) }
+    static var indexNext: Self { Self(at: 8) }
+    static var startToken: Self { Self(at: 8) }
+    static var nextMembership: Self { Self(at: 16) }
+}
+
+extension RowField where Value == UInt32 {
+    /// The ring's number, and below it the flags.
+    static var ringAndFlags: Self { Self(at: 4) }
+    static var joinedSeconds: Self { Self(at: 12) }
+}
+
+extension RowField where Value == UInt16 {
+    /// Of a start token: members that name it.
+    static var membershipCount: Self { Self(at: 4) }
+    /// Those of them that are linked.
+    static var linkedMembershipCount: Self { Self(at: 6) }
+}

@@ -1,0 +1,151 @@
+/// Members that come, go over to another ring, and go.
+extension MemberTable {
+    /// A new member. The caller knows that there is none: no update member with this token, or no membership of this start token in this
+    /// ring. `none`: the start token is in `ringsOfStartTokenMax` rings already.
+    /// - Parameter token: 1 to `tokenByteCountMax` bytes.
+    mutating func insert(
+        _ token: Span<UInt8>, in ring: RingID, joinedSeconds: UInt32, flags: MemberFlags = []
+    ) -> MemberID {
+        precondition(!token.isEmpty && token.count <= Self.tokenByteCountMax, "a token has 1 to 1,024 bytes")
+        let row =
+            switch self.rings[ring].kind {
+            case .update: self.insertToken(token, .updateMember, hash: self.searchHash(of: token))
+            case .start: self.insertMembership(of: token)
+            }
+        let member = MemberID(row)
+        guard member.isSome else { return .none }
+        self.rows[row, .joinedSeconds] = joinedSeconds
+        self.setRingAndFlags(ring, flags, of: member)
+        self.rows.link(
+            row, hash: RowChaining.ring.hash(token), into: &self.rings[ring].members, .ring)
+        self.count += 1
+        return member
+    }
+
+    /// An update member goes over to another ring of update members; its flags and the time it joined stay.
+    mutating func move(_ member: MemberID, to ring: RingID) {
+        let old = self.ring(of: member)
+        precondition(old.isSome, "member \(member) is in no ring")
+        precondition(
+            self.rows.kind(of: member.row) == .updateMember && self.rings[ring].kind == .update,
+            "only an update member goes over, and to its like")
+        let hash = self.rows.hash(of: member.row, .ring)
+        self.rows.unlink(member.row, hash: hash, from: &self.rings[old].members, .ring)
+        self.setRingAndFlags(ring, self.flags(of: member), of: member)
+        self.rows.link(member.row, hash: hash, into: &self.rings[ring].members, .ring)
+    }
+
+    /// Takes a member out of its ring, and out of those that are found. Its number, token, flags and time stay until it is freed, whoever
+    /// joins with the same token in between.
+    mutating func unlink(_ member: MemberID) {
+        let ring = self.ring(of: member)
+        precondition(ring.isSome, "member \(member) is in no ring")
+        self.rows.unlink(
+            member.row, hash: self.rows.hash(of: member.row, .ring), from: &self.rings[ring].members,
+            .ring)
+        self.forget(member)
+    }
+
+    /// Gives back the number and the token of an unlinked member.
+    mutating func free(_ member: MemberID) {
+        precondition(self.ring(of: member).isNone, "member \(member) is in a ring")
+        if self.rows.kind(of: member.row) == .startMember { self.releaseStartToken(of: member.row) }
+        self.rows.release(member.row)
+    }
+
+    /// Unlinks and frees.
+    mutating func remove(_ member: MemberID) {
+        self.unlink(member)
+        self.free(member)
+    }
+
+    /// Takes at most `max` steps towards an empty ring, most of which remove a member: `count(of:)` tells whether there is more to do.
+    /// - Parameter kept: a member with one of these flags is unlinked only. Whoever gave it the flag frees it.
+    /// - Returns: how many members left.
+    @discardableResult mutating func removeSome(
+        of ring: RingID, max: Int, unlinkingOnly kept: MemberFlags = []
+    ) -> Int {
+        var removed = 0
+        for _ in 0..<max where self.rings[ring].members.count > 0 {
+            let member = MemberID(self.rows.unlinkSome(from: &self.rings[ring].members, .ring))
+            guard member.isSome else { continue }
+            removed += 1
+            self.forget(member)
+            if self.flags(of: member).isDisjoint(with: kept) { self.free(member) }
+        }
+        return removed
+    }
+
+    /// It has left its ring.
+    private mutating func forget(_ member: MemberID) {
+        let row = member.row
+        if self.rows.kind(of: row) == .startMember {
+            self.unlinkMembership(row)
+        } else {
+            self.rows.unlink(
+                row, hash: self.rows.hash(of: row, self.indexing), from: &self.index, self.indexing)
+        }
+        self.setRingAndFlags(.none, self.flags(of: member), of: member)
+        self.count -= 1
+    }
+
+    private mutating func insertToken(_ token: Span<UInt8>, _ kind: RowKind, hash: UInt64) -> RowID {
+        let row = self.rows.allocate(kind, tokenByteCount: token.count)
+        // The row was made for so many bytes.
+        unsafe token.withUnsafeBytes { unsafe self.rows.ownToken(row).copyMemory(from: $0) }
+        self.rows.link(row, hash: hash, into: &self.index, self.indexing)
+        return row
+    }
+
+    // MARK: Start tokens
+
+    /// `none`: the token has as many as it can have.
+    private mutating func insertMembership(of token: Span<UInt8>) -> RowID {
+        let hash = self.searchHash(of: token)
+        var tokenRow = self.row(.startToken, of: token, hash: hash)
+        if tokenRow.isNone {
+            tokenRow = self.insertToken(token, .startToken, hash: hash)
+            self.rows[tokenRow, .firstMembership] = .none
+            self.rows[tokenRow, .membershipCount] = 0
+            self.rows[tokenRow, .linkedMembershipCount] = 0
+            self.startTokenCount += 1
+        }
+        // Those that were unlinked and not freed are many only when their pushes are not answered.
+        guard self.rows[tokenRow, .linkedMembershipCount] < Self.ringsOfStartTokenMax,
+            self.rows[tokenRow, .membershipCount] < UInt16.max
+        else { return .none }
+        let row = self.rows.allocate(.startMember, tokenByteCount: 0)
+        self.rows[row, .startToken] = tokenRow
+        self.rows[row, .nextMembership] = self.rows[tokenRow, .firstMembership]
+        self.rows[tokenRow, .firstMembership] = row
+        self.rows[tokenRow, .membershipCount] += 1
+        self.rows[tokenRow, .linkedMembershipCount] += 1
+        return row
+    }
+
+    /// It is found no more; its token stays.
+    private mutating func unlinkMembership(_ row: RowID) {
+        let token = self.rows[row, .startToken]
+        let next = self.rows[row, .nextMembership]
+        if self.rows[token, .firstMembership] == row {
+            self.rows[token, .firstMembership] = next
+        } else {
+            var previous = self.rows[token, .firstMembership]
+            while self.rows[previous, .nextMembership] != row { previous = self.rows[previous, .nextMembership] }
+            self.rows[previous, .nextMembership] = next
+        }
+        self.rows[row, .nextMembership] = .none
+        self.rows[token, .linkedMembershipCount] -= 1
+    }
+
+    /// The token goes with the last membership that names it.
+    private mutating func releaseStartToken(of row: RowID) {
+        let token = self.rows[row, .startToken]
+        self.rows[token, .membershipCount] -= 1
+        guard self.rows[token, .membershipCount] == 0 else { return }
+        self.rows.unlink(
+            token, hash: self.rows.hash(of: token, self.indexing), from: &self.index, self.indexing)
+        self.rows.release(token)
+        self.startTokenCount -= 1
+    }
+}

@@ -1,0 +1,51 @@
+import PushModel
+
+/// Members by their tokens.
+extension MemberTable {
+    /// The update member that has this token, or `none`.
+    func find(_ token: Span<UInt8>) -> MemberID {
+        MemberID(self.row(.updateMember, of: token, hash: self.searchHash(of: token)))
+    }
+
+    /// The member of this ring that has this token, or `none`.
+    func find(_ token: Span<UInt8>, in ring: RingID) -> MemberID {
+        switch self.rings[ring].kind {
+        case .update:
+            let member = self.find(token)
+            return member.isSome && self.ring(of: member) == ring ? member : .none
+        case .start:
+            var member = self.firstMembership(ofStartToken: token)
+            while member.isSome, self.ring(of: member) != ring { member = self.nextMembership(after: member) }
+            return member
+        }
+    }
+
+    /// One of the memberships of a start token, and another one after each; `none`: there is none, or no more.
+    func firstMembership(ofStartToken token: Span<UInt8>) -> MemberID {
+        let row = self.row(.startToken, of: token, hash: self.searchHash(of: token))
+        return row.isNone ? .none : MemberID(self.rows[row, .firstMembership])
+    }
+
+    func nextMembership(after member: MemberID) -> MemberID { MemberID(self.rows[member.row, .nextMembership]) }
+
+    func row(_ kind: RowKind, of token: Span<UInt8>, hash: UInt64) -> RowID {
+        var row = self.index[self.index.bucket(of: hash)]
+        while row.isSome, self.rows.kind(of: row) != kind || !self.rows.holds(row, token) {
+            row = self.rows[row, .indexNext]
+        }
+        return row
+    }
+
+    // MARK: Looking ahead
+
+    /// For who is going to find or insert many tokens: their hashes first, then `prefetchBucket` of each, then `prefetchFirst` of each.
+    func searchHash(of token: Span<UInt8>) -> UInt64 { self.indexing.hash(token) }
+
+    func prefetchBucket(_ searchHash: UInt64) { self.index.prefetchHead(self.index.bucket(of: searchHash)) }
+
+    /// Looks at the bucket's head, and at no member.
+    func prefetchFirst(_ searchHash: UInt64) {
+        let first = self.index[self.index.bucket(of: searchHash)]
+        if first.isSome { self.rows.prefetch(first) }
+    }
+}

@@ -1,0 +1,163 @@
+/// Heads of chains of rows: a hash table that grows and shrinks by one bucket at a time (linear hashing), so that no insertion into a large
+/// one waits until all of it has been spread anew.
+///
+/// The low bits of a hash say the bucket: with 2^n + s buckets, n of them, or n + 1 for the buckets that were split since there were 2^n.
+///
+/// One head is kept in place; up to 1,024 lie in one block; more lie in pages of 1,024, which never move. A value without an owner's
+/// duties: whoever has it calls `deallocate` once.
+@safe struct RowBuckets {
+    /// One bucket: its head. Up to a page: the address of the heads. Else: the address of the pages' addresses.
+    private var storage = UInt(truncatingIfNeeded: RowID.none.rawValue)
+    /// At least 1.
+    private var bucketCount: UInt32 = 1
+    /// Rows in all chains.
+    private(set) var count: UInt32 = 0
+
+    private static var pageBits: Int { 10 }
+    private static var pageCount: Int { 1 << Self.pageBits }
+
+    private typealias Heads = UnsafeMutablePointer<RowID>
+
+    var headCount: Int { Int(self.bucketCount) }
+
+    mutating func counted() { self.count += 1 }
+    mutating func uncounted() { self.count -= 1 }
+
+    /// Bits of a hash that tell the buckets apart that were not split lately.
+    @inline(__always) var bitCount: Int { UInt32.bitWidth - 1 - self.bucketCount.leadingZeroBitCount }
+
+    /// The bucket of a hash.
+    @inline(__always) func bucket(of hash: UInt64) -> Int {
+        let half = 1 << self.bitCount
+        let bucket = Int(truncatingIfNeeded: hash) & (2 * half - 1)
+        return bucket < self.headCount ? bucket : bucket - half
+    }
+
+    /// The bucket that the last one was split from, and would be merged with. There is more than one.
+    var parentOfLast: Int {
+        let last = self.bucketCount - 1
+        return Int(last - 1 << (31 - UInt32(last.leadingZeroBitCount)))
+    }
+
+    /// The first row of a bucket.
+    subscript(_ bucket: Int) -> RowID {
+        @inline(__always) get {
+            if self.bucketCount == 1 { return RowID(rawValue: Int32(truncatingIfNeeded: self.storage)) }
+            return unsafe self.address(of: bucket).pointee
+        }
+        @inline(__always) set {
+            if self.bucketCount == 1 {
+                self.storage = UInt(truncatingIfNeeded: newValue.rawValue)
+            } else {
+                unsafe self.address(of: bucket).pointee = newValue
+            }
+        }
+    }
+
+    /// The head will be looked at soon.
+    @inline(__always) func prefetchHead(_ bucket: Int) {
+        guard self.bucketCount > 1 else { return }
+        unsafe Prefetch.lines(from: self.address(of: bucket), byteCount: 1)
+    }
+
+    /// One more bucket, which is empty.
+    mutating func appendBucket() {
+        let count = self.headCount
+        if count == 1 {
+            let head = self[0]
+            let block = Heads.allocate(capacity: Self.capacity(2))
+            unsafe block.initialize(to: head)
+            self.storage = UInt(bitPattern: block)
+        } else if count < Self.pageCount {
+            if count == Self.capacity(count) { self.resizeBlock(to: Self.capacity(count + 1), keeping: count) }
+        } else if count & (Self.pageCount - 1) == 0 {
+            self.appendPage(after: count >> Self.pageBits)
+        }
+        self.bucketCount += 1
+        unsafe self.address(of: count).initialize(to: .none)
+    }
+
+    /// One bucket fewer: the last one, which is empty.
+    mutating func removeLastBucket() {
+        let count = self.headCount - 1
+        if count == 1 {
+            let head = self[0]
+            unsafe self.block.deallocate()
+            self.storage = UInt(truncatingIfNeeded: head.rawValue)
+        } else if count < Self.pageCount {
+            if Self.capacity(count) < Self.capacity(count + 1) {
+                self.resizeBlock(to: Self.capacity(count), keeping: count)
+            }
+        } else if count & (Self.pageCount - 1) == 0 {
+            self.removePage(after: count >> Self.pageBits)
+        }
+        self.bucketCount -= 1
+    }
+
+    func deallocate() {
+        guard self.headCount > 1 else { return }
+        guard self.headCount > Self.pageCount else { return unsafe self.block.deallocate() }
+        for page in 0..<self.pagesInUse { unsafe self.pages[page].deallocate() }
+        unsafe self.pages.deallocate()
+    }
+
+    var allocatedByteCount: Int {
+        if self.headCount == 1 { return 0 }
+        if self.headCount <= Self.pageCount { return Self.capacity(self.headCount) * MemoryLayout<RowID>.stride }
+        return Self.capacity(self.pagesInUse) * MemoryLayout<UInt>.stride
+            + self.pagesInUse * Self.pageCount * MemoryLayout<RowID>.stride
+    }
+
+    // MARK: Where heads lie
+
+    private var block: Heads { unsafe Heads(bitPattern: self.storage)! }
+    private var pages: UnsafeMutablePointer<Heads> { unsafe UnsafeMutablePointer(bitPattern: self.storage)! }
+    private var pagesInUse: Int { (self.headCount + Self.pageCount - 1) >> Self.pageBits }
+
+    /// Places of a block of heads, or of the list of pages, that has room for `count`.
+    private static func capacity(_ count: Int) -> Int { max(4, 1 << (Int.bitWidth - (count - 1).leadingZeroBitCount)) }
+
+    /// There is more than one.
+    @inline(__always) @unsafe private func address(of bucket: Int) -> Heads {
+        precondition(UInt(bitPattern: bucket) < UInt(self.bucketCount), "no such bucket")
+        if self.bucketCount <= UInt32(Self.pageCount) { return unsafe self.block + bucket }
+        return unsafe self.pages[bucket >> Self.pageBits] + (bucket & (Self.pageCount - 1))
+    }
+
+    private mutating func resizeBlock(to capacity: Int, keeping count: Int) {
+        let other = Heads.allocate(capacity: capacity)
+        unsafe other.moveInitialize(from: self.block, count: count)
+        unsafe self.block.deallocate()
+        self.storage = UInt(bitPattern: other)
+    }
+
+    /// After one, the block becomes the first page.
+    private mutating func appendPage(after pageCount: Int) {
+        let page = Heads.allocate(capacity: Self.pageCount)
+        if pageCount == 1 {
+            let pages = UnsafeMutablePointer<Heads>.allocate(capacity: Self.capacity(2))
+            unsafe pages.initialize(to: self.block)
+            self.storage = UInt(bitPattern: pages)
+        } else if pageCount == Self.capacity(pageCount) {
+            let pages = UnsafeMutablePointer<Heads>.allocate(capacity: Self.capacity(pageCount + 1))
+            unsafe pages.moveInitialize(from: self.pages, count: pageCount)
+            unsafe self.pages.deallocate()
+            self.storage = UInt(bitPattern: pages)
+        }
+        unsafe (self.pages + pageCount).initialize(to: page)
+    }
+
+    private mutating func removePage(after pageCount: Int) {
+        unsafe self.pages[pageCount].deallocate()
+        if pageCount == 1 {
+            let block = unsafe self.pages[0]
+            unsafe self.pages.deallocate()
+            self.storage = UInt(bitPattern: block)
+        } else if Self.capacity(pageCount) < Self.capacity(pageCount + 1) {
+            let pages = UnsafeMutablePointer<Heads>.allocate(capacity: Self.capacity(pageCount))
+            unsafe pages.moveInitialize(from: self.pages, count: pageCount)
+            unsafe self.pages.deallocate()
+            self.storage = UInt(bitPattern: pages)
+        }
+    }
+}

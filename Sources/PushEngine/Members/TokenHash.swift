@@ -1,0 +1,65 @@
+import PushModel
+
+/// A keyed hash of a raw token, two words a multiplication: each product's halves are folded together, so that every bit of a word reaches
+/// every bit of the result. Fast; only a secret key keeps a stranger from preparing tokens of one hash.
+struct TokenHash {
+    private let first: UInt64
+    private let second: UInt64
+    private let third: UInt64
+
+    /// The key is drawn from `seed`.
+    init(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        self.first = random.next()
+        self.second = random.next()
+        self.third = random.next()
+    }
+
+    @inline(__always) @unsafe func callAsFunction(_ token: UnsafeRawBufferPointer) -> UInt64 {
+        let count = token.count
+        var state = self.first
+        var index = 0
+        // Every offset below is followed by as many bytes as are loaded: 16 with more than 16 left, the last 8 or 4 of at least as many.
+        while count &- index > 16 {
+            state = Self.fold(unsafe token.word(at: index) ^ self.second, unsafe token.word(at: index &+ 8) ^ state)
+            index &+= 16
+        }
+        var low: UInt64 = 0
+        var high: UInt64 = 0
+        if count >= 16 {
+            // Some of these bytes a second time.
+            low = unsafe token.word(at: count &- 16)
+            high = unsafe token.word(at: count &- 8)
+        } else if count >= 8 {
+            low = unsafe token.word(at: 0)
+            high = unsafe token.word(at: count &- 8)
+        } else {
+            low = unsafe token.lastWord(from: 0)
+        }
+        let folded = Self.fold(low ^ self.second, high ^ state)
+        return Self.fold(folded ^ self.third, self.second ^ UInt64(truncatingIfNeeded: count))
+    }
+
+    @inline(__always) private static func fold(_ value: UInt64, _ factor: UInt64) -> UInt64 {
+        let product = value.multipliedFullWidth(by: factor)
+        return product.high ^ product.low
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Eight bytes from `offset` on, which are there.
+    @inline(__always) @unsafe func word(at offset: Int) -> UInt64 {
+        unsafe UInt64(littleEndian: self.baseAddress!.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+
+    /// The bytes from `offset` on, which are fewer than eight.
+    @inline(__always) @unsafe func lastWord(from offset: Int) -> UInt64 {
+        var word: UInt64 = 0
+        var index = self.count
+        while index > offset {
+            index &-= 1
+            word = unsafe word << 8 | UInt64(self[index])
+        }
+        return word
+    }
+}
