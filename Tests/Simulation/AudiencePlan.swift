@@ -30,6 +30,8 @@ struct AudiencePlan {
     var deathPercent = 0
     /// Of tokens, how many are of phones with frequent updates.
     var frequentPercent = 0
+    /// Ended audiences are forgotten soon, and begin anew.
+    var livesAgain = false
     /// How often a push to a member has its worker die within the pass.
     var strikePercent = 0
     /// `budget.audience-per-hour`, and the same for members with frequent updates.
@@ -56,6 +58,7 @@ struct AudiencePlan {
         self.movementPercent = [0, 20, 60].randomElement(using: &random)!
         self.deathPercent = [0, 0, 10].randomElement(using: &random)!
         self.frequentPercent = [0, 30, 100].randomElement(using: &random)!
+        self.livesAgain = Int.random(in: 0..<3, using: &random) == 0
         self.strikePercent = [0, 0, 1, 4].randomElement(using: &random)!
         self.perHour = Int.random(in: 2...15, using: &random)
         self.frequentPerHour = self.perHour + Int.random(in: 0...20, using: &random)
@@ -72,6 +75,15 @@ extension SimulationPlan {
         self.refusedMessagePercent = 0
         // What was set aside has to be told.
         if !self.publishesAll { self.audiences.deathPercent = 0 }
+        if self.audiences.livesAgain {
+            self.app.retentionAfterEndMillis = [60_000, 600_000].randomElement(using: &random)!
+            // Whoever is forgotten before his hour is over has his budget anew.
+            self.audiences.perHour = 1_000
+            self.audiences.frequentPerHour = 1_000
+            self.app.budgetPerHour = 1_000
+            self.app.budgetFrequentPerHour = 1_000
+            if self.app.channelBudgetPerHour > 0 { self.app.channelBudgetPerHour = 1_000 }
+        }
         if self.audiences.hasDevelopment { self.app.developmentRoute = 1 }
     }
 

@@ -5,6 +5,10 @@ import PushModel
 struct SimulatedAudience {
     /// Index into `SimulationPlan.apps`.
     let app: UInt16
+    /// Its first life, as an index into the world's phones: `state` and records name all of them alike.
+    let first: Int
+    /// Where and when its first `end` was written, steady.
+    var end: (position: SourcePosition, millis: Int64)?
     /// By stamp.
     var versions: [Int64: Version] = [:]
     /// By partition: when pushes left that brought any of them; each list grows.
@@ -15,7 +19,9 @@ struct SimulatedAudience {
     struct Version {
         /// As it left for a member whose alert it does not bring.
         var body: [UInt8]
-        /// The event whose content it brings, as an index into the world's order; `nil`: none.
+        /// The event that made it, as an index into the world's order, and the one whose content it brings: an end may bring that of the one
+        /// before.
+        var event: Int?
         var content: Int?
         var isUpdate: Bool
         /// Its owner may not have known what the one before had sent.
@@ -91,6 +97,8 @@ struct MemberCard {
     var newestStamp = Int64.min
     /// By event that brought one: alerts that left for the phone.
     var alerts: [Int: AlertPush] = [:]
+    /// Events that it has shown, those of which only the alert came aside.
+    var shown: Set<Int> = []
     /// Events whose alerts it has shown, in order.
     var alertsShown: [Int] = []
 

@@ -13,6 +13,8 @@ struct SimulationEvidence {
         var worker: Int
         /// How much the judge had seen when it was made.
         var madeAt: Int
+        /// When it came to lie in Kafka, steady.
+        var saidMillis: Int64
     }
     /// Grows with everything noted.
     private(set) var sequence = 0
@@ -93,7 +95,7 @@ struct SimulationEvidence {
     mutating func noteRouted(_ position: SourcePosition) { self.routed.insert(position) }
 
     /// False: the record cannot be read.
-    mutating func noteOutcome(_ record: LoggedRecord, worker: Int) -> Bool {
+    mutating func noteOutcome(_ record: LoggedRecord, worker: Int, nowMillis: Int64) -> Bool {
         let text = String(decoding: record.value, as: UTF8.self)
         let parts = text.split(separator: "\"into\":{", maxSplits: 1)
         guard let name = Self.text("\"outcome\":\"", in: parts[0]) else { return false }
@@ -106,9 +108,12 @@ struct SimulationEvidence {
                 into: parts.count > 1 ? Self.position(in: parts[1]) : nil,
                 isReplay: name == "duplicate" && parts[0].contains("replayed: already applied"),
                 mayBeSent: parts[0].contains("may have reached the device"), worker: worker,
-                madeAt: record.madeAt))
+                madeAt: record.madeAt, saidMillis: nowMillis))
         return true
     }
+
+    /// When something was said of an event for the first time; `nil`: not yet.
+    func firstSaid(of position: SourcePosition) -> Int64? { self.outcomes[position]?.map(\.saidMillis).min() }
 
     /// Why the worker may not say that it is done with the event; `nil`: it may.
     /// - Parameters:

@@ -20,7 +20,7 @@ extension SimulationWorld {
         }
         for position in positions {
             let names = (self.evidence.outcomes[position] ?? []).map(\.name)
-            for name in names where ["unregistered", "rejected", "unknown"].contains(name) {
+            for name in names where ["unregistered", "rejected", "unknown", "dead-lettered"].contains(name) {
                 self.fail("\(position) is \(name): event of audience \(audience)")
             }
         }
@@ -38,6 +38,18 @@ extension SimulationWorld {
         }
         for member in self.members.indices where self.isPresent(member, in: audience) {
             self.judgeMember(member, audience: audience, tellings: tellings)
+        }
+    }
+
+    /// Whatever else happens, joins and leaves are taken.
+    func judgeMovements() {
+        for position in self.order where self.written[position]!.member != nil {
+            let names = (self.evidence.outcomes[position] ?? []).map(\.name)
+            for name in names where name != "applied" && name != "duplicate" {
+                self.fail(
+                    "\(position) is \(name): \(self.written[position]!.kind) of member \(self.written[position]!.member!)"
+                )
+            }
         }
     }
 
@@ -96,17 +108,12 @@ extension SimulationWorld {
         let card = self.members[member].cards[audience] ?? MemberCard()
         var differences: [String] = []
         for telling in tellings {
-            // Versions that expire end: whom they left unserved gets the newest that does not.
-            var rest = telling.events[...]
-            var device = telling.device
-            while true {
+            for events in self.waysToExpire(telling.events, unshownBy: card) {
+                let device = events == telling.events ? telling.device : self.phone(after: events)
                 guard let difference = card.silent.firstDifference(from: device, countingCards: false) else {
                     return self.judgeAlert(card, member: member, audience: audience, events: telling.events)
                 }
                 differences.append(difference)
-                guard let last = rest.last, self.written[self.order[last]]!.expiresSeconds != nil else { break }
-                rest = rest.dropLast()
-                device = self.phone(after: rest)
             }
             if self.mayShowLess(card, member: member, audience: audience, events: telling.events) { return }
         }
@@ -115,6 +122,25 @@ extension SimulationWorld {
         self.fail(
             "member \(member) of audience \(audience), partition \(self.home(ofMember: member)), joined at \(joined) ms: \(difference)"
                 + self.story(of: audience))
+    }
+
+    /// Versions that expire end: whom they left unserved gets the newest that does not. What an end that has no content of its own brings along is
+    /// such a one as well.
+    private func waysToExpire(_ events: [Int], unshownBy card: MemberCard) -> [[Int]] {
+        var ways = [events]
+        var rest = events[...]
+        func dropLast() -> Bool {
+            guard let last = rest.last, self.written[self.order[last]]!.expiresSeconds != nil,
+                !card.shown.contains(last)
+            else { return false }
+            rest = rest.dropLast()
+            return true
+        }
+        while dropLast() { ways.append(Array(rest)) }
+        guard let end = events.last, self.written[self.order[end]]!.kind == .end else { return ways }
+        rest = events.dropLast()
+        while dropLast() { ways.append(rest + [end]) }
+        return ways
     }
 
     /// Who came when the audience had ended: an end may bring no content, and after a while there is nothing left.
@@ -136,7 +162,7 @@ extension SimulationWorld {
     }
 
     /// How long it may take until a record is read, when everything goes wrong that can.
-    private static let delayMillisMax: Int64 = 600_000
+    static let delayMillisMax: Int64 = 600_000
 
     private func judgeAlert(_ card: MemberCard, member: Int, audience: Int, events: [Int]) {
         let alerts = events.filter { self.written[self.order[$0]]!.body.contains("\"alert\":") }
@@ -178,7 +204,7 @@ extension SimulationWorld {
     private func judgeVersionOrder(_ audience: Int) {
         let versions = (self.phones[audience].audience?.versions ?? [:]).sorted { $0.key < $1.key }.map(\.value)
         for (earlier, later) in zip(versions, versions.dropFirst()) where later.isUpdate && !later.isBehind {
-            guard let before = earlier.content, let after = later.content else { continue }
+            guard let before = earlier.event, let after = later.event else { continue }
             let (old, new) = (self.written[self.order[before]]!, self.written[self.order[after]]!)
             guard (new.timestampSeconds, after) < (old.timestampSeconds, before), old.expiresSeconds == nil else {
                 continue

@@ -15,9 +15,9 @@ extension SimulationWorld {
         }
     }
 
-    private func addAudience(key: String, app: UInt16) {
+    private func addAudience(key: String, app: UInt16, first: Int? = nil) {
         var phone = SimulatedPhone(key: key, lastEventSeconds: self.wallSeconds)
-        phone.audience = SimulatedAudience(app: app)
+        phone.audience = SimulatedAudience(app: app, first: first ?? self.phones.count)
         self.phones.append(phone)
         self.budgetUnits.append([])
         self.possibleUnits.append([])
@@ -25,10 +25,25 @@ extension SimulationWorld {
         self.lastBodies.append("")
     }
 
-    /// Those in `phones` that are audiences.
+    /// Those in `phones` that are audiences, each life one.
     var audienceNumbers: Range<Int> { self.plan.activities..<self.phones.count }
 
+    /// Of each audience the life that the upstream service writes about.
+    private var presentAudiences: [Int] {
+        self.plan.audiences.audiences.indices.map { number in
+            self.audienceNumbers.last {
+                self.phones[$0].audience?.first == self.plan.activities + number
+            }!
+        }
+    }
+
     func isAudience(_ activity: Int) -> Bool { self.phones[activity].audience != nil }
+
+    /// Whether these are lives of one audience.
+    func isOneAudience(_ one: Int?, _ other: Int?) -> Bool {
+        guard let one, let other else { return one == other }
+        return self.phones[one].audience?.first == self.phones[other].audience?.first
+    }
 
     private func audienceChance(_ percent: Int) -> Bool {
         self.faultsAreOn && Int.random(in: 0..<100, using: &self.audienceRandom) < percent
@@ -44,9 +59,10 @@ extension SimulationWorld {
                 self.joinMany(audience.memberCount, audience: self.audienceNumbers.lowerBound + number)
             }
         }
+        self.perhapsBeginAnew()
         guard self.audienceChance(self.plan.audiences.sharePercent) else { return false }
-        let audience = self.audienceNumbers.randomElement(using: &self.audienceRandom)!
-        let wanted = self.plan.audiences.audiences[audience - self.audienceNumbers.lowerBound].memberCount
+        let (number, audience) = self.presentAudiences.enumerated().randomElement(using: &self.audienceRandom)!
+        let wanted = self.plan.audiences.audiences[number].memberCount
         let missing = wanted - self.members.count { $0.movements.first?.audience == audience }
         if missing > 0, Bool.random(using: &self.audienceRandom) {
             self.joinMany(min(missing, Int.random(in: 1...12, using: &self.audienceRandom)), audience: audience)
@@ -87,7 +103,7 @@ extension SimulationWorld {
         guard let member = living.randomElement(using: &self.audienceRandom) else { return self.joinAnew(audience) }
         let present = self.members[member].audience
         let last = self.members[member].movements.last { $0.audience != nil }
-        let home = last?.audience ?? audience
+        let home = self.presentAudiences.first { self.isOneAudience($0, last?.audience) } ?? audience
         let isFrequent = last?.isFrequent ?? false
         if self.audienceChance(self.plan.audiences.deathPercent) {
             self.tell("the token of member \(member) dies")
@@ -97,8 +113,8 @@ extension SimulationWorld {
             return
         }
         // A token is of one app.
-        let others = self.audienceNumbers.filter {
-            $0 != present && self.phones[$0].audience?.app == self.phones[home].audience?.app
+        let others = self.presentAudiences.filter {
+            !self.isOneAudience($0, present) && self.phones[$0].audience?.app == self.phones[home].audience?.app
         }
         switch Int.random(in: 0..<10, using: &self.audienceRandom) {
         case 0..<2: self.joinAnew(audience)
@@ -149,7 +165,7 @@ extension SimulationWorld {
     private func writeLeave(_ member: Int, audience: Int?) {
         let present = self.members[member].audience
         let named = audience.map { ",\"audience\":\"\(self.phones[$0].key)\"" } ?? ""
-        let remains = audience != nil && audience != present
+        let remains = audience != nil && !self.isOneAudience(audience, present)
         self.write(
             member, kind: .leave, audience: audience ?? present ?? self.audienceNumbers.lowerBound,
             value: "{\"event\":\"unregister\"\(named)}",
@@ -187,6 +203,40 @@ extension SimulationWorld {
         guard self.plan.audiences.hasTwoApps, value.hasPrefix("{") else { return value }
         let app = self.plan.apps[Int(self.phones[activity].audience?.app ?? 0)]
         return "{\"app\":\"\(app.bundleID)\"," + value.dropFirst()
+    }
+
+    // MARK: Lives
+
+    /// An audience that has ended, and was forgotten, begins anew: with some of its phones, and others. All is quiet, so that those who were in it
+    /// before have been forgotten too.
+    private func perhapsBeginAnew() {
+        guard self.plan.audiences.livesAgain, self.isRoutedRead else { return }
+        for audience in self.presentAudiences {
+            guard let life = self.phones[audience].audience, let end = life.end,
+                self.isForgotten(audience, end.position)
+            else { continue }
+            self.addAudience(key: self.phones[audience].key, app: life.app, first: life.first)
+            let next = self.phones.count - 1
+            self.tell("audience \(audience) lives again, as \(next)")
+            for member in self.members.indices
+            where !self.members[member].isDead && self.members[member].audience == audience {
+                guard Int.random(in: 0..<3, using: &self.audienceRandom) > 0 else { continue }
+                self.writeJoin(member, audience: next, isFrequent: self.members[member].movement?.isFrequent ?? false)
+            }
+            self.joinMany(Int.random(in: 0...6, using: &self.audienceRandom), audience: next)
+        }
+    }
+
+    /// Its end has been told for so long that its owner, which has run for a while, has forgotten it.
+    private func isForgotten(_ audience: Int, _ end: SourcePosition) -> Bool {
+        let partition = self.home(of: audience)
+        guard let told = self.evidence.firstSaid(of: end),
+            self.steadyMillis > told + self.plan.app.retentionAfterEndMillis + 190_000 + 30_000,
+            let owner = self.group.owner(of: partition),
+            let owned = self.workers.first(where: { $0.number == owner })?.partitions[partition],
+            self.steadyMillis > owned.runsSinceMillis + 30_000
+        else { return false }
+        return true
     }
 
     // MARK: Places

@@ -62,7 +62,9 @@ extension SimulationWorld {
         }
         switch transit.place.topic {
         case .outcomes:
-            if !self.evidence.noteOutcome(transit.record, worker: transit.producer) {
+            if !self.evidence.noteOutcome(
+                transit.record, worker: transit.producer, nowMillis: self.steadyMillis)
+            {
                 self.fail("the outcome \(String(decoding: transit.record.value, as: UTF8.self)) cannot be read")
             }
             self.tell("outcome \(String(decoding: transit.record.value.prefix(600), as: UTF8.self))")
@@ -114,7 +116,8 @@ extension SimulationWorld {
                 position,
                 record: SourcePosition(
                     topic: place.topic == .events ? 0 : 1, partition: place.partition, offset: offset),
-                activity: event.member == nil ? event.activity : nil, isMisplaced: isMisplaced, worker: worker)
+                activity: event.member == nil ? self.phones[event.activity].audience?.first ?? event.activity : nil,
+                isMisplaced: isMisplaced, worker: worker)
             {
                 self.fail(
                     "\(place.topic) \(place.partition)/\(offset) (\(event.kind) of activity \(event.activity), written to \(position.partition)/\(position.offset)) is committed, but \(why)"
@@ -160,6 +163,7 @@ extension SimulationWorld {
         {
             self.fail("\(position) was shown and is said to have been set aside")
         }
+        self.judgeMovements()
         for audience in self.audienceNumbers {
             self.judgeReasons(audience)
             self.judgeAudience(audience)

@@ -13,7 +13,8 @@ extension SimulationWorld {
         var content: PushContent
         /// The life of an audience whose events it brings.
         var audience: Int
-        /// The events that brought content and alert, as indexes into `order`; `nil`: none.
+        /// The events that made the version, that brought content and that brought the alert, as indexes into `order`; `nil`: none.
+        var event: Int?
         var contentEvent: Int?
         var alertEvent: Int?
         /// Without its alert.
@@ -48,6 +49,8 @@ extension SimulationWorld {
         let stays = self.possibleStays(of: member, audience: body.audience, worker: worker)
         if stays.isEmpty {
             self.fail("member \(member): pushed for audience \(body.audience), in which it is not")
+        } else if stays.allSatisfy({ self.hasPassed($0, of: member, before: body.audience) }) {
+            self.fail("member \(member): pushed for audience \(body.audience), and was in its life before")
         }
         var flight = Flight(
             number: self.flightCount, worker: worker.number, id: request.id, activity: body.audience,
@@ -101,7 +104,8 @@ extension SimulationWorld {
             silent.removeSubrange(content.alert.lowerBound - ",\"alert\":".utf8.count..<content.alert.upperBound)
         }
         return MemberBody(
-            bytes: bytes, content: content, audience: audience, contentEvent: contentEvent, alertEvent: alertEvent,
+            bytes: bytes, content: content, audience: audience, event: ending ?? contentEvent,
+            contentEvent: contentEvent, alertEvent: alertEvent,
             silent: silent)
     }
 
@@ -134,11 +138,20 @@ extension SimulationWorld {
     private func possibleStays(of member: Int, audience: Int, worker: SimulatedWorker) -> [Int] {
         let movements = self.members[member].movements
         let committed = movements.lastIndex { $0.committedMillis != nil }
-        guard let floor = [committed, self.members[member].lastRead[worker.number]].compactMap({ $0 }).max() else {
-            return []
+        let floor = [committed, self.members[member].lastRead[worker.number]].compactMap { $0 }.max() ?? 0
+        return (floor..<movements.count).filter {
+            movements[$0].audience != nil && self.isOneAudience(movements[$0].audience, audience)
+        }.compactMap { index in movements[...index].lastIndex { $0.isArrival } }
+    }
+
+    /// The stay was in an earlier life of the audience, and was over with it.
+    private func hasPassed(_ stay: Int, of member: Int, before audience: Int) -> Bool {
+        let movement = self.members[member].movements[stay]
+        guard let earlier = movement.audience, earlier < audience, let end = self.phones[earlier].audience?.end else {
+            return false
         }
-        return (floor..<movements.count).filter { movements[$0].audience == audience }
-            .compactMap { index in movements[...index].lastIndex { $0.isArrival } }
+        let remembered = end.millis + self.plan.app.retentionAfterEndMillis
+        return movement.writtenMillis + Self.delayMillisMax < remembered
     }
 
     // MARK: Distance and budget
@@ -187,7 +200,9 @@ extension SimulationWorld {
                 self.fail("member \(member): came after version \(flight.stampSeconds), and gets it at high priority")
             }
             let since = self.steadyMillis - movements[stay].writtenMillis
-            if stay > 0, movements[stay - 1].audience != nil, since < hourMillis - slack - self.aheadMillis {
+            if stay > 0, let former = movements[stay - 1].audience, !self.isOneAudience(former, body.audience),
+                since < hourMillis - slack - self.aheadMillis
+            {
                 self.fail("member \(member): at high priority \(since) ms after it came from another audience")
             }
         }
@@ -270,9 +285,10 @@ extension SimulationWorld {
                 self.fail("member \(member): other content under the same stamp")
             }
             if reaction == .shown {
-                for event in [body.contentEvent, body.alertEvent] {
+                for event in [body.event, body.contentEvent, body.alertEvent] {
                     if let event { self.shown.insert(self.order[event]) }
                 }
+                card.shown.formUnion([body.event, body.contentEvent].compactMap { $0 })
                 if let alert = body.alertEvent { card.alertsShown.append(alert) }
             }
         } catch {
@@ -292,7 +308,7 @@ extension SimulationWorld {
     }
 
     private func mayExpire(stamp: Int64, audience: Int) -> Bool {
-        guard let event = self.phones[audience].audience?.versions[stamp]?.content else { return false }
+        guard let event = self.phones[audience].audience?.versions[stamp]?.event else { return false }
         return self.written[self.order[event]]!.expiresSeconds != nil
     }
 }

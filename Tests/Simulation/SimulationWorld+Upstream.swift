@@ -210,5 +210,8 @@ extension SimulationWorld {
             withdrawsAlert: withdrawsAlert, number: self.order.count,
             isHeard: self.isAudience(activity) && self.isRoutedRead)
         self.order.append(position)
+        if kind == .end, self.phones[activity].audience?.end == nil {
+            self.phones[activity].audience?.end = (position, self.steadyMillis)
+        }
     }
 }

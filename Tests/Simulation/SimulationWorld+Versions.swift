@@ -16,13 +16,15 @@ extension SimulationWorld {
                         + String(decoding: body.silent.prefix(200), as: UTF8.self))
             }
         } else {
-            self.phones[body.audience].audience?.versions[stamp] = SimulatedAudience.Version(
-                body: body.silent, content: body.contentEvent, isUpdate: body.content.event == .update,
+            let version = SimulatedAudience.Version(
+                body: body.silent, event: body.event, content: body.contentEvent,
+                isUpdate: body.content.event == .update,
                 isBehind: self.isOwnerBehind(body.audience))
+            self.phones[body.audience].audience?.versions[stamp] = version
         }
         for (newer, version) in audience.versions where newer > stamp && version.first[place] != nil {
             // What a newer one left unserved when it expired, and an alert that does not fit beside the newer content, go all the same.
-            let expires = version.content.flatMap { self.written[self.order[$0]]!.expiresSeconds }
+            let expires = version.event.flatMap { self.written[self.order[$0]]!.expiresSeconds }
             let hasExpired = expires.map { $0 <= self.wallSeconds + self.clockSlackSeconds } ?? false
             let fits = version.body.count + body.alertByteCount <= PayloadWriter.payloadByteCountMax
             if hasExpired || (body.alertByteCount > 0 && !fits) { continue }
@@ -48,7 +50,7 @@ extension SimulationWorld {
 
     /// What has expired is not sent.
     func checkExpiry(_ body: MemberBody, worker: SimulatedWorker) {
-        guard let event = body.contentEvent, let expires = self.written[self.order[event]]!.expiresSeconds,
+        guard let event = body.event, let expires = self.written[self.order[event]]!.expiresSeconds,
             expires < self.now(of: worker).wallSeconds
         else { return }
         self.fail("audience \(body.audience): event \(event) is sent after it has expired")
@@ -56,7 +58,7 @@ extension SimulationWorld {
 
     // MARK: Alerts
 
-    /// An alert sounds once, not for those who came after it, and not when it has been withdrawn.
+    /// An alert sounds once for each time that it was written, not for those who came after it, and not when it has been withdrawn.
     func checkMemberAlert(
         _ flight: Flight, body: MemberBody, stays: [Int], at place: SimulatedAudience.Place
     ) {
@@ -70,7 +72,7 @@ extension SimulationWorld {
             self.fail("member \(member): came after the alert of event \(alert), and gets it")
         }
         if let push = self.members[member].cards[body.audience]?.alerts[alert], push.isAccepted,
-            push.moves == self.moves
+            push.moves == self.moves, !self.written[self.order[alert]]!.hasCopy
         {
             self.fail("member \(member): the alert of event \(alert) a second time")
         }
@@ -94,14 +96,14 @@ extension SimulationWorld {
     func noteMemberDeparture(_ flight: Flight, body: MemberBody, at place: SimulatedAudience.Place) {
         guard let member = flight.member else { return }
         let stamp = body.content.stampSeconds
-        self.phones[body.audience].audience?.departures[flight.partition, default: []].append(self.steadyMillis)
+        let now = self.steadyMillis
+        self.phones[body.audience].audience?.departures[flight.partition, default: []].append(now)
         if self.phones[body.audience].audience?.versions[stamp]?.first[place] == nil {
-            self.phones[body.audience].audience?.versions[stamp]?.first[place] = self.steadyMillis
+            self.phones[body.audience].audience?.versions[stamp]?.first[place] = now
         }
         guard let alert = flight.alert else { return }
         if self.phones[body.audience].audience?.alertDepartures[alert]?[flight.partition] == nil {
-            self.phones[body.audience].audience?.alertDepartures[alert, default: [:]][flight.partition] =
-                self.steadyMillis
+            self.phones[body.audience].audience?.alertDepartures[alert, default: [:]][flight.partition] = now
         }
         self.members[member].cards[body.audience, default: MemberCard()].alerts[alert] = MemberCard.AlertPush(
             worker: flight.worker, id: flight.id, moves: self.moves)
