@@ -23,6 +23,11 @@ extension ShardLoop {
         case .repair(let gap):
             self.gaps.append(gap)
             self.hasMore = true
+        case .halt(let partition, let reason):
+            guard let index = self.partitions.firstIndex(where: { $0.number == partition }),
+                self.partitions[index].life == .running
+            else { return }
+            self.halt(index, reason)
         case .finishRelease(let partition), .takeLastCommit(let partition):
             for index in self.releases.indices { self.releases[index].awaited.removeAll { $0 == partition } }
         case .tellVoid(let partition, let clusterID):

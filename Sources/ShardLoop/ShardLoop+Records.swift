@@ -20,7 +20,9 @@ extension ShardLoop {
         reading: for step in self.partitions.indices {
             let index = (self.firstPartition + step) % self.partitions.count
             guard self.partitions[index].life == .running else { continue }
-            for topic in self.partitions[index].isReadable.indices where self.partitions[index].isReadable[topic] {
+            // What workers tell each other comes first: it lies in the last topic.
+            for topic in self.partitions[index].isReadable.indices.reversed()
+            where self.partitions[index].isReadable[topic] {
                 guard room > 0 else {
                     self.hasReadable = true
                     self.hasMore = true

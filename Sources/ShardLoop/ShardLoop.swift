@@ -185,6 +185,7 @@ public struct ShardLoop: ~Copyable {
     }
 
     private mutating func pushReady(_ now: EngineTime) {
+        if self.engine.hasVersionsReady { self.engine.publishVersions(now: now) }
         let routeCount = self.configuration.routeCount
         guard routeCount > 0 else { return }
         var room = Self.pushesPerTurnMax

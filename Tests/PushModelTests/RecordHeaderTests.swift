@@ -7,7 +7,7 @@ struct RecordHeaderTests {
         #expect(
             RecordHeader.allCases.map(\.text) == [
                 "mailboat-topic", "mailboat-partition", "mailboat-offset", "mailboat-timestamp", "mailboat-reason",
-                "mailboat-field", "mailboat-epoch", "mailboat-takeovers", "mailboat-republished",
+                "mailboat-field", "mailboat-epoch", "mailboat-takeovers", "mailboat-kind", "mailboat-republished",
             ])
         #expect(RecordHeader.allCases.allSatisfy { $0.text.hasPrefix(RecordHeader.prefix) })
     }

@@ -194,7 +194,8 @@ extension SimulationWorld {
         }
         return InputRecord(
             topic: topic, partition: partition, offset: offset, timestampMillis: timestamp, hasKey: record.hasKey,
-            hasValue: !record.isTombstone, origin: origin)
+            hasValue: !record.isTombstone, origin: origin,
+            kind: topic == 1 ? record.header(.kind).map { RoutedKind(named: Array($0.utf8).span) } ?? .event : .event)
     }
 
     // MARK: Pushes

@@ -28,6 +28,8 @@ struct Update {
     var containsReplay = false
     /// `aps.timestamp`, once given; `nil` again when the content changes.
     var stampSeconds: Int64?
+    /// Of an audience: `"alert": null` is part of it. Alerts of versions before it that wait for members are not sent any more.
+    var withdrawsAlert = false
     /// Of a `start`: a state record says that it may have left. Only then may it, so that a restart does not put up a second card.
     var isAnnounced = false
 
@@ -71,6 +73,7 @@ struct Update {
         self.containsReplay = false
         self.stampSeconds = nil
         self.isAnnounced = false
+        self.withdrawsAlert = false
         self.stampBeforeSeconds = nil
         self.isChangedInFlight = false
     }

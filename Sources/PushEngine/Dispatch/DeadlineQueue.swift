@@ -1,4 +1,4 @@
-/// At most one deadline per slot, earliest first: a heap that knows where each slot lies.
+/// At most one deadline per slot, or per crowd, earliest first: a heap that knows where each slot lies.
 ///
 /// A heap with stale entries would grow with every rescheduling; here the entry itself moves, so memory is bounded by slots. It moves at
 /// once when its deadline comes nearer. One that moves away (with each push it does, mostly by an hour) waits in its place until it is the
@@ -6,32 +6,32 @@
 ///
 /// An entry has eight children rather than two. Each level that an entry moves by is another slot's place to be written down, somewhere in
 /// the memory; the eight lie side by side.
-struct DeadlineQueue {
+struct DeadlineQueue<ID: Identifier> {
     private struct Entry {
         /// What the heap goes by: never later than the slot's deadline, and equal to it in the first entry.
         var orderMillis: Int64
-        var slot: SlotID
+        var slot: ID
     }
     private struct Place {
         /// Index into `entries`; `-1`: not queued.
         var position: Int32 = -1
         var deadlineMillis: Int64 = 0
     }
-    private static let childCount = 8
+    private static var childCount: Int { 8 }
     private var entries: [Entry] = []
     /// By slot number.
-    private var places = NumberedArray<SlotID, Place>()
+    private var places = NumberedArray<ID, Place>()
 
     var count: Int { self.entries.count }
     var earliestMillis: Int64? { self.entries.first?.orderMillis }
 
-    func deadline(of slot: SlotID) -> Int64? {
+    func deadline(of slot: ID) -> Int64? {
         guard slot.index < self.places.count, self.places[slot].position >= 0 else { return nil }
         return self.places[slot].deadlineMillis
     }
 
     /// Sets or moves the slot's deadline.
-    mutating func set(_ deadlineMillis: Int64, for slot: SlotID) {
+    mutating func set(_ deadlineMillis: Int64, for slot: ID) {
         while self.places.count <= slot.index { self.places.append(Place()) }
         self.places[slot].deadlineMillis = deadlineMillis
         let position = Int(self.places[slot].position)
@@ -46,7 +46,7 @@ struct DeadlineQueue {
         }
     }
 
-    mutating func remove(_ slot: SlotID) {
+    mutating func remove(_ slot: ID) {
         guard slot.index < self.places.count, self.places[slot].position >= 0 else { return }
         let position = Int(self.places[slot].position)
         self.places[slot].position = -1
@@ -69,7 +69,7 @@ struct DeadlineQueue {
     }
 
     /// Takes the earliest slot that is due.
-    mutating func popDue(nowMillis: Int64) -> SlotID? {
+    mutating func popDue(nowMillis: Int64) -> ID? {
         guard let first = self.entries.first, first.orderMillis <= nowMillis else { return nil }
         self.remove(first.slot)
         return first.slot

@@ -94,13 +94,21 @@ extension Dispatch {
     ) {
         let attempt = memory.slots[slot].attempt
         memory.slots[slot].attempt = attempt < 20 ? attempt + 1 : attempt
-        let full = min(
-            millisMax, memory.configuration.settings.retryBackoffMaxMillis,
-            memory.configuration.settings.retryBackoffMinMillis << Int64(attempt))
+        memory.slots[slot].backoffUntilMillis =
+            now.steadyMillis
+            + self.backOffMillis(
+                attempt: attempt, retryAfterSeconds: retryAfterSeconds, millisMax: millisMax,
+                settings: memory.configuration.settings)
+    }
+    /// How long the attempt after so many waits, milliseconds.
+    mutating func backOffMillis(
+        attempt: UInt8, retryAfterSeconds: Int64?, millisMax: Int64, settings: EngineSettings
+    ) -> Int64 {
+        let full = min(millisMax, settings.retryBackoffMaxMillis, settings.retryBackoffMinMillis << Int64(attempt))
         let drawn = full / 2 + Int64.random(in: 0...max(1, full / 2), using: &self.random)
         // A server's wish is honoured up to an hour; more is taken as nonsense.
         let asked = min(max(retryAfterSeconds ?? 0, 0), 3_600) * 1_000
-        memory.slots[slot].backoffUntilMillis = now.steadyMillis + max(drawn, asked)
+        return max(drawn, asked)
     }
 
     /// The device has been reached, or has another token: earlier failures say nothing any more.
@@ -110,6 +118,12 @@ extension Dispatch {
     }
 
     // MARK: Departures
+
+    /// An audience's version leaves: the next keeps its distance.
+    mutating func versionLeft(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
+        memory.slots[slot].notBeforeMillis =
+            now.steadyMillis + memory.configuration.apps[Int(memory.slots[slot].app)].minimumDistanceMillis
+    }
 
     /// The update leaves now: it takes its unit of the budget, and the next keeps its distance.
     @inline(__always) mutating func departed(_ update: UpdateID, in memory: inout ShardMemory, now: EngineTime) {

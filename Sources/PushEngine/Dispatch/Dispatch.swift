@@ -8,7 +8,11 @@ struct Dispatch: ~Copyable {
     var lanes = NumberedArray<LaneIndex, Lane>()
     /// Lanes of each route, and where the turn stands.
     private var routes: [RouteLanes] = []
-    private var deadlines = DeadlineQueue()
+    private var deadlines = DeadlineQueue<SlotID>()
+    /// Lanes of audiences' slots, which have no route.
+    private(set) var versionLanes: [LaneIndex] = []
+    /// Slots that stand there.
+    private(set) var readyVersionCount = 0
     var budgets = BudgetStore()
     var random: SplitMix64
     private var nextTicket: UInt32 = 1
@@ -26,8 +30,9 @@ struct Dispatch: ~Copyable {
         for app in configuration.apps {
             for environment in PushEnvironment.allCases {
                 for errand in Errand.allCases {
-                    let route = app.route(environment, errand.requestKind)
+                    let route = errand.requestKind.flatMap { app.route(environment, $0) }
                     let lane = self.lanes.append(Lane(route: route))
+                    if errand == .version { self.versionLanes.append(lane) }
                     guard let route else { continue }
                     while self.routes.count <= Int(route) { self.routes.append(RouteLanes()) }
                     self.routes[Int(route)].lanes.append(lane)
@@ -42,11 +47,25 @@ struct Dispatch: ~Copyable {
     func hasReady(route: UInt16) -> Bool {
         guard Int(route) < self.routes.count else { return false }
         for lane in self.routes[Int(route)].lanes {
-            if self.lanes[lane].readyCount > 0, !self.lanes[lane].gate.isClosed { return true }
+            if self.lanes[lane].readyCount > 0 || !self.lanes[lane].passes.isEmpty, !self.lanes[lane].gate.isClosed {
+                return true
+            }
         }
         return false
     }
 
+    /// A pass of the lane has waited for long enough while single pushes left.
+    @inline(__always) func isPassNext(lane: LaneIndex) -> Bool {
+        self.lanes[lane].passes.singlesInTurn >= PassQueue.singlesInTurnMax && self.hasPass(lane: lane)
+    }
+    /// A pass of the lane has members to be served.
+    @inline(__always) func hasPass(lane: LaneIndex) -> Bool {
+        !self.lanes[lane].passes.isEmpty && !self.lanes[lane].gate.isClosed
+    }
+    /// A push of a single slot left.
+    @inline(__always) mutating func singleLeft(lane: LaneIndex) {
+        if !self.lanes[lane].passes.isEmpty { self.lanes[lane].passes.singlesInTurn += 1 }
+    }
     /// Lanes of a route.
     func laneCount(route: UInt16) -> Int { Int(route) < self.routes.count ? self.routes[Int(route)].lanes.count : 0 }
 
@@ -80,6 +99,7 @@ struct Dispatch: ~Copyable {
         memory.slots[slot].queuedTicket = ticket
         memory.slots[slot].queuedPriority = priority
         self.lanes[lane].readyCount += 1
+        if memory.slots[slot].errand == .version { self.readyVersionCount += 1 }
         self.lanes[lane].ready.append(
             ReadyQueue.Entry(slot: slot, ticket: ticket, readyMillis: now.steadyMillis), priority: priority)
         let standing = self.lanes[lane].readyCount
@@ -90,6 +110,7 @@ struct Dispatch: ~Copyable {
         guard memory.slots[slot].queuedTicket != 0 else { return }
         memory.slots[slot].queuedTicket = 0
         self.lanes[memory.slots[slot].lane].readyCount -= 1
+        if memory.slots[slot].errand == .version { self.readyVersionCount -= 1 }
     }
 
     // MARK: What is counted
@@ -223,7 +244,12 @@ struct Dispatch: ~Copyable {
         }
         let isStart = memory.updates[update].isStart
         guard isStart || memory.slots[slot].hasUsableToken else { return .blocked }
-        guard self.lanes[memory.slots[slot].lane].route != nil else { return .blocked }
+        if memory.slots[slot].kind == .audience {
+            // A version needs no route. Some partition of `routed` may be slow: a few versions may wait for it.
+            guard (memory.books[slot]?.openCount ?? 0) < AudienceBook.publicationsMax else { return .blocked }
+        } else {
+            guard self.lanes[memory.slots[slot].lane].route != nil else { return .blocked }
+        }
         // Its answer comes, or it is given up.
         if memory.slots[slot].errand == .question, memory.slots[slot].isAsking { return .blocked }
         var at = max(memory.slots[slot].notBeforeMillis, memory.slots[slot].backoffUntilMillis)
@@ -231,7 +257,9 @@ struct Dispatch: ~Copyable {
         if memory.updates[update].priority != .high {
             at = max(
                 at, memory.updates[update].firstUnsentMillis + memory.configuration.apps[app].lowPriorityWindowMillis)
-        } else if memory.configuration.apps[app].budgetPolicy == .defer, !isStart, !memory.updates[update].isEnd {
+        } else if memory.configuration.apps[app].budgetPolicy == .defer, memory.slots[slot].kind != .audience, !isStart,
+            !memory.updates[update].isEnd
+        {
             let limit = self.budgetLimit(slot, update: update, in: memory)
             if self.budgets.spent(&memory.slots[slot].budget, nowMillis: now.steadyMillis) >= limit {
                 at = max(at, self.budgets.returnMillis(memory.slots[slot].budget, limit: limit) ?? .max)

@@ -11,6 +11,8 @@ struct Lane {
     var pendingSlots = 0
     var tokenGuard = TokenRemovalGuard()
     var gate = LaneGate()
+    /// Passes with members to be served.
+    var passes = PassQueue()
 
     init(route: UInt16?) { self.route = route }
 }

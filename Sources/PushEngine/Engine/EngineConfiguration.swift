@@ -15,6 +15,10 @@ public struct AppConfiguration: Sendable {
     public var budgetPerHour: Int = 15
     /// The same for a registration with `frequent-updates: true`.
     public var budgetFrequentPerHour: Int = 120
+    /// Versions of an audience that go out with priority 10 in any rolling hour, for members without `frequent-updates`. 1...3,600.
+    public var budgetAudiencePerHour: Int = 15
+    /// The same for members with `frequent-updates: true`.
+    public var budgetAudienceFrequentPerHour: Int = 120
     /// Units kept for pushes with an alert and for `end`. 0..<budgetPerHour.
     public var budgetReserve: Int = 2
     /// What happens to a high-priority update when no budget is left.
@@ -89,6 +93,8 @@ public struct EngineConfiguration: Sendable {
     public var routedTopicIndex: UInt16
     /// Partitions of each co-partitioned topic. A record's key decides which of them it belongs to.
     public var partitionCount: Int32
+    /// Events for audiences, joins and leaves are taken. Without it they are dead-lettered.
+    public var takesAudiences = false
     /// Kafka's own name of the cluster, at most 255 bytes; empty: not known. State of another cluster voids positions.
     public var clusterID = ""
 

@@ -53,6 +53,14 @@ public struct EngineCounters: Sendable, Equatable {
     /// Questions to APNs what a channel keeps.
     public var channelQuestions: UInt64 = 0
 
+    /// Of the pushes sent, those to members of audiences.
+    public var memberPushesSent: UInt64 = 0
+    /// Versions that audiences made.
+    public var versionsPublished: UInt64 = 0
+    /// What became of what members were due.
+    public var members = MemberCounters()
+    /// Members of audiences in memory.
+    public var membersHeld: Int = 0
     /// Slots in memory, and how many of them have something to send or in flight.
     public var activities: Int = 0
     /// Of these, channels.

@@ -15,7 +15,14 @@ extension ShardEngine {
         switch self.journal.acknowledged(acknowledgement, offset: offset, in: &self.memory, now: now) {
         case .none: break
         case .marker(let partition): self.markerAcknowledged(partition, offset: offset, now: now)
-        case .pushMayFollow(let slot): self.dispatch.reschedule(slot, in: &self.memory, now: now)
+        case .pushMayFollow(let slot):
+            self.tellVersions(slot, now: now)
+            self.dispatch.reschedule(slot, in: &self.memory, now: now)
+        case .versionTold(let slot, let stampLow): self.versionAcknowledged(slot, stampLow: stampLow, now: now)
+        case .progress(let crowd, let generation, let number):
+            self.progressAcknowledged(crowd, generation: generation, number: number, now: now)
+        case .lateJoin(let crowd, let generation, let pass, let number):
+            self.lateJoinAcknowledged(crowd, generation: generation, pass: pass, number: number, offset: offset)
         }
     }
 }

@@ -5,6 +5,7 @@ public import PushModel
 extension ShardEngine {
     /// Takes an answer. One to an attempt that is no longer in flight changes nothing.
     public mutating func answered(_ answer: PushAnswer, now: EngineTime) {
+        guard !MemberPushStore.isMember(answer.id) else { return self.memberAnswered(answer, now: now) }
         guard let update = self.memory.updates.id(of: answer.id) else {
             if let slot = self.memory.slotAsking(answer.id) { self.questionAnswered(slot, answer: answer, now: now) }
             return

@@ -27,12 +27,18 @@ extension ShardEngine {
         traceparent: Span<UInt8>, now: EngineTime
     ) {
         guard let partition = self.memory.partitions.index(of: record.partition),
-            self.memory.partitions[partition].phase == .running
+            self.memory.partitions[partition].phase == .running,
+            self.memory.partitions[partition].stopReason == nil
         else { return }
         let log = self.memory.partitions[partition].logs[Int(record.topic)]
+        self.intake.begin(record, partition: partition, log: log, traceparent: traceparent)
+        guard record.kind == .event else {
+            // One of a release to come is not taken, nor passed over.
+            if record.kind != .unknown { self.journal.ledger.consumed(log: log, offset: record.offset) }
+            return self.consumeBus(record.kind, key: key, value: value, now: now)
+        }
         self.journal.ledger.consumed(log: log, offset: record.offset)
         self.memory.counters.consumed += 1
-        self.intake.begin(record, partition: partition, log: log, traceparent: traceparent)
         let known =
             record.hasKey
             ? self.memory.slots.findOfAnyApp(id: key, hash: hash, hint: hint, partition: partition) : nil
@@ -44,8 +50,19 @@ extension ShardEngine {
                 }
             }
             let app = try self.intake.admit(key: key, value: value, in: self.memory, now: now)
-            guard self.intake.event.target != .channel else {
-                return self.consumeForChannel(app: app, partition: partition, key: key, value: value, now: now)
+            switch self.intake.event.target {
+            case .activity, .token, .startToken: break
+            case .channel:
+                return self.consume(for: .channel, app: app, partition: partition, key: key, value: value, now: now)
+            case .audience:
+                guard self.intake.event.kind == .register || self.intake.event.kind == .unregister else {
+                    return self.consume(
+                        for: .audience, app: app, partition: partition, key: key, value: value, now: now)
+                }
+                return try self.consumeMember(app: app, partition: partition, key: key, now: now)
+            }
+            if known == nil, self.intake.event.kind == .unregister, self.isMember(key, of: partition) {
+                return try self.consumeMember(app: app, partition: partition, key: key, now: now)
             }
             let isOfApp = known.map { self.memory.slots[$0].app == app } ?? false
             let slot =
@@ -63,13 +80,14 @@ extension ShardEngine {
     }
 
     /// What looked ahead knew activities only.
-    private mutating func consumeForChannel(
-        app: UInt16, partition: PartitionIndex, key: Span<UInt8>, value: Span<UInt8>, now: EngineTime
+    private mutating func consume(
+        for kind: SlotKind, app: UInt16, partition: PartitionIndex, key: Span<UInt8>, value: Span<UInt8>,
+        now: EngineTime
     ) {
-        let slotKey = SlotKey(kind: .channel, app: app, id: key)
-        let hash = self.memory.slots.hash(kind: .channel, id: key)
+        let slotKey = SlotKey(kind: kind, app: app, id: key)
+        let hash = self.memory.slots.hash(kind: kind, id: key)
         let slot = self.memory.slots.find(slotKey, hash: hash, partition: partition)
-        self.apply(kind: .channel, app: app, slot: slot, key: key, hash: hash, value: value, now: now)
+        self.apply(kind: kind, app: app, slot: slot, key: key, hash: hash, value: value, now: now)
     }
 
     private mutating func forward(to partition: Int32, key: Span<UInt8>, value: Span<UInt8>) {
@@ -103,7 +121,7 @@ extension ShardEngine {
         self.dispatch.reschedule(slot, in: &self.memory, now: now)
     }
 
-    private mutating func makeSlot(_ key: borrowing SlotKey, hash: UInt32, now: EngineTime) -> SlotID {
+    mutating func makeSlot(_ key: borrowing SlotKey, hash: UInt32, now: EngineTime) -> SlotID {
         let slot = self.memory.makeSlot(key, hash: hash, partition: self.intake.partition)
         self.memory.touch(slot, now: now)
         if key.kind == .channel {
@@ -112,6 +130,10 @@ extension ShardEngine {
             if self.intake.mayBeReplay(in: self.memory) {
                 self.dispatch.keepDistanceFromFormerOwner(slot, in: &self.memory)
             }
+            self.memory.noteAlive(slot)
+        }
+        if key.kind == .audience {
+            self.dispatch.setErrand(.version, of: slot, in: &self.memory)
             self.memory.noteAlive(slot)
         }
         return slot
@@ -163,6 +185,13 @@ extension ShardEngine {
     }
 
     // MARK: Content
+
+    /// Members that have not got an alert of a version before are not to get it any more.
+    private mutating func noteWithdrawal(_ slot: SlotID) {
+        let behind = self.memory.slots[slot].behind
+        let newest = behind.isSome ? behind : self.memory.slots[slot].pending
+        if newest.isSome { self.memory.updates[newest].withdrawsAlert = true }
+    }
 
     private mutating func takeContent(_ slot: SlotID, key: Span<UInt8>, value: Span<UInt8>, now: EngineTime) {
         let kind = self.intake.event.kind
@@ -216,6 +245,7 @@ extension ShardEngine {
         self.coalescer.merge(
             into: slot, start: start, priority: self.intake.event.priority, isReplay: isReplay, in: &self.memory,
             now: now)
+        if self.intake.event.withdrawsAlert, self.memory.slots[slot].kind == .audience { self.noteWithdrawal(slot) }
         self.settleEndings()
     }
 }

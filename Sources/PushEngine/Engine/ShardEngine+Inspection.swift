@@ -35,4 +35,15 @@ extension ShardEngine {
         }
         return UInt64(count)
     }
+
+    /// Counts the members that are owed something by walking every crowd: what `counters.members.waiting` must equal.
+    public func countWaitingMembers() -> Int {
+        var count = 0
+        for partition in self.memory.partitions.identifiers {
+            for crowd in self.audiences.crowds.crowds(of: partition) {
+                for pass in self.audiences.crowds[crowd].passes { count += pass.waitingCount }
+            }
+        }
+        return count
+    }
 }

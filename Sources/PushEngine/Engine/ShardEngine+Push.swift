@@ -16,6 +16,10 @@ extension ShardEngine {
         guard self.hasReady(route: route) else { return false }
         for _ in 0..<self.dispatch.laneCount(route: route) {
             let lane = self.dispatch.nextLane(route: route)
+            if self.dispatch.isPassNext(lane: lane), self.nextMemberPush(lane: lane, into: &request, now: now) {
+                self.dispatch.topicProbeLeft(lane: lane, in: &self.memory, now: now)
+                return true
+            }
             while let slot = self.dispatch.popReady(lane: lane, in: &self.memory) {
                 self.expire(slot, now: now)
                 guard self.dispatch.readiness(slot, in: &self.memory, now: now) == .ready else {
@@ -29,6 +33,11 @@ extension ShardEngine {
                     return true
                 }
                 self.send(slot, request: &request, now: now)
+                self.dispatch.topicProbeLeft(lane: lane, in: &self.memory, now: now)
+                self.dispatch.singleLeft(lane: lane)
+                return true
+            }
+            if self.dispatch.hasPass(lane: lane), self.nextMemberPush(lane: lane, into: &request, now: now) {
                 self.dispatch.topicProbeLeft(lane: lane, in: &self.memory, now: now)
                 return true
             }

@@ -6,13 +6,14 @@ extension ShardEngine {
     public var nextDeadlineMillis: Int64? {
         let earliest = min(
             self.dispatch.nextDeadlineMillis, self.journal.stateFlushAtMillis ?? .max,
-            self.ownership.nextDeadlineMillis)
+            self.ownership.nextDeadlineMillis, self.audiences.nextDeadlineMillis)
         return earliest == .max ? nil : earliest
     }
 
     /// Does what has become due: windows that close, budget that returns, content that expires, waits that end, state to be written.
     public mutating func advance(now: EngineTime) {
         while let slot = self.dispatch.popDue(now: now) { self.becameDue(slot, now: now) }
+        if self.audiences.nextDeadlineMillis <= now.steadyMillis { self.advanceCrowds(now: now) }
         self.refreshMarkers(now: now)
         self.advanceCatchUps(now: now)
         self.dispatch.advanceGates(in: &self.memory, now: now)
@@ -70,6 +71,7 @@ extension ShardEngine {
         self.dispatch.leaveReadyQueue(slot, in: &self.memory)
         self.dispatch.noteWork(slot, in: &self.memory)
         self.memory.beginLeaving(slot)
+        if self.memory.slots[slot].kind == .audience { self.tellVoid(slot) }
         self.journal.markDirty(slot, in: &self.memory, now: now)
     }
 

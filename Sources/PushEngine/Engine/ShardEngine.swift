@@ -7,7 +7,8 @@ import PushModel
 /// hands `batch` to Kafka.
 ///
 /// It is the one face of its parts, and makes the decisions that need two of them. Each part owns its state: `Intake` judges a record,
-/// `Coalescer` keeps what a slot sends next, `Dispatch` knows who leaves when, `Journal` writes down, `Ownership` watches takeovers. What they
+/// `Coalescer` keeps what a slot sends next, `Dispatch` knows who leaves when, `Journal` writes down, `Ownership` watches takeovers, `Audiences` has
+/// the members. What they
 /// share is `ShardMemory`.
 public struct ShardEngine: ~Copyable {
     var memory: ShardMemory
@@ -16,6 +17,7 @@ public struct ShardEngine: ~Copyable {
     var dispatch: Dispatch
     var journal: Journal
     var ownership = Ownership()
+    var audiences: Audiences
     private var samples: [AcceptedSample] = []
     /// Of the units in the record of `state` being read.
     var restoredAges: [Int64] = []
@@ -32,6 +34,7 @@ public struct ShardEngine: ~Copyable {
         self.coalescer = Coalescer(takesShorterWays: !configuration.settings.outcomePublication.includes(.superseded))
         self.dispatch = Dispatch(configuration, random: random)
         self.journal = Journal(configuration)
+        self.audiences = Audiences(seed: random.next())
     }
 
     /// What the engine was made with.
@@ -57,6 +60,7 @@ public struct ShardEngine: ~Copyable {
         let room = min(
             self.memory.configuration.settings.unacknowledgedMax - self.journal.acknowledgements.openCount,
             self.memory.configuration.settings.activitiesMax - self.memory.counters.activities,
+            self.memory.configuration.settings.membersMax - self.memory.counters.membersHeld,
             self.memory.configuration.settings.pendingMax - self.memory.counters.activitiesPending,
             self.dispatch.pendingRoom(in: self.memory))
         return max(0, room)
@@ -64,6 +68,10 @@ public struct ShardEngine: ~Copyable {
 
     // MARK: What the loop takes out
 
+    /// One more, if there is room.
+    mutating func keepSample(_ sample: AcceptedSample) {
+        if self.samples.count < Self.samplesMax { self.samples.append(sample) }
+    }
     /// Hands over the times of the pushes accepted since the last call, at most `samplesMax`.
     public mutating func takeAcceptedSamples(_ body: (AcceptedSample) -> Void) {
         for sample in self.samples { body(sample) }

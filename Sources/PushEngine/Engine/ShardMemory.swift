@@ -10,6 +10,8 @@ struct ShardMemory: ~Copyable {
     var updates = UpdateStore()
     var partitions = PartitionTable()
     var counters = EngineCounters()
+    /// Of the audiences that partitions of this shard own.
+    var books: [SlotID: AudienceBook] = [:]
     private let addressOnly = AddressOnly()
 
     init(configuration: EngineConfiguration, indexSeed: UInt64) {
@@ -43,6 +45,7 @@ struct ShardMemory: ~Copyable {
     /// The slot leaves memory. The caller has settled events and records, and the other parts have let go of it.
     mutating func removeSlot(_ slot: SlotID) {
         if self.slots[slot].kind == .channel { self.counters.channels -= 1 }
+        if self.slots[slot].kind == .audience { self.books[slot] = nil }
         self.slots.remove(slot)
         self.counters.activities -= 1
     }
@@ -51,6 +54,7 @@ struct ShardMemory: ~Copyable {
     func eventCount(of slot: SlotID) -> Int {
         self.eventCount(of: self.slots[slot].pending) + self.eventCount(of: self.slots[slot].behind)
             + self.eventCount(of: self.slots[slot].inFlight)
+            + (self.slots[slot].kind == .audience ? self.books[slot]?.openCount ?? 0 : 0)
     }
 
     private func eventCount(of update: UpdateID) -> Int {

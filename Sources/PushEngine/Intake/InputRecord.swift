@@ -16,10 +16,12 @@ public struct InputRecord: Sendable {
     public var hasValue: Bool
     /// For a forwarded record: where it first lay.
     public var origin: SourcePosition?
+    /// What it is, of the routed topic; an event in every other.
+    public var kind: RoutedKind
 
     public init(
         topic: UInt16, partition: Int32, offset: Int64, timestampMillis: Int64, hasKey: Bool, hasValue: Bool,
-        origin: SourcePosition?
+        origin: SourcePosition?, kind: RoutedKind = .event
     ) {
         self.topic = topic
         self.partition = partition
@@ -28,5 +30,6 @@ public struct InputRecord: Sendable {
         self.hasKey = hasKey
         self.hasValue = hasValue
         self.origin = origin
+        self.kind = kind
     }
 }

@@ -22,6 +22,10 @@ struct Intake: ~Copyable {
         self.bundleIDs = configuration.apps.map { Array($0.bundleID.utf8) }
     }
 
+    /// An app's bundle id in UTF-8.
+    func bundleID(app: UInt16) -> [UInt8] { self.bundleIDs[Int(app)] }
+    /// Of a record of a kind that this release does not know: what its header says.
+    var kindName: String { String(decoding: self.traceparent.prefix(64), as: UTF8.self) }
     /// Where the event first lay: its identity.
     var source: SourcePosition {
         self.record.origin
@@ -81,8 +85,9 @@ struct Intake: ~Copyable {
         let app = try self.app(in: memory)
         // Most events name their activity by the key alone, are small, and are not ahead of the clock: the rules need not be asked.
         if !self.namesNoOther {
-            try EventRules.refuseAudience(self.event)
+            if !memory.configuration.takesAudiences { try EventRules.refuseAudience(self.event) }
             try EventRules.checkTarget(self.event, key: key)
+            try self.refuseStartMembers()
         }
         try self.checkEnvironment(of: app, in: memory)
         let eventSeconds = self.timestampSeconds(now: now)
@@ -91,6 +96,22 @@ struct Intake: ~Copyable {
                 self.event, value: value, eventSeconds: eventSeconds, nowSeconds: now.wallSeconds)
         }
         return app
+    }
+
+    /// Audiences of push-to-start tokens are not built yet.
+    private func refuseStartMembers() throws(EventRejection) {
+        guard self.event.target == .audience else { return }
+        if self.event.kind == .start {
+            throw EventRejection(
+                field: "to.audience",
+                reason:
+                    "is not supported for a “start” by this version: expected {\"start-token\": hex}, for each phone")
+        }
+        if self.event.kind == .register, self.event.isStartMember {
+            throw EventRejection(
+                field: "token-type", reason: "“start” is not supported by this version: expected an update token's join"
+            )
+        }
     }
 
     /// The record's key alone says what the event is meant for.

@@ -1,6 +1,18 @@
 /// What the engine waits for from Kafka: one element per record handed over.
 struct PendingAcknowledgement {
-    enum Kind { case marker, state, outcome, deadLetter, routed }
+    enum Kind {
+        case marker, state, outcome, deadLetter, routed
+        /// A version of an audience, told to one partition. `stateVersion` is the lower half of its stamp.
+        case version
+        /// Records of `state` about a crowd, which stands in `slot` by its number: its progress, and a join that came late. `stateVersion` is
+        /// the record's number, and the pass of a join stands in `routedEntry`.
+        case progress, lateJoin
+
+        /// The record lies in `state`.
+        var isState: Bool { self == .marker || self == .state || self == .progress || self == .lateJoin }
+        /// It is about a crowd, and no slot.
+        var isOfCrowd: Bool { self == .progress || self == .lateJoin }
+    }
     var kind: Kind
     var sequence: UInt32
     var isOpen: Bool
@@ -56,7 +68,7 @@ struct AcknowledgementStore {
     /// The slot the element is about, if there is such an element: for looking ahead, it decides nothing.
     func slot(of rawValue: UInt64) -> SlotID {
         let id = Int(rawValue & 0xffff_ffff)
-        return id < self.elements.count ? self.elements[id].slot : .none
+        return id < self.elements.count && !self.elements[id].kind.isOfCrowd ? self.elements[id].slot : .none
     }
 
     /// `nil` when it is not open.

@@ -46,6 +46,20 @@ extension Journal {
                 isUnguarded: isUnguarded, entry: entry, routedEntry: routedEntry))
     }
 
+    /// The same of a record about a crowd.
+    mutating func open(
+        _ kind: PendingAcknowledgement.Kind, crowd: CrowdID, generation: UInt32, pass: Int = 0, number: UInt32,
+        partition: PartitionIndex, entry: EntryID = .none, in memory: inout ShardMemory
+    ) -> UInt64 {
+        memory.counters.unacknowledged += 1
+        memory.partitions[partition].unacknowledged += 1
+        return self.acknowledgements.open(
+            PendingAcknowledgement(
+                kind: kind, sequence: 0, isOpen: true, partition: partition,
+                partitionGeneration: memory.partitions[partition].generation, slot: SlotID(rawValue: crowd.rawValue),
+                slotGeneration: generation, stateVersion: number, isUnguarded: false, entry: entry,
+                routedEntry: EntryID(index: pass)))
+    }
     /// A record guarded by a ledger entry of its own.
     /// - Parameter slot: its next state record is written after the acknowledgement, too.
     mutating func expect(
@@ -91,6 +105,12 @@ extension Journal {
         case marker(PartitionIndex)
         /// The record that the slot's next push had to wait for lies in `state`.
         case pushMayFollow(SlotID)
+        /// A partition has the audience's version.
+        case versionTold(SlotID, stampLow: UInt32)
+        /// How far a crowd is lies in `state`.
+        case progress(CrowdID, generation: UInt32, number: UInt32)
+        /// So does a join that came late.
+        case lateJoin(CrowdID, generation: UInt32, pass: Int, number: UInt32)
     }
 
     /// Kafka has the record. Once per record; an acknowledgement of a partition that has left since changes nothing.
@@ -105,8 +125,16 @@ extension Journal {
             memory.partitions[partition].generation == done.partitionGeneration
         else { return .none }
         memory.partitions[partition].unacknowledged -= 1
-        if done.kind == .marker || done.kind == .state, memory.partitions.noteStateOffset(offset, of: partition) {
+        if done.kind.isState, memory.partitions.noteStateOffset(offset, of: partition) {
             memory.counters.stateGaps += 1
+        }
+        if done.kind.isOfCrowd {
+            if done.entry.isSome { self.ledger.settle(done.entry) }
+            let crowd = CrowdID(rawValue: done.slot.rawValue)
+            return done.kind == .progress
+                ? .progress(crowd, generation: done.slotGeneration, number: done.stateVersion)
+                : .lateJoin(
+                    crowd, generation: done.slotGeneration, pass: done.routedEntry.index, number: done.stateVersion)
         }
         let isSlotThere =
             done.slot.isSome && memory.slots[done.slot].generation == done.slotGeneration
@@ -114,6 +142,8 @@ extension Journal {
         switch done.kind {
         case .marker:
             return .marker(partition)
+        case .progress, .lateJoin: return .none
+        case .version: return isSlotThere ? .versionTold(done.slot, stampLow: done.stateVersion) : .none
         case .state:
             if done.entry.isSome { self.ledger.settle(done.entry) }
             if done.routedEntry.isSome { self.ledger.settle(done.routedEntry) }

@@ -123,6 +123,7 @@ extension Journal {
             updates: memory.updates, epoch: memory.partitions[memory.slots[slot].partition].epoch,
             isReleased: self.isHandedOn(slot, in: memory),
             topicHashes: self.topicHashes, now: now)
+        if memory.slots[slot].kind == .audience { self.appendBook(of: slot, in: memory, now: now) }
         return start..<self.batch.bytes.count
     }
 
@@ -187,11 +188,25 @@ extension Journal {
         self.batch.isUrgent = true
     }
 
+    /// What an audience's record ends with.
+    private mutating func appendBook(of slot: SlotID, in memory: borrowing ShardMemory, now: EngineTime) {
+        let book = memory.book(of: slot)
+        let topicHashes = self.topicHashes
+        self.batch.bytes.append(atMost: AudienceCodec.byteCountMax(book), using: &self.scratchBytes) { cursor in
+            AudienceCodec.write(book, topicHashes: topicHashes, now: now, to: &cursor)
+        }
+    }
     /// For a key that no slot stands behind.
     mutating func writeTombstone(key: Span<UInt8>, of partition: PartitionIndex, in memory: inout ShardMemory) {
-        let keyRange = self.batch.append(key)
+        self.writeTombstone(key: self.batch.append(key), of: partition, entry: .none, in: &memory)
+    }
+    /// - Parameter keyRange: in the batch's bytes.
+    /// - Parameter entry: settled once Kafka has it.
+    mutating func writeTombstone(
+        key keyRange: Range<Int>, of partition: PartitionIndex, entry: EntryID, in memory: inout ShardMemory
+    ) {
         memory.counters.stateRecords += 1
-        let acknowledgement = self.open(.state, partition: partition, in: &memory)
+        let acknowledgement = self.open(.state, partition: partition, entry: entry, in: &memory)
         let headers = self.appendEpochHeader(partition: partition, in: memory)
         self.batch.append(
             .state, partition: memory.partitions[partition].number, key: keyRange,

@@ -54,6 +54,10 @@ struct OutcomeDetails {
     var hasPush = false
     var apnsID: (UInt64, UInt64) = (0, 0)
     var tokenHash: UInt64 = 0
+    /// Without a push: what a member's event was about.
+    var hasTokenHash = false
+    /// Of an audience's event: `aps.timestamp` of the version that it became; 0: none.
+    var versionStampSeconds: Int64 = 0
     var priority = PushPriority.low
     var mergedCount: UInt32 = 0
     var queuedMillis: Int64 = -1

@@ -39,6 +39,7 @@ enum OutcomeWriter {
             switch kind {
             case .activity: cursor.append(",\"activity\":")
             case .channel: cursor.append(",\"channel\":")
+            case .audience: cursor.append(",\"audience\":")
             }
             cursor.append(jsonString: key)
         }
@@ -87,7 +88,13 @@ enum OutcomeWriter {
             cursor.append(",\"apns-ms\":")
             cursor.append(decimal: details.apnsMicros / 1_000)
         }
-        if details.hasPush {
+        if details.versionStampSeconds > 0 {
+            cursor.append(",\"version\":")
+            cursor.append(decimal: details.versionStampSeconds)
+            cursor.append(",\"merged\":")
+            cursor.append(decimal: UInt64(details.mergedCount))
+        }
+        if details.hasPush || details.hasTokenHash {
             cursor.append(",\"token-hash\":\"")
             cursor.append(hex: details.tokenHash)
             cursor.append("\"")

@@ -9,6 +9,8 @@ final class RecordTexts: Sendable {
     /// By app and kind of slot: what a state key begins with, `a/<bundle id>/`. See `stateKeyPrefix(app:kind:)`.
     private let stateKeyPrefixes: [[UInt8]]
 
+    /// By app and record: what the key of a record about a crowd begins with.
+    private let crowdKeyPrefixes: [[UInt8]]
     /// What markers say of the cluster.
     let clusterID: [UInt8]
 
@@ -27,6 +29,13 @@ final class RecordTexts: Sendable {
             text.append(utf8: ",\"partition\":")
             return text
         }
+        self.crowdKeyPrefixes = configuration.apps.flatMap { app in
+            AudienceCodec.CrowdRecord.allCases.map { record in
+                var text: [UInt8] = []
+                AudienceCodec.appendKey(record, bundleID: app.bundleID, id: [], to: &text)
+                return text
+            }
+        }
         self.stateKeyPrefixes = configuration.apps.flatMap { app in
             SlotKind.allCases.map { kind in
                 var text: [UInt8] = []
@@ -43,6 +52,19 @@ final class RecordTexts: Sendable {
         self.stateKeyPrefixes[Int(app) * Self.kindCount + Int(kind.rawValue) - 1]
     }
 
+    /// The audience that a record of `state` about a crowd names, by its key; `nil`: the key is another's, or of an app that is configured no more.
+    func crowdKey(ofState key: Span<UInt8>) -> (app: UInt16, id: [UInt8])? {
+        for index in self.crowdKeyPrefixes.indices {
+            let prefix = self.crowdKeyPrefixes[index]
+            guard key.count > prefix.count, key.count - prefix.count <= EventRules.keyByteCountMax,
+                key.extracting(0..<prefix.count).holdsSameBytes(as: prefix.span)
+            else { continue }
+            var id: [UInt8] = []
+            id.append(copying: key.extracting(prefix.count..<key.count))
+            return (UInt16(index / AudienceCodec.CrowdRecord.allCases.count), id)
+        }
+        return nil
+    }
     /// The slot that a record of `state` is about, by its key; `nil`: a marker, or of an app that is configured no more.
     @_lifetime(copy key)
     func slotKey(ofState key: Span<UInt8>) -> SlotKey? {

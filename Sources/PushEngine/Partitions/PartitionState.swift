@@ -51,6 +51,8 @@ struct PartitionState {
     var markerDueMillis: Int64 = .max
     /// The state was written for another cluster, this one.
     var voidingClusterID: String?
+    /// It holds something that this release cannot take: nothing more is read of it. Why.
+    var stopReason: String?
     /// Ledger log by input topic index.
     var logs: [LogID] = []
     /// Log end by input topic index, as seen at assignment: what lies below may be a replay.

@@ -24,6 +24,9 @@ extension ShardEngine {
             case .awaitingMarker: continue
             case .restoring: actions.append(.restore(partition: state.number, markerOffset: state.epoch))
             case .running:
+                if let reason = state.stopReason {
+                    actions.append(.halt(partition: state.number, reason: reason))
+                }
                 if let clusterID = state.voidingClusterID {
                     actions.append(.tellVoid(partition: state.number, clusterID: clusterID))
                 }

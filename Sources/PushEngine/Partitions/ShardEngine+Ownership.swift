@@ -93,5 +93,9 @@ extension ShardEngine {
         for slot in self.memory.slots.members(of: partition) where self.memory.slots[slot].pending.isSome {
             self.dispatch.reschedule(slot, in: &self.memory, now: now)
         }
+        for slot in self.memory.slots.members(of: partition) where self.memory.slots[slot].kind == .audience {
+            self.tellAgain(slot, now: now)
+        }
+        for crowd in self.audiences.crowds.crowds(of: partition) { self.schedule(crowd, now: now) }
     }
 }

@@ -12,6 +12,7 @@ extension ShardEngine {
     ) {
         let partition = self.memory.partitions.add(number: partition)
         self.memory.slots.addPartition(partition)
+        self.audiences.crowds.addPartition(partition)
         self.memory.partitions[partition].assignedWallMillis = now.wallMillis
         let quietMillis = max(0, now.wallMillis - (releasedWallMillis ?? now.wallMillis))
         self.memory.partitions[partition].formerOwnerQuietSinceMillis = now.steadyMillis - quietMillis
@@ -51,6 +52,7 @@ extension ShardEngine {
             self.settleRestored(slot, now: now)
             self.dispatch.reschedule(slot, in: &self.memory, now: now)
         }
+        self.settleRestoredCrowds(partition, now: now)
     }
 
     /// The watermark of each input log this engine owns: what a commit may reach at most.
@@ -88,6 +90,7 @@ extension ShardEngine {
                 self.journal.markDirty(slot, in: &self.memory, now: now)
             }
         }
+        self.writeCrowds(of: partition, now: now)
         self.flushStates(now: now)
         self.ownership.watch(partition)
     }
@@ -101,6 +104,7 @@ extension ShardEngine {
             self.memory.counters.pending -= events
             self.removeSlot(slot)
         }
+        self.forgetCrowds(of: partition)
         self.memory.counters.inFlight -= self.memory.partitions[partition].inFlightCount
         for log in self.memory.partitions[partition].logs { self.journal.ledger.closeLog(log) }
         self.ownership.unwatch(partition)

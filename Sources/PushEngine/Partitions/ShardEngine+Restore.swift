@@ -24,6 +24,10 @@ extension ShardEngine {
                 guard epoch >= self.memory.partitions[partition].newestEpochRead else { return .ignored }
                 self.memory.noteEpoch(epoch, partition: partition)
             }
+            if key.count > 1, key[0] == AudienceCodec.memberKeyMark {
+                self.restoreMemberTombstone(key.extracting(1..<key.count), partition: partition)
+                return .ignored
+            }
             guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
             if let slot = self.memory.slots.find(slotKey, partition: partition) {
                 self.emptyRestored(slot)
@@ -33,7 +37,20 @@ extension ShardEngine {
         }
         var reader = StateReader(value)
         do throws(StateError) {
-            switch try StateCodec.readKind(&reader) {
+            let kind = try StateCodec.readKind(&reader)
+            switch kind {
+            case .member:
+                guard key.count > 1, key[0] == AudienceCodec.memberKeyMark else {
+                    throw .malformed("a member under a key that names none")
+                }
+                return try self.restoreMember(
+                    key.extracting(1..<key.count), reader: &reader, partition: partition, offset: offset)
+            case .versions, .progress, .voided:
+                return try self.restoreCrowd(kind, key: key, reader: &reader, partition: partition, now: now)
+            case .audience:
+                guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
+                guard slotKey.kind == .audience else { throw .malformed("an audience under another key") }
+                return try self.restoreSlot(slotKey, of: partition, value: value, reader: &reader, now: now)
             case .marker:
                 return self.memory.noteMarker(
                     try StateCodec.readMarker(&reader), takeovers: headerNumber, partition: partition, offset: offset,
@@ -72,6 +89,9 @@ extension ShardEngine {
         for _ in 0..<count {
             held.append(try StateCodec.readUpdate(&reader, topicHashes: self.journal.topicHashes, now: now))
         }
+        let book =
+            key.kind == .audience
+            ? try AudienceCodec.readBook(&reader, topicHashes: self.journal.topicHashes, now: now) : nil
         guard reader.isAtEnd else { throw .malformed("bytes behind the last update") }
         // One with a stamp had left, or was about to; without, nothing was in flight: a second one was written as following the first.
         let isFirstInFlight = held.first.map { $0.stampSeconds != nil || $0.isAnnounced } ?? false
@@ -98,6 +118,12 @@ extension ShardEngine {
         if read.routed != RoutedPositions() { self.memory.slots.setRoutedPositions(read.routed, of: slot) }
         for age in self.restoredAges {
             self.dispatch.restoreBudget(slot, ageMillis: age, in: &self.memory, now: now)
+        }
+        if let book {
+            self.memory.counters.restored += UInt64(book.openCount)
+            self.memory.counters.pending += UInt64(book.openCount)
+            self.memory.setBook(book, of: slot)
+            self.dispatch.setErrand(.version, of: slot, in: &self.memory)
         }
         guard !held.isEmpty else { return .restored }
         for update in held {
@@ -162,6 +188,7 @@ extension ShardEngine {
         self.memory.counters.restored -= events
         self.memory.counters.pending -= events
         self.coalescer.letGo(slot, in: &self.memory)
+        self.memory.books[slot] = nil
         self.dispatch.noteWork(slot, in: &self.memory)
     }
 }

@@ -8,7 +8,9 @@ extension ShardMemory {
 
     /// False: nobody owned the partition before, or the owner before gave it back in order.
     func couldHaveUnrecordedPush(_ slot: SlotID) -> Bool {
-        !self.slots[slot].isHandedOver && self.partitions[self.slots[slot].partition].hadOwner
+        // Of an audience nothing leaves that `state` does not have.
+        self.slots[slot].kind != .audience && !self.slots[slot].isHandedOver
+            && self.partitions[self.slots[slot].partition].hadOwner
     }
 
     /// What an owner before has read of this slot it may have sent, too, without `state` knowing.

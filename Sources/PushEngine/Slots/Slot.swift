@@ -60,12 +60,16 @@ enum Errand: UInt8, CaseIterable {
     case broadcast
     /// The question what a channel keeps, before its first broadcast.
     case question
+    /// A version of an audience, which goes to partitions and not to APNs.
+    case version
 
-    var requestKind: RequestKind {
+    /// `nil`: it is no request.
+    var requestKind: RequestKind? {
         switch self {
         case .push: .device
         case .broadcast: .broadcast
         case .question: .readChannel
+        case .version: nil
         }
     }
 }
@@ -79,7 +83,7 @@ enum ChannelStorage: UInt8 {
     case mostRecent = 2
 }
 
-/// Everything remembered about one activity or channel, but for its bytes (`ByteArena`), its budget (`BudgetStore`) and what waits or is in flight
+/// Everything remembered about one activity, channel or audience, but for its bytes (`ByteArena`), its budget (`BudgetStore`) and what waits or is in flight
 /// (`UpdateStore`). A million of these lie in memory: fields are small, and nothing in it lives on the heap.
 ///
 /// Any part of the engine reads it. Each field is written by one, and whole slots by `SlotTable`; a test holds the files to this table.
@@ -190,8 +194,8 @@ struct Slot {
     /// 1 to 256.
     @inline(__always) var idByteCount: Int { Int(self.idLastIndex) + 1 }
     var identityByteCount: Int { self.idByteCount + Int(self.tokenByteCount) }
-    /// A channel's id is its token.
-    var hasToken: Bool { self.tokenByteCount > 0 || self.kind == .channel }
+    /// A channel's id is its token, and an audience needs none.
+    var hasToken: Bool { self.tokenByteCount > 0 || self.kind != .activity }
     var hasUsableToken: Bool { self.hasToken && self.tokenStanding == .usable }
     /// Unresolved offsets wait for its next state record.
     var isOpen: Bool { self.openEntry.isSome || self.openRoutedEntry.isSome }

@@ -1,13 +1,21 @@
 import PushModel
 
-/// Which kind of thing a slot is about; part of its identity. Audiences get their own.
+/// Which kind of thing a slot is about; part of its identity.
 enum SlotKind: UInt8, CaseIterable {
     case activity = 1
     /// A broadcast channel: its id is its token.
     case channel = 2
+    /// An audience, as its owner has it: what it sends are versions, to partitions.
+    case audience = 3
 
     /// What an event with this target is about.
-    init(of target: EventTarget) { self = target == .channel ? .channel : .activity }
+    init(of target: EventTarget) {
+        switch target {
+        case .channel: self = .channel
+        case .audience: self = .audience
+        case .activity, .token, .startToken: self = .activity
+        }
+    }
 }
 
 /// The identity of a slot: one thing of one app. Borrows the bytes of the id.

@@ -4,7 +4,7 @@ import PushModel
 ///
 /// ```
 /// 1   version
-/// 1   kind: 1 activity, 2 ownership marker, 3 channel
+/// 1   kind: 1 activity, 2 ownership marker, 3 channel, 4 audience; 5 to 8: see `AudienceCodec`
 /// channel, before what an activity has:
 ///     storage               0 not known, or configured, 1 none, 2 the most recent message
 ///     throttle steps        quarters of a doubling of its distance
@@ -46,7 +46,13 @@ enum StateCodec {
     /// More events than one push can have merged; three such counts can be added.
     static let mergedCountMax: UInt64 = 1 << 30
 
-    enum Kind: UInt8 { case activity = 1, marker = 2, channel = 3 }
+    enum Kind: UInt8 {
+        case activity = 1, marker = 2, channel = 3
+        /// Of an audience's owner: as an activity, with the audience's book at the end.
+        case audience = 4
+        /// Of a partition that has members (`AudienceCodec`).
+        case versions = 5, progress = 6, member = 7, voided = 8
+    }
 
     /// FNV-1a, 32 bits; 0 is kept for "none".
     static func topicHash(_ name: String) -> UInt32 {
@@ -55,7 +61,7 @@ enum StateCodec {
         return hash == 0 ? 1 : hash
     }
 
-    /// `a/<bundle id>/<activity id>`, `c/<bundle id>/<channel id>`.
+    /// `a/<bundle id>/<activity id>`, `c/<bundle id>/<channel id>`, `o/<bundle id>/<audience id>`.
     static func appendKey(
         kind: SlotKind = .activity, bundleID: String, id: Span<UInt8>, to bytes: inout [UInt8]
     ) {
@@ -70,6 +76,7 @@ enum StateCodec {
         switch kind {
         case .activity: "a/"
         case .channel: "c/"
+        case .audience: "o/"
         }
     }
 
@@ -91,7 +98,7 @@ enum StateCodec {
         return count
     }
 
-    private static func byteCountMax(_ layer: borrowing Layer) -> Int {
+    static func byteCountMax(_ layer: borrowing Layer) -> Int {
         48 * ByteCursor.leb128ByteCountMax + layer.blob.count
     }
 
@@ -107,6 +114,7 @@ enum StateCodec {
         writer.byte(Self.version)
         switch slot.kind {
         case .activity: writer.byte(Kind.activity.rawValue)
+        case .audience: writer.byte(Kind.audience.rawValue)
         case .channel:
             writer.byte(Kind.channel.rawValue)
             writer.byte((isStorageConfigured ? ChannelStorage.unknown : slot.storage).rawValue)
@@ -142,7 +150,8 @@ enum StateCodec {
     static func write(_ update: borrowing Update, topicHashes: [UInt32], now: EngineTime, to writer: inout ByteCursor) {
         writer.byte(
             (update.priority == .high ? 1 : 0) | (update.containsReplay ? 2 : 0) | (update.isStart ? 4 : 0)
-                | (update.isAnnounced ? 8 : 0) | (update.priority == .lowest ? 16 : 0))
+                | (update.isAnnounced ? 8 : 0) | (update.priority == .lowest ? 16 : 0)
+                | (update.withdrawsAlert ? 32 : 0))
         writer.optional(update.stampSeconds)
         writer.signed(now.wallMillis - (now.steadyMillis - update.firstUnsentMillis))
         writer.unsigned(UInt64(update.mergedCount))
@@ -158,7 +167,7 @@ enum StateCodec {
         Self.write(update.top, topicHashes: topicHashes, to: &writer)
     }
 
-    private static func write(_ layer: borrowing Layer, topicHashes: [UInt32], to writer: inout ByteCursor) {
+    static func write(_ layer: borrowing Layer, topicHashes: [UInt32], to writer: inout ByteCursor) {
         writer.unsigned(UInt64(topicHashes[Int(layer.source.topic)]))
         writer.signed(Int64(layer.source.partition))
         writer.signed(layer.source.offset)
@@ -303,6 +312,8 @@ enum StateCodec {
         if kind == .channel {
             read.channel = try Self.readChannel(&reader)
             read.slot.kind = .channel
+        } else {
+            read.slot.kind = kind
         }
         read.epoch = try reader.signed()
         let life = try reader.byte()
@@ -347,11 +358,12 @@ enum StateCodec {
     {
         var update = Update()
         let flags = try reader.byte()
-        guard flags < 32, flags & 17 != 17 else { throw .malformed("update flags \(flags)") }
+        guard flags < 64, flags & 17 != 17 else { throw .malformed("update flags \(flags)") }
         update.priority = flags & 1 != 0 ? .high : flags & 16 != 0 ? .lowest : .low
         // Whoever wrote this may have sent it since.
         update.containsReplay = true
         update.isAnnounced = flags & 8 != 0
+        update.withdrawsAlert = flags & 32 != 0
         update.stampSeconds = try reader.optional()
         if let stamp = update.stampSeconds { try Self.checkSeconds(stamp) }
         _ = try reader.signed()
@@ -383,7 +395,7 @@ enum StateCodec {
         return update
     }
 
-    private static func readLayer(_ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime)
+    static func readLayer(_ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime)
         throws(StateError) -> Layer
     {
         var layer = Layer()
@@ -430,7 +442,7 @@ enum StateCodec {
         return layer
     }
 
-    private static func readSeconds(_ reader: inout StateReader) throws(StateError) -> Int64 {
+    static func readSeconds(_ reader: inout StateReader) throws(StateError) -> Int64 {
         let seconds = try reader.signed()
         try Self.checkSeconds(seconds)
         return seconds
@@ -440,7 +452,7 @@ enum StateCodec {
         guard seconds.magnitude <= UInt64(Self.timeSecondsMax) else { throw .malformed("a time of \(seconds) s") }
     }
 
-    private static func readMillis(_ reader: inout StateReader) throws(StateError) -> Int64 {
+    static func readMillis(_ reader: inout StateReader) throws(StateError) -> Int64 {
         let millis = try reader.signed()
         guard millis.magnitude / 1_000 <= UInt64(Self.timeSecondsMax) else {
             throw .malformed("a time of \(millis) ms")

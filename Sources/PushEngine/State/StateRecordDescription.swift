@@ -5,6 +5,10 @@ public struct StateRecordDescription: Equatable, Sendable {
     public enum Content: Equatable, Sendable {
         /// Everything about one activity or channel.
         case slot(Slot)
+        /// A member of an audience.
+        case member(Member)
+        /// How far the members of one audience in this partition are.
+        case crowd(Crowd)
         /// An owner took the partition, or said once more that it has it.
         case marker(Marker)
         /// The slot has left; with the epoch of the owner that said so, where it did.
@@ -60,6 +64,8 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var budgetReturnsMillis: Int64?
         /// Of a channel.
         public var channel: Channel?
+        /// It is an audience, as its owner has it.
+        public var isAudience = false
         /// What waits or was on its way.
         public var updates: [Update]
     }
@@ -104,6 +110,48 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var alert: String
     }
 
+    /// A token in an audience.
+    public struct Member: Equatable, Sendable, Encodable {
+        /// Offset of the marker of the owner that wrote the record.
+        public var epoch: Int64
+        /// 16 hex digits.
+        public var tokenHash: String
+        /// `production` or `development`.
+        public var environment: String
+        /// The registration asked for the larger budget (`frequent-updates: true`).
+        public var frequentUpdates: Bool
+        /// When it joined, seconds since 1970.
+        public var joinedSeconds: Int64
+        /// How records of members name their audience: 16 hex digits.
+        public var audienceReference: String
+    }
+
+    /// What a partition keeps of an audience that it has members of.
+    public struct Crowd: Equatable, Sendable, Encodable {
+        /// `versions`, `progress` or `voided`.
+        public var record: String
+        /// Offset of the marker of the owner that wrote the record.
+        public var epoch: Int64
+        /// Which life of the audience is meant.
+        public var life: Int64
+        /// `aps.timestamp` of the versions kept, the newest last; of progress, of the one that it tells of.
+        public var stampSeconds: [Int64] = []
+        /// What the newest version says.
+        public var contentState: String?
+        /// How far each pass is.
+        public var passes: [Pass] = []
+
+        /// The members of one environment.
+        public struct Pass: Equatable, Sendable, Encodable {
+            /// `production` or `development`.
+            public var environment: String
+            /// How much of the round is done, 0 to 1.
+            public var shareMet: Double
+            /// Members that are unanswered or wait to be tried again.
+            public var waitingCount: Int
+        }
+    }
+
     /// Says that an owner took the partition.
     public struct Marker: Equatable, Sendable, Encodable {
         /// Offset of the owner's first marker; `nil`: this one is it.
@@ -122,8 +170,10 @@ public struct StateRecordDescription: Equatable, Sendable {
     public var channel: String?
     /// The activity's identifier: the record's key in the input topic. `nil`: the key names none.
     public var activity: String?
-    /// The activity's or the channel's identifier.
-    public var id: String? { self.activity ?? self.channel }
+    /// The audience's identifier: the record's key in the input topic. `nil`: the key names none.
+    public var audience: String?
+    /// The activity's, the channel's or the audience's identifier.
+    public var id: String? { self.activity ?? self.channel ?? self.audience }
     /// What the record says.
     public var content: Content
 }

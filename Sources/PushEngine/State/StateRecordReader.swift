@@ -25,7 +25,11 @@ public struct StateRecordReader: Sendable {
         var description = StateRecordDescription(content: .tombstone(epoch: tombstoneEpoch))
         let names = Self.names(in: key)
         description.app = names?.app
-        if names?.kind == .channel { description.channel = names?.id } else { description.activity = names?.id }
+        switch names?.kind {
+        case .channel: description.channel = names?.id
+        case .audience: description.audience = names?.id
+        case .activity, nil: description.activity = names?.id
+        }
         guard let value else { return description }
         do {
             description.content = try self.content(
@@ -43,9 +47,11 @@ public struct StateRecordReader: Sendable {
     /// `a/<bundle id>/<activity id>`, `c/<bundle id>/<channel id>`; a bundle id has no slash.
     private static func names(in key: [UInt8]) -> (kind: SlotKind, app: String, id: String)? {
         let slash = UInt8(ascii: "/")
-        for kind in SlotKind.allCases {
+        for (kind, text) in SlotKind.allCases.map({ ($0, StateCodec.keyPrefix(of: $0)) })
+            + AudienceCodec.CrowdRecord.allCases.map({ (.audience, $0.keyPrefix) })
+        {
             var prefix: [UInt8] = []
-            prefix.append(utf8: StateCodec.keyPrefix(of: kind))
+            prefix.append(utf8: text)
             guard key.starts(with: prefix), let end = key.dropFirst(prefix.count).firstIndex(of: slash) else {
                 continue
             }
@@ -69,7 +75,60 @@ public struct StateRecordReader: Sendable {
         case .channel:
             guard kind == .channel else { throw .malformed("a channel under a key that names none") }
             return .slot(try self.slot(&reader, kind: .channel, nowMillis: nowMillis))
+        case .audience:
+            guard kind == .audience else { throw .malformed("an audience under a key that names none") }
+            return .slot(try self.slot(&reader, kind: .audience, nowMillis: nowMillis))
+        case .member: return .member(try self.member(&reader, key: key))
+        case .versions: return .crowd(try self.versions(&reader, nowMillis: nowMillis))
+        case .progress: return .crowd(try self.progress(&reader))
+        case .voided:
+            let epoch = try reader.signed()
+            return .crowd(.init(record: "voided", epoch: epoch, life: try reader.signed()))
         }
+    }
+
+    private func member(_ reader: inout StateReader, key: [UInt8]) throws(StateError) -> StateRecordDescription.Member {
+        guard key.count > 1, key[0] == AudienceCodec.memberKeyMark else {
+            throw .malformed("a member under a key that names none")
+        }
+        let member = try AudienceCodec.readMember(&reader)
+        var reference: [UInt8] = []
+        Hex.append(member.reference, to: &reference)
+        return .init(
+            epoch: member.epoch, tokenHash: Self.hash(Array(key.dropFirst())), environment: "\(member.environment)",
+            frequentUpdates: member.isFrequent, joinedSeconds: Int64(member.joinedSeconds),
+            audienceReference: String(decoding: reference, as: UTF8.self))
+    }
+
+    private func versions(
+        _ reader: inout StateReader, nowMillis: Int64
+    ) throws(StateError) -> StateRecordDescription.Crowd {
+        let now = EngineTime(steadyMillis: nowMillis, wallMillis: nowMillis)
+        let epoch = try reader.signed()
+        let versions = try AudienceCodec.readVersions(&reader, topicHashes: self.topicHashes, now: now)
+        if try reader.byte() != 0 {
+            _ = try AudienceCodec.readVersion(&reader, topicHashes: self.topicHashes, now: now)
+        }
+        guard reader.isAtEnd else { throw .malformed("bytes behind the last version") }
+        return .init(
+            record: "versions", epoch: epoch, life: versions.last?.life ?? 0,
+            stampSeconds: versions.map(\.stampSeconds),
+            contentState: versions.last.map {
+                String(decoding: $0.layer.blob[$0.layer.content.contentState.range], as: UTF8.self)
+            })
+    }
+
+    private func progress(_ reader: inout StateReader) throws(StateError) -> StateRecordDescription.Crowd {
+        let progress = try AudienceCodec.readProgress(&reader)
+        return .init(
+            record: "progress", epoch: progress.epoch, life: progress.life, stampSeconds: [progress.stampSeconds],
+            passes: progress.passes.map {
+                .init(
+                    environment: "\($0.environment)",
+                    shareMet: max(
+                        0, 1 - Double(($0.untils.last?.until ?? 0) - $0.position) / Double(Pass.circle)),
+                    waitingCount: $0.waiting.count)
+            })
     }
 
     private static func describe(_ marker: StateCodec.Marker) -> StateRecordDescription.Marker {
@@ -91,6 +150,9 @@ public struct StateRecordReader: Sendable {
             updates.append(
                 self.describe(try StateCodec.readUpdate(&reader, topicHashes: self.topicHashes, now: now)))
         }
+        if kind == .audience {
+            _ = try AudienceCodec.readBook(&reader, topicHashes: self.topicHashes, now: now)
+        }
         guard reader.isAtEnd else { throw .malformed("bytes behind the last update") }
         let slot = read.slot
         return .init(
@@ -109,7 +171,7 @@ public struct StateRecordReader: Sendable {
                 ? nil : self.describe(read.routed.appliedOrigin),
             budgetUnitsOut: read.budget.answers.count,
             budgetReturnsMillis: read.budget.answers.first.map { $0 + RollingBudget.windowMillis },
-            channel: read.channel.map(Self.describe), updates: updates)
+            channel: read.channel.map(Self.describe), isAudience: kind == .audience, updates: updates)
     }
 
     private static func describe(_ channel: StateCodec.ChannelPart) -> StateRecordDescription.Channel {

@@ -2,7 +2,7 @@
 public enum Outcome: UInt8, Sendable, CaseIterable {
     /// The page Outcomes says of each what it means.
     case applied, delivered, superseded, late, duplicate, expired, rejected, unregistered, unknown,
-        deadLettered
+        deadLettered, fannedOut
 
     /// The spelling in outcome records, metrics and summaries.
     public var name: StaticString {
@@ -17,6 +17,7 @@ public enum Outcome: UInt8, Sendable, CaseIterable {
         case .unregistered: "unregistered"
         case .unknown: "unknown"
         case .deadLettered: "dead-lettered"
+        case .fannedOut: "fanned-out"
         }
     }
 }
@@ -32,7 +33,8 @@ public enum OutcomePublication: String, Sendable, CaseIterable {
         case (.all, _): true
         case (.pushes, .superseded), (.pushes, .applied): false
         case (.pushes, _): true
-        case (.failures, .applied), (.failures, .delivered), (.failures, .superseded), (.failures, .duplicate):
+        case (.failures, .applied), (.failures, .delivered), (.failures, .superseded), (.failures, .duplicate),
+            (.failures, .fannedOut):
             false
         case (.failures, _): true
         }

@@ -9,6 +9,8 @@ public enum RecordHeader: CaseIterable, Sendable {
     case epoch
     /// Of an owner's marker in `state`, until it is refreshed: how far it stamps past owners before it (`PartitionState.takeoversRead`).
     case takeovers
+    /// What a record of the routed topic is, if it is no event: `question`, `version`, `void` or `report`.
+    case kind
     /// On a dead letter that was sent back: where the letter lies, as `<partition>:<offset>`.
     case republished
 
@@ -24,6 +26,7 @@ public enum RecordHeader: CaseIterable, Sendable {
         case .epoch: "mailboat-epoch"
         case .takeovers: "mailboat-takeovers"
         case .republished: "mailboat-republished"
+        case .kind: "mailboat-kind"
         }
     }
 

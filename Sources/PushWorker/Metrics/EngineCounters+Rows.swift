@@ -4,7 +4,7 @@ import PushModel
 extension EngineCounters: CountedBySource {
     static let sourceLabels: [String] = []
 
-    static let rows = Self.eventRows + Self.outcomeRows + Self.pushRows + Self.stateRows
+    static let rows = Self.eventRows + Self.outcomeRows + Self.pushRows + Self.memberRows + Self.stateRows
 
     private static let eventRows: [CounterRow<EngineCounters>] = [
         .total("mailboat_events_consumed_total", unit: "events", "Events taken from Kafka.", \.consumed),
@@ -44,6 +44,30 @@ extension EngineCounters: CountedBySource {
             \.pushesDowngraded
         ),
         .gauge("mailboat_pushes_in_flight", unit: "requests", "Requests without an answer yet.", \.inFlight),
+    ]
+
+    private static let memberRows: [CounterRow<EngineCounters>] = [
+        .gauge("mailboat_members", unit: "members", "Members of audiences in memory.", \.membersHeld),
+        .total(
+            "mailboat_versions_published_total", unit: "versions", "Versions that audiences made of events.",
+            \.versionsPublished),
+        .total(
+            "mailboat_member_pushes_sent_total", unit: "requests",
+            "Of the requests sent, those to members of audiences.",
+            \.memberPushesSent),
+        .total(
+            "mailboat_members_due_total", unit: "members", "Members that a version was due to, each version counted.",
+            \.members.due),
+        .memberResult("accepted", \.members.accepted), .memberResult("superseded", \.members.superseded),
+        .memberResult("expired", \.members.expired), .memberResult("gone", \.members.gone),
+        .memberResult("failed", \.members.failed), .memberResult("unknown", \.members.unknown),
+        .memberResult("left", \.members.left), .memberResult("handed-over", \.members.handedOver),
+        .gauge(
+            "mailboat_members_waiting", unit: "members",
+            "Members that are owed a version now, those without an answer included.", \.members.waiting),
+        .total(
+            "mailboat_members_repeated_total", unit: "requests", "Requests to members that were sent again.",
+            \.members.repeated),
     ]
 
     private static let stateRows: [CounterRow<EngineCounters>] = [
@@ -87,6 +111,12 @@ extension EngineCounters: CountedBySource {
 }
 
 extension CounterRow<EngineCounters> {
+    fileprivate static func memberResult(_ result: String, _ path: Unsigned) -> Self {
+        .total(
+            "mailboat_members_results_total", unit: "members", "What became of what members were due.", path,
+            label: .init(name: "result", value: result))
+    }
+
     fileprivate static func pushResult(_ result: String, _ path: Unsigned) -> Self {
         .total(
             "mailboat_pushes_answered_total", unit: "requests", "What became of requests.", path,

@@ -79,7 +79,8 @@ package struct KafkaInput {
             hasKey: record.hasKey, hasValue: record.hasValue, origin: nil)
         if isRouted { RoutedOrigin.read(record, inputTopics: self.inputTopics, into: &input) }
         let (key, value) = (record.key, record.value)
-        record.withHeader("traceparent") { traceparent, _ in
+        // Of a kind that nobody knows its name is wanted.
+        record.withHeader(input.kind == .unknown ? RecordHeader.kind.name : "traceparent") { traceparent, _ in
             if batch.append(input, key: key, value: value, traceparent: traceparent) { return }
             whenFull(&batch)
             _ = batch.append(input, key: key, value: value, traceparent: traceparent)

@@ -6,6 +6,10 @@ import PushModel
 enum RoutedOrigin {
     /// Sets origin and time; leaves them when a header is missing or means nothing: the record then stands for itself.
     static func read(_ record: borrowing KafkaRecord, inputTopics: [String], into input: inout InputRecord) {
+        input.kind = record.withHeader(RecordHeader.kind.name) { name, isPresent in
+            isPresent ? RoutedKind(named: name) : .event
+        }
+        guard input.kind == .event else { return }
         let topic = record.withHeader(RecordHeader.topic.name) { name, isPresent in
             isPresent ? Self.index(of: name, among: inputTopics) : nil
         }

@@ -8,7 +8,7 @@ import Testing
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
     func agreesWithASortedList(seed: UInt64) {
         var random = SplitMix64(seed: seed)
-        var queue = DeadlineQueue()
+        var queue = DeadlineQueue<SlotID>()
         var model: [SlotID: Int64] = [:]
         var now: Int64 = 0
         // Few distinct times make ties common.
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test func aSlotHasOneDeadline() {
-        var queue = DeadlineQueue()
+        var queue = DeadlineQueue<SlotID>()
         queue.set(50, for: 7)
         queue.set(10, for: 7)
         queue.set(90, for: 7)
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func removingWhatIsNotQueuedChangesNothing() {
-        var queue = DeadlineQueue()
+        var queue = DeadlineQueue<SlotID>()
         queue.remove(1_000)
         queue.set(5, for: 1)
         queue.remove(1)
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test func neverAndAlwaysAreDeadlinesToo() {
-        var queue = DeadlineQueue()
+        var queue = DeadlineQueue<SlotID>()
         queue.set(.max, for: 0)
         queue.set(.min, for: 1)
         #expect(queue.earliestMillis == .min)

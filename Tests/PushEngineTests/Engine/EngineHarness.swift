@@ -147,14 +147,25 @@ final class EngineHarness {
         key: String?, value: String?, topic: UInt16 = 0, recordMillis: Int64? = nil, origin: SourcePosition? = nil,
         traceparent: String = ""
     ) -> Int64 {
+        self.consume(
+            keyBytes: key.map { Array($0.utf8) }, valueBytes: value.map { Array($0.utf8) }, topic: topic,
+            recordMillis: recordMillis, origin: origin, traceparent: traceparent)
+    }
+
+    /// The same of bytes, and of any kind.
+    @discardableResult
+    func consume(
+        keyBytes key: [UInt8]?, valueBytes value: [UInt8]?, topic: UInt16, kind: RoutedKind = .event,
+        recordMillis: Int64? = nil, origin: SourcePosition? = nil, traceparent: String = ""
+    ) -> Int64 {
         let offset = self.logEnd(topic)
         self.nextOffset[topic] = offset + 1
         let record = InputRecord(
             topic: topic, partition: self.partition, offset: offset,
             timestampMillis: recordMillis ?? self.now.wallMillis,
-            hasKey: key != nil, hasValue: value != nil, origin: origin)
-        let keyBytes = Array((key ?? "").utf8)
-        let valueBytes = Array((value ?? "").utf8)
+            hasKey: key != nil, hasValue: value != nil, origin: origin, kind: kind)
+        let keyBytes = key ?? []
+        let valueBytes = value ?? []
         let trace = Array(traceparent.utf8)
         self.consumed[topic, default: []].append((record, keyBytes, valueBytes))
         // As a runner does.
@@ -164,6 +175,30 @@ final class EngineHarness {
         self.engine.consume(&batch, now: self.now)
         self.step()
         return offset
+    }
+
+    /// Records of the bus that have been read again.
+    private var busCount = 0
+
+    /// What the engine wrote to the routed topic for itself comes back to it, and audiences make their versions, until all is still.
+    func carryBus() {
+        var turns = 0
+        while turns < 1_000 {
+            turns += 1
+            self.engine.publishVersions(now: self.now)
+            if let due = self.engine.nextDeadlineMillis, due <= self.now.steadyMillis {
+                self.engine.advance(now: self.now)
+            }
+            self.step()
+            let bus = self.written.filter { $0.topic == .routed && $0.headers[RecordHeader.kind.text] != nil }
+            guard self.busCount < bus.count else { break }
+            let record = bus[self.busCount]
+            self.busCount += 1
+            self.consume(
+                keyBytes: record.key, valueBytes: record.value, topic: 1,
+                kind: RoutedKind(named: Array(record.headers[RecordHeader.kind.text]!.utf8).span))
+        }
+        #expect(turns < 1_000, "the bus is never still")
     }
 
     // MARK: Pushes out
@@ -294,6 +329,11 @@ final class EngineHarness {
         }
         let counters = self.engine.counters
         if !counters.isConserved { Issue.record("not conserved: \(counters)") }
+        if !counters.members.isConserved { Issue.record("members are not conserved: \(counters.members)") }
+        let waiting = self.engine.countWaitingMembers()
+        if UInt64(waiting) != counters.members.waiting {
+            Issue.record("\(waiting) members wait, \(counters.members.waiting) are counted")
+        }
         let pending = self.engine.countPendingEvents()
         if pending != counters.pending {
             Issue.record("\(pending) events are pending, \(counters.pending) are counted")

@@ -99,6 +99,8 @@ final class JournalBench: PartBench {
         case .none: .nothing
         case .marker(let partition): .marker(partition)
         case .pushMayFollow(let slot): .push(slot)
+        case .versionTold(let slot, _): .push(slot)
+        case .progress, .lateJoin: .nothing
         }
     }
 

@@ -78,7 +78,7 @@ struct StateListing {
         case .unknownVersion, .malformed:
             isUnreadable = true
             self.unreadableCount += 1
-        case .marker: break
+        case .marker, .member, .crowd: break
         case .tombstone: if !self.showsAll { return [] }
         }
         // What cannot be read is always named: it may be what is looked for.
@@ -105,6 +105,19 @@ struct StateListing {
             return ["\(location)  \(name)  UNREADABLE: version \(version), which this release does not know"]
         case .malformed(let text): return ["\(location)  \(name)  UNREADABLE: \(text)"]
         case .slot(let slot): return self.text(slot, head: "\(location)  \(name)")
+        case .member(let member):
+            return [
+                "\(location)  member #\(member.tokenHash) of audience \(member.audienceReference), \(member.environment), "
+                    + "joined \(Self.time(millis: member.joinedSeconds * 1_000)), epoch \(member.epoch)"
+            ]
+        case .crowd(let crowd):
+            let passes = crowd.passes.map {
+                "\($0.environment): \(Int($0.shareMet * 100)) % of the round done, \($0.waitingCount) members wait"
+            }
+            let stamps = crowd.stampSeconds.map { "\($0)" }.joined(separator: ", ")
+            return [
+                "\(location)  \(name)  \(crowd.record) here, life \(crowd.life), stamps \(stamps), epoch \(crowd.epoch)"
+            ] + passes.map { "    \($0)" }
         }
     }
 
@@ -112,6 +125,8 @@ struct StateListing {
         var facts = [slot.life, slot.environment]
         if let channel = slot.channel {
             facts.append("channel, keeps \(channel.storage ?? "nobody knows what")\(slot.tokenIsDead ? " (gone)" : "")")
+        } else if slot.isAudience {
+            facts.append("audience")
         } else {
             facts.append(slot.tokenHash.map { "token #\($0)\(slot.tokenIsDead ? " (dead)" : "")" } ?? "no token")
         }
@@ -165,8 +180,11 @@ struct StateListing {
         var app: String?
         var activity: String?
         var channel: String?
+        var audience: String?
         var slot: StateRecordDescription.Slot?
         var marker: StateRecordDescription.Marker?
+        var member: StateRecordDescription.Member?
+        var crowd: StateRecordDescription.Crowd?
         var tombstone: Bool?
         var epoch: Int64?
         var unreadable: String?
@@ -175,7 +193,8 @@ struct StateListing {
     private func json(_ entry: Entry) -> String {
         var line = Line(
             partition: entry.partition, offset: entry.offset, key: entry.key, app: entry.description.app,
-            activity: entry.description.activity, channel: entry.description.channel)
+            activity: entry.description.activity, channel: entry.description.channel,
+            audience: entry.description.audience)
         switch entry.description.content {
         case .slot(var slot):
             if !self.showsContent {
@@ -185,6 +204,10 @@ struct StateListing {
             }
             line.slot = slot
         case .marker(let marker): line.marker = marker
+        case .member(let member): line.member = member
+        case .crowd(var crowd):
+            if !self.showsContent { crowd.contentState = nil }
+            line.crowd = crowd
         case .tombstone(let epoch):
             line.tombstone = true
             line.epoch = epoch

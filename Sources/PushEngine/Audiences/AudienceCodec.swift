@@ -1,0 +1,310 @@
+import PushModel
+
+/// What `state` says about audiences, version 1 (see `StateCodec`): records of an owner's slot end with its book; those of a partition's crowds
+/// and members have kinds of their own.
+///
+/// ```
+/// member                    key: `t`, then the raw token
+///     epoch, flags          flags: 1 development, 2 frequent-updates, 4 moved
+///     joined                seconds since 1970
+///     audience              8 bytes, `CrowdTable.reference`
+/// versions                  key: `v/<bundle id>/<audience id>`
+///     epoch, count          then each: see `write(_ version:)`
+///     alert                 0: the newest has it, or nobody is owed one; 1: a version follows whose alert is owed
+/// progress                  key: `p/<bundle id>/<audience id>`
+///     epoch, life, stamp    of the newest version that it tells of
+///     served joins          offset in `state`: members whose record lies before it are not late
+///     last join             seconds since 1970
+///     passes                count, then each: see `write(_ pass:)`
+/// voided                    key: `d/<bundle id>/<audience id>`
+///     epoch, life           members whose record lies before this one are none
+/// ```
+enum AudienceCodec {
+    static let memberKeyMark = UInt8(ascii: "t")
+    /// Which record of a crowd a key names.
+    enum CrowdRecord: UInt8, CaseIterable {
+        case versions, progress, voided
+
+        var keyPrefix: StaticString {
+            switch self {
+            case .versions: "v/"
+            case .progress: "p/"
+            case .voided: "d/"
+            }
+        }
+    }
+    /// Versions in one record: those kept, and one for its alert.
+    static let versionsMax: UInt64 = 16
+    static let askedMax: UInt64 = 1_000_000
+
+    static func appendKey(_ record: CrowdRecord, bundleID: String, id: [UInt8], to bytes: inout [UInt8]) {
+        bytes.append(utf8: record.keyPrefix)
+        bytes.append(contentsOf: bundleID.utf8)
+        bytes.append(UInt8(ascii: "/"))
+        bytes.append(contentsOf: id)
+    }
+
+    // MARK: Members
+    struct Member: Equatable {
+        var epoch: Int64 = -1
+        var environment = PushEnvironment.production
+        var isFrequent = false
+        var isMoved = false
+        var joinedSeconds: UInt32 = 0
+        var reference: UInt64 = 0
+    }
+    static var memberByteCountMax: Int { 3 + 3 * ByteCursor.leb128ByteCountMax + 8 }
+    static func write(_ member: Member, to writer: inout ByteCursor) {
+        writer.byte(StateCodec.version)
+        writer.byte(StateCodec.Kind.member.rawValue)
+        writer.signed(member.epoch)
+        writer.byte(
+            (member.environment == .development ? 1 : 0) | (member.isFrequent ? 2 : 0) | (member.isMoved ? 4 : 0))
+        writer.unsigned(UInt64(member.joinedSeconds))
+        for shift in stride(from: 0, to: 64, by: 8) {
+            writer.byte(UInt8(truncatingIfNeeded: member.reference >> UInt64(shift)))
+        }
+    }
+    static func readMember(_ reader: inout StateReader) throws(StateError) -> Member {
+        var member = Member()
+        member.epoch = try reader.signed()
+        let flags = try reader.byte()
+        guard flags < 8 else { throw .malformed("member flags \(flags)") }
+        member.environment = flags & 1 != 0 ? .development : .production
+        member.isFrequent = flags & 2 != 0
+        member.isMoved = flags & 4 != 0
+        let joined = try reader.unsigned()
+        guard joined <= UInt64(UInt32.max) else { throw .malformed("joined at \(joined)") }
+        member.joinedSeconds = UInt32(joined)
+        for shift in stride(from: 0, to: 64, by: 8) {
+            member.reference |= UInt64(try reader.byte()) << UInt64(shift)
+        }
+        guard reader.isAtEnd else { throw .malformed("bytes behind the member") }
+        return member
+    }
+
+    // MARK: Versions
+    static func byteCountMax(_ version: borrowing Version) -> Int {
+        4 * ByteCursor.leb128ByteCountMax + StateCodec.byteCountMax(version.layer)
+    }
+    static func write(_ version: borrowing Version, topicHashes: [UInt32], to writer: inout ByteCursor) {
+        writer.signed(version.life)
+        writer.signed(version.stampSeconds)
+        writer.byte((version.isHigh ? 1 : 0) | (version.isFrequentHigh ? 2 : 0) | (version.withdrawsAlert ? 4 : 0))
+        StateCodec.write(version.layer, topicHashes: topicHashes, to: &writer)
+    }
+    static func readVersion(
+        _ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime
+    ) throws(StateError) -> Version {
+        var version = Version()
+        version.life = try reader.signed()
+        version.stampSeconds = try StateCodec.readSeconds(&reader)
+        let flags = try reader.byte()
+        guard flags < 8 else { throw .malformed("version flags \(flags)") }
+        version.isHigh = flags & 1 != 0
+        version.isFrequentHigh = flags & 2 != 0
+        version.withdrawsAlert = flags & 4 != 0
+        version.layer = try StateCodec.readLayer(&reader, topicHashes: topicHashes, now: now)
+        return version
+    }
+    static func readVersions(
+        _ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime
+    ) throws(StateError) -> [Version] {
+        let count = try reader.unsigned()
+        guard count <= Self.versionsMax else { throw .malformed("\(count) versions") }
+        var versions: [Version] = []
+        for _ in 0..<count { versions.append(try Self.readVersion(&reader, topicHashes: topicHashes, now: now)) }
+        return versions
+    }
+
+    // MARK: Progress
+    /// One pass as it is written down. Positions within one turn; ends counted from the position.
+    struct PassPart {
+        var environment = PushEnvironment.production
+        var position: Int64 = 0
+        /// By version: its stamp, and where its round ends.
+        var untils: [(stampSeconds: Int64, until: Int64)] = []
+        var aloneUntil: Int64?
+        var alertUntil: Int64 = 0
+        var highUntil: Int64 = 0
+        var frequentHighUntil: Int64 = 0
+        var horizon: Int64 = 0
+        /// Members behind it that are unanswered or wait: their positions, and whether they are owed the alert.
+        var waiting: [(position: Int64, owesAlert: Bool)] = []
+    }
+    struct Progress {
+        var epoch: Int64 = -1
+        var life: Int64 = 0
+        var stampSeconds: Int64 = 0
+        var servedJoins: Int64 = -1
+        var lastJoinSeconds: Int64 = 0
+        var passes: [PassPart] = []
+    }
+    static func byteCountMax(_ progress: borrowing Progress) -> Int {
+        var count = 8 * ByteCursor.leb128ByteCountMax
+        for pass in progress.passes {
+            count += (12 + 2 * pass.untils.count + pass.waiting.count) * ByteCursor.leb128ByteCountMax
+        }
+        return count
+    }
+    static func write(_ progress: borrowing Progress, to writer: inout ByteCursor) {
+        writer.byte(StateCodec.version)
+        writer.byte(StateCodec.Kind.progress.rawValue)
+        writer.signed(progress.epoch)
+        writer.signed(progress.life)
+        writer.signed(progress.stampSeconds)
+        writer.signed(progress.servedJoins)
+        writer.signed(progress.lastJoinSeconds)
+        writer.unsigned(UInt64(progress.passes.count))
+        for pass in progress.passes {
+            writer.byte(pass.environment.rawValue)
+            writer.signed(pass.position)
+            writer.unsigned(UInt64(pass.untils.count))
+            for target in pass.untils {
+                writer.signed(target.stampSeconds)
+                writer.signed(target.until)
+            }
+            writer.optional(pass.aloneUntil)
+            writer.signed(pass.alertUntil)
+            writer.signed(pass.highUntil)
+            writer.signed(pass.frequentHighUntil)
+            writer.signed(pass.horizon)
+            writer.unsigned(UInt64(pass.waiting.count))
+            for member in pass.waiting { writer.unsigned(UInt64(member.position) << 1 | (member.owesAlert ? 1 : 0)) }
+        }
+    }
+    static func readProgress(_ reader: inout StateReader) throws(StateError) -> Progress {
+        var progress = Progress()
+        progress.epoch = try reader.signed()
+        progress.life = try reader.signed()
+        progress.stampSeconds = try StateCodec.readSeconds(&reader)
+        progress.servedJoins = try reader.signed()
+        progress.lastJoinSeconds = try StateCodec.readSeconds(&reader)
+        let count = try reader.unsigned()
+        guard count <= UInt64(PushEnvironment.allCases.count) else { throw .malformed("\(count) passes") }
+        for _ in 0..<count {
+            var pass = PassPart()
+            let environment = try reader.byte()
+            guard let environment = PushEnvironment(rawValue: environment) else {
+                throw .malformed("environment \(environment)")
+            }
+            pass.environment = environment
+            pass.position = try Self.readPosition(&reader)
+            let untils = try reader.unsigned()
+            guard untils <= UInt64(Crowd.versionsMax) else { throw .malformed("\(untils) targets") }
+            for _ in 0..<untils {
+                pass.untils.append((try StateCodec.readSeconds(&reader), try Self.readPosition(&reader)))
+            }
+            pass.aloneUntil = try reader.optional()
+            if let until = pass.aloneUntil { try Self.checkPosition(until) }
+            pass.alertUntil = try Self.readPosition(&reader)
+            pass.highUntil = try Self.readPosition(&reader)
+            pass.frequentHighUntil = try Self.readPosition(&reader)
+            pass.horizon = try Self.readPosition(&reader)
+            let waiting = try reader.unsigned()
+            guard waiting <= UInt64(StateCodec.runByteCountMax) else { throw .malformed("\(waiting) members wait") }
+            for _ in 0..<waiting {
+                let member = try reader.unsigned()
+                guard member >> 1 < UInt64(Pass.circle) else { throw .malformed("a member at \(member >> 1)") }
+                pass.waiting.append((Int64(member >> 1), member & 1 != 0))
+            }
+            progress.passes.append(pass)
+        }
+        guard reader.isAtEnd else { throw .malformed("bytes behind the last pass") }
+        return progress
+    }
+    private static func readPosition(_ reader: inout StateReader) throws(StateError) -> Int64 {
+        let position = try reader.signed()
+        try Self.checkPosition(position)
+        return position
+    }
+    private static func checkPosition(_ position: Int64) throws(StateError) {
+        guard position >= 0, position < 8 * Pass.circle else { throw .malformed("a position of \(position)") }
+    }
+
+    // MARK: Books
+    static func byteCountMax(_ book: borrowing AudienceBook) -> Int {
+        var count = (12 + 2 * book.asked.count) * ByteCursor.leb128ByteCountMax
+        count += (book.ledger.count + book.frequentLedger.count) * ByteCursor.leb128ByteCountMax
+        for publication in book.publications {
+            count += 4 * ByteCursor.leb128ByteCountMax + Self.byteCountMax(publication.version)
+            for version in publication.fallbacks { count += Self.byteCountMax(version) }
+        }
+        return count
+    }
+    static func write(
+        _ book: borrowing AudienceBook, topicHashes: [UInt32], now: EngineTime, to writer: inout ByteCursor
+    ) {
+        writer.signed(book.life)
+        writer.unsigned(UInt64(book.asked.count))
+        for partition in book.asked {
+            writer.signed(Int64(partition))
+            writer.signed(book.reported[partition] ?? 0)
+        }
+        Self.write(book.ledger, now: now, to: &writer)
+        Self.write(book.frequentLedger, now: now, to: &writer)
+        writer.unsigned(UInt64(book.publications.count))
+        for publication in book.publications {
+            writer.byte(publication.isOpen ? 1 : 0)
+            writer.unsigned(UInt64(publication.mergedCount))
+            writer.unsigned(UInt64(publication.fallbacks.count + 1))
+            for version in publication.fallbacks { Self.write(version, topicHashes: topicHashes, to: &writer) }
+            Self.write(publication.version, topicHashes: topicHashes, to: &writer)
+        }
+    }
+    private static func write(_ ledger: VersionLedger, now: EngineTime, to writer: inout ByteCursor) {
+        writer.unsigned(UInt64(ledger.open.count))
+        for stamp in ledger.open { writer.signed(stamp) }
+        writer.unsigned(UInt64(ledger.returning.count))
+        for time in ledger.returning { writer.signed(now.wallMillis - (now.steadyMillis - time)) }
+    }
+    static func readBook(
+        _ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime
+    ) throws(StateError) -> AudienceBook {
+        var book = AudienceBook()
+        book.life = try reader.signed()
+        let asked = try reader.unsigned()
+        guard asked <= Self.askedMax else { throw .malformed("\(asked) partitions") }
+        for _ in 0..<asked {
+            guard let partition = Int32(exactly: try reader.signed()) else { throw .malformed("a partition number") }
+            book.asked.append(partition)
+            let reported = try StateCodec.readSeconds(&reader)
+            if reported > 0 { book.reported[partition] = reported }
+        }
+        book.ledger = try Self.readLedger(&reader, now: now)
+        book.frequentLedger = try Self.readLedger(&reader, now: now)
+        let count = try reader.unsigned()
+        guard count <= Self.versionsMax else { throw .malformed("\(count) publications") }
+        for _ in 0..<count {
+            var publication = AudienceBook.Publication()
+            publication.isOpen = try reader.byte() != 0
+            let merged = try reader.unsigned()
+            guard merged <= StateCodec.mergedCountMax else { throw .malformed("\(merged) merged events") }
+            publication.mergedCount = UInt32(merged)
+            publication.fallbacks = try Self.readVersions(&reader, topicHashes: topicHashes, now: now)
+            guard let newest = publication.fallbacks.popLast() else { throw .malformed("a publication of nothing") }
+            publication.version = newest
+            publication.isDurable = true
+            book.publications.append(publication)
+        }
+        return book
+    }
+    private static func readLedger(_ reader: inout StateReader, now: EngineTime) throws(StateError) -> VersionLedger {
+        let openCount = try reader.unsigned()
+        guard openCount <= StateCodec.budgetUnitsMax else { throw .malformed("\(openCount) budget units") }
+        var open: [Int64] = []
+        for _ in 0..<openCount { open.append(try StateCodec.readSeconds(&reader)) }
+        let count = try reader.unsigned()
+        guard count <= StateCodec.budgetUnitsMax else { throw .malformed("\(count) budget units") }
+        var ages: [Int64] = []
+        for _ in 0..<count { ages.append(now.wallMillis - (try StateCodec.readMillis(&reader))) }
+        var ledger = VersionLedger()
+        ledger.restore(open: open, ages: ages, nowMillis: now.steadyMillis)
+        return ledger
+    }
+}
+
+extension VersionLedger {
+    /// Units that are out, as far as the ledger was last looked at.
+    var count: Int { self.open.count + self.returning.count }
+}

@@ -1,0 +1,146 @@
+import DequeModule
+import PushModel
+
+/// The members of audiences: crowds, their passes, pushes to members in flight, and when a crowd has something to do.
+///
+/// It alone changes crowds and tables of members. What a version costs and when its audience makes one is its owner's matter, a slot like any
+/// other (`AudienceBook`).
+struct Audiences: ~Copyable {
+    var crowds: CrowdTable
+    var pushes = MemberPushStore()
+    var deadlines = DeadlineQueue<CrowdID>()
+    /// Pushes in flight to members that have left since, by partition and position of the token.
+    var departed: [DepartedKey: MemberPushID] = [:]
+    /// When phones of members that have left may be pushed to again, should they come back at once.
+    var departures = RecentDepartures()
+    /// Members in memory.
+    var memberCount = 0
+    /// The raw token of the record that is being taken.
+    var scratchToken: [UInt8] = []
+    var scratchEntries: [RingEntry] = []
+    private let addressOnly = AddressOnly()
+
+    struct DepartedKey: Hashable {
+        var partition: PartitionIndex
+        var position: UInt64
+    }
+
+    init(seed: UInt64) { self.crowds = CrowdTable(seed: seed) }
+
+    /// The push is in flight from here on.
+    mutating func link(_ push: MemberPushID, crowd: CrowdID, pass: Int) {
+        var first = self.crowds[crowd].passes[pass].firstPush
+        self.pushes.link(push, into: &first)
+        self.crowds[crowd].passes[pass].firstPush = first
+    }
+    /// It has been answered.
+    mutating func release(_ push: MemberPushID) {
+        let (crowd, pass) = (self.pushes[push].crowd, self.pushes[push].pass)
+        if self.crowds[crowd].generation == self.pushes[push].crowdGeneration {
+            var first = self.crowds[crowd].passes[pass].firstPush
+            self.pushes.unlink(push, from: &first)
+            self.crowds[crowd].passes[pass].firstPush = first
+        }
+        self.pushes.release(push)
+    }
+
+    /// When a crowd has something to do, steady; `Int64.max`: none waits for a time.
+    var nextDeadlineMillis: Int64 { self.deadlines.earliestMillis ?? .max }
+}
+
+/// Tokens that have left a moment after they were pushed to.
+struct RecentDepartures {
+    /// Of more the oldest are forgotten.
+    static let countMax = 65_536
+    private var millis: [Audiences.DepartedKey: Int64] = [:]
+    private var order: Deque<(key: Audiences.DepartedKey, millis: Int64)> = []
+
+    mutating func note(_ key: Audiences.DepartedKey, notBeforeMillis: Int64, nowMillis: Int64) {
+        while let first = self.order.first, first.millis <= nowMillis || self.order.count >= Self.countMax {
+            self.order.removeFirst()
+            if self.millis[first.key] == first.millis { self.millis[first.key] = nil }
+        }
+        guard notBeforeMillis > nowMillis else { return }
+        self.millis[key] = notBeforeMillis
+        self.order.append((key, notBeforeMillis))
+    }
+    func notBeforeMillis(_ key: Audiences.DepartedKey) -> Int64 {
+        self.millis.isEmpty ? .min : self.millis[key] ?? .min
+    }
+}
+
+/// A pass that stands in its lane's queue.
+struct PassReference: Equatable {
+    var crowd: CrowdID
+    var generation: UInt32
+    var pass: Int
+}
+
+/// Passes of one lane that have somebody to serve: those with an alert first, each for a while.
+struct PassQueue {
+    /// Members of one pass that are served before the next has its turn.
+    static let quantum = 64
+    private var alerts: Deque<PassReference> = []
+    private var others: Deque<PassReference> = []
+    private var servedCount = 0
+    /// Pushes of single slots since a member was last served.
+    var singlesInTurn = 0
+    /// Of four pushes at least one is a member's while a pass waits.
+    static let singlesInTurnMax = 3
+
+    var isEmpty: Bool { self.alerts.isEmpty && self.others.isEmpty }
+    var first: PassReference? { self.alerts.first ?? self.others.first }
+    mutating func append(_ reference: PassReference, hasAlert: Bool) {
+        if hasAlert { self.alerts.append(reference) } else { self.others.append(reference) }
+    }
+    mutating func removeFirst() {
+        self.servedCount = 0
+        if !self.alerts.isEmpty { self.alerts.removeFirst() } else { _ = self.others.popFirst() }
+    }
+    /// A member of the first was served: others get their turn after a while.
+    mutating func served() {
+        self.singlesInTurn = 0
+        self.servedCount += 1
+        guard self.servedCount >= Self.quantum else { return }
+        self.servedCount = 0
+        if self.alerts.count > 1 {
+            self.alerts.append(self.alerts.removeFirst())
+        } else if self.alerts.isEmpty, self.others.count > 1 {
+            self.others.append(self.others.removeFirst())
+        }
+    }
+}
+
+/// What became of what members were due (fan-out §5): `due + restored == …` is not how it is counted; what a takeover finds owed is due there.
+public struct MemberCounters: Sendable, Equatable {
+    /// A member and a version it has to be shown.
+    public var due: UInt64 = 0
+    /// APNs took it.
+    public var accepted: UInt64 = 0
+    /// A newer version took its place before.
+    public var superseded: UInt64 = 0
+    /// It was not sent in time.
+    public var expired: UInt64 = 0
+    /// The token was dead.
+    public var gone: UInt64 = 0
+    /// APNs refused it for good.
+    public var failed: UInt64 = 0
+    /// Nobody knows, and it is not sent again.
+    public var unknown: UInt64 = 0
+    /// The member left before.
+    public var left: UInt64 = 0
+    /// Its partition left before.
+    public var handedOver: UInt64 = 0
+    /// Owed now, those without an answer included.
+    public var waiting: UInt64 = 0
+    /// Pushes that were sent again.
+    public var repeated: UInt64 = 0
+    /// Nothing counted yet.
+    public init() {}
+    /// Nothing appeared and nothing vanished.
+    public var isConserved: Bool {
+        self.due
+            == self.accepted + self.superseded + self.expired + self.gone + self.failed + self.unknown + self.left
+            + self.handedOver + self.waiting
+    }
+}

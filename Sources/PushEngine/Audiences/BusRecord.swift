@@ -1,0 +1,182 @@
+import PushModel
+
+/// What a record of `routed` is (fan-out, "`routed` as a bus"). Its header `RecordHeader.kind` says so; without one it is an event that lay on the
+/// wrong partition.
+public enum RoutedKind: UInt8, Sendable, CaseIterable {
+    /// An event, as its producer wrote it.
+    case event
+    /// A partition has a member of an audience it does not know, and asks the audience's owner for its newest version.
+    case question
+    /// The owner of an audience tells a partition of a version.
+    case version
+    /// The owner of an audience has forgotten it.
+    case void
+    /// A partition tells the owner how far it is.
+    case report
+    /// Of a release to come. Its name is given in place of the record's `traceparent`.
+    case unknown
+
+    /// What the header says; `nil`: there is none.
+    public var name: StaticString? {
+        switch self {
+        case .event, .unknown: nil
+        case .question: "question"
+        case .version: "version"
+        case .void: "void"
+        case .report: "report"
+        }
+    }
+    /// - Parameter name: the header's value.
+    public init(named name: Span<UInt8>) {
+        for kind in Self.allCases {
+            guard let known = kind.name, known.utf8CodeUnitCount == name.count else { continue }
+            if (0..<name.count).allSatisfy({ unsafe known.utf8Start[$0] == name[$0] }) {
+                self = kind
+                return
+            }
+        }
+        self = .unknown
+    }
+}
+
+/// The values of such records, version 1: integers LEB128, as in `state`. The key is the audience's id.
+enum BusRecord {
+    static let version: UInt8 = 1
+    static let bundleIDByteCountMax = 512
+
+    struct Question: Equatable {
+        var bundleID: [UInt8] = []
+        var partition: Int32 = 0
+        /// The newest life that the partition has met; 0: none.
+        var life: Int64 = 0
+    }
+    struct Void: Equatable {
+        var bundleID: [UInt8] = []
+        var life: Int64 = 0
+    }
+    struct Report: Equatable {
+        var bundleID: [UInt8] = []
+        var partition: Int32 = 0
+        var life: Int64 = 0
+        /// Nobody here gets priority 10 any more by a version up to that.
+        var doneStampSeconds: Int64 = 0
+        var isFinished = false
+        var counts = CrowdReport()
+    }
+    struct Versions {
+        var bundleID: [UInt8] = []
+        /// In ascending order of stamps; the last is the newest.
+        var versions: [Version] = []
+    }
+
+    // MARK: Writing
+    static func write(_ question: borrowing Question, to writer: inout ByteCursor) {
+        writer.byte(Self.version)
+        writer.run(question.bundleID.span)
+        writer.signed(Int64(question.partition))
+        writer.signed(question.life)
+    }
+    static func write(_ void: borrowing Void, to writer: inout ByteCursor) {
+        writer.byte(Self.version)
+        writer.run(void.bundleID.span)
+        writer.signed(void.life)
+    }
+    static func write(_ report: borrowing Report, to writer: inout ByteCursor) {
+        writer.byte(Self.version)
+        writer.run(report.bundleID.span)
+        writer.signed(Int64(report.partition))
+        writer.signed(report.life)
+        writer.signed(report.doneStampSeconds)
+        writer.byte(report.isFinished ? 1 : 0)
+        writer.signed(report.counts.stampSeconds)
+        for count in report.counts.numbers { writer.unsigned(count) }
+        writer.signed(report.counts.firstAcceptedMillis)
+        writer.signed(report.counts.lastAcceptedMillis)
+    }
+    static func write(
+        bundleID: [UInt8], versions: [Version], topicHashes: [UInt32], to writer: inout ByteCursor
+    ) {
+        writer.byte(Self.version)
+        writer.run(bundleID.span)
+        writer.unsigned(UInt64(versions.count))
+        for version in versions { AudienceCodec.write(version, topicHashes: topicHashes, to: &writer) }
+    }
+    static func byteCountMax(bundleID: [UInt8], versions: [Version] = []) -> Int {
+        var count = 32 * ByteCursor.leb128ByteCountMax + bundleID.count
+        for version in versions { count += AudienceCodec.byteCountMax(version) }
+        return count
+    }
+
+    // MARK: Reading
+    private static func readHead(_ reader: inout StateReader) throws(StateError) -> [UInt8] {
+        let version = try reader.byte()
+        guard version == Self.version else { throw .unknownVersion(version) }
+        return try reader.run(byteCountMax: Self.bundleIDByteCountMax)
+    }
+    private static func readPartition(_ reader: inout StateReader) throws(StateError) -> Int32 {
+        guard let partition = Int32(exactly: try reader.signed()) else { throw .malformed("a partition number") }
+        return partition
+    }
+    static func readQuestion(_ value: Span<UInt8>) throws(StateError) -> Question {
+        var reader = StateReader(value)
+        let question = Question(
+            bundleID: try Self.readHead(&reader), partition: try Self.readPartition(&reader), life: try reader.signed())
+        guard reader.isAtEnd else { throw .malformed("bytes behind a question") }
+        return question
+    }
+    static func readVoid(_ value: Span<UInt8>) throws(StateError) -> Void {
+        var reader = StateReader(value)
+        let void = Void(bundleID: try Self.readHead(&reader), life: try reader.signed())
+        guard reader.isAtEnd else { throw .malformed("bytes behind a void") }
+        return void
+    }
+    static func readReport(_ value: Span<UInt8>) throws(StateError) -> Report {
+        var reader = StateReader(value)
+        var report = Report()
+        report.bundleID = try Self.readHead(&reader)
+        report.partition = try Self.readPartition(&reader)
+        report.life = try reader.signed()
+        report.doneStampSeconds = try StateCodec.readSeconds(&reader)
+        report.isFinished = try reader.byte() != 0
+        report.counts.stampSeconds = try StateCodec.readSeconds(&reader)
+        var numbers: [UInt64] = []
+        for _ in report.counts.numbers { numbers.append(try reader.unsigned()) }
+        report.counts.numbers = numbers
+        report.counts.firstAcceptedMillis = try reader.signed()
+        report.counts.lastAcceptedMillis = try reader.signed()
+        guard reader.isAtEnd else { throw .malformed("bytes behind a report") }
+        return report
+    }
+    static func readVersions(
+        _ value: Span<UInt8>, topicHashes: [UInt32], now: EngineTime
+    ) throws(StateError) -> Versions {
+        var reader = StateReader(value)
+        let bundleID = try Self.readHead(&reader)
+        let versions = try AudienceCodec.readVersions(&reader, topicHashes: topicHashes, now: now)
+        guard reader.isAtEnd, !versions.isEmpty else { throw .malformed("bytes behind the last version, or none") }
+        return Versions(bundleID: bundleID, versions: versions)
+    }
+}
+
+extension CrowdReport {
+    /// What is counted, in the order in which it is written.
+    var numbers: [UInt64] {
+        get {
+            [
+                self.members, self.accepted, self.superseded, self.expired, self.gone, self.failed, self.left,
+                self.retried,
+            ]
+        }
+        set {
+            guard newValue.count == 8 else { return }
+            self.members = newValue[0]
+            self.accepted = newValue[1]
+            self.superseded = newValue[2]
+            self.expired = newValue[3]
+            self.gone = newValue[4]
+            self.failed = newValue[5]
+            self.left = newValue[6]
+            self.retried = newValue[7]
+        }
+    }
+}

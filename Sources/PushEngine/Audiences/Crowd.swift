@@ -1,0 +1,108 @@
+import APNSProtocol
+import PushModel
+
+/// A crowd: an element of `CrowdTable`.
+struct CrowdID: Identifier { let rawValue: Int32 }
+
+/// The members of one audience in one partition, the versions that are brought to them, and how far that is.
+struct Crowd {
+    /// What is known of the audience's owner.
+    enum Standing: UInt8 {
+        /// The place is free.
+        case gone
+        /// It has members, or had some a moment ago.
+        case living
+        /// Its audience is over: the members are being removed, a few at a time.
+        case leaving
+    }
+    /// Versions kept for those that a newer one leaves unserved when it expires.
+    static let versionsMax = 3
+
+    var standing = Standing.gone
+    /// Differs from use to use of this place.
+    var generation: UInt32 = 0
+    var partition = PartitionIndex.none
+    var app: UInt16 = 0
+    /// The audience's id, UTF-8; empty while a restore has met members alone.
+    var id: [UInt8] = []
+    /// How its members' records name the audience.
+    var reference: UInt64 = 0
+    /// Of the newest version; 0: there was none.
+    var life: Int64 = 0
+    var stampSeconds: Int64 = 0
+    /// The newest last. An older one outlives those behind it.
+    var versions: [Version] = []
+    /// Whose alert is still owed to some.
+    var alert: Version?
+    /// Members came from other audiences; some of them within the hour.
+    var hasMoved = false
+    /// Up to one an environment.
+    var passes: [Pass] = []
+    /// When the newest member joined, seconds since 1970.
+    var lastJoinSeconds: Int64 = 0
+
+    // What is written down.
+    /// The newest version lies in `state`, and what it began: members may be met.
+    var isDurable = true
+    /// Number of the progress record that has to be acknowledged before that; counted per crowd.
+    var progressNumber: UInt32 = 0
+    var requiredProgress: UInt32 = 0
+    /// A progress record has not been acknowledged.
+    var isProgressUnderWay = false
+    /// Progress has been made that no record tells.
+    var isProgressDue = false
+    var lastProgressMillis: Int64 = .min
+    /// Members met since then.
+    var metSinceProgress = 0
+    /// Members that the last record allowed to be met at priority 10.
+    var horizonCount = 0
+    /// The newest stamp up to which the owner was told that nobody gets priority 10 any more.
+    var reportedDoneStampSeconds: Int64 = 0
+    /// Of the newest version with priority 10.
+    var highStampSeconds: Int64 = 0
+
+    // Made when first needed, for all that get the same.
+    var plainBody: [UInt8] = []
+    var alertBody: [UInt8] = []
+    var aloneBody: [UInt8] = []
+
+    // What is told to the owner.
+    var report = CrowdReport()
+    var lastReportMillis: Int64 = .min
+
+    /// Of a restore: members read and where their records lie, until it is known which of them are served.
+    var restoredJoins: [(member: MemberID, offset: Int64)] = []
+    var restoredProgress: AudienceCodec.Progress?
+
+    var newest: Version? { self.versions.last }
+    /// An alert is owed that does not fit beside the newest content.
+    var alertGoesAlone: Bool {
+        guard let alert = self.alert, let newest = self.newest, alert.stampSeconds != newest.stampSeconds else {
+            return false
+        }
+        return !newest.fits(alertOf: alert)
+    }
+    mutating func forgetBodies() {
+        self.plainBody = []
+        self.alertBody = []
+        self.aloneBody = []
+    }
+}
+
+/// What became of the members of one version, as a partition tells the audience's owner.
+struct CrowdReport: Equatable {
+    var stampSeconds: Int64 = 0
+    var members: UInt64 = 0
+    var accepted: UInt64 = 0
+    var superseded: UInt64 = 0
+    var expired: UInt64 = 0
+    var gone: UInt64 = 0
+    var failed: UInt64 = 0
+    var left: UInt64 = 0
+    var retried: UInt64 = 0
+    /// Wall milliseconds; 0: none.
+    var firstAcceptedMillis: Int64 = 0
+    var lastAcceptedMillis: Int64 = 0
+    /// Something has changed since it was last told.
+    var isUntold = false
+}

@@ -1,0 +1,137 @@
+import PushModel
+
+/// All crowds of a shard, found by audience and partition, and the tables of members they are made of: one for each partition, so that one that
+/// leaves takes its own with it.
+struct CrowdTable: ~Copyable {
+    /// A table in a box: an array cannot hold what is not copied.
+    final class Members {
+        var table: MemberTable
+        /// By ring: whose it is, and which of its passes.
+        var ringOwners: [CrowdID] = []
+        init(seed: UInt64) { self.table = MemberTable(seed: seed) }
+    }
+    private struct Key: Hashable {
+        var partition: PartitionIndex
+        var reference: UInt64
+    }
+    private var store = ChunkedStore<CrowdID, Crowd>()
+    private var free: [CrowdID] = []
+    private var index: [Key: CrowdID] = [:]
+    private var crowdsOfPartition = NumberedArray<PartitionIndex, [CrowdID]>()
+    private var membersOfPartition = NumberedArray<PartitionIndex, Members?>()
+    private let seed: UInt64
+
+    init(seed: UInt64) { self.seed = seed }
+
+    subscript(_ crowd: CrowdID) -> Crowd {
+        unsafeAddress { unsafe self.store.address(of: crowd) }
+        unsafeMutableAddress { unsafe self.store.mutableAddress(of: crowd) }
+    }
+    func contains(_ crowd: CrowdID) -> Bool { self.store.contains(crowd) }
+    var count: Int { self.store.count - self.free.count }
+
+    /// How records name an audience: the same on every worker. FNV-1a, 64 bits, of bundle id and audience id, mixed once more.
+    static func reference(bundleID: Span<UInt8>, id: Span<UInt8>) -> UInt64 {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for index in bundleID.indices { hash = (hash ^ UInt64(bundleID[index])) &* 0x0100_0000_01b3 }
+        hash = (hash ^ 0x2f) &* 0x0100_0000_01b3
+        for index in id.indices { hash = (hash ^ UInt64(id[index])) &* 0x0100_0000_01b3 }
+        var mixed = SplitMix64(seed: hash)
+        return mixed.next()
+    }
+
+    // MARK: Partitions
+    mutating func addPartition(_ partition: PartitionIndex) {
+        while self.crowdsOfPartition.count <= partition.index {
+            self.crowdsOfPartition.append([])
+            self.membersOfPartition.append(nil)
+        }
+    }
+    /// The partition's members; made when first asked for.
+    mutating func members(of partition: PartitionIndex) -> Members {
+        if let members = self.membersOfPartition[partition] { return members }
+        var random = SplitMix64(seed: self.seed &+ UInt64(partition.index))
+        let members = Members(seed: random.next())
+        self.membersOfPartition[partition] = members
+        return members
+    }
+    /// The same; `nil`: it never had any.
+    func membersIfAny(of partition: PartitionIndex) -> Members? {
+        partition.index < self.membersOfPartition.count ? self.membersOfPartition[partition] : nil
+    }
+    func crowds(of partition: PartitionIndex) -> [CrowdID] {
+        partition.index < self.crowdsOfPartition.count ? self.crowdsOfPartition[partition] : []
+    }
+    /// Everything of the partition leaves memory at once.
+    mutating func removePartition(_ partition: PartitionIndex) {
+        guard partition.index < self.crowdsOfPartition.count else { return }
+        for crowd in self.crowdsOfPartition[partition] { self.release(crowd) }
+        self.crowdsOfPartition[partition] = []
+        self.membersOfPartition[partition] = nil
+    }
+
+    // MARK: Crowds
+    func find(reference: UInt64, partition: PartitionIndex) -> CrowdID? {
+        self.index[Key(partition: partition, reference: reference)]
+    }
+    mutating func make(app: UInt16, id: [UInt8], reference: UInt64, partition: PartitionIndex) -> CrowdID {
+        let crowd = self.free.popLast() ?? self.store.append(Crowd())
+        let generation = self.store[crowd].generation
+        var new = Crowd()
+        new.standing = .living
+        new.generation = generation
+        new.partition = partition
+        new.app = app
+        new.id = id
+        new.reference = reference
+        self.store[crowd] = new
+        self.index[Key(partition: partition, reference: reference)] = crowd
+        self.crowdsOfPartition[partition].append(crowd)
+        return crowd
+    }
+    /// It is found by its audience no more: another may be made for that. It stays until it is removed.
+    mutating func hide(_ crowd: CrowdID) {
+        let key = Key(partition: self.store[crowd].partition, reference: self.store[crowd].reference)
+        if self.index[key] == crowd { self.index[key] = nil }
+    }
+    mutating func remove(_ crowd: CrowdID) {
+        let partition = self.store[crowd].partition
+        self.crowdsOfPartition[partition].removeAll { $0 == crowd }
+        self.release(crowd)
+    }
+    private mutating func release(_ crowd: CrowdID) {
+        self.hide(crowd)
+        let generation = self.store[crowd].generation &+ 1
+        self.store[crowd] = Crowd()
+        self.store[crowd].generation = generation
+        self.free.append(crowd)
+    }
+
+    // MARK: Rings
+    /// Whose ring it is.
+    func crowd(of ring: RingID, in members: Members) -> CrowdID { members.ringOwners[ring.index] }
+    /// The pass over the crowd's members in that environment; made when the first comes.
+    mutating func passIndex(_ crowd: CrowdID, environment: PushEnvironment) -> Int {
+        if let index = self.store[crowd].passes.firstIndex(where: { $0.environment == environment }) { return index }
+        let members = self.members(of: self.store[crowd].partition)
+        let ring = members.table.makeRing(of: .update)
+        while members.ringOwners.count <= ring.index { members.ringOwners.append(.none) }
+        members.ringOwners[ring.index] = crowd
+        let lane =
+            self.store[crowd].id.isEmpty
+            ? LaneIndex.none : LaneIndex(app: self.store[crowd].app, environment: environment)
+        self.store[crowd].passes.append(
+            Pass(
+                ring: ring, environment: environment, lane: lane, versionCount: self.store[crowd].versions.count))
+        return self.store[crowd].passes.count - 1
+    }
+    /// A restore has met the audience's name.
+    mutating func name(_ crowd: CrowdID, app: UInt16, id: [UInt8]) {
+        self.store[crowd].app = app
+        self.store[crowd].id = id
+        for pass in self.store[crowd].passes.indices {
+            self.store[crowd].passes[pass].lane = LaneIndex(
+                app: app, environment: self.store[crowd].passes[pass].environment)
+        }
+    }
+}

@@ -1,0 +1,253 @@
+import PushModel
+
+/// What is written down about audiences and members.
+extension Journal {
+    // MARK: Members
+    /// The record of a join.
+    /// - Parameter entry: settled once Kafka has it.
+    mutating func writeMember(
+        _ token: Span<UInt8>, _ record: ShardEngine.JoinRecord, of crowd: CrowdID, pass: Int, entry: EntryID,
+        in memory: inout ShardMemory, audiences: borrowing Audiences
+    ) {
+        let partition = audiences.crowds[crowd].partition
+        let key = self.appendMemberKey(token)
+        let member = AudienceCodec.Member(
+            epoch: memory.partitions[partition].epoch,
+            environment: audiences.crowds[crowd].passes[pass].environment,
+            isFrequent: record.flags.contains(.isFrequent), isMoved: record.flags.contains(.isMoved),
+            joinedSeconds: record.joinedSeconds, reference: audiences.crowds[crowd].reference)
+        let start = self.batch.bytes.count
+        self.batch.bytes.append(atMost: AudienceCodec.memberByteCountMax, using: &self.scratchBytes) { cursor in
+            AudienceCodec.write(member, to: &cursor)
+        }
+        memory.counters.stateRecords += 1
+        let acknowledgement =
+            record.lateNumber.map { number in
+                self.open(
+                    .lateJoin, crowd: crowd, generation: audiences.crowds[crowd].generation, pass: pass,
+                    number: number, partition: partition, entry: entry, in: &memory)
+            } ?? self.open(.state, partition: partition, entry: entry, in: &memory)
+        self.batch.append(
+            .state, partition: memory.partitions[partition].number, key: key, value: start..<self.batch.bytes.count,
+            acknowledgement: acknowledgement)
+    }
+    /// The record of a leave, or of a token that is dead.
+    /// - Parameter entry: settled once Kafka has it; none: no event waits for it.
+    mutating func writeMemberTombstone(
+        _ token: Span<UInt8>, of partition: PartitionIndex, entry: EntryID, in memory: inout ShardMemory
+    ) {
+        let key = self.appendMemberKey(token)
+        self.writeTombstone(key: key, of: partition, entry: entry, in: &memory)
+    }
+    private mutating func appendMemberKey(_ token: Span<UInt8>) -> Range<Int> {
+        let start = self.batch.bytes.count
+        self.batch.bytes.append(AudienceCodec.memberKeyMark)
+        self.batch.bytes.append(copying: token)
+        return start..<self.batch.bytes.count
+    }
+    /// The outcome of a join or a leave. It names the audience, and the token by its hash alone.
+    mutating func finishMemberEvent(
+        _ intake: borrowing Intake, app: UInt16, tokenHash: UInt64, in memory: inout ShardMemory
+    ) {
+        memory.counters.outcomes[Int(Outcome.applied.rawValue)] += 1
+        guard memory.configuration.settings.outcomePublication.includes(.applied) else { return }
+        let entry = self.ledger.open(log: intake.log, offset: intake.record.offset, settled: true)
+        self.ledger.expectAcknowledgement(entry)
+        var details = OutcomeDetails()
+        details.tokenHash = tokenHash
+        details.hasTokenHash = true
+        let event = intake.event.text.span
+        let value = self.appendOutcome(
+            .applied, kind: .audience, app: app, key: event.extracting(intake.event.audienceInText.range),
+            source: intake.source, eventID: event.extracting(intake.event.eventIDInText.range),
+            traceparent: intake.traceparent.span, details: details, in: memory)
+        let key = self.appendHash(tokenHash)
+        self.batch.append(
+            .outcomes, key: key, value: value,
+            acknowledgement: self.expect(.outcome, partition: intake.partition, entry: entry, in: &memory))
+    }
+    private mutating func appendHash(_ hash: UInt64) -> Range<Int> {
+        let start = self.batch.bytes.count
+        Hex.append(hash, to: &self.batch.bytes)
+        return start..<self.batch.bytes.count
+    }
+    /// A member has failed for good.
+    mutating func tellFailure(
+        _ outcome: Outcome, of version: Version, audience: [UInt8], app: UInt16, details: borrowing OutcomeDetails,
+        partition: PartitionIndex, in memory: inout ShardMemory
+    ) {
+        guard memory.configuration.settings.outcomePublication.includes(outcome) else { return }
+        let value = self.appendOutcome(
+            outcome, kind: .audience, app: app, key: audience.span, source: version.layer.source,
+            eventID: version.layer.blob.span.extracting(version.layer.eventID.range), traceparent: Span(),
+            details: details, in: memory)
+        let key = self.appendHash(details.tokenHash)
+        self.batch.append(
+            .outcomes, key: key, value: value,
+            acknowledgement: self.open(.outcome, partition: partition, in: &memory))
+    }
+
+    // MARK: Crowds
+    private mutating func appendCrowdKey(
+        _ record: AudienceCodec.CrowdRecord, _ crowd: CrowdID, audiences: borrowing Audiences,
+        in memory: borrowing ShardMemory
+    ) -> Range<Int> {
+        let start = self.batch.bytes.count
+        AudienceCodec.appendKey(
+            record, bundleID: memory.configuration.apps[Int(audiences.crowds[crowd].app)].bundleID,
+            id: audiences.crowds[crowd].id, to: &self.batch.bytes)
+        return start..<self.batch.bytes.count
+    }
+    private mutating func appendState(
+        key: Range<Int>, value: Range<Int>, of partition: PartitionIndex, acknowledgement: UInt64,
+        in memory: inout ShardMemory
+    ) {
+        memory.counters.stateRecords += 1
+        self.batch.append(
+            .state, partition: memory.partitions[partition].number, key: key, value: value,
+            acknowledgement: acknowledgement)
+    }
+    /// The versions that a crowd is brought to.
+    /// - Parameter entry: settled once Kafka has it.
+    mutating func writeVersions(
+        _ crowd: CrowdID, entry: EntryID, in memory: inout ShardMemory, audiences: borrowing Audiences
+    ) {
+        let partition = audiences.crowds[crowd].partition
+        let key = self.appendCrowdKey(.versions, crowd, audiences: audiences, in: memory)
+        let versions = audiences.crowds[crowd].versions
+        let alert = audiences.crowds[crowd].alert.flatMap { alert in
+            versions.last.map { $0.stampSeconds == alert.stampSeconds } ?? false ? nil : alert
+        }
+        let epoch = memory.partitions[partition].epoch
+        let topicHashes = self.topicHashes
+        var byteCountMax = 4 * ByteCursor.leb128ByteCountMax
+        for version in versions { byteCountMax += AudienceCodec.byteCountMax(version) }
+        if let alert { byteCountMax += AudienceCodec.byteCountMax(alert) }
+        let start = self.batch.bytes.count
+        self.batch.bytes.append(atMost: byteCountMax, using: &self.scratchBytes) { cursor in
+            cursor.byte(StateCodec.version)
+            cursor.byte(StateCodec.Kind.versions.rawValue)
+            cursor.signed(epoch)
+            cursor.unsigned(UInt64(versions.count))
+            for version in versions { AudienceCodec.write(version, topicHashes: topicHashes, to: &cursor) }
+            cursor.byte(alert == nil ? 0 : 1)
+            if let alert { AudienceCodec.write(alert, topicHashes: topicHashes, to: &cursor) }
+        }
+        self.appendState(
+            key: key, value: start..<self.batch.bytes.count, of: partition,
+            acknowledgement: self.open(.state, partition: partition, entry: entry, in: &memory), in: &memory)
+        self.batch.isUrgent = true
+    }
+    mutating func writeProgress(
+        _ progress: AudienceCodec.Progress, of crowd: CrowdID, in memory: inout ShardMemory,
+        audiences: borrowing Audiences
+    ) {
+        let partition = audiences.crowds[crowd].partition
+        let key = self.appendCrowdKey(.progress, crowd, audiences: audiences, in: memory)
+        let start = self.batch.bytes.count
+        self.batch.bytes.append(
+            atMost: AudienceCodec.byteCountMax(progress), using: &self.scratchBytes
+        ) { cursor in
+            AudienceCodec.write(progress, to: &cursor)
+        }
+        let acknowledgement = self.open(
+            .progress, crowd: crowd, generation: audiences.crowds[crowd].generation,
+            number: audiences.crowds[crowd].progressNumber, partition: partition, in: &memory)
+        self.appendState(
+            key: key, value: start..<self.batch.bytes.count, of: partition, acknowledgement: acknowledgement,
+            in: &memory)
+    }
+    /// Members whose records lie before this one are none any more.
+    mutating func writeVoided(
+        _ crowd: CrowdID, entry: EntryID, in memory: inout ShardMemory, audiences: borrowing Audiences
+    ) {
+        let partition = audiences.crowds[crowd].partition
+        let key = self.appendCrowdKey(.voided, crowd, audiences: audiences, in: memory)
+        let (epoch, life) = (memory.partitions[partition].epoch, audiences.crowds[crowd].life)
+        let start = self.batch.bytes.count
+        self.batch.bytes.append(
+            atMost: 4 * ByteCursor.leb128ByteCountMax, using: &self.scratchBytes
+        ) { cursor in
+            cursor.byte(StateCodec.version)
+            cursor.byte(StateCodec.Kind.voided.rawValue)
+            cursor.signed(epoch)
+            cursor.signed(life)
+        }
+        self.appendState(
+            key: key, value: start..<self.batch.bytes.count, of: partition,
+            acknowledgement: self.open(.state, partition: partition, entry: entry, in: &memory), in: &memory)
+    }
+    /// The last member of a voided audience has gone.
+    /// - Parameter keepsOthers: another crowd of the same audience has come since: its records stay.
+    mutating func writeCrowdTombstones(
+        _ crowd: CrowdID, keepsOthers: Bool, in memory: inout ShardMemory, audiences: borrowing Audiences
+    ) {
+        guard !audiences.crowds[crowd].id.isEmpty else { return }
+        for record in AudienceCodec.CrowdRecord.allCases where record == .voided || !keepsOthers {
+            let key = self.appendCrowdKey(record, crowd, audiences: audiences, in: memory)
+            self.writeTombstone(key: key, of: audiences.crowds[crowd].partition, entry: .none, in: &memory)
+        }
+    }
+
+    // MARK: The bus
+    /// Asks the audience's owner for its newest version.
+    /// - Parameter entry: resolved after Kafka has the question.
+    mutating func ask(
+        _ crowd: CrowdID, entry: EntryID, in memory: inout ShardMemory, audiences: borrowing Audiences
+    ) {
+        let partition = audiences.crowds[crowd].partition
+        let id = audiences.crowds[crowd].id
+        let question = BusRecord.Question(
+            bundleID: Array(memory.configuration.apps[Int(audiences.crowds[crowd].app)].bundleID.utf8),
+            partition: memory.partitions[partition].number, life: audiences.crowds[crowd].life)
+        self.ledger.expectAcknowledgement(entry)
+        let acknowledgement = self.expect(.routed, partition: partition, entry: entry, in: &memory)
+        self.writeBus(
+            .question, id: id.span, to: Murmur2.partition(key: id.span, count: memory.configuration.partitionCount),
+            byteCountMax: BusRecord.byteCountMax(bundleID: question.bundleID), acknowledgement: acknowledgement
+        ) { BusRecord.write(question, to: &$0) }
+    }
+    mutating func report(
+        _ report: BusRecord.Report, of crowd: CrowdID, in memory: inout ShardMemory, audiences: borrowing Audiences
+    ) {
+        let id = audiences.crowds[crowd].id
+        let acknowledgement = self.open(.routed, partition: audiences.crowds[crowd].partition, in: &memory)
+        self.writeBus(
+            .report, id: id.span, to: Murmur2.partition(key: id.span, count: memory.configuration.partitionCount),
+            byteCountMax: BusRecord.byteCountMax(bundleID: report.bundleID), acknowledgement: acknowledgement
+        ) { BusRecord.write(report, to: &$0) }
+    }
+    /// Tells a partition of versions.
+    mutating func tell(
+        _ versions: [Version], bundleID: [UInt8], id: Span<UInt8>, to partition: Int32, acknowledgement: UInt64
+    ) {
+        let topicHashes = self.topicHashes
+        self.writeBus(
+            .version, id: id, to: partition,
+            byteCountMax: BusRecord.byteCountMax(bundleID: bundleID, versions: versions),
+            acknowledgement: acknowledgement
+        ) { BusRecord.write(bundleID: bundleID, versions: versions, topicHashes: topicHashes, to: &$0) }
+    }
+    mutating func tellVoid(
+        life: Int64, bundleID: [UInt8], id: Span<UInt8>, to partition: Int32, acknowledgement: UInt64
+    ) {
+        self.writeBus(
+            .void, id: id, to: partition, byteCountMax: BusRecord.byteCountMax(bundleID: bundleID),
+            acknowledgement: acknowledgement
+        ) { BusRecord.write(BusRecord.Void(bundleID: bundleID, life: life), to: &$0) }
+    }
+    private mutating func writeBus(
+        _ kind: RoutedKind, id: Span<UInt8>, to partition: Int32, byteCountMax: Int, acknowledgement: UInt64,
+        _ write: (inout ByteCursor) -> Swift.Void
+    ) {
+        let key = self.batch.append(id)
+        let start = self.batch.bytes.count
+        self.batch.bytes.append(atMost: byteCountMax, using: &self.scratchBytes) { write(&$0) }
+        let value = start..<self.batch.bytes.count
+        let firstHeader = self.batch.headers.count
+        if let name = kind.name { self.batch.appendHeader(.kind, text: "\(name)") }
+        self.batch.append(
+            .routed, partition: partition, key: key, value: value,
+            headers: firstHeader..<self.batch.headers.count, acknowledgement: acknowledgement)
+    }
+}

@@ -1,0 +1,107 @@
+import APNSProtocol
+import PushModel
+
+/// A push to a member that is in flight.
+struct MemberPush {
+    var crowd = CrowdID.none
+    var crowdGeneration: UInt32 = 0
+    var pass = 0
+    /// Still the member's number, even if it has left meanwhile.
+    var member = MemberID.none
+    var partition = PartitionIndex.none
+    var partitionGeneration: UInt32 = 0
+    /// The version it brings.
+    var stampSeconds: Int64 = 0
+    var recordMillis: Int64 = 0
+    var sentMillis: Int64 = 0
+    var priority = PushPriority.low
+    var hasAlert = false
+    /// The alert's own version, beside which the newest content does not fit.
+    var isAlone = false
+    /// A unit of the audience's ledger was there for it.
+    var mayBeHigh = false
+    var app: UInt16 = 0
+    var lane = LaneIndex.none
+    var apnsID: (UInt64, UInt64) = (0, 0)
+    /// What the member waited with before, if it was tried again.
+    var attempt: UInt8 = 0
+    var sequence: UInt32 = 0
+    var isLive = false
+    /// Others of its pass.
+    var previous = MemberPushID.none
+    var next = MemberPushID.none
+}
+
+/// Names a push to a member in flight: an element of `MemberPushStore`.
+struct MemberPushID: Identifier { let rawValue: Int32 }
+
+/// Pushes to members without an answer: as many as there are streams.
+struct MemberPushStore: ~Copyable {
+    private var pushes = ChunkedStore<MemberPushID, MemberPush>()
+    private var free: [MemberPushID] = []
+    /// Told apart from updates and questions by this bit of the lower half, which their numbers do not reach.
+    private static let mark: UInt32 = 0x4000_0000
+
+    var liveCount: Int { self.pushes.count - self.free.count }
+    subscript(_ id: MemberPushID) -> MemberPush {
+        unsafeAddress { unsafe self.pushes.address(of: id) }
+        unsafeMutableAddress { unsafe self.pushes.mutableAddress(of: id) }
+    }
+    mutating func make() -> MemberPushID {
+        let id = self.free.popLast() ?? self.pushes.append(MemberPush())
+        self.pushes[id].isLive = true
+        return id
+    }
+    mutating func release(_ id: MemberPushID) {
+        let sequence = self.pushes[id].sequence
+        self.pushes[id] = MemberPush()
+        self.pushes[id].sequence = sequence &+ 1
+        self.free.append(id)
+    }
+    // MARK: Those of one pass
+    mutating func link(_ id: MemberPushID, into first: inout MemberPushID) {
+        self.pushes[id].next = first
+        if first.isSome { self.pushes[first].previous = id }
+        first = id
+    }
+    mutating func unlink(_ id: MemberPushID, from first: inout MemberPushID) {
+        let (previous, next) = (self.pushes[id].previous, self.pushes[id].next)
+        if previous.isSome { self.pushes[previous].next = next } else { first = next }
+        if next.isSome { self.pushes[next].previous = previous }
+        self.pushes[id].previous = .none
+        self.pushes[id].next = .none
+    }
+
+    func pushID(of id: MemberPushID) -> PushID {
+        PushID(
+            rawValue: UInt64(UInt32(bitPattern: id.rawValue) | Self.mark) | UInt64(self.pushes[id].sequence) << 32)
+    }
+    /// Whether it is a member's push, and not an update's or a question.
+    static func isMember(_ push: PushID) -> Bool {
+        let low = UInt32(truncatingIfNeeded: push.rawValue)
+        return low & Self.mark != 0 && low & 0x8000_0000 == 0
+    }
+    /// `nil`: it is in flight no more.
+    func id(of push: PushID) -> MemberPushID? {
+        guard Self.isMember(push) else { return nil }
+        let id = MemberPushID(rawValue: Int32(UInt32(truncatingIfNeeded: push.rawValue) & ~Self.mark))
+        guard self.pushes.contains(id), self.pushes[id].isLive,
+            self.pushes[id].sequence == UInt32(truncatingIfNeeded: push.rawValue >> 32)
+        else { return nil }
+        return id
+    }
+    /// The push in flight to a member; looks at all of them.
+    func identifier(of member: MemberID, partition: PartitionIndex) -> MemberPushID? {
+        for id in self.pushes.identifiers
+        where self.pushes[id].isLive && self.pushes[id].member == member && self.pushes[id].partition == partition {
+            return id
+        }
+        return nil
+    }
+    /// Those of a partition that has left are forgotten: their answers mean nothing.
+    mutating func forget(partition: PartitionIndex) {
+        for id in self.pushes.identifiers where self.pushes[id].isLive && self.pushes[id].partition == partition {
+            self.release(id)
+        }
+    }
+}

@@ -1,0 +1,363 @@
+import DequeModule
+import PushModel
+
+/// How far a partition has brought the members of one ring to the newest version (fan-out, §3.4 and 5).
+///
+/// The ring is a circle of positions, and the pass goes round it. Positions are counted on: one turn further is `circle` more. A newer version
+/// takes over where the pass stands, and goes once round from there. So is an alert, and the right to priority 10: each ends where it began,
+/// one turn later, whatever came meanwhile.
+///
+/// It counts on its own what its members are owed, so that nothing has to be walked to know it.
+struct Pass {
+    /// Positions of one turn.
+    static let circle = Int64(RingPosition.end)
+
+    /// Who has not been met yet by the round of one version.
+    struct Target {
+        /// The round ends here.
+        var until: Int64
+        /// Members from the pass's position up to there.
+        var ahead: Int
+    }
+    /// A member that joined behind the pass.
+    struct Late {
+        var member: MemberID
+        /// Where its join lies in `state`; -1: not known yet.
+        var offset: Int64 = -1
+    }
+
+    let ring: RingID
+    let environment: PushEnvironment
+    /// Where its pushes leave by; none: a restore has not met the audience's name yet.
+    var lane: LaneIndex
+    /// The next to be met; everybody before it has been, in this turn.
+    private(set) var position: Int64 = 0
+    /// As many as the audience has versions here, the newest last.
+    private(set) var targets: [Target] = []
+    /// Members up to here get the newest alert.
+    private(set) var alertUntil: Int64 = 0
+    /// The alert does not fit beside the newest content: up to `alertUntil` members get the version that brought it, and then all the newest.
+    private(set) var alone: Target?
+    /// Members up to here have priority 10 of some version, those with `frequent-updates` of their own ledger.
+    private(set) var highUntil: Int64 = 0
+    private(set) var frequentHighUntil: Int64 = 0
+    /// What `state` says of the pass holds until here: it goes no further at priority 10, so that nobody gets that twice after a crash.
+    var horizon: Int64 = 0
+    /// The same as it will be once the record under way is acknowledged.
+    var nextHorizon: Int64 = 0
+    /// An owner before may have met members up to here at priority 10 already.
+    private(set) var highFrom: Int64 = 0
+    /// Nothing is met before this; a former owner may have pushed until shortly before. Steady.
+    var notBeforeMillis: Int64 = .min
+    private(set) var marks = PassMarks()
+    var retries = RetrySet()
+    /// In the order of their joins. Some may have left, or been met: their flag says so.
+    private(set) var late: Deque<Late> = []
+    /// Of those, members that still wait.
+    var lateCount = 0
+    /// Number of the first of `late`, counted from the first ever.
+    private(set) var lateFirst: UInt32 = 0
+    /// Members served out of turn of late, and when, steady.
+    var recent = RecentlyServed()
+    /// Members without an answer.
+    var inFlightCount = 0
+    /// The first of their pushes; each names the next.
+    var firstPush = MemberPushID.none
+    /// The next members, from `position` on and up to `upcomingEnd`, the next first.
+    private var upcoming: [RingEntry] = []
+    private var upcomingNext = 0
+    private var upcomingEnd: Int64 = 0
+    /// It stands in its lane's queue.
+    var isQueued = false
+
+    /// A pass whose rounds are all over: whoever joins its ring is late.
+    /// - Parameter versionCount: versions that the audience has here already.
+    init(ring: RingID, environment: PushEnvironment, lane: LaneIndex, versionCount: Int) {
+        self.ring = ring
+        self.environment = environment
+        self.lane = lane
+        self.targets = Array(repeating: Target(until: 0, ahead: 0), count: versionCount)
+    }
+
+    // MARK: Where it stands
+    /// The newest version's round is not over.
+    var isUnderWay: Bool { (self.targets.last?.until ?? 0) > self.position }
+    /// The newest version's round is over, and nobody is left behind.
+    var isFinished: Bool {
+        !self.isUnderWay && self.retries.count == 0 && self.lateCount == 0 && self.inFlightCount == 0
+    }
+    /// Members that are owed something and have not got it, those without an answer included.
+    var waitingCount: Int {
+        (self.targets.last?.ahead ?? 0) + (self.alone?.ahead ?? 0) + self.retries.owedCount + self.lateCount
+            + self.inFlightCount
+    }
+    /// Whether the round comes to a position on the circle yet.
+    func isAhead(_ ringPosition: UInt64) -> Bool { self.turned(ringPosition) < (self.targets.last?.until ?? 0) }
+    /// The first place at which the pass comes to a position on the circle.
+    func turned(_ ringPosition: UInt64) -> Int64 {
+        let here = self.position & (Self.circle - 1)
+        let there = Int64(ringPosition)
+        return self.position - here + there + (there < here ? Self.circle : 0)
+    }
+    var owesAlert: Bool { self.position < self.alertUntil }
+    var isHigh: Bool { self.position < self.highUntil || self.position < self.frequentHighUntil }
+
+    // MARK: Versions
+    /// A newer version goes once round from here.
+    /// - Parameters:
+    ///   - count: members of the ring.
+    ///   - dropped: of the versions before it, the oldest first, which are given up.
+    ///   - alertGoesAlone: what its members are still owed of an alert does not fit beside it.
+    ///   - table: that holds the ring.
+    mutating func take(
+        _ version: borrowing Version, count: Int, dropping dropped: [Bool], alertGoesAlone: Bool,
+        in table: inout MemberTable
+    ) {
+        self.rebase()
+        if version.hasAlert {
+            self.alertUntil = self.position + Self.circle
+        } else if version.withdrawsAlert {
+            self.alertUntil = self.position
+            self.retries.forgetAlerts()
+        }
+        if version.isHigh { self.highUntil = self.position + Self.circle }
+        if version.isFrequentHigh { self.frequentHighUntil = self.position + Self.circle }
+        let owedAlert = self.alone?.ahead ?? self.targets.last?.ahead ?? 0
+        self.targets = zip(self.targets, dropped).compactMap { $1 ? nil : $0 }
+        var until = self.position + Self.circle
+        if alertGoesAlone, !version.hasAlert, self.owesAlert {
+            self.alone = Target(until: self.alertUntil, ahead: owedAlert)
+            until = self.alertUntil + Self.circle
+        } else {
+            self.alone = nil
+        }
+        self.targets.append(Target(until: until, ahead: count))
+        self.retries.handOverToRound()
+        self.forgetLate(in: &table)
+    }
+    /// The newest version has expired: whoever it left unserved is owed the one before.
+    mutating func dropNewest(in table: inout MemberTable) {
+        self.targets.removeLast()
+        self.alone = nil
+        guard self.targets.isEmpty else { return }
+        // Nobody is owed anything.
+        self.reset(in: &table)
+    }
+    /// Its alert is owed to nobody any more.
+    mutating func forgetAlert() {
+        self.alertUntil = self.position
+        if self.alone != nil {
+            // Nobody has got the newest yet.
+            self.targets[self.targets.count - 1].until = self.position + Self.circle
+            self.alone = nil
+        }
+        self.retries.forgetAlerts()
+    }
+    /// Nothing is owed any more.
+    mutating func reset(in table: inout MemberTable) {
+        self.targets = []
+        self.alone = nil
+        self.alertUntil = self.position
+        self.highUntil = self.position
+        self.frequentHighUntil = self.position
+        for member in self.retries.members { self.retries.remove(member) }
+        self.forgetLate(in: &table)
+    }
+    private mutating func forgetLate(in table: inout MemberTable) {
+        for late in self.late where table.ring(of: late.member) == self.ring {
+            table.removeFlag(.isLate, of: late.member)
+        }
+        self.lateFirst &+= UInt32(truncatingIfNeeded: self.late.count)
+        self.late.removeAll(keepingCapacity: false)
+        self.lateCount = 0
+    }
+    private mutating func rebase() {
+        let turns = self.position & ~(Self.circle - 1)
+        guard turns > 0 else { return }
+        self.position -= turns
+        for index in self.targets.indices { self.targets[index].until -= turns }
+        self.alone?.until -= turns
+        self.alertUntil -= turns
+        self.highUntil -= turns
+        self.frequentHighUntil -= turns
+        self.horizon -= turns
+        self.nextHorizon -= turns
+        self.highFrom -= turns
+        self.upcomingEnd -= turns
+        self.marks.rebase(by: turns)
+    }
+
+    // MARK: Members
+    /// A member is in the ring from here on.
+    /// - Returns: whether the round will meet it.
+    mutating func joined(_ ringPosition: UInt64) -> Bool {
+        let there = self.turned(ringPosition)
+        // It is not among those looked up already.
+        if there < self.upcomingEnd { self.forgetUpcoming() }
+        self.count(1, at: there)
+        return there < (self.targets.last?.until ?? 0)
+    }
+    /// A member is in the ring no more.
+    mutating func left(_ ringPosition: UInt64) {
+        let there = self.turned(ringPosition)
+        if there < self.upcomingEnd { self.forgetUpcoming() }
+        self.count(-1, at: there)
+    }
+    private mutating func count(_ step: Int, at there: Int64) {
+        for index in self.targets.indices where there < self.targets[index].until { self.targets[index].ahead += step }
+        if let alone = self.alone, there < alone.until { self.alone!.ahead += step }
+    }
+    /// It waits behind the others that joined late.
+    mutating func wait(late member: MemberID) {
+        self.late.append(Late(member: member))
+        self.lateCount += 1
+    }
+    /// Number of the last of `late`.
+    var lateLast: UInt32 { self.lateFirst &+ UInt32(truncatingIfNeeded: self.late.count) &- 1 }
+    /// The join of that number lies there in `state`.
+    mutating func noteLate(_ number: UInt32, offset: Int64) {
+        let index = Int(Int32(bitPattern: number &- self.lateFirst))
+        guard self.late.indices.contains(index) else { return }
+        self.late[index].offset = offset
+    }
+    mutating func popLate() -> Late? {
+        guard let first = self.late.popFirst() else { return nil }
+        self.lateFirst &+= 1
+        return first
+    }
+
+    // MARK: Going round
+    /// Members are looked up a few together.
+    private static var upcomingMax: Int { 64 }
+    /// The next member of the round, which stays; `nil`: the round is over. Moves on over positions that nobody has.
+    mutating func next(in table: borrowing MemberTable) -> MemberID? {
+        let until = max(self.targets.last?.until ?? 0, self.alone?.until ?? 0)
+        while self.position < until {
+            if self.upcomingNext < self.upcoming.count {
+                let entry = self.upcoming[self.upcomingNext]
+                self.move(to: min(until, self.turned(entry.position)))
+                return self.position < until ? entry.member : nil
+            }
+            if self.upcomingEnd > self.position {
+                self.move(to: min(until, self.upcomingEnd))
+                self.forgetUpcoming()
+                continue
+            }
+            self.lookUp(in: table)
+        }
+        return nil
+    }
+    private mutating func lookUp(in table: borrowing MemberTable) {
+        self.forgetUpcoming()
+        let here = self.position & (Self.circle - 1)
+        let end = table.fill(self.ring, from: UInt64(here), limit: Self.upcomingMax, into: &self.upcoming)
+        self.upcomingEnd = self.position - here + Int64(end)
+        for entry in self.upcoming { table.prefetch(entry.member) }
+    }
+    private mutating func forgetUpcoming() {
+        self.upcoming.removeAll(keepingCapacity: true)
+        self.upcomingNext = 0
+        self.upcomingEnd = 0
+    }
+    /// Nobody stands between here and there.
+    private mutating func move(to position: Int64) {
+        self.position = position
+        if self.alone != nil, !self.isAlone { self.alone = nil }
+    }
+    /// The member that `next` named has been met.
+    /// - Parameter isServed: now; `false`: it waits among `retries`.
+    mutating func met(isServed: Bool, distanceMillis: Int64, nowMillis: Int64) {
+        if isServed { self.marks.served(self.position, distanceMillis: distanceMillis, nowMillis: nowMillis) }
+        // Where an alert goes alone the newest content comes a turn later.
+        let metCount = self.isAlone ? self.targets.count - 1 : self.targets.count
+        for index in 0..<metCount where self.position < self.targets[index].until { self.targets[index].ahead -= 1 }
+        if self.isAlone { self.alone!.ahead -= 1 }
+        self.upcomingNext += 1
+        // Those of one position are met together.
+        let isLastHere =
+            self.upcomingNext == self.upcoming.count
+            || self.upcoming[self.upcomingNext].position != UInt64(self.position & (Self.circle - 1))
+        if isLastHere { self.move(to: self.position + 1) }
+    }
+    /// The next member gets the alert's own version, and the newest a turn later.
+    var isAlone: Bool { self.alone.map { self.position < $0.until } ?? false }
+    /// When the member that `next` named may be met, steady.
+    func nextNotBeforeMillis(distanceMillis: Int64) -> Int64 {
+        max(self.notBeforeMillis, self.marks.notBeforeMillis(self.position, distanceMillis: distanceMillis))
+    }
+
+    /// When a member may be met again, wherever it stands, steady.
+    mutating func nextNotBeforeMillis(
+        of member: MemberID, at ringPosition: UInt64, distanceMillis: Int64, nowMillis: Int64
+    ) -> Int64 {
+        var notBefore = max(
+            self.notBeforeMillis,
+            self.marks.notBeforeMillis(self.turned(ringPosition), distanceMillis: distanceMillis))
+        if let served = self.recent.servedMillis(member, distanceMillis: distanceMillis, nowMillis: nowMillis) {
+            notBefore = max(notBefore, served + distanceMillis)
+        }
+        return max(
+            notBefore, self.retries[member].map { $0.notBeforeMillis == .max ? .min : $0.notBeforeMillis } ?? .min)
+    }
+
+    // MARK: What state says
+    /// As it was written down; `ahead` is counted afterwards.
+    mutating func restore(
+        position: Int64, untils: [Int64], aloneUntil: Int64?, alertUntil: Int64, highUntil: Int64,
+        frequentHighUntil: Int64, horizon: Int64
+    ) {
+        self.position = position
+        self.targets = untils.map { Target(until: $0, ahead: 0) }
+        self.alone = aloneUntil.map { Target(until: $0, ahead: 0) }
+        self.alertUntil = alertUntil
+        self.highUntil = highUntil
+        self.frequentHighUntil = frequentHighUntil
+        self.horizon = position
+        self.nextHorizon = position
+        self.highFrom = horizon
+    }
+    /// Counts anew who is ahead: of each target, members up to where it ends.
+    mutating func countAhead(in table: borrowing MemberTable) {
+        for index in self.targets.indices { self.targets[index].ahead = 0 }
+        self.alone?.ahead = 0
+        guard (self.targets.map(\.until).max() ?? 0) > self.position else { return }
+        var entries: [RingEntry] = []
+        var from: UInt64 = 0
+        while from < RingPosition.end {
+            entries.removeAll(keepingCapacity: true)
+            from = table.fill(self.ring, from: from, limit: 1_024, into: &entries)
+            for entry in entries { self.countRestored(self.turned(entry.position)) }
+        }
+    }
+    private mutating func countRestored(_ there: Int64) {
+        // A round that is longer than one turn meets some of them twice; the first time is what `alone` counts.
+        self.count(1, at: there)
+    }
+}
+
+/// Members that were served out of turn a moment ago: the round does not come to them before the distance is over.
+struct RecentlyServed {
+    /// More are not served out of turn within a distance.
+    static let countMax = 4_096
+    private var millis: [MemberID: Int64] = [:]
+    private var order: Deque<(member: MemberID, millis: Int64)> = []
+
+    var isFull: Bool { self.order.count >= Self.countMax }
+    mutating func note(_ member: MemberID, servedMillis: Int64) {
+        self.millis[member] = servedMillis
+        self.order.append((member, servedMillis))
+    }
+    /// When it was served; `nil`: longer ago than `distanceMillis`, or in its turn.
+    mutating func servedMillis(_ member: MemberID, distanceMillis: Int64, nowMillis: Int64) -> Int64? {
+        self.forget(distanceMillis: distanceMillis, nowMillis: nowMillis)
+        return self.millis.isEmpty ? nil : self.millis[member]
+    }
+    mutating func forget(distanceMillis: Int64, nowMillis: Int64) {
+        while let first = self.order.first, first.millis + distanceMillis <= nowMillis {
+            self.order.removeFirst()
+            if self.millis[first.member] == first.millis { self.millis[first.member] = nil }
+        }
+    }
+    /// When the first is forgotten, steady.
+    func nextForgottenMillis(distanceMillis: Int64) -> Int64? { self.order.first.map { $0.millis + distanceMillis } }
+}

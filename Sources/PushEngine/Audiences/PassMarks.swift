@@ -1,0 +1,49 @@
+/// When a pass has been where: so that it comes back to no member before the least distance between two pushes is over.
+///
+/// A few marks are enough. Between two of them members were served no later than the second says, and where the last round lies further back
+/// than the distance no mark is needed.
+struct PassMarks {
+    private struct Mark {
+        /// Members from here on, up to the next mark, were served between these times.
+        var position: Int64
+        var firstMillis: Int64
+        var lastMillis: Int64
+    }
+    /// Marks are this much closer to each other in time than the distance.
+    private static let perDistance: Int64 = 8
+    /// Oldest first.
+    private var marks: [Mark] = []
+
+    /// No marks: no member has been served.
+    init() {}
+
+    /// The member at `position` is served now.
+    mutating func served(_ position: Int64, distanceMillis: Int64, nowMillis: Int64) {
+        let last = self.marks.count - 1
+        if last >= 0, nowMillis - self.marks[last].firstMillis < distanceMillis / Self.perDistance {
+            self.marks[last].lastMillis = nowMillis
+            return
+        }
+        self.drop(distanceMillis: distanceMillis, nowMillis: nowMillis)
+        self.marks.append(Mark(position: position, firstMillis: nowMillis, lastMillis: nowMillis))
+    }
+
+    /// When the member at `position` may be served again, steady.
+    func notBeforeMillis(_ position: Int64, distanceMillis: Int64) -> Int64 {
+        // The last round's mark before it.
+        guard let mark = self.marks.last(where: { $0.position + Pass.circle <= position }) else { return .min }
+        return mark.lastMillis + distanceMillis
+    }
+
+    /// Positions are counted from another turn of the circle on.
+    mutating func rebase(by turns: Int64) {
+        for index in self.marks.indices { self.marks[index].position -= turns }
+    }
+
+    /// Gives up marks that hold nobody back any more.
+    private mutating func drop(distanceMillis: Int64, nowMillis: Int64) {
+        var count = 0
+        while count < self.marks.count, self.marks[count].lastMillis + distanceMillis <= nowMillis { count += 1 }
+        if count > 0 { self.marks.removeFirst(count) }
+    }
+}

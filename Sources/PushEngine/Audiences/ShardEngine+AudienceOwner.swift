@@ -1,0 +1,226 @@
+public import PushModel
+
+/// The owner of an audience: a slot that makes versions of events, and tells them to the partitions that asked (fan-out, §3.1 and 2).
+extension ShardEngine {
+    /// An audience's slot waits to make a version.
+    public var hasVersionsReady: Bool { self.dispatch.readyVersionCount > 0 }
+    /// Makes the versions that are ready. Each lies in `state` before anybody is told.
+    public mutating func publishVersions(now: EngineTime) {
+        guard self.journal.acknowledgements.openCount < self.memory.configuration.settings.unacknowledgedMax else {
+            return
+        }
+        for lane in self.dispatch.versionLanes {
+            while let slot = self.dispatch.popReady(lane: lane, in: &self.memory) {
+                self.expire(slot, now: now)
+                if self.dispatch.readiness(slot, in: &self.memory, now: now) == .ready { self.publish(slot, now: now) }
+                self.dispatch.reschedule(slot, in: &self.memory, now: now)
+            }
+        }
+    }
+    /// What waits becomes a version: it gets its stamp and its priority here, once.
+    private mutating func publish(_ slot: SlotID, now: EngineTime) {
+        let update = self.memory.slots[slot].pending
+        var book = self.memory.book(of: slot)
+        if book.life == 0 { book.life = max(1, now.wallSeconds) }
+        var publication = AudienceBook.Publication()
+        publication.mergedCount = self.memory.updates[update].mergedCount
+        let withdrawsAlert = self.memory.updates[update].withdrawsAlert
+        for layer in self.memory.updates[update].under {
+            var fallback = Version()
+            fallback.life = book.life
+            fallback.stampSeconds = self.memory.nextVersionStamp(slot, floorSeconds: layer.stampFloorSeconds)
+            fallback.layer = layer
+            publication.fallbacks.append(fallback)
+        }
+        // Those beneath have given way: they are shown only where the newest expires first.
+        self.coalescer.endUnder(update, in: &self.memory)
+        publication.version.life = book.life
+        publication.version.stampSeconds = self.memory.nextVersionStamp(
+            slot, floorSeconds: self.memory.updates[update].top.stampFloorSeconds)
+        publication.version.layer = self.memory.updates[update].top
+        publication.version.withdrawsAlert = withdrawsAlert
+        self.takeUnits(for: &publication.version, update: update, slot: slot, book: &book, now: now)
+        book.publications.append(publication)
+        book.dropDone()
+        self.memory.setBook(book, of: slot)
+        self.memory.noteAccepted(update, of: slot, now: now)
+        // Its event is still pending: the book has it.
+        self.coalescer.dropUpdate(update, of: slot, in: &self.memory)
+        self.coalescer.dropOlderThanAccepted(slot, in: &self.memory)
+        self.settleEndings()
+        self.dispatch.versionLeft(slot, in: &self.memory, now: now)
+        self.memory.counters.versionsPublished += 1
+        self.journal.requireStateRecord(slot, in: &self.memory, now: now)
+        self.journal.flushNow(now: now)
+    }
+    /// Priority 10 for each of the two kinds of members whose ledger has a unit (fan-out, §3.10).
+    private mutating func takeUnits(
+        for version: inout Version, update: UpdateID, slot: SlotID, book: inout AudienceBook, now: EngineTime
+    ) {
+        guard self.memory.updates[update].priority == .high else { return }
+        let app = self.memory.app(of: slot)
+        let isReserved = version.hasAlert || version.isEnd
+        func mayTake(_ ledger: inout VersionLedger, _ limit: Int) -> Bool {
+            ledger.spent(nowMillis: now.steadyMillis) < (isReserved ? limit : max(0, limit - app.budgetReserve))
+        }
+        version.isHigh = mayTake(&book.ledger, app.budgetAudiencePerHour)
+        version.isFrequentHigh = mayTake(&book.frequentLedger, app.budgetAudienceFrequentPerHour)
+        if version.isHigh { book.ledger.take(stampSeconds: version.stampSeconds) }
+        if version.isFrequentHigh { book.frequentLedger.take(stampSeconds: version.stampSeconds) }
+        if !version.isHigh { self.memory.counters.pushesDowngraded += 1 }
+    }
+
+    // MARK: Telling
+    /// A state record of the slot lies there: versions that it holds may leave.
+    mutating func tellVersions(_ slot: SlotID, now: EngineTime) {
+        guard self.memory.slots[slot].kind == .audience else { return }
+        var book = self.memory.book(of: slot)
+        for index in book.publications.indices where !book.publications[index].isDurable {
+            book.publications[index].isDurable = true
+            self.tell(&book, publication: index, slot: slot)
+        }
+        self.memory.setBook(book, of: slot)
+        self.finishPublications(slot, now: now)
+    }
+    /// Every partition that has asked is told, in the order of stamps.
+    private mutating func tell(_ book: inout AudienceBook, publication index: Int, slot: SlotID) {
+        let publication = book.publications[index]
+        let bundleID = Array(self.memory.app(of: slot).bundleID.utf8)
+        // The slot lives, so its bytes do.
+        let idBytes = unsafe self.memory.slots.idBytes(slot)
+        let id = unsafe Span(_unsafeElements: idBytes)
+        for partition in book.asked {
+            let acknowledgement = self.journal.open(
+                .version, partition: self.memory.slots[slot].partition, slot: slot,
+                stateVersion: UInt32(truncatingIfNeeded: publication.version.stampSeconds), in: &self.memory)
+            self.journal.tell(
+                publication.fallbacks + [publication.version], bundleID: bundleID, id: id, to: partition,
+                acknowledgement: acknowledgement)
+            book.publications[index].outstanding += 1
+        }
+    }
+    /// Kafka has a version for one partition.
+    /// - Parameter stampLow: of the version's stamp the lower half.
+    mutating func versionAcknowledged(_ slot: SlotID, stampLow: UInt32, now: EngineTime) {
+        var book = self.memory.book(of: slot)
+        guard
+            let index = book.publications.firstIndex(where: {
+                UInt32(truncatingIfNeeded: $0.version.stampSeconds) == stampLow
+            }),
+            book.publications[index].outstanding > 0
+        else { return }
+        book.publications[index].outstanding -= 1
+        self.memory.setBook(book, of: slot)
+        if book.publications[index].outstanding == 0 { self.finishPublications(slot, now: now) }
+    }
+    /// Events whose version all partitions have got their outcome.
+    private mutating func finishPublications(_ slot: SlotID, now: EngineTime) {
+        var book = self.memory.book(of: slot)
+        var isChanged = false
+        for index in book.publications.indices
+        where book.publications[index].isOpen && book.publications[index].isDurable
+            && book.publications[index].outstanding == 0
+        {
+            book.publications[index].isOpen = false
+            isChanged = true
+            var details = OutcomeDetails()
+            details.versionStampSeconds = book.publications[index].version.stampSeconds
+            details.mergedCount = book.publications[index].mergedCount
+            let layer = book.publications[index].version.layer
+            self.memory.setBook(book, of: slot)
+            self.journal.finishLayer(layer, of: slot, outcome: .fannedOut, details: details, in: &self.memory)
+        }
+        guard isChanged else { return }
+        book.dropDone()
+        self.memory.setBook(book, of: slot)
+        self.journal.markDirty(slot, in: &self.memory, now: now)
+        self.dispatch.reschedule(slot, in: &self.memory, now: now)
+    }
+    /// What the owner before had not finished telling is told again, the very same.
+    mutating func tellAgain(_ slot: SlotID, now: EngineTime) {
+        guard self.memory.slots[slot].kind == .audience else { return }
+        var book = self.memory.book(of: slot)
+        for index in book.publications.indices where book.publications[index].isOpen {
+            self.tell(&book, publication: index, slot: slot)
+        }
+        self.memory.setBook(book, of: slot)
+        self.finishPublications(slot, now: now)
+    }
+
+    // MARK: The bus
+    /// A partition asks.
+    mutating func takeQuestion(_ question: BusRecord.Question, key: Span<UInt8>, now: EngineTime) {
+        guard let app = self.app(named: question.bundleID),
+            (try? EventRules.checkKey(key)) != nil,
+            question.partition >= 0, question.partition < self.memory.configuration.partitionCount
+        else { return }
+        let slotKey = SlotKey(kind: .audience, app: app, id: key)
+        let hash = self.memory.slots.hash(kind: .audience, id: key)
+        let slot =
+            self.memory.slots.find(slotKey, hash: hash, partition: self.intake.partition)
+            ?? self.makeSlot(slotKey, hash: hash, now: now)
+        self.memory.stay(slot)
+        self.journal.openEntry(
+            for: self.intake, slot: slot, budgets: self.dispatch.budgets, in: &self.memory, now: now)
+        var book = self.memory.book(of: slot)
+        book.ask(question.partition)
+        if book.publications.isEmpty { book.life = max(book.life, question.life + 1, now.wallSeconds) }
+        self.memory.setBook(book, of: slot)
+        self.journal.markDirty(slot, in: &self.memory, now: now)
+        if book.newest != nil {
+            let bundleID = Array(self.memory.app(of: slot).bundleID.utf8)
+            // The newest alone, and what outlives it: what it brings is late for whoever asks now.
+            let versions = book.publications.last { $0.isDurable }.map { $0.fallbacks + [$0.version] } ?? []
+            self.journal.tell(
+                versions.map { $0.asAnswer }, bundleID: bundleID, id: key, to: question.partition,
+                acknowledgement: self.journal.expectGuarded(.routed, slot: slot, stateWaits: false, in: &self.memory))
+        }
+        self.dispatch.reschedule(slot, in: &self.memory, now: now)
+    }
+    /// A partition tells how far it is.
+    mutating func takeReport(_ report: BusRecord.Report, key: Span<UInt8>, now: EngineTime) {
+        guard let app = self.app(named: report.bundleID) else { return }
+        let slotKey = SlotKey(kind: .audience, app: app, id: key)
+        guard let slot = self.memory.slots.find(slotKey, partition: self.intake.partition) else { return }
+        var book = self.memory.book(of: slot)
+        guard report.life == book.life else { return }
+        book.note(
+            report: report.partition, doneStampSeconds: report.doneStampSeconds, nowMillis: now.steadyMillis)
+        self.memory.setBook(book, of: slot)
+    }
+    /// The audience is over for its owner: whoever asked is told, and then its record goes.
+    mutating func tellVoid(_ slot: SlotID) {
+        let book = self.memory.book(of: slot)
+        let bundleID = Array(self.memory.app(of: slot).bundleID.utf8)
+        let idBytes = unsafe self.memory.slots.idBytes(slot)
+        let id = unsafe Span(_unsafeElements: idBytes)
+        for partition in book.asked {
+            let acknowledgement = self.journal.expectGuarded(
+                .routed, slot: slot, stateWaits: true, in: &self.memory)
+            self.journal.tellVoid(
+                life: book.life, bundleID: bundleID, id: id, to: partition, acknowledgement: acknowledgement)
+        }
+    }
+}
+
+extension Version {
+    /// As a partition gets it that has just asked: its members joined after it, so its alert and its priority are not for them.
+    var asAnswer: Version {
+        var version = self
+        version.isHigh = false
+        version.isFrequentHigh = false
+        version.layer.alert = ByteRange()
+        return version
+    }
+}
+
+extension ShardMemory {
+    func book(of slot: SlotID) -> AudienceBook { self.books[slot] ?? AudienceBook() }
+    mutating func setBook(_ book: AudienceBook, of slot: SlotID) { self.books[slot] = book }
+    /// The next version's stamp. It lies in `state` before it leaves, so nothing has to be passed over (contract §4, wire stamp).
+    mutating func nextVersionStamp(_ slot: SlotID, floorSeconds: Int64) -> Int64 {
+        let stamp = max(floorSeconds, self.slots[slot].lastStampSeconds + 1)
+        self.slots[slot].lastStampSeconds = stamp
+        return stamp
+    }
+}

@@ -1,0 +1,272 @@
+import PushModel
+
+/// Audiences and members as `state` has them, after a takeover (fan-out, §3.8).
+extension ShardEngine {
+    /// A member's record.
+    /// - Parameter token: raw.
+    mutating func restoreMember(
+        _ token: Span<UInt8>, reader: inout StateReader, partition: PartitionIndex, offset: Int64
+    ) throws(StateError) -> RestoreResult {
+        guard !token.isEmpty, token.count <= MemberTable.tokenByteCountMax else {
+            throw .malformed("a member with a token of \(token.count) bytes")
+        }
+        let member = try AudienceCodec.readMember(&reader)
+        guard member.epoch >= self.memory.partitions[partition].newestEpochRead else { return .ignored }
+        self.memory.noteEpoch(member.epoch, partition: partition)
+        let crowd =
+            self.audiences.crowds.find(reference: member.reference, partition: partition)
+            ?? self.audiences.crowds.make(app: 0, id: [], reference: member.reference, partition: partition)
+        let pass = self.audiences.crowds.passIndex(crowd, environment: member.environment)
+        let members = self.audiences.crowds.members(of: partition)
+        let ring = self.audiences.crowds[crowd].passes[pass].ring
+        var flags: MemberFlags = member.isFrequent ? .isFrequent : []
+        if member.isMoved {
+            flags.formUnion(.isMoved)
+            self.audiences.crowds[crowd].hasMoved = true
+        }
+        var id = members.table.find(token)
+        if id.isNone {
+            id = members.table.insert(token, in: ring, joinedSeconds: member.joinedSeconds, flags: flags)
+            self.audiences.memberCount += 1
+            self.memory.counters.membersHeld += 1
+        } else {
+            if members.table.ring(of: id) != ring { members.table.move(id, to: ring) }
+            members.table.setFlags(flags, of: id)
+            members.table.setJoinedSeconds(member.joinedSeconds, of: id)
+        }
+        self.audiences.crowds[crowd].restoredJoins.append((id, offset))
+        return .restored
+    }
+    /// A member's tombstone.
+    mutating func restoreMemberTombstone(_ token: Span<UInt8>, partition: PartitionIndex) {
+        guard let members = self.audiences.crowds.membersIfAny(of: partition), !token.isEmpty else { return }
+        let member = members.table.find(token)
+        guard member.isSome else { return }
+        members.table.remove(member)
+        self.audiences.memberCount -= 1
+        self.memory.counters.membersHeld -= 1
+    }
+    /// A record about a crowd.
+    mutating func restoreCrowd(
+        _ kind: StateCodec.Kind, key: Span<UInt8>, reader: inout StateReader, partition: PartitionIndex, now: EngineTime
+    ) throws(StateError) -> RestoreResult {
+        guard let (app, id) = self.journal.texts.crowdKey(ofState: key) else { return .ignored }
+        let reference = CrowdTable.reference(
+            bundleID: self.intake.bundleID(app: app).span, id: id.span)
+        func crowd(_ engine: inout ShardEngine) -> CrowdID {
+            let crowd =
+                engine.audiences.crowds.find(reference: reference, partition: partition)
+                ?? engine.audiences.crowds.make(app: app, id: id, reference: reference, partition: partition)
+            if engine.audiences.crowds[crowd].id.isEmpty { engine.audiences.crowds.name(crowd, app: app, id: id) }
+            return crowd
+        }
+        switch kind {
+        case .progress:
+            let progress = try AudienceCodec.readProgress(&reader)
+            guard self.isBelieved(progress.epoch, partition: partition) else { return .ignored }
+            let crowd = crowd(&self)
+            self.audiences.crowds[crowd].restoredProgress = progress
+            self.audiences.crowds[crowd].lastJoinSeconds = progress.lastJoinSeconds
+            self.audiences.crowds[crowd].restoredJoins.removeAll { $0.offset < progress.servedJoins }
+        case .versions:
+            let epoch = try reader.signed()
+            let versions = try AudienceCodec.readVersions(&reader, topicHashes: self.journal.topicHashes, now: now)
+            let alert: Version? =
+                try reader.byte() == 0
+                ? nil : try AudienceCodec.readVersion(&reader, topicHashes: self.journal.topicHashes, now: now)
+            guard reader.isAtEnd else { throw .malformed("bytes behind the last version") }
+            guard self.isBelieved(epoch, partition: partition) else { return .ignored }
+            let crowd = crowd(&self)
+            self.audiences.crowds[crowd].versions = versions
+            self.audiences.crowds[crowd].alert = alert
+        case .voided:
+            let epoch = try reader.signed()
+            let life = try reader.signed()
+            guard self.isBelieved(epoch, partition: partition) else { return .ignored }
+            let crowd = crowd(&self)
+            self.audiences.crowds[crowd].life = life
+            self.audiences.crowds[crowd].standing = .leaving
+            self.audiences.crowds[crowd].versions = []
+            self.audiences.crowds[crowd].alert = nil
+            self.audiences.crowds[crowd].restoredProgress = nil
+            self.audiences.crowds.hide(crowd)
+        case .activity, .marker, .channel, .audience, .member: return .ignored
+        }
+        return .restored
+    }
+    private mutating func isBelieved(_ epoch: Int64, partition: PartitionIndex) -> Bool {
+        guard epoch >= self.memory.partitions[partition].newestEpochRead else { return false }
+        self.memory.noteEpoch(epoch, partition: partition)
+        return true
+    }
+
+    // MARK: Going on
+    /// The last record has been read: passes go on where they stood.
+    mutating func settleRestoredCrowds(_ partition: PartitionIndex, now: EngineTime) {
+        for crowd in self.audiences.crowds.crowds(of: partition) {
+            if self.audiences.crowds[crowd].id.isEmpty { self.audiences.crowds[crowd].standing = .leaving }
+            switch self.audiences.crowds[crowd].standing {
+            case .gone: continue
+            case .leaving: self.audiences.deadlines.set(now.steadyMillis, for: crowd)
+            case .living: self.settleRestored(crowd, now: now)
+            }
+        }
+    }
+    private mutating func settleRestored(_ crowd: CrowdID, now: EngineTime) {
+        let partition = self.audiences.crowds[crowd].partition
+        let members = self.audiences.crowds.members(of: partition)
+        let progress = self.audiences.crowds[crowd].restoredProgress ?? AudienceCodec.Progress()
+        self.audiences.crowds[crowd].restoredProgress = nil
+        let versions = self.audiences.crowds[crowd].versions
+        // Those that the progress tells of, and those that came after it.
+        let isOfLife = versions.last?.life == progress.life
+        let known = isOfLife ? versions.filter { $0.stampSeconds <= progress.stampSeconds } : []
+        let newer = versions.filter { version in !known.contains { $0.stampSeconds == version.stampSeconds } }
+        let alert = self.audiences.crowds[crowd].alert
+        self.audiences.crowds[crowd].versions = known
+        self.audiences.crowds[crowd].life = isOfLife ? progress.life : versions.last?.life ?? progress.life
+        self.audiences.crowds[crowd].stampSeconds = isOfLife ? progress.stampSeconds : 0
+        let joins = self.audiences.crowds[crowd].restoredJoins
+        self.audiences.crowds[crowd].restoredJoins = []
+        if self.audiences.crowds[crowd].alert == nil {
+            self.audiences.crowds[crowd].alert = known.last { $0.hasAlert }
+        }
+        for pass in self.audiences.crowds[crowd].passes.indices {
+            self.restore(crowd, pass: pass, from: progress, joins: joins, members: members, now: now)
+        }
+        if !self.audiences.crowds[crowd].passes.contains(where: { $0.owesAlert || $0.retries.owesAlert }) {
+            self.audiences.crowds[crowd].alert = nil
+        }
+        for version in newer { self.take(version, crowd: crowd) }
+        // What came with a version that is not kept any more.
+        if let alert, newer.contains(where: { $0.stampSeconds > alert.stampSeconds }),
+            !newer.contains(where: \.hasAlert),
+            !newer.contains(where: \.withdrawsAlert)
+        {
+            self.audiences.crowds[crowd].alert = alert
+        }
+        self.audiences.crowds[crowd].isDurable = true
+        self.audiences.crowds[crowd].isProgressDue = !versions.isEmpty
+        self.expireVersions(crowd, now: now)
+        self.schedule(crowd, now: now)
+    }
+    private mutating func restore(
+        _ crowd: CrowdID, pass: Int, from progress: AudienceCodec.Progress,
+        joins: [(member: MemberID, offset: Int64)], members: CrowdTable.Members, now: EngineTime
+    ) {
+        let versions = self.audiences.crowds[crowd].versions
+        let environment = self.audiences.crowds[crowd].passes[pass].environment
+        let ring = self.audiences.crowds[crowd].passes[pass].ring
+        let part =
+            progress.passes.first { $0.environment == environment }
+            ?? {
+                // Its first member came after the record: all of them are late.
+                var part = AudienceCodec.PassPart()
+                part.untils = versions.map { ($0.stampSeconds, 0) }
+                return part
+            }()
+        let untils = versions.map { version in
+            part.untils.first { $0.stampSeconds == version.stampSeconds }?.until ?? part.position
+        }
+        self.audiences.crowds[crowd].passes[pass].restore(
+            position: part.position, untils: untils, aloneUntil: part.aloneUntil, alertUntil: part.alertUntil,
+            highUntil: part.highUntil, frequentHighUntil: part.frequentHighUntil, horizon: part.horizon)
+        self.audiences.crowds[crowd].passes[pass].notBeforeMillis =
+            self.memory.partitions[self.audiences.crowds[crowd].partition].formerOwnerQuietSinceMillis
+            + self.distanceMillis(crowd)
+        self.audiences.crowds[crowd].passes[pass].countAhead(in: members.table)
+        guard !versions.isEmpty else { return }
+        for waiting in part.waiting {
+            self.audiences.scratchEntries.removeAll(keepingCapacity: true)
+            _ = members.table.fill(
+                ring, from: UInt64(waiting.position), limit: 1, into: &self.audiences.scratchEntries)
+            for entry in self.audiences.scratchEntries where entry.position == UInt64(waiting.position) {
+                let isAhead = self.audiences.crowds[crowd].passes[pass].isAhead(entry.position)
+                guard !isAhead || waiting.owesAlert else { continue }
+                self.audiences.crowds[crowd].passes[pass].retries.set(
+                    RetrySet.Entry(
+                        notBeforeMillis: isAhead ? .max : .min, isOwed: !isAhead, owesAlert: waiting.owesAlert),
+                    for: entry.member)
+            }
+        }
+        for join in joins
+        where members.table.ring(of: join.member) == ring
+            && !members.table.flags(of: join.member).contains(.isLate)
+            && self.audiences.crowds[crowd].passes[pass].retries[join.member] == nil
+            && !self.audiences.crowds[crowd].passes[pass].isAhead(members.table.position(of: join.member))
+        {
+            members.table.insertFlag(.isLate, of: join.member)
+            self.audiences.crowds[crowd].passes[pass].wait(late: join.member)
+            self.audiences.crowds[crowd].passes[pass].noteLate(
+                self.audiences.crowds[crowd].passes[pass].lateLast, offset: join.offset)
+        }
+        self.noteDue(crowd, pass: pass, before: 0)
+    }
+
+    // MARK: Leaving, and records of others
+    /// The partition is given back: what its passes have done since their last record is written down.
+    mutating func writeCrowds(of partition: PartitionIndex, now: EngineTime) {
+        for crowd in self.audiences.crowds.crowds(of: partition)
+        where self.audiences.crowds[crowd].standing == .living && self.audiences.crowds[crowd].isProgressDue {
+            self.writeProgress(crowd, now: now)
+        }
+    }
+    /// Everything of the partition leaves memory at once.
+    mutating func forgetCrowds(of partition: PartitionIndex) {
+        for crowd in self.audiences.crowds.crowds(of: partition) {
+            self.audiences.deadlines.remove(crowd)
+            for pass in self.audiences.crowds[crowd].passes.indices {
+                let waiting = self.audiences.crowds[crowd].passes[pass].waitingCount
+                self.memory.counters.members.handedOver += UInt64(waiting)
+                self.noteWaiting(-waiting)
+            }
+        }
+        if let members = self.audiences.crowds.membersIfAny(of: partition) {
+            self.audiences.memberCount -= members.table.count
+            self.memory.counters.membersHeld -= members.table.count
+        }
+        self.audiences.pushes.forget(partition: partition)
+        self.audiences.departed = self.audiences.departed.filter { $0.key.partition != partition }
+        self.audiences.crowds.removePartition(partition)
+    }
+    /// A record of another about a member or a crowd, found in a gap: what this owner knows is written again.
+    /// - Returns: `nil`: the key names neither.
+    mutating func repairAudience(
+        partition: PartitionIndex, key: Span<UInt8>, now: EngineTime
+    ) -> StateRepair? {
+        if key.count > 1, key[0] == AudienceCodec.memberKeyMark {
+            self.memory.counters.stateRecordsForeign += 1
+            return self.repairMember(key.extracting(1..<key.count), partition: partition)
+        }
+        guard let (app, id) = self.journal.texts.crowdKey(ofState: key) else { return nil }
+        self.memory.counters.stateRecordsForeign += 1
+        let reference = CrowdTable.reference(bundleID: self.intake.bundleID(app: app).span, id: id.span)
+        guard let crowd = self.audiences.crowds.find(reference: reference, partition: partition) else {
+            self.journal.writeTombstone(key: key, of: partition, in: &self.memory)
+            return .removed
+        }
+        if !self.audiences.crowds[crowd].versions.isEmpty {
+            self.journal.writeVersions(crowd, entry: .none, in: &self.memory, audiences: self.audiences)
+        }
+        self.writeProgress(crowd, now: now)
+        return .overwritten
+    }
+    private mutating func repairMember(_ token: Span<UInt8>, partition: PartitionIndex) -> StateRepair {
+        let members = self.audiences.crowds.members(of: partition)
+        let member = members.table.find(token)
+        guard member.isSome else {
+            self.journal.writeMemberTombstone(token, of: partition, entry: .none, in: &self.memory)
+            return .removed
+        }
+        let ring = members.table.ring(of: member)
+        let crowd = members.ringOwners[ring.index]
+        guard let pass = self.audiences.crowds[crowd].passes.firstIndex(where: { $0.ring == ring }) else {
+            return .ignored
+        }
+        let record = JoinRecord(
+            flags: members.table.flags(of: member), joinedSeconds: members.table.joinedSeconds(of: member))
+        self.journal.writeMember(
+            token, record, of: crowd, pass: pass, entry: .none, in: &self.memory, audiences: self.audiences)
+        return .overwritten
+    }
+}

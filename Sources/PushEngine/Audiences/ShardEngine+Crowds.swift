@@ -1,0 +1,200 @@
+import PushModel
+
+/// When a crowd has something to do, and what is written down of its passes (fan-out, "Progress").
+extension ShardEngine {
+    /// Where passes stand is written down this often.
+    static var progressMillis: Int64 { 1_000 }
+    /// Members that a pass may meet at priority 10 at first, before its next record.
+    static var horizonCountMin: Int { 4_096 }
+
+    /// Puts a crowd's passes where they belong after any change: into their lanes' queues, or under the next time at which something is due.
+    mutating func schedule(_ crowd: CrowdID, now: EngineTime) {
+        guard self.audiences.crowds[crowd].standing == .living,
+            self.memory.partitions[self.audiences.crowds[crowd].partition].sends
+        else { return }
+        var deadline = Int64.max
+        let serves =
+            self.memory.partitions[self.audiences.crowds[crowd].partition].mayPush
+            && self.audiences.crowds[crowd].isDurable && !self.audiences.crowds[crowd].versions.isEmpty
+        let distance = self.distanceMillis(crowd)
+        if serves {
+            for pass in self.audiences.crowds[crowd].passes.indices {
+                let due = self.audiences.crowds[crowd].passes[pass].dueMillis(
+                    distanceMillis: distance, nowMillis: now.steadyMillis)
+                if due <= now.steadyMillis {
+                    self.enqueue(crowd, pass: pass)
+                } else {
+                    deadline = min(deadline, due)
+                }
+            }
+        }
+        for version in self.audiences.crowds[crowd].versions where version.layer.expiresSeconds != .max {
+            let left = max(0, version.layer.expiresSeconds * 1_000 - now.wallMillis)
+            deadline = min(deadline, now.steadyMillis + left)
+        }
+        if let alert = self.audiences.crowds[crowd].alert, alert.layer.expiresSeconds != .max {
+            deadline = min(deadline, now.steadyMillis + max(0, alert.layer.expiresSeconds * 1_000 - now.wallMillis))
+        }
+        if self.audiences.crowds[crowd].isProgressDue, !self.audiences.crowds[crowd].isProgressUnderWay {
+            deadline = min(deadline, self.progressDueMillis(crowd, now: now))
+        }
+        if deadline == .max {
+            self.audiences.deadlines.remove(crowd)
+        } else {
+            self.audiences.deadlines.set(deadline, for: crowd)
+        }
+    }
+    private func progressDueMillis(_ crowd: CrowdID, now: EngineTime) -> Int64 {
+        let last = self.audiences.crowds[crowd].lastProgressMillis
+        return last == .min ? now.steadyMillis : last + Self.progressMillis
+    }
+    private mutating func enqueue(_ crowd: CrowdID, pass: Int) {
+        let lane = self.audiences.crowds[crowd].passes[pass].lane
+        guard !self.audiences.crowds[crowd].passes[pass].isQueued, lane.isSome, self.dispatch.lanes[lane].route != nil
+        else { return }
+        self.audiences.crowds[crowd].passes[pass].isQueued = true
+        self.dispatch.lanes[lane].passes.append(
+            PassReference(crowd: crowd, generation: self.audiences.crowds[crowd].generation, pass: pass),
+            hasAlert: self.audiences.crowds[crowd].passes[pass].owesAlert)
+    }
+    /// Does what has become due of crowds.
+    mutating func advanceCrowds(now: EngineTime) {
+        while let crowd = self.audiences.deadlines.popDue(nowMillis: now.steadyMillis) {
+            switch self.audiences.crowds[crowd].standing {
+            case .gone: continue
+            case .leaving:
+                guard self.memory.partitions[self.audiences.crowds[crowd].partition].sends else { continue }
+                self.removeSome(of: crowd, now: now)
+            case .living:
+                guard self.memory.partitions[self.audiences.crowds[crowd].partition].sends else { continue }
+                self.expireVersions(crowd, now: now)
+                if self.audiences.crowds[crowd].isProgressDue, !self.audiences.crowds[crowd].isProgressUnderWay,
+                    self.progressDueMillis(crowd, now: now) <= now.steadyMillis
+                {
+                    self.writeProgress(crowd, now: now)
+                    self.tellReport(crowd, now: now)
+                }
+                self.schedule(crowd, now: now)
+            }
+        }
+    }
+
+    // MARK: Progress
+    /// Writes down where the crowd's passes stand.
+    mutating func writeProgress(_ crowd: CrowdID, now: EngineTime) {
+        self.audiences.crowds[crowd].progressNumber &+= 1
+        self.audiences.crowds[crowd].isProgressUnderWay = true
+        self.audiences.crowds[crowd].isProgressDue = false
+        self.audiences.crowds[crowd].lastProgressMillis = now.steadyMillis
+        self.audiences.crowds[crowd].horizonCount = max(
+            Self.horizonCountMin, 2 * self.audiences.crowds[crowd].metSinceProgress)
+        self.audiences.crowds[crowd].metSinceProgress = 0
+        let progress = self.progress(of: crowd)
+        self.journal.writeProgress(progress, of: crowd, in: &self.memory, audiences: self.audiences)
+    }
+    /// A pass at priority 10 has used half of what the last record allows: the next goes out in time.
+    mutating func extendHorizon(_ crowd: CrowdID, now: EngineTime) {
+        guard !self.audiences.crowds[crowd].isProgressUnderWay else { return }
+        self.writeProgress(crowd, now: now)
+        self.journal.batch.isUrgent = true
+    }
+    private mutating func progress(of crowd: CrowdID) -> AudienceCodec.Progress {
+        let partition = self.audiences.crowds[crowd].partition
+        var progress = AudienceCodec.Progress()
+        progress.epoch = self.memory.partitions[partition].epoch
+        progress.life = self.audiences.crowds[crowd].life
+        progress.stampSeconds = self.audiences.crowds[crowd].stampSeconds
+        progress.lastJoinSeconds = self.audiences.crowds[crowd].lastJoinSeconds
+        progress.servedJoins = self.memory.partitions[partition].nextStateOffset
+        let members = self.audiences.crowds.members(of: partition)
+        for pass in self.audiences.crowds[crowd].passes.indices {
+            let count = members.table.count(of: self.audiences.crowds[crowd].passes[pass].ring)
+            self.audiences.crowds[crowd].passes[pass].extendHorizon(
+                members: self.audiences.crowds[crowd].horizonCount, of: count)
+            if let first = self.audiences.crowds[crowd].passes[pass].late.first, first.offset >= 0 {
+                progress.servedJoins = min(progress.servedJoins, first.offset)
+            }
+            progress.passes.append(self.passPart(of: crowd, pass: pass, members: members))
+        }
+        return progress
+    }
+    private func passPart(of crowd: CrowdID, pass: Int, members: CrowdTable.Members) -> AudienceCodec.PassPart {
+        var part = AudienceCodec.PassPart()
+        let turns = self.audiences.crowds[crowd].passes[pass].position & ~(Pass.circle - 1)
+        func from(_ position: Int64) -> Int64 { max(0, position - turns) }
+        part.environment = self.audiences.crowds[crowd].passes[pass].environment
+        part.position = from(self.audiences.crowds[crowd].passes[pass].position)
+        for (index, target) in self.audiences.crowds[crowd].passes[pass].targets.enumerated() {
+            part.untils.append(
+                (self.audiences.crowds[crowd].versions[index].stampSeconds, from(target.until)))
+        }
+        part.aloneUntil = self.audiences.crowds[crowd].passes[pass].alone.map { from($0.until) }
+        part.alertUntil = from(self.audiences.crowds[crowd].passes[pass].alertUntil)
+        part.highUntil = from(self.audiences.crowds[crowd].passes[pass].highUntil)
+        part.frequentHighUntil = from(self.audiences.crowds[crowd].passes[pass].frequentHighUntil)
+        part.horizon = from(self.audiences.crowds[crowd].passes[pass].nextHorizon)
+        for member in self.audiences.crowds[crowd].passes[pass].retries.members {
+            guard members.table.ring(of: member).isSome else { continue }
+            part.waiting.append(
+                (
+                    Int64(members.table.position(of: member)),
+                    self.audiences.crowds[crowd].passes[pass].retries[member]?.owesAlert ?? false
+                ))
+        }
+        var push = self.audiences.crowds[crowd].passes[pass].firstPush
+        while push.isSome {
+            let member = self.audiences.pushes[push].member
+            if members.table.ring(of: member) == self.audiences.crowds[crowd].passes[pass].ring {
+                part.waiting.append((Int64(members.table.position(of: member)), self.audiences.pushes[push].hasAlert))
+            }
+            push = self.audiences.pushes[push].next
+        }
+        return part
+    }
+    /// Where a late join lies in `state`.
+    mutating func lateJoinAcknowledged(
+        _ crowd: CrowdID, generation: UInt32, pass: Int, number: UInt32, offset: Int64
+    ) {
+        guard self.audiences.crowds.contains(crowd), self.audiences.crowds[crowd].generation == generation,
+            pass < self.audiences.crowds[crowd].passes.count
+        else { return }
+        self.audiences.crowds[crowd].passes[pass].noteLate(number, offset: offset)
+    }
+    /// Kafka has a progress record.
+    mutating func progressAcknowledged(_ crowd: CrowdID, generation: UInt32, number: UInt32, now: EngineTime) {
+        guard self.audiences.crowds.contains(crowd), self.audiences.crowds[crowd].generation == generation else {
+            return
+        }
+        guard number == self.audiences.crowds[crowd].progressNumber else { return }
+        self.audiences.crowds[crowd].isProgressUnderWay = false
+        for pass in self.audiences.crowds[crowd].passes.indices {
+            self.audiences.crowds[crowd].passes[pass].horizon = self.audiences.crowds[crowd].passes[pass].nextHorizon
+        }
+        if number == self.audiences.crowds[crowd].requiredProgress { self.audiences.crowds[crowd].isDurable = true }
+        self.schedule(crowd, now: now)
+    }
+}
+
+extension Pass {
+    /// What the next record says: so many members of all may be met before the one after it.
+    mutating func extendHorizon(members: Int, of count: Int) {
+        guard count > members else {
+            self.nextHorizon = self.position + Self.circle
+            return
+        }
+        self.nextHorizon = self.position + Self.circle / Int64(count) * Int64(members)
+    }
+    /// When somebody can be served, steady; `Int64.max`: an event, an answer or an acknowledgement comes first.
+    func dueMillis(distanceMillis: Int64, nowMillis: Int64) -> Int64 {
+        var due = self.retries.nextDueMillis
+        if self.lateCount > 0 {
+            due = min(
+                due, self.recent.isFull ? self.recent.nextForgottenMillis(distanceMillis: distanceMillis) ?? .max : .min
+            )
+        }
+        if self.isUnderWay, !self.retries.isFull, !self.isHigh || !self.isBeyondHorizon {
+            due = min(due, self.nextNotBeforeMillis(distanceMillis: distanceMillis))
+        }
+        return due == .max ? .max : max(due, self.notBeforeMillis)
+    }
+}

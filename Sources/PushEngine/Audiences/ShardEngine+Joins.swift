@@ -1,0 +1,254 @@
+import PushModel
+
+/// Members that come and go (fan-out §2).
+extension ShardEngine {
+    /// A join or a leave: the record's key is the token.
+    mutating func consumeMember(
+        app: UInt16, partition: PartitionIndex, key: Span<UInt8>, now: EngineTime
+    ) throws(EventRejection) {
+        self.audiences.scratchToken.removeAll(keepingCapacity: true)
+        try EventRules.memberToken(key: key, into: &self.audiences.scratchToken)
+        switch self.intake.event.kind {
+        case .register: self.join(app: app, partition: partition, now: now)
+        case .unregister: self.leave(app: app, partition: partition, now: now)
+        case .start, .update, .end: break
+        }
+    }
+    /// Whether the key of a leave that names no audience is a member's token.
+    mutating func isMember(_ key: Span<UInt8>, of partition: PartitionIndex) -> Bool {
+        guard let members = self.audiences.crowds.membersIfAny(of: partition) else { return false }
+        self.audiences.scratchToken.removeAll(keepingCapacity: true)
+        guard key.count <= 2 * MemberTable.tokenByteCountMax, !key.isEmpty,
+            Hex.decode(key, to: &self.audiences.scratchToken)
+        else { return false }
+        return members.table.find(self.audiences.scratchToken.span).isSome
+    }
+    private func reference(app: UInt16) -> UInt64 {
+        CrowdTable.reference(
+            bundleID: self.intake.bundleID(app: app).span,
+            id: self.intake.event.text.span.extracting(self.intake.event.audienceInText.range))
+    }
+
+    // MARK: Joining
+    private mutating func join(app: UInt16, partition: PartitionIndex, now: EngineTime) {
+        let entry = self.journal.ledger.open(log: self.intake.log, offset: self.intake.record.offset, settled: false)
+        let reference = self.reference(app: app)
+        var crowd = self.audiences.crowds.find(reference: reference, partition: partition) ?? .none
+        if crowd.isNone {
+            let id = Array(self.intake.event.text[self.intake.event.audienceInText.range])
+            crowd = self.audiences.crowds.make(app: app, id: id, reference: reference, partition: partition)
+            // Its members are served once the question has come through.
+            self.writeProgress(crowd, now: now)
+            self.journal.ask(crowd, entry: entry, in: &self.memory, audiences: self.audiences)
+        }
+        self.expireVersions(crowd, now: now)
+        let pass = self.audiences.crowds.passIndex(crowd, environment: self.intake.event.environment)
+        let joinedSeconds = UInt32(clamping: max(0, self.intake.record.timestampMillis / 1_000))
+        self.audiences.crowds[crowd].lastJoinSeconds = max(
+            self.audiences.crowds[crowd].lastJoinSeconds, Int64(joinedSeconds))
+        let isChanged = self.place(
+            in: crowd, pass: pass, isFrequent: self.intake.event.frequentUpdates, joinedSeconds: joinedSeconds, now: now
+        )
+        self.finishMemberEvent(app: app)
+        if let late = isChanged {
+            // A span of the engine's own would borrow all of it.
+            let token = self.audiences.scratchToken
+            self.journal.writeMember(
+                token.span, late, of: crowd, pass: pass, entry: entry, in: &self.memory,
+                audiences: self.audiences)
+        } else {
+            self.journal.ledger.settle(entry)
+        }
+        self.schedule(crowd, now: now)
+    }
+    /// What is written down of a join: the member, and its place among those that are late.
+    struct JoinRecord {
+        var flags = MemberFlags()
+        var joinedSeconds: UInt32 = 0
+        /// Its number among the late members of its pass; `nil`: the round will meet it.
+        var lateNumber: UInt32?
+    }
+    /// The token is in that ring from here on.
+    /// - Returns: `nil`: it was, and nothing has changed.
+    private mutating func place(
+        in crowd: CrowdID, pass: Int, isFrequent: Bool, joinedSeconds: UInt32, now: EngineTime
+    ) -> JoinRecord? {
+        let partition = self.audiences.crowds[crowd].partition
+        let members = self.audiences.crowds.members(of: partition)
+        let ring = self.audiences.crowds[crowd].passes[pass].ring
+        let found = members.table.find(self.audiences.scratchToken.span)
+        let frequent: MemberFlags = isFrequent ? .isFrequent : []
+        guard found.isSome else {
+            let member = members.table.insert(
+                self.audiences.scratchToken.span, in: ring, joinedSeconds: joinedSeconds, flags: frequent)
+            self.audiences.memberCount += 1
+            self.memory.counters.membersHeld += 1
+            let notBefore = self.reunite(member, of: crowd, with: members)
+            let late = self.entered(
+                member, crowd: crowd, pass: pass, members: members, notBeforeMillis: notBefore, now: now)
+            return JoinRecord(flags: frequent, joinedSeconds: joinedSeconds, lateNumber: late)
+        }
+        var flags = members.table.flags(of: found)
+        let old = members.table.ring(of: found)
+        guard old != ring else {
+            guard flags.contains(.isFrequent) != isFrequent else { return nil }
+            flags.formSymmetricDifference(.isFrequent)
+            members.table.setFlags(flags, of: found)
+            return JoinRecord(flags: flags, joinedSeconds: members.table.joinedSeconds(of: found))
+        }
+        // The latest join wins.
+        let former = members.ringOwners[old.index]
+        let notBefore = self.exited(found, members: members, now: now)
+        flags = members.table.flags(of: found)
+        flags.remove(.isFrequent)
+        flags.formUnion(frequent)
+        if former != crowd { flags.formUnion(.isMoved) }
+        members.table.setFlags(flags, of: found)
+        members.table.move(found, to: ring)
+        members.table.setJoinedSeconds(joinedSeconds, of: found)
+        if flags.contains(.isMoved) { self.audiences.crowds[crowd].hasMoved = true }
+        let late = self.entered(
+            found, crowd: crowd, pass: pass, members: members, notBeforeMillis: notBefore, now: now)
+        self.schedule(former, now: now)
+        return JoinRecord(flags: flags, joinedSeconds: joinedSeconds, lateNumber: late)
+    }
+    /// The member is in the ring: the round meets it, or it is late.
+    /// - Parameter notBeforeMillis: its phone may have been pushed to shortly before; steady.
+    private mutating func entered(
+        _ member: MemberID, crowd: CrowdID, pass: Int, members: CrowdTable.Members, notBeforeMillis: Int64,
+        now: EngineTime
+    ) -> UInt32? {
+        let position = members.table.position(of: member)
+        let before = self.audiences.crowds[crowd].passes[pass].waitingCount
+        let isAhead = self.audiences.crowds[crowd].passes[pass].joined(position)
+        guard !self.audiences.crowds[crowd].versions.isEmpty else { return nil }
+        var lateNumber: UInt32?
+        if isAhead {
+            if notBeforeMillis > now.steadyMillis {
+                self.audiences.crowds[crowd].passes[pass].recent.note(
+                    member, servedMillis: notBeforeMillis - self.distanceMillis(crowd))
+            }
+        } else if notBeforeMillis > now.steadyMillis {
+            self.audiences.crowds[crowd].passes[pass].retries.set(
+                RetrySet.Entry(notBeforeMillis: notBeforeMillis, isOwed: true), for: member)
+        } else {
+            members.table.insertFlag(.isLate, of: member)
+            self.audiences.crowds[crowd].passes[pass].wait(late: member)
+            lateNumber = self.audiences.crowds[crowd].passes[pass].lateLast
+        }
+        self.noteDue(crowd, pass: pass, before: before)
+        return lateNumber
+    }
+    /// The member is about to leave its ring: nothing is owed to it there.
+    /// - Returns: when its phone may be pushed to again, steady.
+    @discardableResult private mutating func exited(
+        _ member: MemberID, members: CrowdTable.Members, now: EngineTime
+    ) -> Int64 {
+        let ring = members.table.ring(of: member)
+        let crowd = members.ringOwners[ring.index]
+        guard let pass = self.audiences.crowds[crowd].passes.firstIndex(where: { $0.ring == ring }) else { return .min }
+        let position = members.table.position(of: member)
+        let before = self.audiences.crowds[crowd].passes[pass].waitingCount
+        let notBefore = self.audiences.crowds[crowd].passes[pass].nextNotBeforeMillis(
+            of: member, at: position, distanceMillis: self.distanceMillis(crowd), nowMillis: now.steadyMillis)
+        self.audiences.crowds[crowd].passes[pass].left(position)
+        self.audiences.crowds[crowd].passes[pass].retries.remove(member)
+        if members.table.flags(of: member).contains(.isLate) {
+            members.table.removeFlag(.isLate, of: member)
+            self.audiences.crowds[crowd].passes[pass].lateCount -= 1
+        }
+        self.settleMembers(crowd, pass: pass, before: before, into: \.left)
+        return notBefore
+    }
+    /// The least time between two pushes to a member, milliseconds.
+    func distanceMillis(_ crowd: CrowdID) -> Int64 {
+        self.memory.configuration.apps[Int(self.audiences.crowds[crowd].app)].minimumDistanceMillis
+    }
+
+    // MARK: Leaving
+    private mutating func leave(app: UInt16, partition: PartitionIndex, now: EngineTime) {
+        let entry = self.journal.ledger.open(log: self.intake.log, offset: self.intake.record.offset, settled: false)
+        self.finishMemberEvent(app: app)
+        let members = self.audiences.crowds.members(of: partition)
+        let member = members.table.find(self.audiences.scratchToken.span)
+        var isMeant = member.isSome
+        if isMeant, !self.intake.event.audienceInText.isEmpty {
+            let crowd = members.ringOwners[members.table.ring(of: member).index]
+            isMeant = self.audiences.crowds[crowd].reference == self.reference(app: app)
+        }
+        guard isMeant else { return self.journal.ledger.settle(entry) }
+        let crowd = self.remove(member, members: members, now: now)
+        let token = self.audiences.scratchToken
+        self.journal.writeMemberTombstone(token.span, of: partition, entry: entry, in: &self.memory)
+        self.schedule(crowd, now: now)
+    }
+    /// The member leaves the table; while a push to it is in flight its number is kept.
+    /// - Returns: whose member it was.
+    @discardableResult mutating func remove(
+        _ member: MemberID, members: CrowdTable.Members, now: EngineTime
+    ) -> CrowdID {
+        let crowd = members.ringOwners[members.table.ring(of: member).index]
+        let notBefore = self.exited(member, members: members, now: now)
+        self.audiences.memberCount -= 1
+        self.memory.counters.membersHeld -= 1
+        let key = Audiences.DepartedKey(
+            partition: self.audiences.crowds[crowd].partition, position: members.table.position(of: member))
+        self.audiences.departures.note(key, notBeforeMillis: notBefore, nowMillis: now.steadyMillis)
+        guard members.table.flags(of: member).contains(.isInFlight) else {
+            members.table.remove(member)
+            return crowd
+        }
+        members.table.unlink(member)
+        if let push = self.audiences.pushes.identifier(of: member, partition: key.partition) {
+            self.audiences.departed[key] = push
+        }
+        return crowd
+    }
+    /// A token that had left is back. A push that was in flight to it still is, and its phone may have been pushed to a moment ago.
+    /// - Returns: when it may be pushed to, steady.
+    private mutating func reunite(_ member: MemberID, of crowd: CrowdID, with members: CrowdTable.Members) -> Int64 {
+        let key = Audiences.DepartedKey(
+            partition: self.audiences.crowds[crowd].partition, position: members.table.position(of: member))
+        if !self.audiences.departed.isEmpty, let push = self.audiences.departed.removeValue(forKey: key) {
+            members.table.free(self.audiences.pushes[push].member)
+            self.audiences.pushes[push].member = member
+            members.table.insertFlag(.isInFlight, of: member)
+        }
+        return self.audiences.departures.notBeforeMillis(key)
+    }
+
+    /// A join or a leave is done with.
+    private mutating func finishMemberEvent(app: UInt16) {
+        let hash = PushComposer.hash(ofToken: self.audiences.scratchToken.span)
+        self.journal.finishMemberEvent(self.intake, app: app, tokenHash: hash, in: &self.memory)
+    }
+
+    // MARK: Counting
+    /// A member is owed one thing more.
+    mutating func noteDue(_ crowd: CrowdID, pass: Int, before: Int) {
+        let after = self.audiences.crowds[crowd].passes[pass].waitingCount
+        self.memory.counters.members.due &+= UInt64(after - before)
+        self.noteWaiting(after - before)
+    }
+    /// Fewer are owed something than before, for this reason.
+    mutating func settleMembers(
+        _ crowd: CrowdID, pass: Int, before: Int, due: Int = 0, into reason: WritableKeyPath<MemberCounters, UInt64>
+    ) {
+        let after = self.audiences.crowds[crowd].passes[pass].waitingCount
+        self.memory.counters.members.due &+= UInt64(due)
+        self.memory.counters.members[keyPath: reason] &+= UInt64(before + due - after)
+        self.noteWaiting(after - before)
+    }
+    mutating func noteWaiting(_ step: Int) {
+        self.memory.counters.members.waiting = UInt64(Int(self.memory.counters.members.waiting) + step)
+    }
+}
+
+extension MemberTable {
+    mutating func insertFlag(_ flag: MemberFlags, of member: MemberID) {
+        self.setFlags(self.flags(of: member).union(flag), of: member)
+    }
+    mutating func removeFlag(_ flag: MemberFlags, of member: MemberID) {
+        self.setFlags(self.flags(of: member).subtracting(flag), of: member)
+    }
+}

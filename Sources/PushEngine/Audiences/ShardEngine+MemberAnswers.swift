@@ -1,0 +1,192 @@
+import APNSProtocol
+import PushModel
+
+/// What became of a push to a member (fan-out, §3.6).
+extension ShardEngine {
+    /// Takes the answer to a push to a member. One to an attempt that is no longer in flight changes nothing.
+    mutating func memberAnswered(_ answer: PushAnswer, now: EngineTime) {
+        guard let id = self.audiences.pushes.id(of: answer.id) else { return }
+        let push = self.audiences.pushes[id]
+        self.audiences.release(id)
+        self.memory.partitions[push.partition].inFlightCount -= 1
+        self.memory.counters.inFlight -= 1
+        let members = self.audiences.crowds.members(of: push.partition)
+        let hasLeft = members.table.ring(of: push.member).isNone
+        if hasLeft {
+            let key = Audiences.DepartedKey(
+                partition: push.partition, position: members.table.position(of: push.member))
+            self.audiences.departed[key] = nil
+        } else {
+            members.table.removeFlag(.isInFlight, of: push.member)
+        }
+        // The crowd it was sent for may have gone meanwhile, and with it the place where it was counted.
+        let isCrowdThere = self.audiences.crowds[push.crowd].generation == push.crowdGeneration
+        var before = 0
+        if isCrowdThere {
+            before = self.audiences.crowds[push.crowd].passes[push.pass].waitingCount
+            self.audiences.crowds[push.crowd].passes[push.pass].inFlightCount -= 1
+        }
+        let end = self.judge(answer, push: push, members: members, hasLeft: hasLeft, now: now)
+        if isCrowdThere {
+            switch end {
+            case .ended(let reason):
+                self.settleMembers(push.crowd, pass: push.pass, before: before, into: reason)
+            case .waits:
+                // What was in flight waits where the member is now; it may be elsewhere.
+                let after = self.audiences.crowds[push.crowd].passes[push.pass].waitingCount
+                self.memory.counters.members.superseded &+= UInt64(max(0, before - after))
+                self.memory.counters.members.due &+= UInt64(max(0, after - before))
+                self.noteWaiting(after - before)
+            }
+            self.note(answer, end: end, push: push, now: now)
+        }
+        if hasLeft {
+            members.table.free(push.member)
+        } else {
+            self.wake(push.member, members: members, push: push, now: now)
+        }
+        if isCrowdThere { self.schedule(push.crowd, now: now) }
+    }
+    private mutating func judge(
+        _ answer: PushAnswer, push: MemberPush, members: CrowdTable.Members, hasLeft: Bool, now: EngineTime
+    ) -> MemberEnd {
+        let lane = self.lane(of: push)
+        switch answer.result {
+        case .accepted:
+            self.memory.counters.pushesAccepted += 1
+            self.dispatch.deviceTokenAnswered(isSuspicious: false, lane: lane)
+            self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
+            if !hasLeft {
+                let flags = members.table.flags(of: push.member)
+                members.table.setFlags(flags.union(.isTried).subtracting(.isSuspect), of: push.member)
+            }
+            self.sampleMember(push, apnsMicros: answer.apnsMicros, now: now)
+            return .ended(\.accepted)
+        case .notProcessed, .channel:
+            self.memory.counters.pushesNotProcessed += 1
+            self.dispatch.topicAnswered(.nothing, lane: lane, in: &self.memory, now: now)
+            return self.again(push, members: members, hasLeft: hasLeft, delayMillis: 0, keepsPriority: true, now: now)
+        case .unknown:
+            self.memory.counters.pushesUnknown += 1
+            self.dispatch.topicAnswered(.nothing, lane: lane, in: &self.memory, now: now)
+            return self.again(
+                push, members: members, hasLeft: hasLeft, delayMillis: self.retryDelayMillis(push, nil),
+                keepsPriority: false,
+                dropsAlert: self.memory.configuration.apps[self.appIndex(of: push)].alertOnUnknown == .drop,
+                now: now)
+        case .response(let response):
+            guard response.verdict != .accepted else { return .ended(\.accepted) }
+            self.memory.counters.pushesRefused += 1
+            return self.refused(response, push: push, members: members, hasLeft: hasLeft, lane: lane, now: now)
+        }
+    }
+    private func lane(of push: MemberPush) -> LaneIndex { push.lane }
+    private func appIndex(of push: MemberPush) -> Int { Int(push.app) }
+
+    private mutating func refused(
+        _ response: PushResponse, push: MemberPush, members: CrowdTable.Members, hasLeft: Bool, lane: LaneIndex,
+        now: EngineTime
+    ) -> MemberEnd {
+        func again(
+            _ engine: inout ShardEngine, _ delayMillis: Int64
+        ) -> MemberEnd {
+            engine.again(
+                push, members: members, hasLeft: hasLeft, delayMillis: delayMillis, keepsPriority: true, now: now)
+        }
+        switch response.verdict {
+        case .accepted: return .ended(\.accepted)
+        case .tokenDead(let invalidSinceMillis, let isSuspicious):
+            self.dispatch.deviceTokenAnswered(isSuspicious: isSuspicious, lane: lane)
+            self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
+            guard !hasLeft else { return .ended(\.gone) }
+            if let invalidSinceMillis, invalidSinceMillis < Int64(members.table.joinedSeconds(of: push.member)) * 1_000
+            {
+                return again(&self, self.retryDelayMillis(push, nil))
+            }
+            if isSuspicious, self.dispatch.doubtsVerdicts(lane: lane) {
+                self.memory.counters.tokenRemovalsStopped += 1
+                members.table.insertFlag(.isSuspect, of: push.member)
+                self.tellFailure(push, response: response, outcome: .rejected)
+                return .ended(\.failed)
+            }
+            self.memory.counters.tokensDead += 1
+            self.tellFailure(push, response: response, outcome: .rejected)
+            self.writeMemberTombstone(push.member, members: members, partition: push.partition)
+            self.remove(push.member, members: members, now: now)
+            return .ended(\.gone)
+        case .messageRefused, .expirationRefused:
+            self.dispatch.topicAnswered(.nothing, lane: lane, in: &self.memory, now: now)
+            self.tellFailure(push, response: response, outcome: .deadLettered)
+            return .ended(\.failed)
+        case .connectionUnusable:
+            self.dispatch.topicAnswered(.nothing, lane: lane, in: &self.memory, now: now)
+            return again(&self, 0)
+        case .topicRefused:
+            self.dispatch.topicAnswered(.refused, lane: lane, in: &self.memory, now: now)
+            return again(&self, self.retryDelayMillis(push, response.retryAfterSeconds, isOfRoute: true))
+        case .providerTokenExpired, .providerTokenTooManyUpdates, .serverBusy, .credentialRefused:
+            self.dispatch.topicAnswered(.nothing, lane: lane, in: &self.memory, now: now)
+            return again(&self, self.retryDelayMillis(push, response.retryAfterSeconds, isOfRoute: true))
+        case .tokenThrottled:
+            self.dispatch.deviceTokenAnswered(isSuspicious: false, lane: lane)
+            self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
+            return again(&self, self.retryDelayMillis(push, response.retryAfterSeconds))
+        }
+    }
+    private mutating func retryDelayMillis(
+        _ push: MemberPush, _ retryAfterSeconds: Int64?, isOfRoute: Bool = false
+    ) -> Int64 {
+        self.dispatch.backOffMillis(
+            attempt: push.attempt, retryAfterSeconds: retryAfterSeconds,
+            millisMax: isOfRoute ? self.memory.configuration.settings.routeBackoffMaxMillis : .max,
+            settings: self.memory.configuration.settings)
+    }
+    /// The member is owed it still, unless a newer version's round comes to it, or it has left.
+    private mutating func again(
+        _ push: MemberPush, members: CrowdTable.Members, hasLeft: Bool, delayMillis: Int64, keepsPriority: Bool,
+        dropsAlert: Bool = false, now: EngineTime
+    ) -> MemberEnd {
+        guard !hasLeft else { return .ended(\.left) }
+        let ring = members.table.ring(of: push.member)
+        let crowd = members.ringOwners[ring.index]
+        guard crowd == push.crowd, self.audiences.crowds[crowd].passes[push.pass].ring == ring,
+            !self.audiences.crowds[crowd].versions.isEmpty
+        else {
+            // It belongs to another audience now.
+            return .ended(\.superseded)
+        }
+        let distance = push.sentMillis + self.distanceMillis(crowd)
+        let notBefore = max(now.steadyMillis + delayMillis, distance)
+        let old = self.audiences.crowds[crowd].passes[push.pass].retries[push.member]
+        // Where an alert goes alone the round that comes next does not bring it.
+        let isAhead =
+            !push.isAlone
+            && self.audiences.crowds[crowd].passes[push.pass].isAhead(members.table.position(of: push.member))
+        var entry = RetrySet.Entry(notBeforeMillis: notBefore, isOwed: !isAhead)
+        entry.isOwed = !isAhead
+        entry.attempt = push.attempt < 20 ? push.attempt + 1 : push.attempt
+        entry.owesAlert =
+            (push.hasAlert && !dropsAlert && self.audiences.crowds[crowd].alert != nil) || (old?.owesAlert ?? false)
+        let isHigh =
+            keepsPriority && push.mayBeHigh
+            && push.stampSeconds > self.audiences.crowds[crowd].reportedDoneStampSeconds
+        entry.mayBeHigh = isHigh || (old?.mayBeHigh ?? false)
+        self.audiences.crowds[crowd].passes[push.pass].retries.set(entry, for: push.member)
+        let isStillOwed = old == nil && !isAhead
+        return isStillOwed ? .waits : .ended(\.superseded)
+    }
+    /// Whoever waited for the answer may have its turn.
+    private mutating func wake(
+        _ member: MemberID, members: CrowdTable.Members, push: MemberPush, now: EngineTime
+    ) {
+        let ring = members.table.ring(of: member)
+        guard ring.isSome else { return }
+        let crowd = members.ringOwners[ring.index]
+        guard let pass = self.audiences.crowds[crowd].passes.firstIndex(where: { $0.ring == ring }),
+            var entry = self.audiences.crowds[crowd].passes[pass].retries[member], entry.notBeforeMillis == .max
+        else { return }
+        entry.notBeforeMillis = push.sentMillis + self.distanceMillis(crowd)
+        self.audiences.crowds[crowd].passes[pass].retries.set(entry, for: member)
+        if crowd != push.crowd { self.schedule(crowd, now: now) }
+    }
+}

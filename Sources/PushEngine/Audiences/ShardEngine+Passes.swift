@@ -1,0 +1,231 @@
+import APNSProtocol
+import PushModel
+
+/// Members that are served (fan-out, §3.4 to 7).
+extension ShardEngine {
+    /// What a member is sent.
+    private struct Serving {
+        var member: MemberID
+        var hasAlert = false
+        var isAlone = false
+        var mayBeHigh = false
+        var attempt: UInt8 = 0
+    }
+
+    /// Fills `request` with a push to the next member whose turn it is on this lane; false: none is.
+    mutating func nextMemberPush(lane: LaneIndex, into request: inout PushRequest, now: EngineTime) -> Bool {
+        while let reference = self.dispatch.lanes[lane].passes.first {
+            let crowd = reference.crowd
+            if self.audiences.crowds[crowd].generation == reference.generation,
+                self.audiences.crowds[crowd].standing == .living,
+                let serving = self.nextServing(crowd, pass: reference.pass, now: now)
+            {
+                self.send(serving, of: crowd, pass: reference.pass, into: &request, now: now)
+                self.dispatch.lanes[lane].passes.served()
+                if self.audiences.crowds[crowd].metSinceProgress * 2 >= self.audiences.crowds[crowd].horizonCount,
+                    self.audiences.crowds[crowd].passes[reference.pass].isHigh
+                {
+                    self.extendHorizon(crowd, now: now)
+                }
+                return true
+            }
+            self.dispatch.lanes[lane].passes.removeFirst()
+            guard self.audiences.crowds[crowd].generation == reference.generation,
+                self.audiences.crowds[crowd].standing == .living
+            else { continue }
+            self.audiences.crowds[crowd].passes[reference.pass].isQueued = false
+            self.schedule(crowd, now: now)
+        }
+        return false
+    }
+    /// Whether members of the crowd may be served at all.
+    private func mayServe(_ crowd: CrowdID) -> Bool {
+        let partition = self.audiences.crowds[crowd].partition
+        return self.memory.partitions[partition].sends && self.memory.partitions[partition].mayPush
+            && self.audiences.crowds[crowd].isDurable && !self.audiences.crowds[crowd].versions.isEmpty
+    }
+    /// Who is next, and with what; it counts as met from here on.
+    private mutating func nextServing(_ crowd: CrowdID, pass: Int, now: EngineTime) -> Serving? {
+        self.expireVersions(crowd, now: now)
+        guard self.mayServe(crowd), self.audiences.crowds[crowd].passes[pass].notBeforeMillis <= now.steadyMillis
+        else { return nil }
+        let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
+        return self.nextRetry(crowd, pass: pass, members: members, now: now)
+            ?? self.nextLate(crowd, pass: pass, members: members, now: now)
+            ?? self.nextOfRound(crowd, pass: pass, members: members, now: now)
+    }
+    private mutating func nextRetry(
+        _ crowd: CrowdID, pass: Int, members: CrowdTable.Members, now: EngineTime
+    ) -> Serving? {
+        while let member = self.audiences.crowds[crowd].passes[pass].retries.nextDue(nowMillis: now.steadyMillis) {
+            guard var entry = self.audiences.crowds[crowd].passes[pass].retries[member] else { continue }
+            if members.table.flags(of: member).contains(.isInFlight) {
+                entry.notBeforeMillis = .max
+                self.audiences.crowds[crowd].passes[pass].retries.set(entry, for: member)
+                continue
+            }
+            self.audiences.crowds[crowd].passes[pass].retries.remove(member)
+            guard entry.isOwed else {
+                // The round comes to it, but it brings no alert that was sent before.
+                if entry.owesAlert || entry.mayBeHigh {
+                    entry.notBeforeMillis = .max
+                    self.audiences.crowds[crowd].passes[pass].retries.set(entry, for: member)
+                }
+                continue
+            }
+            return Serving(
+                member: member, hasAlert: entry.owesAlert && self.audiences.crowds[crowd].alert != nil,
+                isAlone: entry.owesAlert && self.audiences.crowds[crowd].alertGoesAlone,
+                mayBeHigh: entry.mayBeHigh, attempt: entry.attempt)
+        }
+        return nil
+    }
+    private mutating func nextLate(
+        _ crowd: CrowdID, pass: Int, members: CrowdTable.Members, now: EngineTime
+    ) -> Serving? {
+        let distance = self.distanceMillis(crowd)
+        self.audiences.crowds[crowd].passes[pass].recent.forget(distanceMillis: distance, nowMillis: now.steadyMillis)
+        guard self.audiences.crowds[crowd].passes[pass].lateCount > 0,
+            !self.audiences.crowds[crowd].passes[pass].recent.isFull
+        else { return nil }
+        while let late = self.audiences.crowds[crowd].passes[pass].popLate() {
+            let member = late.member
+            guard members.table.ring(of: member) == self.audiences.crowds[crowd].passes[pass].ring,
+                members.table.flags(of: member).contains(.isLate)
+            else { continue }
+            members.table.removeFlag(.isLate, of: member)
+            self.audiences.crowds[crowd].passes[pass].lateCount -= 1
+            if members.table.flags(of: member).contains(.isInFlight) {
+                self.audiences.crowds[crowd].passes[pass].retries.set(
+                    RetrySet.Entry(notBeforeMillis: .max, isOwed: true), for: member)
+                continue
+            }
+            self.audiences.crowds[crowd].passes[pass].recent.note(member, servedMillis: now.steadyMillis)
+            return Serving(member: member)
+        }
+        return nil
+    }
+    private mutating func nextOfRound(
+        _ crowd: CrowdID, pass: Int, members: CrowdTable.Members, now: EngineTime
+    ) -> Serving? {
+        let distance = self.distanceMillis(crowd)
+        while !self.audiences.crowds[crowd].passes[pass].retries.isFull,
+            let member = self.audiences.crowds[crowd].passes[pass].next(in: members.table)
+        {
+            let isHigh = self.audiences.crowds[crowd].passes[pass].isHigh
+            if isHigh, self.audiences.crowds[crowd].passes[pass].isBeyondHorizon { return nil }
+            guard
+                self.audiences.crowds[crowd].passes[pass].nextNotBeforeMillis(distanceMillis: distance)
+                    <= now.steadyMillis
+            else { return nil }
+            let flags = members.table.flags(of: member)
+            var serving = Serving(member: member)
+            serving.isAlone = self.audiences.crowds[crowd].passes[pass].isAlone
+            serving.hasAlert =
+                self.audiences.crowds[crowd].passes[pass].owesAlert && self.audiences.crowds[crowd].alert != nil
+            serving.mayBeHigh = self.audiences.crowds[crowd].passes[pass].mayBeHigh(flags)
+            let recent = self.audiences.crowds[crowd].passes[pass].recent.servedMillis(
+                member, distanceMillis: distance, nowMillis: now.steadyMillis)
+            let waits = self.audiences.crowds[crowd].passes[pass].retries[member]
+            let isUnanswered = flags.contains(.isInFlight)
+            guard isUnanswered || recent != nil || waits != nil else {
+                self.audiences.crowds[crowd].passes[pass].met(
+                    isServed: true, distanceMillis: distance, nowMillis: now.steadyMillis)
+                return serving
+            }
+            // It waits, and gets what is newest then.
+            var entry = waits ?? RetrySet.Entry(notBeforeMillis: .min, isOwed: true)
+            entry.isOwed = true
+            if entry.notBeforeMillis == .max { entry.notBeforeMillis = .min }
+            entry.notBeforeMillis = max(entry.notBeforeMillis, recent.map { $0 + distance } ?? .min)
+            if isUnanswered { entry.notBeforeMillis = .max }
+            entry.owesAlert = entry.owesAlert || serving.hasAlert
+            entry.mayBeHigh = entry.mayBeHigh || serving.mayBeHigh
+            self.audiences.crowds[crowd].passes[pass].met(
+                isServed: false, distanceMillis: distance, nowMillis: now.steadyMillis)
+            self.audiences.crowds[crowd].passes[pass].retries.set(entry, for: member)
+        }
+        return nil
+    }
+
+    private mutating func send(
+        _ serving: Serving, of crowd: CrowdID, pass: Int, into request: inout PushRequest, now: EngineTime
+    ) {
+        let partition = self.audiences.crowds[crowd].partition
+        let members = self.audiences.crowds.members(of: partition)
+        let member = serving.member
+        members.table.insertFlag(.isInFlight, of: member)
+        self.audiences.crowds[crowd].passes[pass].inFlightCount += 1
+        let isHigh = serving.mayBeHigh && !members.table.flags(of: member).contains(.isMoved)
+        let id = self.audiences.pushes.make()
+        let version = serving.isAlone ? self.audiences.crowds[crowd].alert : self.audiences.crowds[crowd].newest
+        self.audiences.pushes[id].crowd = crowd
+        self.audiences.pushes[id].crowdGeneration = self.audiences.crowds[crowd].generation
+        self.audiences.pushes[id].pass = pass
+        self.audiences.pushes[id].member = member
+        self.audiences.pushes[id].partition = partition
+        self.audiences.pushes[id].partitionGeneration = self.memory.partitions[partition].generation
+        self.audiences.pushes[id].stampSeconds = version?.stampSeconds ?? 0
+        self.audiences.pushes[id].recordMillis = version?.layer.recordMillis ?? 0
+        self.audiences.pushes[id].sentMillis = now.steadyMillis
+        self.audiences.pushes[id].priority = isHigh ? .high : .low
+        self.audiences.pushes[id].hasAlert = serving.hasAlert
+        self.audiences.pushes[id].mayBeHigh = serving.mayBeHigh
+        self.audiences.pushes[id].isAlone = serving.isAlone
+        self.audiences.pushes[id].app = self.audiences.crowds[crowd].app
+        self.audiences.pushes[id].lane = self.audiences.crowds[crowd].passes[pass].lane
+        self.audiences.pushes[id].attempt = serving.attempt
+        self.audiences.pushes[id].apnsID = self.dispatch.makeUUID()
+        self.audiences.link(id, crowd: crowd, pass: pass)
+        self.memory.partitions[partition].inFlightCount += 1
+        self.memory.counters.inFlight += 1
+        self.memory.counters.pushesSent += 1
+        self.memory.counters.memberPushesSent += 1
+        if isHigh { self.memory.counters.pushesHighPriority += 1 }
+        if serving.attempt > 0 { self.memory.counters.members.repeated += 1 }
+        self.audiences.crowds[crowd].metSinceProgress += 1
+        self.audiences.crowds[crowd].isProgressDue = true
+
+        request.id = self.audiences.pushes.pushID(of: id)
+        request.kind = .device
+        request.app = self.audiences.crowds[crowd].app
+        request.priority = isHigh ? .high : .low
+        request.apnsID = self.audiences.pushes[id].apnsID
+        request.expirationSeconds =
+            version?.layer.expirationHeaderSeconds
+            ?? now.wallSeconds + EventRules.expirationSeconds(of: version?.kind ?? .update)
+        request.target.removeAll(keepingCapacity: true)
+        // The member's bytes stay while they are copied.
+        let token = unsafe members.table.tokenBytes(member)
+        Hex.append(unsafe Span(_unsafeElements: token), to: &request.target)
+        request.body.removeAll(keepingCapacity: true)
+        self.audiences.crowds[crowd].appendBody(
+            hasAlert: serving.hasAlert, isAlone: serving.isAlone, to: &request.body)
+    }
+}
+
+extension Crowd {
+    /// What members get that are owed an alert or not. Made once for all.
+    mutating func appendBody(hasAlert: Bool, isAlone: Bool, to body: inout [UInt8]) {
+        if isAlone {
+            if self.aloneBody.isEmpty { self.alert?.appendBody(alertOf: self.alert, to: &self.aloneBody) }
+            body.append(contentsOf: self.aloneBody)
+        } else if hasAlert {
+            if self.alertBody.isEmpty { self.newest?.appendBody(alertOf: self.alert, to: &self.alertBody) }
+            body.append(contentsOf: self.alertBody)
+        } else {
+            if self.plainBody.isEmpty { self.newest?.appendBody(alertOf: nil, to: &self.plainBody) }
+            body.append(contentsOf: self.plainBody)
+        }
+    }
+}
+
+extension Pass {
+    /// The next member may have priority 10 by some version.
+    func mayBeHigh(_ flags: MemberFlags) -> Bool {
+        guard self.position >= self.highFrom else { return false }
+        return self.position < (flags.contains(.isFrequent) ? self.frequentHighUntil : self.highUntil)
+    }
+    /// What `state` says of the pass does not hold here any more.
+    var isBeyondHorizon: Bool { self.position >= self.horizon }
+}

@@ -1,0 +1,203 @@
+import PushModel
+
+/// Versions that come to a partition (fan-out, §3.3 and 5).
+extension ShardEngine {
+    /// A record of `routed` that is no event. It counts among no events; what it leaves undone keeps its offset open.
+    mutating func consumeBus(_ kind: RoutedKind, key: Span<UInt8>, value: Span<UInt8>, now: EngineTime) {
+        do throws(StateError) {
+            switch kind {
+            case .event: return
+            case .question: try self.takeQuestion(BusRecord.readQuestion(value), key: key, now: now)
+            case .report: try self.takeReport(BusRecord.readReport(value), key: key, now: now)
+            case .version:
+                try self.takeVersions(
+                    BusRecord.readVersions(value, topicHashes: self.journal.topicHashes, now: now), key: key, now: now)
+            case .void: try self.takeVoid(BusRecord.readVoid(value), key: key, now: now)
+            case .unknown: self.stopPartition("holds a record of kind “\(self.intake.kindName)”")
+            }
+        } catch {
+            self.stopPartition("holds a record that cannot be understood: \(error)")
+        }
+    }
+    /// Only a newer release can go on (contract §6).
+    private mutating func stopPartition(_ reason: String) {
+        let partition = self.intake.partition
+        guard self.memory.partitions[partition].stopReason == nil else { return }
+        let topic = self.memory.configuration.inputTopics[Int(self.intake.record.topic)]
+        self.memory.partitions[partition].stopReason =
+            "\(topic)[\(self.intake.record.partition)]@\(self.intake.record.offset) \(reason); a newer release wrote it"
+        self.ownership.watch(partition)
+    }
+    func app(named bundleID: [UInt8]) -> UInt16? {
+        self.memory.configuration.apps.firstIndex { $0.bundleID.utf8.elementsEqual(bundleID) }.map { UInt16($0) }
+    }
+    /// The crowd that a record of the bus is about; `nil`: there is none here.
+    private func crowd(_ bundleID: [UInt8], key: Span<UInt8>) -> CrowdID? {
+        self.audiences.crowds.find(
+            reference: CrowdTable.reference(bundleID: bundleID.span, id: key), partition: self.intake.partition)
+    }
+
+    private mutating func takeVersions(_ record: BusRecord.Versions, key: Span<UInt8>, now: EngineTime) {
+        guard let crowd = self.crowd(record.bundleID, key: key) else { return }
+        self.expireVersions(crowd, now: now)
+        var isTaken = false
+        for version in record.versions
+        where version.isNewer(
+            thanLife: self.audiences.crowds[crowd].life, stampSeconds: self.audiences.crowds[crowd].stampSeconds)
+        {
+            self.take(version, crowd: crowd)
+            isTaken = true
+        }
+        guard isTaken else { return }
+        // The offset is done with when the versions lie in `state`, not when they have reached anybody.
+        let entry = self.journal.ledger.open(
+            log: self.intake.log, offset: self.intake.record.offset, settled: false)
+        self.journal.writeVersions(crowd, entry: entry, in: &self.memory, audiences: self.audiences)
+        self.expireVersions(crowd, now: now)
+        self.writeProgress(crowd, now: now)
+        self.audiences.crowds[crowd].requiredProgress = self.audiences.crowds[crowd].progressNumber
+        self.audiences.crowds[crowd].isDurable = false
+        self.schedule(crowd, now: now)
+    }
+    /// A newer version takes over wherever the passes stand.
+    mutating func take(_ version: Version, crowd: CrowdID) {
+        if version.life != self.audiences.crowds[crowd].life { self.endLife(of: crowd) }
+        let kept = self.audiences.crowds[crowd].versions
+        var dropped = kept.map { $0.layer.expiresSeconds <= version.layer.expiresSeconds }
+        if !dropped.isEmpty, dropped.allSatisfy({ !$0 }), dropped.count >= Crowd.versionsMax { dropped[0] = true }
+        if version.hasAlert {
+            self.audiences.crowds[crowd].alert = version
+        } else if version.withdrawsAlert {
+            self.audiences.crowds[crowd].alert = nil
+        }
+        self.audiences.crowds[crowd].versions = zip(kept, dropped).compactMap { $1 ? nil : $0 } + [version]
+        self.audiences.crowds[crowd].life = version.life
+        self.audiences.crowds[crowd].stampSeconds = version.stampSeconds
+        self.audiences.crowds[crowd].forgetBodies()
+        self.beginReport(crowd, of: version)
+        let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
+        for pass in self.audiences.crowds[crowd].passes.indices {
+            let before = self.audiences.crowds[crowd].passes[pass].waitingCount
+            let count = members.table.count(of: self.audiences.crowds[crowd].passes[pass].ring)
+            let goesAlone =
+                self.audiences.crowds[crowd].passes[pass].owesAlert && self.audiences.crowds[crowd].alertGoesAlone
+            self.audiences.crowds[crowd].passes[pass].take(
+                version, count: count, dropping: dropped, alertGoesAlone: goesAlone, in: &members.table)
+            self.settleMembers(crowd, pass: pass, before: before, due: count, into: \.superseded)
+        }
+    }
+    /// What was shown before is of another life: nothing of it is brought to anybody any more.
+    private mutating func endLife(of crowd: CrowdID) {
+        let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
+        for pass in self.audiences.crowds[crowd].passes.indices {
+            let before = self.audiences.crowds[crowd].passes[pass].waitingCount
+            self.audiences.crowds[crowd].passes[pass].reset(in: &members.table)
+            self.settleMembers(crowd, pass: pass, before: before, into: \.superseded)
+        }
+        self.audiences.crowds[crowd].versions = []
+        self.audiences.crowds[crowd].alert = nil
+        self.audiences.crowds[crowd].stampSeconds = 0
+    }
+
+    // MARK: Time
+    /// Gives up versions that may not be sent any more. Whoever the newest has left unserved gets the one before that has not expired.
+    mutating func expireVersions(_ crowd: CrowdID, now: EngineTime) {
+        if let alert = self.audiences.crowds[crowd].alert, alert.isExpired(nowSeconds: now.wallSeconds) {
+            self.audiences.crowds[crowd].alert = nil
+            self.audiences.crowds[crowd].forgetBodies()
+            for pass in self.audiences.crowds[crowd].passes.indices {
+                let before = self.audiences.crowds[crowd].passes[pass].waitingCount
+                self.audiences.crowds[crowd].passes[pass].forgetAlert()
+                self.settleMembers(crowd, pass: pass, before: before, into: \.expired)
+            }
+        }
+        while let newest = self.audiences.crowds[crowd].newest, newest.isExpired(nowSeconds: now.wallSeconds) {
+            self.audiences.crowds[crowd].versions.removeLast()
+            self.audiences.crowds[crowd].forgetBodies()
+            for pass in self.audiences.crowds[crowd].passes.indices { self.expireNewest(crowd, pass: pass) }
+            self.audiences.crowds[crowd].isProgressDue = true
+        }
+    }
+    private mutating func expireNewest(_ crowd: CrowdID, pass: Int) {
+        let owed =
+            self.audiences.crowds[crowd].passes[pass].waitingCount
+            - self.audiences.crowds[crowd].passes[pass].inFlightCount
+        let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
+        self.audiences.crowds[crowd].passes[pass].dropNewest(in: &members.table)
+        let left =
+            self.audiences.crowds[crowd].passes[pass].waitingCount
+            - self.audiences.crowds[crowd].passes[pass].inFlightCount
+        self.memory.counters.members.expired &+= UInt64(owed)
+        self.memory.counters.members.due &+= UInt64(left)
+        self.noteWaiting(left - owed)
+        self.audiences.crowds[crowd].report.expired &+= UInt64(owed)
+    }
+
+    // MARK: Voids
+    /// The audience's owner has forgotten it.
+    private mutating func takeVoid(_ void: BusRecord.Void, key: Span<UInt8>, now: EngineTime) {
+        guard let crowd = self.crowd(void.bundleID, key: key), self.audiences.crowds[crowd].life <= void.life else {
+            return
+        }
+        let lastJoin = self.audiences.crowds[crowd].lastJoinSeconds
+        let isEnded = self.audiences.crowds[crowd].newest?.isEnd ?? false
+        let entry = self.journal.ledger.open(
+            log: self.intake.log, offset: self.intake.record.offset, settled: false)
+        guard isEnded || (now.wallSeconds - lastJoin) * 1_000 >= self.memory.configuration.settings.lifetimeMillis
+        else {
+            // It has members that joined since the audience's last event: they wait for its next one.
+            self.journal.ask(crowd, entry: entry, in: &self.memory, audiences: self.audiences)
+            return self.journal.ledger.settle(entry)
+        }
+        self.audiences.crowds[crowd].life = void.life
+        self.journal.writeVoided(crowd, entry: entry, in: &self.memory, audiences: self.audiences)
+        self.beginLeaving(crowd, now: now)
+    }
+    private mutating func beginLeaving(_ crowd: CrowdID, now: EngineTime) {
+        let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
+        for pass in self.audiences.crowds[crowd].passes.indices {
+            let before = self.audiences.crowds[crowd].passes[pass].waitingCount
+            self.audiences.crowds[crowd].passes[pass].reset(in: &members.table)
+            self.settleMembers(crowd, pass: pass, before: before, into: \.left)
+        }
+        self.audiences.crowds[crowd].versions = []
+        self.audiences.crowds[crowd].alert = nil
+        self.audiences.crowds[crowd].standing = .leaving
+        // A join from here on is of another life.
+        self.audiences.crowds.hide(crowd)
+        self.audiences.deadlines.set(now.steadyMillis, for: crowd)
+    }
+    /// Members of a voided audience whose tombstones are written at a time, and how long until the next.
+    static var leavingMax: Int { 1_024 }
+    static var leavingEveryMillis: Int64 { 50 }
+    /// Removes some members of a crowd whose audience is over.
+    mutating func removeSome(of crowd: CrowdID, now: EngineTime) {
+        let partition = self.audiences.crowds[crowd].partition
+        let members = self.audiences.crowds.members(of: partition)
+        for pass in self.audiences.crowds[crowd].passes.indices {
+            let ring = self.audiences.crowds[crowd].passes[pass].ring
+            self.audiences.scratchEntries.removeAll(keepingCapacity: true)
+            _ = members.table.fill(ring, from: 0, limit: Self.leavingMax, into: &self.audiences.scratchEntries)
+            guard !self.audiences.scratchEntries.isEmpty else { continue }
+            for entry in self.audiences.scratchEntries {
+                self.writeMemberTombstone(entry.member, members: members, partition: partition)
+                self.remove(entry.member, members: members, now: now)
+            }
+            return self.audiences.deadlines.set(now.steadyMillis + Self.leavingEveryMillis, for: crowd)
+        }
+        let isFollowed =
+            self.audiences.crowds.find(reference: self.audiences.crowds[crowd].reference, partition: partition) != nil
+        self.journal.writeCrowdTombstones(crowd, keepsOthers: isFollowed, in: &self.memory, audiences: self.audiences)
+        self.audiences.deadlines.remove(crowd)
+        for pass in self.audiences.crowds[crowd].passes { members.table.removeRing(pass.ring) }
+        self.audiences.crowds.remove(crowd)
+    }
+    mutating func writeMemberTombstone(
+        _ member: MemberID, members: CrowdTable.Members, partition: PartitionIndex
+    ) {
+        // The member's bytes stay while it is written.
+        let token = unsafe members.table.tokenBytes(member)
+        self.journal.writeMemberTombstone(
+            unsafe Span(_unsafeElements: token), of: partition, entry: .none, in: &self.memory)
+    }
+}

@@ -1,0 +1,47 @@
+import APNSProtocol
+import PushModel
+
+/// One state of an audience, as its owner has published it: what every member is to be shown.
+struct Version {
+    /// Which life of the audience it is of; only grows.
+    var life: Int64 = 0
+    /// `aps.timestamp` of every push that brings it; grows from version to version of a life.
+    var stampSeconds: Int64 = 0
+    /// What members get, and the event that speaks for it.
+    var layer = Layer()
+    /// The ledger has a unit for it: the first push of its pass to a member leaves with priority 10.
+    var isHigh = false
+    /// The same for members with `frequent-updates`.
+    var isFrequentHigh = false
+    /// Alerts of versions before it that have not been sent are not sent any more.
+    var withdrawsAlert = false
+
+    var isEnd: Bool { self.layer.isEnd }
+    var hasAlert: Bool { !self.layer.alert.isEmpty }
+    var kind: EventKind { self.layer.isEnd ? .end : .update }
+    /// Whether a partition that has the other has this one, too.
+    func isNewer(thanLife life: Int64, stampSeconds: Int64) -> Bool {
+        (self.life, self.stampSeconds) > (life, stampSeconds)
+    }
+    func isExpired(nowSeconds: Int64) -> Bool { self.layer.expiresSeconds <= nowSeconds }
+
+    /// The body of a push that brings it.
+    /// - Parameter other: whose alert goes along; `nil`: none.
+    func appendBody(alertOf other: Version?, to body: inout [UInt8]) {
+        guard let other else {
+            return PayloadWriter.append(
+                kind: self.kind, stampSeconds: self.stampSeconds, content: self.layer.content,
+                source: self.layer.blob.span, alert: Span(), to: &body)
+        }
+        PayloadWriter.append(
+            kind: self.kind, stampSeconds: self.stampSeconds, content: self.layer.content,
+            source: self.layer.blob.span, alert: other.layer.blob.span.extracting(other.layer.alert.range), to: &body)
+    }
+    /// Whether content and that alert go into one push.
+    func fits(alertOf other: Version) -> Bool {
+        PayloadWriter.byteCount(
+            kind: self.kind, stampSeconds: max(self.stampSeconds, EventRules.sizedStampSecondsMin),
+            content: self.layer.content, source: self.layer.blob.span,
+            alert: other.layer.blob.span.extracting(other.layer.alert.range)) <= PayloadWriter.payloadByteCountMax
+    }
+}

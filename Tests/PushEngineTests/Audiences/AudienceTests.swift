@@ -1,0 +1,276 @@
+import APNSProtocol
+import PushEngine
+import PushModel
+import Testing
+
+/// Audiences of update tokens: one event, many phones. Owner and members lie in one partition here, and talk over the bus all the same.
+@Suite struct AudienceTests {
+    static func harness(_ configure: (inout EngineConfiguration) -> Void = { _ in }) -> EngineHarness {
+        EngineHarness {
+            $0.partitionCount = 1
+            $0.takesAudiences = true
+            configure(&$0)
+        }
+    }
+
+    // MARK: One event
+
+    @Test func everyMemberGetsTheSame() throws {
+        let h = Self.harness()
+        for member in 1...3 { h.join(member) }
+        h.audienceUpdate(7, alert: "goal")
+        let pushes = h.deliverAll()
+        #expect(Set(pushes.map(\.token)) == Set((1...3).map { EngineHarness.memberToken($0) }))
+        #expect(Set(pushes.map(\.body)).count == 1)
+        #expect(pushes.allSatisfy { $0.priority == 10 && $0.n == 7 && $0.alert == "goal" && $0.kind == .device })
+        #expect(h.outcomes.last { $0.key == "match" }?.outcome == "fanned-out")
+        #expect(h.counters.members.due == 3 && h.counters.members.accepted == 3)
+    }
+
+    @Test func whoJoinsLateGetsTheNewestQuietly() throws {
+        let h = Self.harness()
+        h.join(1)
+        h.audienceUpdate(7, alert: "goal")
+        let first = try #require(h.deliverAll().first)
+        h.join(2)
+        let late = h.deliverAll()
+        #expect(late.map(\.token) == [EngineHarness.memberToken(2)])
+        #expect(late.first?.n == 7 && late.first?.alert == nil && late.first?.priority == 5)
+        #expect(late.first?.stamp == first.stamp)
+    }
+
+    @Test func aJoinThatChangesNothingDoesNothing() {
+        let h = Self.harness()
+        h.join(1)
+        h.audienceUpdate(7)
+        h.deliverAll()
+        let records = h.counters.stateRecords
+        h.join(1)
+        #expect(h.counters.stateRecords == records)
+        #expect(h.deliverAll().isEmpty)
+        #expect(h.isCommitted())
+    }
+
+    @Test func whoLeavesGetsNothing() {
+        let h = Self.harness()
+        h.join(1)
+        h.join(2)
+        h.leave(1)
+        h.audienceUpdate(7)
+        #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(2)])
+        #expect(h.isCommitted() && h.isCommitted(topic: 1))
+    }
+
+    @Test func theLatestJoinWins() {
+        let h = Self.harness()
+        h.join(1, of: "match")
+        h.join(1, of: "other")
+        h.audienceUpdate(7, of: "match")
+        #expect(h.deliverAll().isEmpty)
+        h.audienceUpdate(8, of: "other", priority: 10)
+        let pushes = h.deliverAll()
+        #expect(pushes.map(\.n) == [8])
+        #expect(pushes.map(\.priority) == [5], "a member that came from another audience within the hour")
+    }
+
+    // MARK: Supersession
+
+    /// Whoever has not got the alert gets it with the newest content; whoever has gets the content alone.
+    @Test func aNewerVersionTakesOverInMidPass() {
+        let h = Self.harness()
+        for member in 1...10 { h.join(member) }
+        h.audienceUpdate(1, alert: "goal")
+        let first = (1...4).compactMap { _ in h.deliver() }
+        h.advance(1_000)
+        h.audienceUpdate(2, priority: 5)
+        h.advance(1_000)
+        let rest = h.deliverAll()
+        #expect(rest.count == 10 && Set(rest.map(\.token)).count == 10)
+        #expect(rest.allSatisfy { $0.n == 2 })
+        let served = Set(first.map(\.token))
+        #expect(rest.allSatisfy { ($0.alert == nil) == served.contains($0.token) })
+        #expect(rest.allSatisfy { ($0.priority == 5) == served.contains($0.token) })
+        #expect(h.counters.members.superseded == 6)
+    }
+
+    @Test func anAlertTakenBackIsNotSentAnyMore() {
+        let h = Self.harness()
+        for member in 1...4 { h.join(member) }
+        h.audienceUpdate(1, alert: "goal")
+        h.deliver()
+        h.advance(1_000)
+        h.audienceUpdate(2, more: #""alert":null"#)
+        h.advance(2_000)
+        #expect(h.deliverAll().allSatisfy { $0.alert == nil && $0.n == 2 })
+    }
+
+    /// The alert goes with its own version to those that have not got it, and then all get the newest.
+    @Test func anAlertBesideWhichTheContentDoesNotFitGoesAlone() {
+        let h = Self.harness()
+        for member in 1...5 { h.join(member) }
+        h.audienceUpdate(1, alert: "goal", padding: 1_900)
+        h.deliver()
+        h.advance(1_000)
+        h.audienceUpdate(2, padding: 3_980)
+        h.advance(1_000)
+        var pushes = h.deliverAll()
+        #expect(pushes.prefix(4).allSatisfy { $0.n == 1 && $0.alert == "goal" })
+        h.advance(1_000)
+        pushes += h.deliverAll()
+        #expect(pushes.count == 9)
+        #expect(pushes.dropFirst(4).allSatisfy { $0.n == 2 && $0.alert == nil })
+    }
+
+    // MARK: Failures
+
+    @Test func whoIsRefusedForNowGetsTheNewestLater() {
+        let h = Self.harness()
+        for member in 1...3 { h.join(member) }
+        h.audienceUpdate(1, alert: "goal")
+        let push = h.take()!
+        h.answer(push, .response(PushResponse(status: 503, reason: "ServiceUnavailable")))
+        #expect(h.deliverAll().count == 2)
+        h.advance(1_000)
+        h.audienceUpdate(2)
+        h.advance(10_000)
+        let pushes = h.deliverAll()
+        #expect(pushes.count == 3)
+        #expect(pushes.first { $0.token == push.token }?.alert == "goal")
+        #expect(pushes.filter { $0.alert != nil }.count == 1)
+    }
+
+    @Test func aDeadTokenLeaves() {
+        let h = Self.harness()
+        for member in 1...3 { h.join(member) }
+        h.audienceUpdate(1)
+        h.deliver()
+        let push = h.take()!
+        h.answer(push, .response(PushResponse(status: 410, reason: "Unregistered", timestampMillis: h.now.wallMillis)))
+        h.deliverAll()
+        h.advance(1_000)
+        h.audienceUpdate(2)
+        h.advance(1_000)
+        #expect(h.deliverAll().count == 2)
+        #expect(h.counters.members.gone == 1 && h.counters.membersHeld == 2)
+        let failure = h.outcomes.first { $0.outcome == "rejected" }
+        #expect(failure?.fields["audience"] as? String == "match" && failure?.status == 410)
+    }
+
+    // MARK: Takeover
+
+    @Test func aNewOwnerGoesOnWhereThePassStood() {
+        let h = Self.harness()
+        for member in 1...20 { h.join(member) }
+        h.audienceUpdate(1, alert: "goal")
+        let first = (1...8).compactMap { _ in h.deliver() }
+        h.advance(1_500)
+        h.crash()
+        h.carryBus()
+        h.advance(3_000)
+        let rest = h.deliverAll()
+        let served = Set(first.map(\.token))
+        #expect(Set(rest.map(\.token)).union(served).count == 20)
+        #expect(rest.allSatisfy { $0.alert == "goal" && $0.n == 1 })
+        #expect(served.isDisjoint(with: rest.map(\.token)), "the record was a second old")
+        #expect(Set(rest.map(\.stamp)) == Set(first.map(\.stamp)))
+    }
+
+    @Test func aNewOwnerSkipsNobodyWhereverTheOldOneDied() {
+        for served in 0...12 {
+            let h = Self.harness()
+            for member in 1...12 { h.join(member) }
+            h.audienceUpdate(1, alert: "goal")
+            var shown: [String: Int] = [:]
+            for _ in 0..<served { if let push = h.deliver() { shown[push.token] = push.n } }
+            h.crash(afterMillis: 20_000)
+            h.carryBus()
+            h.advance(3_000)
+            for push in h.deliverAll() { shown[push.token] = push.n }
+            #expect(shown.count == 12, "died after \(served)")
+        }
+    }
+
+    // MARK: The end
+
+    @Test func whatWasEndedIsForgotten() {
+        let h = Self.harness()
+        for member in 1...3 { h.join(member) }
+        h.audienceUpdate(1)
+        h.deliverAll()
+        h.advance(1_000)
+        h.audienceEnd(2)
+        h.advance(1_000)
+        let ends = h.deliverAll()
+        #expect(ends.count == 3 && ends.allSatisfy { $0.event == "end" })
+        h.join(4)
+        #expect(h.deliverAll().map(\.event) == ["end"], "late ones get it, too")
+        for _ in 0..<200 {
+            h.advance(60_000)
+            h.carryBus()
+        }
+        #expect(h.counters.membersHeld == 0 && h.counters.activities == 0)
+        let live = Dictionary(h.stateLog.map { ($0.keyText, $0.isNull) }, uniquingKeysWith: { $1 })
+        #expect(live.filter { !$0.value }.map(\.key) == ["m"], "nothing but the marker is left in state")
+    }
+}
+
+extension EngineHarness {
+    static func memberToken(_ member: Int) -> String {
+        let digits = String(member, radix: 16)
+        return String(repeating: "0", count: 64 - digits.count) + digits
+    }
+
+    @discardableResult
+    func join(_ member: Int, of audience: String = "match", frequent: Bool = false) -> Int64 {
+        let offset = self.consume(
+            key: Self.memberToken(member),
+            value: #"{"event":"register","audience":"\#(audience)","frequent-updates":\#(frequent)}"#)
+        self.carryBus()
+        return offset
+    }
+
+    @discardableResult
+    func leave(_ member: Int, of audience: String? = nil) -> Int64 {
+        let named = audience.map { #","audience":"\#($0)""# } ?? ""
+        let offset = self.consume(key: Self.memberToken(member), value: #"{"event":"unregister"\#(named)}"#)
+        self.carryBus()
+        return offset
+    }
+
+    @discardableResult
+    func audienceUpdate(
+        _ n: Int, of audience: String = "match", priority: Int = 10, alert: String? = nil, padding: Int = 0,
+        more: String...
+    ) -> Int64 {
+        let offset = self.consume(
+            key: audience,
+            value: Self.content(
+                "update", n, at: nil, priority: priority, alert: alert, padding: padding,
+                more: [#""to":{"audience":"\#(audience)"}"#] + more))
+        self.carryBus()
+        return offset
+    }
+
+    @discardableResult
+    func audienceEnd(_ n: Int, of audience: String = "match") -> Int64 {
+        let offset = self.consume(
+            key: audience,
+            value: Self.content(
+                "end", n, at: nil, priority: nil, alert: nil, padding: 0, more: [#""to":{"audience":"\#(audience)"}"#]))
+        self.carryBus()
+        return offset
+    }
+
+    /// Delivers whatever is ready.
+    @discardableResult
+    func deliverAll() -> [Push] {
+        var pushes: [Push] = []
+        self.carryBus()
+        while pushes.count < 100_000, let push = self.take() {
+            self.answer(push, .accepted)
+            pushes.append(push)
+            self.carryBus()
+        }
+        return pushes
+    }
+}
