@@ -1,6 +1,7 @@
 /// One Live Activity on one phone: applies pushes as ActivityKit does and knows what the phone shows.
 ///
-/// The judge of device equivalence. A value of about 130 bytes plus the bytes it shows; time is an argument. Rules (Apple's unless marked):
+/// The judge of device equivalence. A value of 88 bytes plus what it shows, which devices that are fed through one `ContentPool` share; time is
+/// an argument. Rules (Apple's unless marked):
 /// - an `update` whose stamp is older than one already applied is ignored, its alert too. Equal seconds: Apple does not say; here they are
 ///   ignored as well, the stricter reading, so whoever pushes has to stamp strictly increasing;
 /// - `end` is applied whatever its stamp; nothing is applied after it;
@@ -36,27 +37,17 @@ public struct Device: Sendable {
         case ignoredAfterEnd
         /// Stamped too far ahead, by `DeviceRules.futureStampSecondsMax`.
         case ignoredFuture
-        /// Over `DeviceRules.budgetPerHour`.
+        /// Over a budget of the phone's, which says nothing of it: `DeviceRules.budgetPerHour`, or `startBudget` of a push-to-start token.
         case throttled
     }
 
     /// The newest alerts are kept, at most this many; the count goes on.
     public static let alertsKeptMax = 4
 
-    /// Where the activity is in its life.
-    public private(set) var phase: Phase = .untouched
-    /// The bytes of the `content-state` shown; empty before the first.
-    public private(set) var contentState: [UInt8] = []
-    /// The newest alerts shown, oldest first, as the bytes of the alert object.
-    public private(set) var alerts: [[UInt8]] = []
-    /// `attributes-type` and `attributes` of the `start`; empty when the app started the activity.
-    private var origin: [[UInt8]] = []
-    private var hour = RollingHour()
-    /// The newest stamp applied, seconds since 1970; `Int64.min` before the first.
-    public private(set) var stampSeconds: Int64 = .min
-    private var staleDate: Int64 = .min
-    private var dismissalDate: Int64 = .min
-    private var relevance: Double = .nan
+    private var content: CardContent?
+    private var shownAlerts: ShownAlerts?
+    /// Of the `start`; `nil` when the app started the activity.
+    private var origin: CardOrigin?
     /// When the first push of this card came and when it ended, seconds since 1970, by the clock the device is told.
     private var begunSeconds: Int64 = .min
     private var endedSeconds: Int64 = .min
@@ -64,29 +55,52 @@ public struct Device: Sendable {
     public private(set) var shownCount: UInt32 = 0
     /// Pushes that changed nothing, undecodable ones included.
     public private(set) var ignoredCount: UInt32 = 0
-    /// Alerts shown.
-    public private(set) var alertCount: UInt32 = 0
+    private var hour = RollingHour()
     /// Cards put up by `start`.
     public private(set) var cardCount: UInt16 = 0
+    /// Where the activity is in its life.
+    public private(set) var phase: Phase = .untouched
 
     /// An activity that has got no push yet.
     public init() {}
 
+    /// The bytes of the `content-state` shown; empty before the first.
+    public var contentState: [UInt8] { self.content?.contentState ?? [] }
+    /// Names the `content-state` shown: equal where it is equal.
+    public var contentHash: UInt64 { self.content?.hash ?? ContentHash.empty }
+    /// The newest stamp applied, seconds since 1970; `Int64.min` before the first.
+    public var stampSeconds: Int64 { self.content?.stampSeconds ?? .min }
     /// When the content counts as outdated, seconds since 1970; `nil`: never.
-    public var staleDateSeconds: Int64? { self.staleDate == .min ? nil : self.staleDate }
+    public var staleDateSeconds: Int64? { Self.date(self.content?.staleDate) }
     /// When an ended card is to leave, seconds since 1970, as the `end` said; `nil`: the system decides.
-    public var dismissalDateSeconds: Int64? { self.dismissalDate == .min ? nil : self.dismissalDate }
+    public var dismissalDateSeconds: Int64? { Self.date(self.content?.dismissalDate) }
     /// `relevance-score` of the content shown; `nil`: the content has none.
-    public var relevanceScore: Double? { self.relevance.isNaN ? nil : self.relevance }
+    public var relevanceScore: Double? { self.content.flatMap { $0.relevance.isNaN ? nil : $0.relevance } }
+    /// The newest alerts shown, oldest first, as the bytes of the alert object.
+    public var alerts: [[UInt8]] { self.shownAlerts?.newest ?? [] }
+    /// Alerts shown.
+    public var alertCount: UInt32 { self.shownAlerts?.count ?? 0 }
+    /// Names all alerts shown and their order: equal where they are equal.
+    public var alertsHash: UInt64 { self.shownAlerts?.hash ?? ContentHash.empty }
     /// The JSON string `attributes-type` of the `start`, quotes included; empty without a `start`.
-    public var attributesType: [UInt8] { self.origin.isEmpty ? [] : self.origin[0] }
+    public var attributesType: [UInt8] { self.origin?.attributesType ?? [] }
     /// The JSON object `attributes` of the `start`; empty without a `start`.
-    public var attributes: [UInt8] { self.origin.isEmpty ? [] : self.origin[1] }
+    public var attributes: [UInt8] { self.origin?.attributes ?? [] }
+    /// Names both of these: equal where they are equal.
+    public var attributesHash: UInt64 { self.origin?.hash ?? ContentHash.empty }
     /// The most pushes at priority 10 that arrived within any rolling hour, shown or not.
     public var highPriorityPeak: Int { Int(self.hour.peak) }
 
     /// Pushes at priority 10 that arrived within the hour ending now.
     public func highPriorityCount(nowMillis: Int64) -> Int { self.hour.count(nowMillis: nowMillis) }
+
+    /// A card that a further `start` is to put up on the same phone: nothing is on it yet; cards and budget are counted on.
+    public func nextCard() -> Device {
+        var card = Device()
+        card.cardCount = self.cardCount
+        card.hour = self.hour
+        return card
+    }
 
     /// Takes one push that APNs accepted.
     /// - Parameters:
@@ -97,11 +111,22 @@ public struct Device: Sendable {
     public mutating func apply(
         _ content: PushContent, body: Span<UInt8>, priority: Int, nowMillis: Int64, rules: DeviceRules = DeviceRules()
     ) -> Reaction {
+        var alone = ContentPool()
+        return self.apply(
+            content, body: body, priority: priority, nowMillis: nowMillis, rules: rules, sharing: &alone)
+    }
+
+    /// As the other, for one of many devices: what it shows is held once by all that take from `pool`.
+    @discardableResult
+    public mutating func apply(
+        _ content: PushContent, body: Span<UInt8>, priority: Int, nowMillis: Int64, rules: DeviceRules,
+        sharing pool: inout ContentPool
+    ) -> Reaction {
         let spent = priority == 10 ? self.hour.spend(nowMillis: nowMillis) : 0
         let reaction = self.decide(content, body: body, spent: spent, nowSeconds: nowMillis / 1_000, rules: rules)
         switch reaction {
         case .shown, .shownAsSecondCard:
-            self.show(content, body: body, nowSeconds: nowMillis / 1_000)
+            self.show(content, body: body, nowSeconds: nowMillis / 1_000, sharing: &pool)
             self.shownCount &+= 1
         case .ignoredRepeat, .ignoredSameStamp, .ignoredOlder, .ignoredAfterEnd, .ignoredFuture, .throttled:
             self.ignoredCount &+= 1
@@ -150,45 +175,54 @@ public struct Device: Sendable {
         return Bytes.equal(self.contentState, body, content.contentState) ? .ignoredRepeat : .ignoredSameStamp
     }
 
-    private mutating func show(_ content: PushContent, body: Span<UInt8>, nowSeconds: Int64) {
+    private mutating func show(
+        _ content: PushContent, body: Span<UInt8>, nowSeconds: Int64, sharing pool: inout ContentPool
+    ) {
         switch content.event {
         case .start:
-            self.origin = [Bytes.copy(body, content.attributesType), Bytes.copy(body, content.attributes)]
+            self.origin = pool.origin(content, body: body)
             self.cardCount &+= 1
             self.begunSeconds = nowSeconds
-            self.stampSeconds = content.stampSeconds
             self.endedSeconds = .min
-            self.dismissalDate = .min
-            self.replaceContent(content, body: body)
+            self.content = pool.content(content, body: body)
             self.phase = .active
         case .update:
             if self.phase == .untouched { self.begunSeconds = nowSeconds }
-            self.stampSeconds = content.stampSeconds
-            self.replaceContent(content, body: body)
+            self.content = pool.content(content, body: body)
             self.phase = .active
         case .end:
-            self.stampSeconds = max(self.stampSeconds, content.stampSeconds)
             self.endedSeconds = nowSeconds
-            self.dismissalDate = content.dismissalDateSeconds ?? .min
-            if content.contentState.isEmpty {
-                self.staleDate = content.staleDateSeconds ?? self.staleDate
-                self.relevance = content.relevanceScore ?? self.relevance
-            } else {
-                self.replaceContent(content, body: body)
-            }
+            self.content = self.lastContent(content, body: body, sharing: &pool)
             self.phase = .ended
         }
         if !content.alert.isEmpty {
-            if self.alerts.count == Self.alertsKeptMax { self.alerts.removeFirst() }
-            self.alerts.append(Bytes.copy(body, content.alert))
-            self.alertCount &+= 1
+            self.shownAlerts = pool.alerts(
+                self.shownAlerts, and: content.alert, of: body, keptMax: Self.alertsKeptMax)
         }
     }
 
-    private mutating func replaceContent(_ content: PushContent, body: Span<UInt8>) {
-        Bytes.replace(&self.contentState, body, content.contentState)
-        self.staleDate = content.staleDateSeconds ?? .min
-        self.relevance = content.relevanceScore ?? .nan
+    /// What an `end` leaves on the card.
+    private func lastContent(
+        _ end: PushContent, body: Span<UInt8>, sharing pool: inout ContentPool
+    ) -> CardContent {
+        let stampSeconds = max(self.stampSeconds, end.stampSeconds)
+        guard end.contentState.isEmpty else {
+            var end = end
+            end.stampSeconds = stampSeconds
+            return pool.content(end, body: body)
+        }
+        return pool.content(
+            of: self.content, stampSeconds: stampSeconds,
+            staleDate: end.staleDateSeconds ?? self.content?.staleDate ?? .min,
+            dismissalDate: end.dismissalDateSeconds ?? .min,
+            relevance: end.relevanceScore ?? self.content?.relevance ?? .nan)
+    }
+
+    private static func date(_ seconds: Int64?) -> Int64? { seconds == .min ? nil : seconds }
+
+    /// Whether a card is up and takes updates at `nowSeconds`, seconds since 1970.
+    public func isActive(atSeconds nowSeconds: Int64, rules: DeviceRules) -> Bool {
+        self.phase == .active && self.ending(atSeconds: nowSeconds, rules: rules) == nil
     }
 
     /// When the card leaves or left the Lock Screen, seconds since 1970: its dismissal date, at most 4 h after the end. `nil` while it lives.

@@ -1,47 +1,74 @@
-/// Counts what was spent within the last 3,600 s, exactly, in 4 bytes per unit.
+/// Counts what was spent within the last 3,600 s, exactly. The first few units need no memory of their own, the others 4 bytes each.
 ///
 /// Times are kept as the low 32 bits of milliseconds. That is unambiguous, because everything is forgotten once the newest is an hour old.
 struct RollingHour: Sendable {
     static let hourMillis: Int64 = 3_600_000
     /// Beyond any budget that is known; past it the oldest is forgotten, and the count stays here.
     static let unitsMax = 1_024
+    /// Most phones get no more in an hour.
+    private static let fewMax = 4
 
-    private var spent: [UInt32] = []
+    /// All that were spent, oldest first, once they are more than a few.
+    private var many: [UInt32] = []
     private var newestMillis: Int64 = .min
+    /// All that were spent, oldest first, while they are few.
+    private var few = InlineArray<4, UInt32>(repeating: 0)
     /// The highest count any rolling hour has seen.
     private(set) var peak: UInt16 = 0
+    private var fewCount: UInt8 = 0
 
     /// Spends one unit and returns how many the hour ending now holds, this one included. A clock that steps back stands still here.
     mutating func spend(nowMillis: Int64) -> Int {
         let now = max(nowMillis, self.newestMillis)
         self.forget(now)
-        if self.spent.count == Self.unitsMax { self.spent.removeFirst() }
-        self.spent.append(UInt32(truncatingIfNeeded: now))
+        self.append(UInt32(truncatingIfNeeded: now))
         self.newestMillis = now
-        self.peak = max(self.peak, UInt16(self.spent.count))
-        return self.spent.count
+        self.peak = max(self.peak, UInt16(self.count))
+        return self.count
     }
 
     /// Units spent in the hour ending now.
     func count(nowMillis: Int64) -> Int {
         let now = max(nowMillis, self.newestMillis)
-        guard !self.spent.isEmpty, now - self.newestMillis < Self.hourMillis else { return 0 }
-        return self.spent.count - self.expiredCount(now)
+        guard self.count > 0, now - self.newestMillis < Self.hourMillis else { return 0 }
+        return self.count - self.expiredCount(now)
+    }
+
+    private var count: Int { self.many.isEmpty ? Int(self.fewCount) : self.many.count }
+
+    private func time(_ index: Int) -> UInt32 { self.many.isEmpty ? self.few[index] : self.many[index] }
+
+    private mutating func append(_ time: UInt32) {
+        if self.many.isEmpty {
+            guard Int(self.fewCount) == Self.fewMax else {
+                self.few[Int(self.fewCount)] = time
+                self.fewCount += 1
+                return
+            }
+            for index in 0..<Self.fewMax { self.many.append(self.few[index]) }
+            self.fewCount = 0
+        } else if self.many.count == Self.unitsMax {
+            self.many.removeFirst()
+        }
+        self.many.append(time)
     }
 
     private mutating func forget(_ now: Int64) {
-        guard !self.spent.isEmpty else { return }
+        guard self.count > 0 else { return }
         // Not `now - newest` without the check above: the first spend has no newest.
-        if now - self.newestMillis >= Self.hourMillis {
-            self.spent.removeAll(keepingCapacity: true)
-        } else {
-            self.spent.removeFirst(self.expiredCount(now))
+        let expired = now - self.newestMillis >= Self.hourMillis ? self.count : self.expiredCount(now)
+        guard expired > 0 else { return }
+        guard self.many.isEmpty else {
+            self.many.removeFirst(expired)
+            return
         }
+        for index in expired..<Int(self.fewCount) { self.few[index - expired] = self.few[index] }
+        self.fewCount -= UInt8(expired)
     }
 
     /// A unit spent at t is back at t + 3,600 s sharp.
     private func expiredCount(_ now: Int64) -> Int {
         let low = UInt32(truncatingIfNeeded: now)
-        return self.spent.firstIndex { low &- $0 < UInt32(Self.hourMillis) } ?? self.spent.count
+        return (0..<self.count).first { low &- self.time($0) < UInt32(Self.hourMillis) } ?? self.count
     }
 }

@@ -32,22 +32,23 @@ public struct Shown: Equatable, Sendable {
 extension Device {
     /// What the phone shows at `nowSeconds`, seconds since 1970.
     public func shown(atSeconds nowSeconds: Int64, rules: DeviceRules = DeviceRules()) -> Shown {
-        let ended = self.ending(atSeconds: nowSeconds, rules: rules)
-        let card: Shown.Card
+        Shown(
+            card: self.standing(atSeconds: nowSeconds, rules: rules), contentState: self.contentState,
+            relevanceScore: self.relevanceScore, staleDateSeconds: self.staleDateSeconds,
+            dismissedAtSeconds: self.ending(atSeconds: nowSeconds, rules: rules), newestAlert: self.alerts.last ?? [],
+            alertCount: Int(self.alertCount))
+    }
+
+    /// How the card stands at `nowSeconds`, seconds since 1970.
+    public func standing(atSeconds nowSeconds: Int64, rules: DeviceRules = DeviceRules()) -> Shown.Card {
         switch self.phase {
-        case .untouched: card = .untouched
+        case .untouched: return .untouched
         case .active, .ended, .endedBySystem:
-            if let ended {
-                card = nowSeconds >= ended ? .dismissed : .ended
-            } else if let stale = self.staleDateSeconds, nowSeconds >= stale {
-                card = .stale
-            } else {
-                card = .active
+            if let ended = self.ending(atSeconds: nowSeconds, rules: rules) {
+                return nowSeconds >= ended ? .dismissed : .ended
             }
+            guard let stale = self.staleDateSeconds, nowSeconds >= stale else { return .active }
+            return .stale
         }
-        return Shown(
-            card: card, contentState: self.contentState, relevanceScore: self.relevanceScore,
-            staleDateSeconds: self.staleDateSeconds,
-            dismissedAtSeconds: ended, newestAlert: self.alerts.last ?? [], alertCount: Int(self.alertCount))
     }
 }
