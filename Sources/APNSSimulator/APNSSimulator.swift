@@ -158,7 +158,8 @@ public final class APNSSimulator: Sendable {
     }
 
     /// The app got a new token for the same activity: `old` is answered 410 `Unregistered` (`keepsOld`: stays alive, as a push-to-start token
-    /// does), and `new` leads to the same device.
+    /// does), and `new` leads to the same device. The update token that follows a push-to-start token is told of as one that came back by
+    /// itself: see `updateTokens(since:limit:)`.
     /// - Returns: `false`: one is not the hex of a token.
     @discardableResult
     public func rotateToken(from old: String, to new: String, keepsOld: Bool = false, sinceMillis: Int64? = nil) -> Bool
@@ -166,7 +167,10 @@ public final class APNSSimulator: Sendable {
         guard let oldBytes = TokenText.decode(old), let newBytes = TokenText.decode(new) else { return false }
         let standing = TokenStanding(
             state: keepsOld ? .alive : .rotated, sinceMillis: sinceMillis ?? self.shared.nowMillis())
-        self.shared.withState { $0.rotate(from: oldBytes, to: newBytes, oldStanding: standing) }
+        let nowMillis = self.shared.nowMillis()
+        self.shared.withState {
+            $0.rotate(from: oldBytes, to: newBytes, oldStanding: standing, nowMillis: nowMillis)
+        }
         return true
     }
 

@@ -19,6 +19,20 @@ public struct SimulatorConfiguration: Sendable {
         case sink
     }
 
+    /// How update tokens of started cards come back.
+    public struct UpdateTokenReturn: Sendable, Equatable {
+        /// The share of cards whose token comes back at all, 0...1. Of 14 starts on idle phones, a developer got 5 tokens.
+        public var share: Double
+        /// How long it takes, milliseconds: any time in this range, drawn with the simulator's seed.
+        public var delayMillis: ClosedRange<Int64>
+
+        /// Always, and at once, unless told otherwise.
+        public init(share: Double = 1, delayMillis: ClosedRange<Int64> = 0...0) {
+            self.share = share
+            self.delayMillis = delayMillis
+        }
+    }
+
     /// Where to listen.
     public var host = "127.0.0.1"
     /// 0: any free port.
@@ -36,10 +50,14 @@ public struct SimulatorConfiguration: Sendable {
     public var apps: [String] = []
     /// What becomes of a token that nobody has used before.
     public var unknownTokens = UnknownTokens.accept
-    /// Devices kept at most; further tokens are answered 503 `ServiceUnavailable` and counted.
-    public var devicesMax = 2_000_000
+    /// Devices kept at most, and tokens; further tokens are answered 503 `ServiceUnavailable` and counted.
+    public var devicesMax = 4_000_000
     /// What the phones do with time, stamps and budget.
     public var deviceRules = DeviceRules.phone
+    /// A `start` over `DeviceRules.startBudget` is answered 429 `TooManyRequests`, and not 200 for nothing.
+    public var refusesStartsOverBudget = false
+    /// Whether and when the app of a card that a `start` put up tells its server the card's update token.
+    public var updateTokens = UpdateTokenReturn()
     /// More pushes at priority 10 to one device in a rolling hour are recorded as a violation. `nil`: not watched.
     public var watchedBudgetPerHour: Int?
     /// Two pushes to one device closer than this are recorded as a violation, milliseconds. `nil`: not watched.

@@ -60,6 +60,12 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
     public var providerTokens = 0
     /// Activities on phones. A rotated token and its successor lead to the same one.
     public var devices = 0
+    /// Starts that reached a phone, whatever became of them.
+    public var starts = 0
+    /// Of these, over the phone's budget: answered 200, and no card came up.
+    public var startsOverBudget = 0
+    /// Update tokens of cards that starts put up, those included of which nobody has been told yet.
+    public var updateTokens = 0
     /// Requests that a fault fired for.
     public var faultsFired = 0
     /// Violations of all kinds, those no longer kept included.

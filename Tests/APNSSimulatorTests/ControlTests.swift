@@ -36,7 +36,7 @@ import Testing
             #expect(shown.status == 200)
             #expect(
                 shown.body
-                    == #"{"token":"0a1b","state":"alive","topic":"\#(Bench.topic)","accepted":1,"refused":0,"card":"stale","#
+                    == #"{"token":"0a1b","state":"alive","topic":"\#(Bench.topic)","accepted":1,"refused":0,"inFlightPeak":1,"card":"stale","#
                     + #""content-state":{"driver": "Anne"},"relevance-score":2.0,"stale-date":1,"timestamp":\#(Bench.startSeconds),"#
                     + #""alerts":0,"cardsStarted":0,"shown":1,"ignored":0,"highPriorityLastHour":1,"highPriorityPeak":1}"#
                     + "\n")

@@ -4,9 +4,17 @@ extension ControlServer {
         Simulated APNs: control API
 
         GET    /devices?prefix=HEX&limit=N   devices by the first digits of their token, oldest first (100 of them)
-        GET    /devices/TOKEN                what the phone behind a token shows
+        GET    /devices/TOKEN                what the phone behind a token shows; of a push-to-start token also every start and its card
         POST   /devices/TOKEN                {"online": false | true} the phone goes away, or comes back and gets what was kept for it
                                              {"channel": ID} its app listens to a channel; "": to none
+        GET    /update-tokens?since=N&limit=N
+                                             update tokens of started cards, in the order in which the apps tell of them (1,000 of them);
+                                             "next" is the N of the next time
+        GET    /summary?prefix=HEX&kind=start|update|any
+                                             what all phones show, counted, and the tokens that differ from the most. Limits beyond which
+                                             a token differs: distance=MILLIS, inFlight=N (1), highPriority=N and starts=N in an hour,
+                                             cards=N (1); groups=N (32) and limit=N (100) bound the answer
+        POST   /summary?...                  the same of the tokens in the body, one a line
         GET    /channels?app=BUNDLE&limit=N  broadcast channels, oldest first (100 of them)
         POST   /channels                     {"app", "message-storage-policy"?: 0 | 1} makes one, as the management port does
         DELETE /channels                     {"id"} deletes one
@@ -15,6 +23,7 @@ extension ControlServer {
         GET    /violations                   what a well-behaved provider does not do, and was seen
         POST   /tokens/TOKEN                 {"state": "alive" | "dead" | "rotated" | "unknown", "sinceMillis"?}
                                              {"state": "rotated", "to": NEWTOKEN, "keepsOld"?: true}
+                                             {"kind": "start" | "update" | "any"} takes nothing else from now on
         GET    /keys                         ids of the provider's keys
         POST   /keys                         {"keyId", "teamId", "pem", "environment"?, "app"?}
         DELETE /keys/ID                      revoke

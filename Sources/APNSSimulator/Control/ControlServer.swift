@@ -45,6 +45,7 @@ public struct ControlServer: Service {
         router.get("/healthz") { _, _ in Self.plain("ok\n") }
         self.addDevices(to: router)
         self.addChannels(to: router)
+        self.addStarts(to: router)
         self.addNumbers(to: router)
         self.addFaults(to: router)
         self.addKeys(to: router)
@@ -91,6 +92,8 @@ public struct ControlServer: Service {
                 case .rotate(let successor, let keepsOld, let sinceMillis):
                     isDone = simulator.rotateToken(
                         from: token, to: successor, keepsOld: keepsOld, sinceMillis: sinceMillis)
+                case .kind(let kind):
+                    isDone = simulator.setTokenKind(token, kind)
                 }
                 guard isDone else {
                     throw FlatDocument.Refusal(text: "a token is an even number of hex digits, at most 512")

@@ -7,11 +7,14 @@ enum DeviceJSON {
         let shown = device.device.shown(atSeconds: nowMillis / 1_000, rules: rules)
         var object = JSONObjectWriter(&json)
         object.text("token", device.token, &json)
+        if device.kind != .any { object.text("kind", "\(device.kind)", &json) }
         object.text("state", "\(device.standing.state)", &json)
         if device.standing.state != .alive { object.integer("sinceMillis", device.standing.sinceMillis, &json) }
         object.text("topic", device.topic, &json)
         object.integer("accepted", Int64(device.accepted), &json)
         object.integer("refused", Int64(device.refused), &json)
+        object.integer("leastDistanceMillis", device.leastDistanceMillis, &json)
+        object.integer("inFlightPeak", Int64(device.inFlightPeak), &json)
         if let channel = device.channel { object.text("channel", channel, &json) }
         if !device.isOnline { object.bool("online", false, &json) }
         object.text("card", shown.card.rawValue, &json)
@@ -30,6 +33,44 @@ enum DeviceJSON {
         object.integer("ignored", Int64(device.device.ignoredCount), &json)
         object.integer("highPriorityLastHour", Int64(device.device.highPriorityCount(nowMillis: nowMillis)), &json)
         object.integer("highPriorityPeak", Int64(device.device.highPriorityPeak), &json)
+        if !device.starts.isEmpty {
+            let overBudget = device.starts.count { $0.card == nil }
+            object.integer("startsOverBudget", Int64(overBudget), &json)
+            object.raw("starts", Self.starts(device.starts, nowSeconds: nowMillis / 1_000, rules: rules), &json)
+        }
+        object.end(&json)
+    }
+
+    private static func starts(_ starts: [SimulatedStart], nowSeconds: Int64, rules: DeviceRules) -> [UInt8] {
+        var json: [UInt8] = [UInt8(ascii: "[")]
+        for (index, start) in starts.enumerated() {
+            if index > 0 { json.append(UInt8(ascii: ",")) }
+            Self.append(start, nowSeconds: nowSeconds, rules: rules, to: &json)
+        }
+        json.append(UInt8(ascii: "]"))
+        return json
+    }
+
+    private static func append(
+        _ start: SimulatedStart, nowSeconds: Int64, rules: DeviceRules, to json: inout [UInt8]
+    ) {
+        var object = JSONObjectWriter(&json)
+        object.integer("activity", Int64(start.activity), &json)
+        object.integer("atMillis", start.atMillis, &json)
+        object.integer("timestamp", start.stampSeconds, &json)
+        if !start.messageID.isEmpty { object.text("apns-id", start.messageID, &json) }
+        object.integer("startsWithinHour", Int64(start.startsWithinHour), &json)
+        if let card = start.card {
+            object.text("card", card.standing(atSeconds: nowSeconds, rules: rules).rawValue, &json)
+            object.integer("shows", card.stampSeconds, &json)
+            object.raw("content-state", card.contentState, &json)
+            object.text("contentHash", SummaryJSON.text(card.contentHash), &json)
+            object.integer("alerts", Int64(card.alertCount), &json)
+            object.text("alertsHash", SummaryJSON.text(card.alertsHash), &json)
+        } else {
+            object.text("card", "overBudget", &json)
+        }
+        if let token = start.updateToken { object.text("updateToken", token, &json) }
         object.end(&json)
     }
 }

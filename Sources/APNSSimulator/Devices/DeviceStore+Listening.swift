@@ -32,30 +32,19 @@ extension DeviceStore {
         return .channel(number)
     }
 
-    /// Hands a push to a phone that is there. `content` `nil`: the phone cannot decode it.
+    /// Hands an `update` or `end` to a card on a phone that is there. `content` `nil`: the phone cannot decode it.
     /// - Returns: `nil`: the phone could make nothing of it.
-    mutating func push(
-        _ content: PushContent?, body: Span<UInt8>, to device: Int, app: String?, priority: Int, nowMillis: Int64,
-        rules: DeviceRules
+    mutating func change(
+        _ device: Int, _ content: PushContent?, body: Span<UInt8>, priority: Int, nowMillis: Int64, rules: DeviceRules
     ) -> Device.Reaction? {
         guard let content else {
             self.devices[device].undecodable(priority: priority, nowMillis: nowMillis)
             return nil
         }
-        let start = self.startChannel(content, body: body, app: app)
-        guard start != .unknown else {
-            self.devices[device].undecodable(priority: priority, nowMillis: nowMillis)
-            return nil
-        }
         let reaction = self.devices[device].apply(
-            content, body: body, priority: priority, nowMillis: nowMillis, rules: rules)
-        guard reaction == .shown || reaction == .shownAsSecondCard else { return reaction }
-        switch (content.event, start) {
-        case (.start, .channel(let number)): self.listen(device, to: number)
-        // A new card listens to nothing, and an ended one no more.
-        case (.start, _), (.end, _): self.stopListening(device)
-        case (.update, _): break
-        }
+            content, body: body, priority: priority, nowMillis: nowMillis, rules: rules, sharing: &self.contents)
+        // An ended card listens no more.
+        if reaction == .shown, content.event == .end { self.stopListening(device) }
         return reaction
     }
 
@@ -143,8 +132,8 @@ extension DeviceStore {
         rules: DeviceRules
     ) -> Device.Reaction? {
         self.phones[Int32(device)]?.heard = sequence
-        return self.push(
-            content, body: body, to: device, app: nil, priority: priority, nowMillis: nowMillis, rules: rules)
+        return self.change(
+            device, content, body: body, priority: priority, nowMillis: nowMillis, rules: rules)
     }
 
     // Being away

@@ -1,12 +1,24 @@
 import DeviceModel
+import Glibc
 
 /// Tokens, the devices behind them, the topics they belong to, and the channels they listen to.
+///
+/// A device with a token of 32 bytes takes about 190 bytes, whatever is pushed to it, as long as it shows what others show as well: what one
+/// shows alone is held for it alone.
 struct DeviceStore {
     /// Distinct topics kept; a provider that invents more is refused.
     static let topicsMax = 1_024
+    /// What was shown lately and may be shown by the next device as well.
+    private static let sharedContentsMax = 1_024
 
     var tokens = TokenTable()
-    var devices: [Device] = []
+    var devices = ChunkedArray<Device>()
+    /// Every `start` that reached a phone.
+    var starts = ChunkedArray<StartRecord>()
+    /// Of these, those that put up no card.
+    var startsOverBudgetCount = 0
+    var updateTokens = UpdateTokenFeed()
+    var contents = ContentPool(slotCount: Self.sharedContentsMax)
     var channels = ChannelTable()
     /// By index of the device.
     var phones: [Int32: PhoneState] = [:]
@@ -18,8 +30,17 @@ struct DeviceStore {
     /// A new device behind a token not known before; `nil`: no room.
     mutating func addDevice(_ token: Span<UInt8>, hash: UInt64, standing: TokenStanding = TokenStanding()) -> Int? {
         guard self.devices.count < self.devicesMax, self.tokens.count < self.devicesMax else { return nil }
+        let device = Int32(self.devices.count)
+        guard let index = self.tokens.insert(token, hash: hash, device: device, standing: standing) else { return nil }
         self.devices.append(Device())
-        return self.tokens.insert(token, hash: hash, device: Int32(self.devices.count - 1), standing: standing)
+        return index
+    }
+
+    /// A new token for a device there is; `nil`: no room.
+    mutating func addToken(_ token: [UInt8], device: Int32) -> Int? {
+        guard self.tokens.count < self.devicesMax else { return nil }
+        return self.tokens.insert(
+            token.span, hash: TokenTable.hash(token.span), device: device, standing: TokenStanding())
     }
 
     /// Index of a token, made known when new; `nil`: no room.
@@ -29,31 +50,42 @@ struct DeviceStore {
     }
 
     /// Index of a topic, made known when new; `nil`: no room.
-    mutating func topicIndex(_ topic: Span<UInt8>) -> Int32? {
-        for index in self.topics.indices where topic.equals(self.topics[index]) { return Int32(index) }
+    mutating func topicIndex(_ topic: Span<UInt8>) -> Int16? {
+        for index in self.topics.indices where topic.equals(self.topics[index]) { return Int16(index) }
         guard self.topics.count < Self.topicsMax else { return nil }
         self.topics.append(topic.array)
-        return Int32(self.topics.count - 1)
+        return Int16(self.topics.count - 1)
     }
 
     mutating func setToken(_ token: [UInt8], _ standing: TokenStanding) {
         guard let index = self.findOrAdd(token) else { return }
-        self.tokens[index].standing = standing
+        self.tokens.setStanding(index, standing)
         self.tokens[index].wasRefusedAsDead = false
     }
 
-    /// `new` leads to the device of `old` from now on.
-    mutating func rotate(from old: [UInt8], to new: [UInt8], oldStanding: TokenStanding) {
+    /// `new` leads to the device of `old` from now on. Of a push-to-start token that stays alive, it is the update token of its newest card.
+    mutating func rotate(from old: [UInt8], to new: [UInt8], oldStanding: TokenStanding, nowMillis: Int64) {
         guard let oldIndex = self.findOrAdd(old) else { return }
-        self.tokens[oldIndex].standing = oldStanding
-        let (device, topic) = (self.tokens[oldIndex].device, self.tokens[oldIndex].topic)
+        self.tokens.setStanding(oldIndex, oldStanding)
+        let entry = self.tokens[oldIndex]
         let newHash = TokenTable.hash(new.span)
-        if let newIndex = self.tokens.find(new.span, hash: newHash) {
-            self.tokens[newIndex].device = device
-            self.tokens[newIndex].standing = TokenStanding()
-        } else if self.tokens.count < self.devicesMax {
-            let newIndex = self.tokens.insert(new.span, hash: newHash, device: device, standing: TokenStanding())
-            self.tokens[newIndex].topic = topic
+        let newIndex: Int
+        if let known = self.tokens.find(new.span, hash: newHash) {
+            newIndex = known
+            self.tokens[newIndex].device = entry.device
+            self.tokens.setStanding(newIndex, TokenStanding())
+        } else {
+            guard let added = self.addToken(new, device: entry.device) else { return }
+            newIndex = added
+            self.tokens[newIndex].topic = entry.topic
+        }
+        self.tokens[newIndex].start = entry.start
+        let isFirstOfCard = oldStanding.state == .alive && self.isStartToken(oldIndex)
+        self.tokens[newIndex].kind = isFirstOfCard ? .update : entry.kind
+        if self.tokens[newIndex].kind == .update {
+            self.giveUpdateToken(newIndex, toCardOf: entry.start, dueMillis: nowMillis)
+        } else {
+            self.moveStarts(from: oldIndex, to: newIndex)
         }
     }
 
@@ -62,20 +94,27 @@ struct DeviceStore {
         let entry = self.tokens[index]
         let device = Int(entry.device)
         return SimulatedDevice(
-            token: TokenText.encode(self.tokens.token(index)), standing: entry.standing,
+            token: TokenText.encode(self.tokens.token(index)), kind: self.kind(ofToken: index),
+            standing: self.tokens.standing(index),
             topic: entry.topic < 0 ? "" : String(decoding: self.topics[Int(entry.topic)], as: UTF8.self),
             device: self.devices[device], accepted: Int(entry.accepted), refused: Int(entry.refused),
+            leastDistanceMillis: entry.leastDistanceMillis == .max ? nil : Int64(entry.leastDistanceMillis),
+            inFlightPeak: Int(entry.inFlightPeak),
+            starts: self.simulatedStarts(ofToken: index),
             channel: self.channel(of: device).map { String(decoding: $0.id, as: UTF8.self) },
             isOnline: self.isOnline(device))
     }
 }
 
 extension Span<UInt8> {
-    func equals(_ bytes: [UInt8]) -> Bool {
+    func equals(_ bytes: [UInt8]) -> Bool { self.equals(bytes[...]) }
+
+    func equals(_ bytes: ArraySlice<UInt8>) -> Bool {
         guard self.count == bytes.count else { return false }
-        // Both pointers are used within the closures only.
+        guard self.count > 0 else { return true }
+        // Both pointers are used within the closures only, and both runs have `count` bytes.
         return self.withUnsafeBytes { left in
-            bytes.withUnsafeBytes { right in left.elementsEqual(right) }
+            bytes.withUnsafeBytes { right in memcmp(left.baseAddress!, right.baseAddress!, left.count) == 0 }
         }
     }
 

@@ -6,6 +6,8 @@ struct PhoneState {
         var token: Int
         var body: [UInt8]
         var priority: Int
+        /// `apns-id`.
+        var messageID: (UInt64, UInt64)
         /// Seconds since 1970.
         var expirationSeconds: Int64
     }

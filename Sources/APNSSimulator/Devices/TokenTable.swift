@@ -6,30 +6,60 @@ struct TokenTable {
     /// Longest token, bytes. Apple says to assume no length; the longest seen has 80.
     static let tokenByteCountMax = 256
 
+    /// One token. A million of them lie side by side, so each byte counts; what few have is kept beside.
     struct Entry {
-        var hash: UInt64
-        fileprivate var start: Int
-        fileprivate var byteCount: Int32
-        /// Index into `DeviceStore.topics`; -1: none yet.
-        var topic: Int32 = -1
+        /// When the last push was accepted, milliseconds since 1970.
+        fileprivate(set) var lastPushMillis: Int64 = .min
+        fileprivate var hash: UInt32
+        /// Where its bytes begin: the block, and the place in it.
+        fileprivate var place: UInt32
         /// Index into `DeviceStore.devices`.
         var device: Int32
+        /// The newest start record of a push-to-start token; of an update token, the record of the start that put up its card; -1: none.
+        var start: Int32 = -1
         var accepted: UInt32 = 0
         var refused: UInt32 = 0
+        /// The least time between two accepted pushes, milliseconds; `UInt32.max`: there were no two.
+        fileprivate(set) var leastDistanceMillis: UInt32 = .max
+        fileprivate var byteCount: UInt16
+        /// Index into `DeviceStore.topics`; -1: none yet.
+        var topic: Int16 = -1
+        /// Requests that have come and have no answer yet.
+        private(set) var inFlight: UInt8 = 0
+        /// The most there were at once.
+        private(set) var inFlightPeak: UInt8 = 0
+        fileprivate(set) var state: TokenState
+        var kind = TokenKind.any
         /// It was answered as dead or unknown before.
         var wasRefusedAsDead = false
-        var standing: TokenStanding
-        /// When the last push was accepted, milliseconds since 1970.
-        var lastPushMillis: Int64 = .min
-        /// Pushes left before 429, as of `allowanceMillis`.
-        var allowance: Float = 0
-        var allowanceMillis: Int64 = .min
+
+        mutating func took() {
+            self.inFlight = self.inFlight == .max ? .max : self.inFlight + 1
+            self.inFlightPeak = max(self.inFlightPeak, self.inFlight)
+        }
+
+        mutating func answered() { self.inFlight = self.inFlight == 0 ? 0 : self.inFlight - 1 }
     }
 
-    private(set) var entries: [Entry] = []
-    private var bytes: [UInt8] = []
+    /// Pushes left before 429.
+    struct Allowance {
+        var pushes: Float
+        /// Milliseconds since 1970.
+        var asOfMillis: Int64
+    }
+
+    /// A token's bytes lie in one block.
+    private static let blockByteCountLog2: UInt32 = 20
+    private static let blocksMax = 1 << (32 - 20)
+
+    private var entries = ChunkedArray<Entry>()
+    private var blocks: [[UInt8]] = []
     /// Index into `entries` plus one; 0: free. A power of two, at most three quarters full.
     private var slots: [UInt32] = Array(repeating: 0, count: 1_024)
+    /// Since when the token is what it is, milliseconds since 1970, where that is known.
+    private var since: [Int32: Int64] = [:]
+    /// Of tokens that have used some of it.
+    var allowances: [Int32: Allowance] = [:]
 
     var count: Int { self.entries.count }
 
@@ -40,29 +70,65 @@ struct TokenTable {
 
     func find(_ token: Span<UInt8>, hash: UInt64) -> Int? {
         let mask = self.slots.count - 1
-        var slot = Int(truncatingIfNeeded: hash) & mask
+        let short = UInt32(truncatingIfNeeded: hash)
+        var slot = Int(short) & mask
         while self.slots[slot] != 0 {
             let index = Int(self.slots[slot]) - 1
-            if self.entries[index].hash == hash, self.isEqual(index, token) { return index }
+            if self.entries[index].hash == short, self.isEqual(index, token) { return index }
             slot = (slot + 1) & mask
         }
         return nil
     }
 
-    /// Adds a token that `find` did not find.
-    mutating func insert(_ token: Span<UInt8>, hash: UInt64, device: Int32, standing: TokenStanding) -> Int {
+    /// Adds a token that `find` did not find. `nil`: no room for its bytes.
+    mutating func insert(_ token: Span<UInt8>, hash: UInt64, device: Int32, standing: TokenStanding) -> Int? {
+        let blockByteCount = 1 << Int(Self.blockByteCountLog2)
+        if self.blocks.isEmpty || self.blocks[self.blocks.count - 1].count + token.count > blockByteCount {
+            guard self.blocks.count < Self.blocksMax else { return nil }
+            self.blocks.append([])
+        }
         if (self.entries.count + 1) * 4 > self.slots.count * 3 { self.grow() }
-        let start = self.bytes.count
-        for index in token.indices { self.bytes.append(token[index]) }
+        let block = self.blocks.count - 1
+        let place = UInt32(block) << Self.blockByteCountLog2 | UInt32(self.blocks[block].count)
+        for index in token.indices { self.blocks[block].append(token[index]) }
         self.entries.append(
-            Entry(hash: hash, start: start, byteCount: Int32(token.count), device: device, standing: standing))
-        self.occupy(hash: hash, index: self.entries.count - 1)
-        return self.entries.count - 1
+            Entry(
+                hash: UInt32(truncatingIfNeeded: hash), place: place, device: device,
+                byteCount: UInt16(token.count), state: standing.state))
+        let index = self.entries.count - 1
+        self.setStanding(index, standing)
+        self.occupy(hash: UInt32(truncatingIfNeeded: hash), index: index)
+        return index
     }
 
     /// The token's bytes.
     func token(_ index: Int) -> ArraySlice<UInt8> {
-        self.bytes[self.entries[index].start..<self.entries[index].start + Int(self.entries[index].byteCount)]
+        let entry = self.entries[index]
+        let (block, position) = Self.split(entry.place)
+        return self.blocks[block][position..<position + Int(entry.byteCount)]
+    }
+
+    func standing(_ index: Int) -> TokenStanding {
+        TokenStanding(state: self.entries[index].state, sinceMillis: self.since[Int32(index)] ?? 0)
+    }
+
+    mutating func setStanding(_ index: Int, _ standing: TokenStanding) {
+        self.entries[index].state = standing.state
+        // Of tokens that are good nobody asks since when.
+        let isTold = standing.state != .alive && standing.sinceMillis != 0
+        if isTold { self.since[Int32(index)] = standing.sinceMillis } else { self.since[Int32(index)] = nil }
+    }
+
+    /// A push was accepted. Gives the time since the one before, milliseconds; `nil`: it is the first.
+    @discardableResult
+    mutating func pushed(_ index: Int, nowMillis: Int64) -> Int64? {
+        let last = self.entries[index].lastPushMillis
+        self.entries[index].lastPushMillis = nowMillis
+        guard last != .min else { return nil }
+        let least = self.entries[index].leastDistanceMillis
+        // A clock that steps back makes no distance.
+        self.entries[index].leastDistanceMillis = min(least, UInt32(clamping: max(0, nowMillis - last)))
+        return nowMillis - last
     }
 
     /// Multiplies in 8 bytes at a time; good enough for tokens, which are random.
@@ -83,19 +149,33 @@ struct TokenTable {
     private func isEqual(_ index: Int, _ token: Span<UInt8>) -> Bool {
         let entry = self.entries[index]
         guard Int(entry.byteCount) == token.count else { return false }
-        for offset in token.indices where self.bytes[entry.start + offset] != token[offset] { return false }
-        return true
+        let (block, position) = Self.split(entry.place)
+        return token.equals(self.blocks[block][position..<position + token.count])
     }
 
-    private mutating func occupy(hash: UInt64, index: Int) {
+    private static func split(_ place: UInt32) -> (block: Int, position: Int) {
+        (Int(place >> Self.blockByteCountLog2), Int(place & (1 << Self.blockByteCountLog2 - 1)))
+    }
+
+    private mutating func occupy(hash: UInt32, index: Int) {
         let mask = self.slots.count - 1
-        var slot = Int(truncatingIfNeeded: hash) & mask
+        var slot = Int(hash) & mask
         while self.slots[slot] != 0 { slot = (slot + 1) & mask }
         self.slots[slot] = UInt32(index + 1)
     }
 
     private mutating func grow() {
         self.slots = Array(repeating: 0, count: self.slots.count * 2)
-        for index in self.entries.indices { self.occupy(hash: self.entries[index].hash, index: index) }
+        for index in 0..<self.entries.count { self.occupy(hash: self.entries[index].hash, index: index) }
     }
+}
+
+/// What a token is for, as far as that is certain.
+public enum TokenKind: UInt8, Sendable, CaseIterable {
+    /// Nobody said: it takes what comes.
+    case any
+    /// Of one Live Activity: takes `update` and `end`.
+    case update
+    /// Of a phone and one type of activity: takes `start`.
+    case start
 }

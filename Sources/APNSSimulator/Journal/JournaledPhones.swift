@@ -4,6 +4,8 @@ public import DeviceModel
 public struct JournaledPhones {
     var store: DeviceStore
     private let rules: DeviceRules
+    /// When the last push came: what a journal tells of an update token has no time of its own.
+    private var newestMillis: Int64 = 0
 
     /// - Parameter rules: those of the simulator that wrote the journal.
     public init(rules: DeviceRules = .phone) {
@@ -30,7 +32,7 @@ public struct JournaledPhones {
             if let bytes = TokenText.decode(token) { self.store.setToken(bytes, standing) }
         case .rotation(let old, let new, let standing):
             if let oldBytes = TokenText.decode(old), let newBytes = TokenText.decode(new) {
-                self.store.rotate(from: oldBytes, to: newBytes, oldStanding: standing)
+                self.store.rotate(from: oldBytes, to: newBytes, oldStanding: standing, nowMillis: self.newestMillis)
             }
         case .channel(let atMillis, let id, let app, let storage):
             guard self.store.channels.number(id: Array(id.utf8)) == nil else { return nil }
@@ -54,11 +56,13 @@ public struct JournaledPhones {
                 self.store.stopListening(device)
             }
         case .presence(let atMillis, let token, let isOnline):
-            guard let device = self.deviceIndex(token) else { return nil }
-            if isOnline {
-                _ = self.store.comeBack(device, nowMillis: atMillis, rules: self.rules)
-            } else {
-                self.store.leave(device)
+            guard let bytes = TokenText.decode(token), let index = self.store.findOrAdd(bytes) else { return nil }
+            for card in self.store.devicesOfPhone(withToken: index) {
+                if isOnline {
+                    _ = self.store.comeBack(card, nowMillis: atMillis, rules: self.rules)
+                } else {
+                    self.store.leave(card)
+                }
             }
         }
         return nil
@@ -76,10 +80,11 @@ public struct JournaledPhones {
         if self.store.tokens[index].topic < 0, let topic = self.store.topicIndex(Array(topic.utf8).span) {
             self.store.tokens[index].topic = topic
         }
+        self.newestMillis = atMillis
         self.store.tokens[index].accepted &+= 1
-        self.store.tokens[index].lastPushMillis = atMillis
+        self.store.tokens.pushed(index, nowMillis: atMillis)
         return self.store.push(
-            try? PayloadReader.read(body.span), body: body.span, to: Int(self.store.tokens[index].device), app: nil,
+            try? PayloadReader.read(body.span), body: body.span, toToken: index, app: nil,
             priority: priority, nowMillis: atMillis, rules: self.rules)
     }
 

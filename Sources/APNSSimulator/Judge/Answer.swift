@@ -14,6 +14,8 @@ struct Answer {
     var timestampMillis: Int64 = 0
     /// Set by a fault: takes the place of `reason`.
     var prepared: PreparedAnswer?
+    /// The token that was pushed to, as an index; -1: none that is known.
+    var token: Int32 = -1
 }
 
 /// What an answer says beside its id when the request succeeded.
@@ -122,11 +124,14 @@ struct Rulings {
     /// With the time each has to wait, nanoseconds.
     var answers: [(answer: Answer, delayNanos: Int64)] = []
     var effects: [Effect] = []
+    /// Tokens whose pushes are answered at once, as indices.
+    var answeredTokens: [Int32] = []
     /// The stream limit this connection is to have from now on.
     var concurrentStreamsMax: UInt32 = 0
 
     mutating func removeAll() {
         self.answers.removeAll(keepingCapacity: true)
         self.effects.removeAll(keepingCapacity: true)
+        self.answeredTokens.removeAll(keepingCapacity: true)
     }
 }

@@ -25,7 +25,7 @@ struct ConnectionRecord {
     var isCollapsed = false
     /// The topic of the last request and its index, so that the next one is compared with it first.
     var topic: [UInt8] = []
-    var topicIndex: Int32 = -1
+    var topicIndex: Int16 = -1
 
     init(number: Int, door: Door) {
         self.door = door

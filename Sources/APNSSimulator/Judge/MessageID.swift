@@ -25,4 +25,16 @@ enum MessageID {
         }
         return halves
     }
+
+    /// As it is written in a header; empty for zeros, which stand for none.
+    static func text(_ halves: (UInt64, UInt64)) -> String {
+        guard halves != (0, 0) else { return "" }
+        var text: [UInt8] = []
+        for digit in 0..<32 {
+            if digit == 8 || digit == 12 || digit == 16 || digit == 20 { text.append(UInt8(ascii: "-")) }
+            let half = digit < 16 ? halves.0 : halves.1
+            text.append(Hex.digit(UInt8(truncatingIfNeeded: half >> UInt64(60 - 4 * (digit & 15))) & 15))
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
 }

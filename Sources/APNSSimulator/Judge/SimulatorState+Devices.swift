@@ -38,6 +38,7 @@ extension SimulatorState {
             self.counters.devicesFull += 1
             return .serviceUnavailable
         }
+        answer.token = Int32(index)
         let reason = self.verdict(
             index, fields, request, bytes, on: connection, nowMillis: nowMillis, answer: &answer)
         if reason == nil {
@@ -106,8 +107,8 @@ extension SimulatorState {
         nowMillis: Int64, answer: inout Answer
     ) -> Reason? {
         let entry = self.store.tokens[index]
-        if let reason = Self.refusal(entry.standing.state) {
-            answer.timestampMillis = entry.standing.sinceMillis
+        if let reason = Self.refusal(entry.state) {
+            answer.timestampMillis = self.store.tokens.standing(index).sinceMillis
             self.store.tokens[index].wasRefusedAsDead = true
             if entry.wasRefusedAsDead {
                 self.record(
@@ -140,26 +141,24 @@ extension SimulatorState {
             ?? nowMillis / 1_000 + Self.storedSecondsUnlessSaid
         return self.deliver(
             index, bytes.extracting(request.body), priority: priority, expirationSeconds: expirationSeconds,
-            on: connection, nowMillis: nowMillis)
+            messageID: answer.messageID, on: connection, nowMillis: nowMillis)
     }
 
     /// A leaky bucket per device.
     private mutating func takeAllowance(_ index: Int, nowMillis: Int64) -> Bool {
         guard let perMinute = self.configuration.devicePushesPerMinuteMax else { return true }
-        let entry = self.store.tokens[index]
-        let gained =
-            entry.allowanceMillis == .min
-            ? Float(perMinute) : Float(nowMillis - entry.allowanceMillis) * Float(perMinute) / 60_000
-        let allowance = min(Float(perMinute), entry.allowance + max(0, gained))
-        self.store.tokens[index].allowanceMillis = nowMillis
-        self.store.tokens[index].allowance = allowance >= 1 ? allowance - 1 : allowance
+        let left = self.store.tokens.allowances[Int32(index)]
+        let gained = left.map { Float(nowMillis - $0.asOfMillis) * Float(perMinute) / 60_000 } ?? Float(perMinute)
+        let allowance = min(Float(perMinute), (left?.pushes ?? 0) + max(0, gained))
+        self.store.tokens.allowances[Int32(index)] = TokenTable.Allowance(
+            pushes: allowance >= 1 ? allowance - 1 : allowance, asOfMillis: nowMillis)
         return allowance >= 1
     }
 
     /// Hands a push that passed every check of APNs to the phone.
     private mutating func deliver(
-        _ index: Int, _ body: Span<UInt8>, priority: Int, expirationSeconds: Int64, on connection: ConnectionRecord,
-        nowMillis: Int64
+        _ index: Int, _ body: Span<UInt8>, priority: Int, expirationSeconds: Int64, messageID: (UInt64, UInt64),
+        on connection: ConnectionRecord, nowMillis: Int64
     ) -> Reason? {
         var content: PushContent?
         do {
@@ -169,33 +168,35 @@ extension SimulatorState {
             if error.kind == .unreadable { return .payloadEmpty }
             if self.configuration.refusesMeaninglessPayloads { return .invalidPushType }
         }
+        if content?.event == .start, self.configuration.refusesStartsOverBudget,
+            self.store.isOverStartBudget(index, nowMillis: nowMillis, rules: self.configuration.deviceRules)
+        {
+            return .tooManyRequests
+        }
+        self.watchDistance(self.store.tokens.pushed(index, nowMillis: nowMillis), on: connection, nowMillis: nowMillis)
         let device = Int(self.store.tokens[index].device)
         guard self.store.isOnline(device) else {
             self.store.keepWaiting(
                 PhoneState.WaitingPush(
-                    token: index, body: body.array, priority: priority, expirationSeconds: expirationSeconds),
+                    token: index, body: body.array, priority: priority, messageID: messageID,
+                    expirationSeconds: expirationSeconds),
                 for: device, nowMillis: nowMillis)
             return nil
         }
-        self.handOver(index, content, body, priority: priority, on: connection, nowMillis: nowMillis)
+        self.handOver(
+            index, content, body, priority: priority, messageID: messageID, on: connection, nowMillis: nowMillis)
         return nil
     }
 
     /// The phone gets a push. `connection` `nil`: it waited for the phone, and whose it was is forgotten.
     mutating func handOver(
-        _ index: Int, _ content: PushContent?, _ body: Span<UInt8>, priority: Int, on connection: ConnectionRecord?,
-        nowMillis: Int64
+        _ index: Int, _ content: PushContent?, _ body: Span<UInt8>, priority: Int, messageID: (UInt64, UInt64),
+        on connection: ConnectionRecord?, nowMillis: Int64
     ) {
-        let device = Int(self.store.tokens[index].device)
-        let app = self.app(ofToken: index)
-        if let content, let connection, self.store.startChannel(content, body: body, app: app) == .unknown {
-            self.recordOn(
-                connection, .payload, "aps.input-push-channel: names no channel of this app: the phone does not start",
-                nowMillis)
-        }
+        if let content, let connection { self.watchKind(index, content, body, on: connection, nowMillis: nowMillis) }
         let reaction = self.store.push(
-            content, body: body, to: device, app: app, priority: priority, nowMillis: nowMillis,
-            rules: self.configuration.deviceRules)
+            content, body: body, toToken: index, app: content?.event == .start ? self.app(ofToken: index) : nil,
+            priority: priority, messageID: messageID, nowMillis: nowMillis, rules: self.configuration.deviceRules)
         self.writeDown(index, body, priority: priority, nowMillis: nowMillis)
         guard let reaction, let content else {
             self.counters.undecodable += 1
@@ -203,14 +204,14 @@ extension SimulatorState {
         }
         self.counters.reactions[Int(reaction.rawValue)] += 1
         if priority == 10 { self.counters.highPriority += 1 }
+        if content.event == .start { self.started(index, reaction, nowMillis: nowMillis) }
         if let connection {
             self.watch(index, reaction, content, priority: priority, on: connection, nowMillis: nowMillis)
         }
-        self.store.tokens[index].lastPushMillis = nowMillis
     }
 
     /// The bundle id of a token's topic; `nil`: it has none yet.
-    private func app(ofToken index: Int) -> String? {
+    func app(ofToken index: Int) -> String? {
         let topic = self.store.tokens[index].topic
         guard topic >= 0 else { return nil }
         return String(
@@ -232,8 +233,8 @@ extension SimulatorState {
         self.journal?.append(.standing(token: TokenText.encode(token[...]), standing))
     }
 
-    mutating func rotate(from old: [UInt8], to new: [UInt8], oldStanding: TokenStanding) {
-        self.store.rotate(from: old, to: new, oldStanding: oldStanding)
+    mutating func rotate(from old: [UInt8], to new: [UInt8], oldStanding: TokenStanding, nowMillis: Int64) {
+        self.store.rotate(from: old, to: new, oldStanding: oldStanding, nowMillis: nowMillis)
         self.journal?.append(
             .rotation(old: TokenText.encode(old[...]), new: TokenText.encode(new[...]), oldStanding))
     }
@@ -255,20 +256,23 @@ extension SimulatorState {
         case .ignoredAfterEnd: self.recordOn(connection, .afterEnd, "\(content.event) after the end", nowMillis)
         case .shownAsSecondCard: self.recordOn(connection, .startedTwice, "start while a card is up", nowMillis)
         }
-        if let spacing = self.configuration.watchedSpacingMillis {
-            let last = self.store.tokens[index].lastPushMillis
-            if last != .min, nowMillis - last < spacing {
-                self.recordOn(connection, .pushedTooSoon, "after \(nowMillis - last) ms", nowMillis)
-            }
-        }
         if let budget = self.configuration.watchedBudgetPerHour, priority == 10 {
             let count = self.store.devices[device].highPriorityCount(nowMillis: nowMillis)
             if count > budget { self.recordOn(connection, .budgetExceeded, "\(count) within an hour", nowMillis) }
         }
     }
 
+    private mutating func watchDistance(
+        _ distanceMillis: Int64?, on connection: ConnectionRecord, nowMillis: Int64
+    ) {
+        guard let distanceMillis, let spacing = self.configuration.watchedSpacingMillis, distanceMillis < spacing else {
+            return
+        }
+        self.recordOn(connection, .pushedTooSoon, "after \(distanceMillis) ms", nowMillis)
+    }
+
     /// Records a violation that concerns the token at hand.
-    private mutating func recordOn(
+    mutating func recordOn(
         _ connection: ConnectionRecord, _ kind: Violation.Kind, _ detail: @autoclosure () -> String, _ nowMillis: Int64
     ) {
         self.record(

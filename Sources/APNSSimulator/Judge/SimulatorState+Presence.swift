@@ -23,21 +23,25 @@ extension SimulatorState {
         guard let index = self.store.findOrAdd(token) else { return false }
         let device = Int(self.store.tokens[index].device)
         guard self.store.isOnline(device) != isOnline else { return true }
+        let cards = self.store.devicesOfPhone(withToken: index)
         guard isOnline else {
-            self.store.leave(device)
+            for card in cards { self.store.leave(card) }
             self.journal?.append(
                 .presence(atMillis: nowMillis, token: TokenText.encode(token[...]), isOnline: false))
             return true
         }
         // Written down before the return: a journal has each push when the phone gets it.
-        if let push = self.store.takeWaiting(device, nowMillis: nowMillis) {
+        for card in cards {
+            guard let push = self.store.takeWaiting(card, nowMillis: nowMillis) else { continue }
             self.handOver(
-                push.token, try? PayloadReader.read(push.body.span), push.body.span, priority: push.priority, on: nil,
-                nowMillis: nowMillis)
+                push.token, try? PayloadReader.read(push.body.span), push.body.span, priority: push.priority,
+                messageID: push.messageID, on: nil, nowMillis: nowMillis)
         }
         self.journal?.append(.presence(atMillis: nowMillis, token: TokenText.encode(token[...]), isOnline: true))
-        self.counters.countHeard(
-            self.store.comeBack(device, nowMillis: nowMillis, rules: self.configuration.deviceRules))
+        for card in cards {
+            self.counters.countHeard(
+                self.store.comeBack(card, nowMillis: nowMillis, rules: self.configuration.deviceRules))
+        }
         return true
     }
 }

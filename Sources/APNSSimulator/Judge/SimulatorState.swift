@@ -198,7 +198,16 @@ struct SimulatorState {
             delayNanos += Int64(self.random.unit() * Double(self.latency.jitterMillis) * 1e6)
         }
         if delayNanos > 0 { self.counters.delayed += 1 }
+        if answer.token >= 0 {
+            self.store.tokens[Int(answer.token)].took()
+            if delayNanos == 0 { rulings.answeredTokens.append(answer.token) }
+        }
         rulings.answers.append((answer, delayNanos))
+    }
+
+    /// Answers are on their way: these pushes are no longer in flight.
+    mutating func answered(_ tokens: [Int32]) {
+        for token in tokens { self.store.tokens[Int(token)].answered() }
     }
 
     // The checks. `nil`: accepted, and what was asked for is done.

@@ -24,6 +24,8 @@ public struct Violation: Equatable, Sendable, Codable {
         case deadTokenUsedAgain
         /// More than `watchedBudgetPerHour`.
         case budgetExceeded
+        /// A `start` to an update token, or anything else to a push-to-start token: the phone shows nothing.
+        case tokenOfOtherKind
         /// Closer than `watchedSpacingMillis`, or than `watchedChannelSpacingMillis`.
         case pushedTooSoon
     }

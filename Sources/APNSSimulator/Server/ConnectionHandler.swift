@@ -26,6 +26,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var ciphertext = ByteBuffer()
 
     private var delayed = DelayedAnswers()
+    /// Tokens whose delayed answers have just left, as indices; reused.
+    private var answeredTokens: [Int32] = []
     private var timer: (scheduled: Scheduled<Void>, dueNanos: UInt64)?
     /// After GOAWAY: close once nothing is left to answer.
     private var closesWhenIdle = false
@@ -98,7 +100,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         self.slowReading?.stop()
         self.isClosing = true
         self.record.statistics.isOpen = false
-        self.shared.delayedEnded(self.delayed.count)
+        self.shared.delayedEnded(self.delayed.count, tokens: self.delayed.tokens)
         self.shared.closed(self.record.statistics)
         context.fireChannelInactive()
     }
@@ -159,6 +161,7 @@ final class ConnectionHandler: ChannelInboundHandler {
                 self.record.statistics.inFlightPeak = max(self.record.statistics.inFlightPeak, openStreamCount)
                 state.counters.connections[self.record.statistics.number] = self.record.statistics
             }
+            state.answered(self.rulings.answeredTokens)
             self.rulings.concurrentStreamsMax = state.streamsMax(of: self.record)
         }
         if self.rulings.concurrentStreamsMax != self.announcedStreamsMax {
@@ -260,8 +263,12 @@ final class ConnectionHandler: ChannelInboundHandler {
         guard self.delayed.count > 0 else { return }
         let now = NIODeadline.now().uptimeNanoseconds
         let countBefore = self.delayed.count
-        while let answer = self.delayed.take(nowNanos: now) { self.respond(answer) }
-        self.shared.delayedEnded(countBefore - self.delayed.count)
+        self.answeredTokens.removeAll(keepingCapacity: true)
+        while let answer = self.delayed.take(nowNanos: now) {
+            self.respond(answer)
+            if answer.token >= 0 { self.answeredTokens.append(answer.token) }
+        }
+        self.shared.delayedEnded(countBefore - self.delayed.count, tokens: self.answeredTokens)
     }
 
     private func flush(_ context: ChannelHandlerContext) {

@@ -15,6 +15,9 @@ struct DelayedAnswers {
 
     var count: Int { self.heap.count }
 
+    /// Tokens that the answers are about, as indices.
+    var tokens: [Int32] { self.heap.lazy.map(\.answer.token).filter { $0 >= 0 } }
+
     /// When the next one is due, on the clock `add` was told.
     var nextDueNanos: UInt64? { self.heap.first?.dueNanos }
 

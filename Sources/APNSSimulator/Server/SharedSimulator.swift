@@ -40,6 +40,9 @@ final class SharedSimulator: Sendable {
         }
     }
 
+    /// Looks at what there is and changes nothing of it; `body` may change what its caller keeps.
+    func look(_ body: (inout SimulatorState) -> Void) { self.state.withLock { state in body(&state) } }
+
     /// As `withState`, for the loop of a connection, whose own values `body` may change.
     func judge(_ body: (inout SimulatorState) -> Void) {
         self.state.withLock { state in
@@ -79,6 +82,9 @@ final class SharedSimulator: Sendable {
             var statistics = $0.counters.statistics(tokens: $0.store.tokens.count, devices: $0.store.devices.count)
             statistics.providerTokens = $0.providerTokens.tokenCount
             statistics.channels = $0.store.channels.registeredCount
+            statistics.starts = $0.store.starts.count
+            statistics.startsOverBudget = $0.store.startsOverBudgetCount
+            statistics.updateTokens = $0.store.updateTokens.count
             return statistics
         }
     }
@@ -121,10 +127,13 @@ final class SharedSimulator: Sendable {
         return isServed
     }
 
-    /// So many answers no longer wait: sent, or their connection is gone.
-    func delayedEnded(_ count: Int) {
+    /// So many answers, about these tokens, no longer wait: they are about to be written, or their connection is gone.
+    func delayedEnded(_ count: Int, tokens: [Int32] = []) {
         guard count > 0 else { return }
-        self.withState { $0.counters.delayed -= count }
+        self.withState { state in
+            state.counters.delayed -= count
+            state.answered(tokens)
+        }
         self.changed()
     }
 

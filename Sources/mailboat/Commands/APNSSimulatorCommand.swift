@@ -1,6 +1,7 @@
 public import APNSSimulator
 public import ArgumentParser
 import CommandSupport
+import DeviceModel
 import Foundation
 import Logging
 import ServiceLifecycle
@@ -43,6 +44,11 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
                   -H 'apns-channel-id: THE SAME' -H 'apns-push-type: liveactivity' -H 'apns-priority: 5' -H 'apns-expiration: 0' \\
                   -d '{"aps": {"timestamp": 1760000000, "event": "update", "content-state": {"score": "1:0"}}}'
                 curl localhost:2198/channels
+
+              A card put up by push-to-start, the update token that its app gets two to five seconds later, and all phones at once:
+                mailboat apns-simulator --generate-credentials ./apns --update-token-delay 2000 --update-token-jitter 3000
+                curl localhost:2198/update-tokens
+                curl localhost:2198/summary
 
               A worker's own key, and a server as cheap as can be, for a benchmark:
                 mailboat apns-simulator --generate-credentials ./apns --key AuthKey_ABCDE12345.p8 --team-id TEAM567890
@@ -128,6 +134,30 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
     @Option(help: "429 for more pushes a minute than this to one phone.")
     var devicePushesPerMinute: Int?
 
+    @Option(
+        help:
+            "Starts by push that a phone shows within the window; further ones are taken, and no card comes up. 0: all."
+    )
+    var startBudget = 10
+
+    @Option(help: "The window of --start-budget, seconds.")
+    var startWindow: Int64 = 3_600
+
+    @Flag(help: "429 for a start over the budget of its phone; APNs takes it and says nothing.")
+    var refuseStarts = false
+
+    @Option(help: "Share of started cards whose app tells of an update token, 0 to 1.")
+    var updateTokenShare = 1.0
+
+    @Option(help: "It tells of it so long after the start, milliseconds.")
+    var updateTokenDelay: Int64 = 0
+
+    @Option(help: "And up to this much later, milliseconds.")
+    var updateTokenJitter: Int64 = 0
+
+    @Option(help: "Phones and tokens kept at most; a phone takes about 190 bytes.")
+    var devices = 4_000_000
+
     @Option(help: "429 for more broadcasts a minute than this to one channel; 0: never.")
     var channelPushesPerMinute = 4
 
@@ -149,6 +179,9 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
     @Option(help: "Record a violation for more pushes at priority 10 in an hour than this to one phone.")
     var watchBudget: Int?
 
+    @Option(help: "Record a violation for two pushes to one phone that are closer than this, milliseconds.")
+    var watchSpacing: Int64?
+
     @Flag(help: "Refuse payloads that a phone could not decode; APNs takes them.")
     var strictPayloads = false
 
@@ -166,6 +199,12 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
 
     /// Far beyond what any channel needs, and 10,000 an app is Apple's own limit.
     private static let (channelPushesPerMinuteMax, channelsPerAppMax) = (1_000_000, 1_000_000)
+
+    private static let startBudgetMax = 1_000
+    private static let startWindowMax: Int64 = 7 * 86_400
+    /// A day.
+    private static let updateTokenMillisMax: Int64 = 86_400_000
+    private static let devicesMax = 100_000_000
 
     func validate() throws {
         guard (0...65_535).contains(self.port) else {
@@ -197,6 +236,24 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
         }
         guard (0...Latency.millisMax).contains(self.latency), (0...Latency.millisMax).contains(self.jitter) else {
             throw ValidationError("--latency and --jitter are milliseconds, 0 to \(Latency.millisMax)")
+        }
+        guard (0...Self.startBudgetMax).contains(self.startBudget) else {
+            throw ValidationError("--start-budget is \(self.startBudget), expected 0 to \(Self.startBudgetMax)")
+        }
+        guard (1...Self.startWindowMax).contains(self.startWindow) else {
+            throw ValidationError("--start-window is \(self.startWindow), expected 1 to \(Self.startWindowMax) seconds")
+        }
+        guard (0...1).contains(self.updateTokenShare) else {
+            throw ValidationError("--update-token-share is \(self.updateTokenShare), expected 0 to 1")
+        }
+        guard (0...Self.updateTokenMillisMax).contains(self.updateTokenDelay),
+            (0...Self.updateTokenMillisMax).contains(self.updateTokenJitter)
+        else {
+            throw ValidationError(
+                "--update-token-delay and --update-token-jitter are milliseconds, 0 to \(Self.updateTokenMillisMax)")
+        }
+        guard (1...Self.devicesMax).contains(self.devices) else {
+            throw ValidationError("--devices is \(self.devices), expected 1 to \(Self.devicesMax)")
         }
         guard self.keyID == nil || self.keys.count <= 1 else {
             throw ValidationError("--key-id names one key, but --key is given \(self.keys.count) times")
@@ -262,7 +319,15 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
         configuration.concurrentStreamsMax = self.streams
         configuration.collapsesOnRejection = self.collapseOnRejection
         configuration.devicePushesPerMinuteMax = self.devicePushesPerMinute
+        configuration.devicesMax = self.devices
+        configuration.deviceRules.startBudget = self.startBudget == 0 ? nil : self.startBudget
+        configuration.deviceRules.startWindowSeconds = self.startWindow
+        configuration.refusesStartsOverBudget = self.refuseStarts
+        configuration.updateTokens = SimulatorConfiguration.UpdateTokenReturn(
+            share: self.updateTokenShare,
+            delayMillis: self.updateTokenDelay...self.updateTokenDelay + self.updateTokenJitter)
         configuration.watchedBudgetPerHour = self.watchBudget
+        configuration.watchedSpacingMillis = self.watchSpacing
         configuration.refusesMeaninglessPayloads = self.strictPayloads
         configuration.checksSignatures = !self.anyKey
         configuration.randomSeed = self.seed

@@ -1,0 +1,47 @@
+/// Push-to-start tokens, and the update tokens that come back.
+extension APNSSimulator {
+    /// Says what a token (hex) is for; one never seen is made known. From then on the phone shows nothing of what is for the other kind, and that is
+    /// a violation. Without it a token is what is sent to it first, and takes the rest as well. It is not written into the journal.
+    /// - Returns: `false`: not the hex of a token, or no room for it.
+    @discardableResult
+    public func setTokenKind(_ token: String, _ kind: TokenKind) -> Bool {
+        guard let bytes = TokenText.decode(token) else { return false }
+        return self.shared.withState { $0.setKind(bytes, kind) }
+    }
+
+    /// Update tokens of started cards that the apps have told of, in that order.
+    /// - Parameters:
+    ///   - since: how many of them are known already: the `next` of the answer before; 0: none.
+    ///   - limit: at most so many.
+    /// - Returns: those behind, and what `since` is to be next time.
+    public func updateTokens(since: Int = 0, limit: Int = .max) -> (tokens: [ReturnedUpdateToken], next: Int) {
+        let nowMillis = self.shared.nowMillis()
+        return self.shared.withState { state in
+            state.store.updateTokens.tell(nowMillis: nowMillis)
+            let told = state.store.updateTokens.told
+            let first = min(max(0, since), told.count)
+            let end = first + min(max(0, limit), told.count - first)
+            let tokens = (first..<end).map { number -> ReturnedUpdateToken in
+                let entry = told[number]
+                let startToken = Int(state.store.starts[Int(entry.start)].token)
+                return ReturnedUpdateToken(
+                    startToken: TokenText.encode(state.store.tokens.token(startToken)),
+                    updateToken: TokenText.encode(state.store.tokens.token(Int(entry.token))),
+                    activity: Int(entry.start) + 1, atMillis: entry.dueMillis)
+            }
+            return (tokens, end)
+        }
+    }
+}
+
+/// What an app tells its server when a card was started: the card's update token.
+public struct ReturnedUpdateToken: Equatable, Sendable {
+    /// Lower-case hex.
+    public var startToken: String
+    /// Lower-case hex.
+    public var updateToken: String
+    /// Number of the activity: the how many-th start it was, of all phones.
+    public var activity: Int
+    /// Milliseconds since 1970.
+    public var atMillis: Int64
+}

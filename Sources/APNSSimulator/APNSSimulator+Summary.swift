@@ -1,0 +1,65 @@
+/// What many phones show, counted.
+extension APNSSimulator {
+    /// Tokens looked at under one lock, so that no push waits long for a summary.
+    private static let tokensAtOnce = 2_048
+
+    /// What the phones behind tokens show and got. Taken piece by piece: what changes meanwhile may be in it or not.
+    /// - Parameters:
+    ///   - query: what it is about. What it says of prefix and kind holds only without `tokens`.
+    ///   - tokens: those (hex); `nil`: all that are known.
+    public func summary(_ query: SummaryQuery = SummaryQuery(), tokens: [String]? = nil) -> DeviceSummary {
+        guard let tokens else { return self.summary(query, indices: nil, unknownCount: 0) }
+        var asked = AskedTokens()
+        for token in tokens { asked.add(token, in: self) }
+        return self.summary(query, asked)
+    }
+
+    func summary(_ query: SummaryQuery, _ asked: AskedTokens) -> DeviceSummary {
+        self.summary(query, indices: asked.indices, unknownCount: asked.unknownCount)
+    }
+
+    private func summary(_ query: SummaryQuery, indices: [Int32]?, unknownCount: Int) -> DeviceSummary {
+        var builder = SummaryBuilder(
+            query, rules: self.shared.configuration.deviceRules, nowMillis: self.shared.nowMillis())
+        builder.countUnknown(unknownCount)
+        let count = indices?.count ?? self.shared.withState { $0.store.tokens.count }
+        builder = self.goRound(builder, indices, count) { $0.count($1, in: $2) }
+        builder = self.shared.withState { [builder] state in
+            var builder = builder
+            builder.order(in: state.store)
+            return builder
+        }
+        return self.goRound(builder, indices, count) { $0.compare($1, in: $2) }.summary
+    }
+
+    private func goRound(
+        _ builder: SummaryBuilder, _ indices: [Int32]?, _ count: Int,
+        _ look: (inout SummaryBuilder, Int, borrowing DeviceStore) -> Void
+    ) -> SummaryBuilder {
+        var builder = builder
+        for start in stride(from: 0, to: count, by: Self.tokensAtOnce) {
+            self.shared.look { state in
+                for place in start..<min(count, start + Self.tokensAtOnce) {
+                    let token = indices.map { Int($0[place]) } ?? place
+                    guard builder.covers(token, in: state.store, isAsked: indices != nil) else { continue }
+                    look(&builder, token, state.store)
+                }
+            }
+        }
+        return builder
+    }
+}
+
+/// Tokens that a summary is to be about, found as they are named: by their indices they are small.
+struct AskedTokens {
+    private(set) var indices: [Int32] = []
+    private(set) var unknownCount = 0
+
+    /// - Parameter token: hex; what is none is counted as unknown.
+    mutating func add(_ token: String, in simulator: APNSSimulator) {
+        let index = TokenText.decode(token).flatMap { bytes in
+            simulator.shared.withState { $0.store.tokens.find(bytes.span, hash: TokenTable.hash(bytes.span)) }
+        }
+        if let index { self.indices.append(Int32(index)) } else { self.unknownCount += 1 }
+    }
+}

@@ -1,0 +1,102 @@
+import HTTPTypes
+import Hummingbird
+import PushModel
+
+/// Update tokens that come back, and summaries of many phones.
+extension ControlServer {
+    /// Update tokens given when `limit` is not.
+    static let updateTokensShown = 1_000
+    /// No token named in a body is longer.
+    private static let digitCountMax = TokenTable.tokenByteCountMax * 2
+
+    func addStarts(to router: Router<BasicRequestContext>) {
+        let simulator = self.simulator
+        router.get("/update-tokens") { request, _ in
+            var parameters = QueryNumbers(request)
+            let since = parameters.take("since") ?? 0
+            let limit = parameters.take("limit") ?? Self.updateTokensShown
+            if let problem = parameters.problem { return Self.refusal(problem) }
+            let (tokens, next) = simulator.updateTokens(since: since, limit: limit)
+            var json: [UInt8] = Array("{\"next\":\(next),\"update-tokens\":[".utf8)
+            for (index, token) in tokens.enumerated() {
+                json += Array((index == 0 ? "\n" : ",\n").utf8)
+                var object = JSONObjectWriter(&json)
+                object.text("startToken", token.startToken, &json)
+                object.text("updateToken", token.updateToken, &json)
+                object.integer("activity", Int64(token.activity), &json)
+                object.integer("atMillis", token.atMillis, &json)
+                object.end(&json)
+            }
+            return Self.json(json + Array("\n]}\n".utf8))
+        }
+        router.get("/summary") { request, _ in
+            switch Self.summaryQuery(request) {
+            case .failure(let refusal): return Self.refusal(refusal.text)
+            case .success(let query): return Self.json(SummaryJSON.bytes(simulator.summary(query)))
+            }
+        }
+        router.post("/summary") { request, _ in
+            switch Self.summaryQuery(request) {
+            case .failure(let refusal): return Self.refusal(refusal.text)
+            case .success(let query):
+                guard query.prefix.isEmpty, query.kind == nil else {
+                    return Self.refusal("'prefix' and 'kind' choose among all tokens; here the body names them")
+                }
+                var asked = AskedTokens()
+                var word: [UInt8] = []
+                for try await buffer in request.body {
+                    for byte in buffer.readableBytesView {
+                        guard byte <= UInt8(ascii: " ") else {
+                            // One digit too many is kept, so that what is too long is no token.
+                            if word.count <= Self.digitCountMax { word.append(byte) }
+                            continue
+                        }
+                        if !word.isEmpty { asked.add(String(decoding: word, as: UTF8.self), in: simulator) }
+                        word.removeAll(keepingCapacity: true)
+                    }
+                }
+                if !word.isEmpty { asked.add(String(decoding: word, as: UTF8.self), in: simulator) }
+                return Self.json(SummaryJSON.bytes(simulator.summary(query, asked)))
+            }
+        }
+    }
+
+    private static func summaryQuery(_ request: Request) -> Result<SummaryQuery, FlatDocument.Refusal> {
+        var query = SummaryQuery()
+        query.prefix = request.uri.queryParameters.get("prefix") ?? ""
+        if let name = request.uri.queryParameters.get("kind") {
+            guard let kind = TokenDocument.kind(named: name) else {
+                return .failure(FlatDocument.Refusal(text: "'kind' is '\(name)'. Known: any, update, start"))
+            }
+            query.kind = kind
+        }
+        var parameters = QueryNumbers(request)
+        query.leastDistanceMillis = parameters.take("distance").map(Int64.init)
+        query.inFlightMax = parameters.take("inFlight") ?? query.inFlightMax
+        query.highPriorityPerHourMax = parameters.take("highPriority")
+        query.startsPerHourMax = parameters.take("starts")
+        query.cardsMax = parameters.take("cards") ?? query.cardsMax
+        query.groupsMax = parameters.take("groups") ?? query.groupsMax
+        query.differingMax = parameters.take("limit") ?? query.differingMax
+        if let problem = parameters.problem { return .failure(FlatDocument.Refusal(text: problem)) }
+        return .success(query)
+    }
+}
+
+/// Whole numbers among the parameters of a request.
+private struct QueryNumbers {
+    private let request: Request
+    /// The first one that is none, in words; `nil`: all are.
+    private(set) var problem: String?
+
+    init(_ request: Request) { self.request = request }
+
+    mutating func take(_ name: String) -> Int? {
+        guard let text = self.request.uri.queryParameters.get(name) else { return nil }
+        guard let number = Int(text), number >= 0 else {
+            self.problem = self.problem ?? "'\(name)' must be a whole number, 0 or more"
+            return nil
+        }
+        return number
+    }
+}

@@ -1,0 +1,61 @@
+/// Update tokens in the order in which apps tell their servers of them, some of them later.
+struct UpdateTokenFeed {
+    struct Entry {
+        /// When it comes back, milliseconds since 1970.
+        var dueMillis: Int64
+        /// Index of the token.
+        var token: Int32
+        /// Index of the start record.
+        var start: Int32
+    }
+
+    /// Those that have come back, in order.
+    private(set) var told = ChunkedArray<Entry>()
+    /// A binary heap of those to come, earliest first; of one moment, in the order of their starts.
+    private var waiting: [Entry] = []
+
+    /// Told of, or still to come.
+    var count: Int { self.told.count + self.waiting.count }
+
+    mutating func add(_ entry: Entry) {
+        self.waiting.append(entry)
+        var child = self.waiting.count - 1
+        while child > 0 {
+            let parent = (child - 1) / 2
+            guard self.isBefore(child, parent) else { return }
+            self.waiting.swapAt(child, parent)
+            child = parent
+        }
+    }
+
+    /// Tells of those that are due by now.
+    mutating func tell(nowMillis: Int64) {
+        while let first = self.waiting.first, first.dueMillis <= nowMillis {
+            self.told.append(first)
+            self.removeFirst()
+        }
+    }
+
+    private mutating func removeFirst() {
+        let last = self.waiting.removeLast()
+        guard !self.waiting.isEmpty else { return }
+        self.waiting[0] = last
+        var parent = 0
+        while true {
+            var least = parent
+            for child in [parent * 2 + 1, parent * 2 + 2]
+            where child < self.waiting.count && self.isBefore(child, least) {
+                least = child
+            }
+            guard least != parent else { return }
+            self.waiting.swapAt(parent, least)
+            parent = least
+        }
+    }
+
+    private func isBefore(_ left: Int, _ right: Int) -> Bool {
+        let (left, right) = (self.waiting[left], self.waiting[right])
+        return left.dueMillis != right.dueMillis
+            ? left.dueMillis < right.dueMillis : (left.start, left.token) < (right.start, right.token)
+    }
+}
