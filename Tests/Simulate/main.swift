@@ -2,6 +2,7 @@ import Foundation
 import Simulation
 
 // Plays simulated runs, one a seed. `simulate --seeds COUNT [--from SEED] [--first-failure]`, or `simulate --seed SEED` to trace one.
+// `--audiences PERCENT`: so many worlds in a hundred have audiences.
 
 /// What was asked for.
 struct Arguments {
@@ -11,8 +12,11 @@ struct Arguments {
     var seed: UInt64?
     /// The first run that fails is the last.
     var stopsAtFailure = false
+    /// Worlds that have audiences, in a hundred.
+    var audiencesPercent = AudiencePlan.worldsPercent
 
-    static let usage = "usage: simulate --seeds COUNT [--from SEED] [--first-failure] | simulate --seed SEED"
+    static let usage =
+        "usage: simulate [--audiences PERCENT] --seeds COUNT [--from SEED] [--first-failure] | --seed SEED"
 
     init(_ words: [String]) throws(Complaint) {
         var words = words[...]
@@ -21,7 +25,7 @@ struct Arguments {
                 self.stopsAtFailure = true
                 continue
             }
-            guard ["--seeds", "--from", "--seed"].contains(word) else {
+            guard ["--seeds", "--from", "--seed", "--audiences"].contains(word) else {
                 throw Complaint(text: "\(word) is not understood; \(Self.usage)")
             }
             guard let text = words.popFirst(), let number = UInt64(text), number <= UInt64(Int64.max) else {
@@ -30,6 +34,7 @@ struct Arguments {
             switch word {
             case "--seeds": self.seeds = number
             case "--from": self.from = number
+            case "--audiences": self.audiencesPercent = Int(min(number, 100))
             default: self.seed = number
             }
         }
@@ -74,7 +79,7 @@ func play(_ arguments: Arguments) -> Int {
     let step = max(1, arguments.seeds / 20)
     for count in 1...max(1, arguments.seeds) where count <= arguments.seeds {
         currentSeed = arguments.from + count - 1
-        let world = SimulationWorld(seed: currentSeed)
+        let world = SimulationWorld(seed: currentSeed, audiencesPercent: arguments.audiencesPercent)
         world.run()
         simulatedMillis += world.simulatedMillis
         if !world.faults.isEmpty {
@@ -102,9 +107,9 @@ func play(_ arguments: Arguments) -> Int {
 }
 
 /// Plays one seed and tells everything that happens in it.
-func trace(_ seed: UInt64) -> Int {
+func trace(_ seed: UInt64, audiencesPercent: Int) -> Int {
     currentSeed = seed
-    let world = SimulationWorld(seed: seed) { print($0) }
+    let world = SimulationWorld(seed: seed, audiencesPercent: audiencesPercent) { print($0) }
     world.run()
     print(world.plan)
     for fault in world.faults { print(fault) }
@@ -117,7 +122,7 @@ func trace(_ seed: UInt64) -> Int {
 tellSeedOfTraps()
 do {
     let arguments = try Arguments(Array(CommandLine.arguments.dropFirst()))
-    let failures = arguments.seed.map(trace) ?? play(arguments)
+    let failures = arguments.seed.map { trace($0, audiencesPercent: arguments.audiencesPercent) } ?? play(arguments)
     exit(failures == 0 ? 0 : 1)
 } catch {
     print("simulate: \(error.text)")

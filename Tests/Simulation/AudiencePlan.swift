@@ -2,9 +2,9 @@ import PushEngine
 import PushModel
 
 /// What one seed makes of audiences: how many there are, who is in them, and how much of what happens concerns them.
-struct AudiencePlan {
-    /// Worlds that have audiences, in a hundred. 0 as long as the engine refuses them.
-    static let worldsPercent = 0
+package struct AudiencePlan {
+    /// Worlds that have audiences, in a hundred, unless whoever plays says otherwise. 0 as long as no worker takes them.
+    package static let worldsPercent = 0
     /// The other app of worlds with two; the first is the activities'.
     static let secondBundleID = "com.example.football"
 
@@ -67,8 +67,8 @@ struct AudiencePlan {
 
 extension SimulationPlan {
     /// A world without audiences is as it was: what concerns them is drawn apart.
-    mutating func drawAudiences(random: inout SplitMix64) {
-        guard Int.random(in: 0..<100, using: &random) < AudiencePlan.worldsPercent, !self.livesAreShort else { return }
+    mutating func drawAudiences(worldsPercent: Int, random: inout SplitMix64) {
+        guard Int.random(in: 0..<100, using: &random) < worldsPercent, !self.livesAreShort else { return }
         self.audiences = AudiencePlan(random: &random)
         self.partitions = max(self.partitions, [1, 1, 4, 8].randomElement(using: &random)!)
         // Nobody could say what a phone shows whose message was refused for good.
@@ -84,6 +84,8 @@ extension SimulationPlan {
             self.app.budgetFrequentPerHour = 1_000
             if self.app.channelBudgetPerHour > 0 { self.app.channelBudgetPerHour = 1_000 }
         }
+        self.app.budgetAudiencePerHour = self.audiences.perHour
+        self.app.budgetAudienceFrequentPerHour = self.audiences.frequentPerHour
         if self.audiences.hasDevelopment { self.app.developmentRoute = 1 }
     }
 

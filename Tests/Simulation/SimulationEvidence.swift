@@ -95,13 +95,17 @@ struct SimulationEvidence {
     mutating func noteRouted(_ position: SourcePosition) { self.routed.insert(position) }
 
     /// False: the record cannot be read.
-    mutating func noteOutcome(_ record: LoggedRecord, worker: Int, nowMillis: Int64) -> Bool {
+    /// - Parameter isOfMany: the event there is for many phones. What names one of them tells of that phone, and not of the event.
+    mutating func noteOutcome(
+        _ record: LoggedRecord, worker: Int, nowMillis: Int64, isOfMany: (SourcePosition) -> Bool
+    ) -> Bool {
         let text = String(decoding: record.value, as: UTF8.self)
         let parts = text.split(separator: "\"into\":{", maxSplits: 1)
         guard let name = Self.text("\"outcome\":\"", in: parts[0]) else { return false }
-        // Of what became of a version at many phones, and at one: these records are not of a source position.
+        // What became of a version at many phones.
         if Self.namesAboutMany.contains(name) { return true }
-        guard let position = Self.position(in: parts[0]) else { return parts[0].contains("\"token-hash\":\"") }
+        guard let position = Self.position(in: parts[0]) else { return false }
+        if isOfMany(position), parts[0].contains("\"token-hash\":\"") { return true }
         self.outcomes[position, default: []].append(
             OutcomeNote(
                 name: name == Self.fannedOut ? "delivered" : name,

@@ -2,6 +2,7 @@ import DeviceModel
 import Foundation
 import PushEngine
 import PushModel
+import ShardLoop
 
 /// What phones of audiences must show when everything is quiet: the judge goes by where records lie and by what left for the phones, and never
 /// by an engine's tables.
@@ -229,7 +230,7 @@ extension SimulationWorld {
 
     /// Nothing appeared and nothing vanished of what members are due.
     func checkMembers(_ worker: SimulatedWorker) {
-        // Until the engine counts members there is nothing to look at:
-        // if !worker.loop.engine.counters.members.isConserved { self.fail("members: …") }
+        let members = worker.loop.engine.counters.members
+        if !members.isConserved { self.fail("members are not conserved: \(members)") }
     }
 }

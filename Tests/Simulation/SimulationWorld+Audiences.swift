@@ -61,7 +61,8 @@ extension SimulationWorld {
         }
         self.perhapsBeginAnew()
         guard self.audienceChance(self.plan.audiences.sharePercent) else { return false }
-        let (number, audience) = self.presentAudiences.enumerated().randomElement(using: &self.audienceRandom)!
+        let living = self.presentAudiences.enumerated().filter { !self.isBetweenLives($0.element) }
+        guard let (number, audience) = living.randomElement(using: &self.audienceRandom) else { return false }
         let wanted = self.plan.audiences.audiences[number].memberCount
         let missing = wanted - self.members.count { $0.movements.first?.audience == audience }
         if missing > 0, Bool.random(using: &self.audienceRandom) {
@@ -99,7 +100,11 @@ extension SimulationWorld {
 
     /// Somebody comes, goes, or says once more what is known.
     private func moveSomebody(_ audience: Int) {
-        let living = self.members.indices.filter { !self.members[$0].isDead && !self.members[$0].movements.isEmpty }
+        let living = self.members.indices.filter { member in
+            let last = self.members[member].movements.last { $0.audience != nil }?.audience
+            let present = self.presentAudiences.first { self.isOneAudience($0, last) }
+            return !self.members[member].isDead && present.map { !self.isBetweenLives($0) } ?? false
+        }
         guard let member = living.randomElement(using: &self.audienceRandom) else { return self.joinAnew(audience) }
         let present = self.members[member].audience
         let last = self.members[member].movements.last { $0.audience != nil }
@@ -114,7 +119,8 @@ extension SimulationWorld {
         }
         // A token is of one app.
         let others = self.presentAudiences.filter {
-            !self.isOneAudience($0, present) && self.phones[$0].audience?.app == self.phones[home].audience?.app
+            !self.isOneAudience($0, present) && !self.isBetweenLives($0)
+                && self.phones[$0].audience?.app == self.phones[home].audience?.app
         }
         switch Int.random(in: 0..<10, using: &self.audienceRandom) {
         case 0..<2: self.joinAnew(audience)
@@ -210,7 +216,7 @@ extension SimulationWorld {
     /// An audience that has ended, and was forgotten, begins anew: with some of its phones, and others. All is quiet, so that those who were in it
     /// before have been forgotten too.
     private func perhapsBeginAnew() {
-        guard self.plan.audiences.livesAgain, self.isRoutedRead else { return }
+        guard self.isRoutedRead else { return }
         for audience in self.presentAudiences {
             guard let life = self.phones[audience].audience, let end = life.end,
                 self.isForgotten(audience, end.position)
@@ -225,6 +231,12 @@ extension SimulationWorld {
             }
             self.joinMany(Int.random(in: 0...6, using: &self.audienceRandom), audience: next)
         }
+    }
+
+    /// It has ended, and nobody could say whether what is written now is late or begins another life.
+    private func isBetweenLives(_ audience: Int) -> Bool {
+        guard let end = self.phones[audience].audience?.end else { return false }
+        return self.steadyMillis > end.millis + self.plan.app.retentionAfterEndMillis - 300_000
     }
 
     /// Its end has been told for so long that its owner, which has run for a while, has forgotten it.

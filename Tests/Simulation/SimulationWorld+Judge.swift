@@ -63,13 +63,14 @@ extension SimulationWorld {
         switch transit.place.topic {
         case .outcomes:
             if !self.evidence.noteOutcome(
-                transit.record, worker: transit.producer, nowMillis: self.steadyMillis)
+                transit.record, worker: transit.producer, nowMillis: self.steadyMillis,
+                isOfMany: { self.written[$0].map { $0.isContent && self.isAudience($0.activity) } ?? false })
             {
                 self.fail("the outcome \(String(decoding: transit.record.value, as: UTF8.self)) cannot be read")
             }
             self.tell("outcome \(String(decoding: transit.record.value.prefix(600), as: UTF8.self))")
         case .state:
-            let key = String(decoding: transit.record.key, as: UTF8.self)
+            let key = self.name(ofStateKey: transit.record.key)
             self.tell(
                 "state \(transit.place.partition)/\(offset) of worker \(transit.producer): \(key)\(transit.record.isTombstone ? " removed" : "")"
             )

@@ -88,6 +88,13 @@ extension SimulationWorld {
         return true
     }
 
+    /// For a reader. That of a member holds its token as it is.
+    func name(ofStateKey key: [UInt8]) -> String {
+        guard !key.allSatisfy({ (0x20..<0x7f).contains($0) }) else { return String(decoding: key, as: UTF8.self) }
+        let hex = key.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return self.members.firstIndex { hex.hasSuffix($0.token) }.map { "member \($0)" } ?? hex
+    }
+
     /// Keys end with the activity's number, behind what no number has; those of members do not.
     func activity(ofStateKey key: [UInt8]) -> Int? {
         let digits = key.reversed().prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }

@@ -166,7 +166,7 @@ extension SimulationWorld {
             let position = SourcePosition(topic: UInt16(topic), partition: partition, offset: input.offset)
             self.evidence.consumed(position, worker: worker.number)
             self.tell(
-                "worker \(worker.number) reads \(position) of \(String(decoding: record.key, as: UTF8.self))"
+                "worker \(worker.number) reads \(position) of \(String(decoding: record.key, as: UTF8.self)) \(record.header(.kind) ?? "")"
             )
             guard let event = self.written[input.origin ?? position] else { continue }
             if let token = event.token {

@@ -114,7 +114,10 @@ package final class SimulationWorld {
         var alert: Int?
     }
 
-    package init(seed: UInt64, trace: ((String) -> Void)? = nil) {
+    /// - Parameter audiencesPercent: worlds that have audiences, in a hundred. A seed means another world with another share.
+    package init(
+        seed: UInt64, audiencesPercent: Int = AudiencePlan.worldsPercent, trace: ((String) -> Void)? = nil
+    ) {
         self.seed = seed
         self.withdrawals = Withdrawals(seed: seed)
         self.trace = trace
@@ -123,7 +126,7 @@ package final class SimulationWorld {
         self.channelRandom = SplitMix64(seed: ~seed)
         plan.drawChannels(random: &self.channelRandom)
         self.audienceRandom = SplitMix64(seed: seed ^ 0xA0D1_E4CE_A0D1_E4CE)
-        plan.drawAudiences(random: &self.audienceRandom)
+        plan.drawAudiences(worldsPercent: audiencesPercent, random: &self.audienceRandom)
         self.plan = plan
         self.group = SimulatedGroup(partitions: self.plan.partitions)
         self.seatBegins = (0..<self.plan.seats).map { $0 == 0 ? Self.beginMillis : nil }
