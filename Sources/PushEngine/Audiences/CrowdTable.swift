@@ -14,7 +14,7 @@ struct CrowdTable: ~Copyable {
         var partition: PartitionIndex
         var reference: UInt64
     }
-    private var store = ChunkedStore<CrowdID, Crowd>()
+    private var elements = ChunkedStore<CrowdID, Crowd>()
     private var free: [CrowdID] = []
     private var index: [Key: CrowdID] = [:]
     private var crowdsOfPartition = NumberedArray<PartitionIndex, [CrowdID]>()
@@ -24,11 +24,11 @@ struct CrowdTable: ~Copyable {
     init(seed: UInt64) { self.seed = seed }
 
     subscript(_ crowd: CrowdID) -> Crowd {
-        unsafeAddress { unsafe self.store.address(of: crowd) }
-        unsafeMutableAddress { unsafe self.store.mutableAddress(of: crowd) }
+        unsafeAddress { unsafe self.elements.address(of: crowd) }
+        unsafeMutableAddress { unsafe self.elements.mutableAddress(of: crowd) }
     }
-    func contains(_ crowd: CrowdID) -> Bool { self.store.contains(crowd) }
-    var count: Int { self.store.count - self.free.count }
+    func contains(_ crowd: CrowdID) -> Bool { self.elements.contains(crowd) }
+    var count: Int { self.elements.count - self.free.count }
 
     /// How records name an audience: the same on every worker. FNV-1a, 64 bits, of bundle id and audience id, mixed once more.
     static func reference(bundleID: Span<UInt8>, id: Span<UInt8>) -> UInt64 {
@@ -75,8 +75,8 @@ struct CrowdTable: ~Copyable {
         self.index[Key(partition: partition, reference: reference)]
     }
     mutating func make(app: UInt16, id: [UInt8], reference: UInt64, partition: PartitionIndex) -> CrowdID {
-        let crowd = self.free.popLast() ?? self.store.append(Crowd())
-        let generation = self.store[crowd].generation
+        let crowd = self.free.popLast() ?? self.elements.append(Crowd())
+        let generation = self.elements[crowd].generation
         var new = Crowd()
         new.standing = .living
         new.generation = generation
@@ -84,26 +84,26 @@ struct CrowdTable: ~Copyable {
         new.app = app
         new.id = id
         new.reference = reference
-        self.store[crowd] = new
+        self.elements[crowd] = new
         self.index[Key(partition: partition, reference: reference)] = crowd
         self.crowdsOfPartition[partition].append(crowd)
         return crowd
     }
     /// It is found by its audience no more: another may be made for that. It stays until it is removed.
     mutating func hide(_ crowd: CrowdID) {
-        let key = Key(partition: self.store[crowd].partition, reference: self.store[crowd].reference)
+        let key = Key(partition: self.elements[crowd].partition, reference: self.elements[crowd].reference)
         if self.index[key] == crowd { self.index[key] = nil }
     }
     mutating func remove(_ crowd: CrowdID) {
-        let partition = self.store[crowd].partition
+        let partition = self.elements[crowd].partition
         self.crowdsOfPartition[partition].removeAll { $0 == crowd }
         self.release(crowd)
     }
     private mutating func release(_ crowd: CrowdID) {
         self.hide(crowd)
-        let generation = self.store[crowd].generation &+ 1
-        self.store[crowd] = Crowd()
-        self.store[crowd].generation = generation
+        let generation = self.elements[crowd].generation &+ 1
+        self.elements[crowd] = Crowd()
+        self.elements[crowd].generation = generation
         self.free.append(crowd)
     }
 
@@ -112,26 +112,26 @@ struct CrowdTable: ~Copyable {
     func crowd(of ring: RingID, in members: Members) -> CrowdID { members.ringOwners[ring.index] }
     /// The pass over the crowd's members in that environment; made when the first comes.
     mutating func passIndex(_ crowd: CrowdID, environment: PushEnvironment) -> Int {
-        if let index = self.store[crowd].passes.firstIndex(where: { $0.environment == environment }) { return index }
-        let members = self.members(of: self.store[crowd].partition)
+        if let index = self.elements[crowd].passes.firstIndex(where: { $0.environment == environment }) { return index }
+        let members = self.members(of: self.elements[crowd].partition)
         let ring = members.table.makeRing(of: .update)
         while members.ringOwners.count <= ring.index { members.ringOwners.append(.none) }
         members.ringOwners[ring.index] = crowd
         let lane =
-            self.store[crowd].id.isEmpty
-            ? LaneIndex.none : LaneIndex(app: self.store[crowd].app, environment: environment)
-        self.store[crowd].passes.append(
+            self.elements[crowd].id.isEmpty
+            ? LaneIndex.none : LaneIndex(app: self.elements[crowd].app, environment: environment)
+        self.elements[crowd].passes.append(
             Pass(
-                ring: ring, environment: environment, lane: lane, versionCount: self.store[crowd].versions.count))
-        return self.store[crowd].passes.count - 1
+                ring: ring, environment: environment, lane: lane, versionCount: self.elements[crowd].versions.count))
+        return self.elements[crowd].passes.count - 1
     }
     /// A restore has met the audience's name.
     mutating func name(_ crowd: CrowdID, app: UInt16, id: [UInt8]) {
-        self.store[crowd].app = app
-        self.store[crowd].id = id
-        for pass in self.store[crowd].passes.indices {
-            self.store[crowd].passes[pass].lane = LaneIndex(
-                app: app, environment: self.store[crowd].passes[pass].environment)
+        self.elements[crowd].app = app
+        self.elements[crowd].id = id
+        for pass in self.elements[crowd].passes.indices {
+            self.elements[crowd].passes[pass].lane = LaneIndex(
+                app: app, environment: self.elements[crowd].passes[pass].environment)
         }
     }
 }

@@ -217,10 +217,4 @@ extension Version {
 extension ShardMemory {
     func book(of slot: SlotID) -> AudienceBook { self.books[slot] ?? AudienceBook() }
     mutating func setBook(_ book: AudienceBook, of slot: SlotID) { self.books[slot] = book }
-    /// The next version's stamp. It lies in `state` before it leaves, so nothing has to be passed over (contract §4, wire stamp).
-    mutating func nextVersionStamp(_ slot: SlotID, floorSeconds: Int64) -> Int64 {
-        let stamp = max(floorSeconds, self.slots[slot].lastStampSeconds + 1)
-        self.slots[slot].lastStampSeconds = stamp
-        return stamp
-    }
 }

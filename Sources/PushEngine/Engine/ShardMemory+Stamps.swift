@@ -58,4 +58,13 @@ extension ShardMemory {
         self.updates[update].isAnnounced = false
         self.updates[update].stampSeconds = nil
     }
+
+    // MARK: Versions of an audience
+
+    /// The next version's stamp. It lies in `state` before it leaves, so nothing has to be passed over (contract §4, wire stamp).
+    mutating func nextVersionStamp(_ slot: SlotID, floorSeconds: Int64) -> Int64 {
+        let stamp = max(floorSeconds, self.slots[slot].lastStampSeconds + 1)
+        self.slots[slot].lastStampSeconds = stamp
+        return stamp
+    }
 }

@@ -1,5 +1,6 @@
 package import KafkaLog
 package import PushEngine
+import PushModel
 package import ShardLoop
 
 /// A shard's way in from Kafka: the partition queues of the consumer. Part of the loop's port; confined to the shard's loop.
