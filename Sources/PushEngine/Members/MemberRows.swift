@@ -23,14 +23,13 @@ struct RowField<Value: BitwiseCopyable> {
 ///
 /// | from byte | update member | start member | start token |
 /// |---|---|---|---|
-/// | 0 | the next of its bucket of the ring | the same | its first membership |
-/// | 4 | ring and flags | the same | memberships, of which linked |
-/// | 8 | the next of its bucket of the index | the start token's row | the next of its bucket of the index |
-/// | 12 | joined | the same | the token |
-/// | 16 | the token | the token's next membership | |
+/// | 0 | ring and flags | the same | its first membership |
+/// | 4 | joined | the same | memberships, of which linked |
+/// | 8 | the token | the start token's row | the token |
+/// | 12 | | the token's next membership | |
 ///
 /// Rows of one kind and one length of token share chunks, so that no row says either. Chunks never move; a row that is given back is used
-/// again for the same kind and length. Grows only.
+/// again for the same kind and length. Grows only, up to `2^idBits` rows; fewer when many are long or of a rare kind.
 @safe struct MemberRows: ~Copyable {
     @safe private struct Chunk {
         let rows: UnsafeMutableRawPointer
@@ -46,13 +45,16 @@ struct RowField<Value: BitwiseCopyable> {
     private struct Class {
         let kind: RowKind
         let tokenByteCount: Int
-        /// The first that was given back; its `ringNext` names the next.
+        /// The first that was given back; its `nextFree` names the next.
         var free = RowID.none
         /// Rows of the newest chunk that were never used.
         var fresh = 0..<0
     }
 
+    /// Of a row's number. The rest of a word has room for something else.
+    static var idBits: Int { 24 }
     private static var rowBits: Int { 9 }
+    private static var chunksMax: Int { 1 << (Self.idBits - Self.rowBits) }
     private static var chunkByteCountMax: Int { 1 << 16 }
 
     private var chunks: UnsafeMutablePointer<Chunk>
@@ -74,22 +76,25 @@ struct RowField<Value: BitwiseCopyable> {
 
     // MARK: Rows
 
-    /// A new row for a token of this length, 0 without one; its fields mean nothing yet.
+    /// A new row for a token of this length, 0 without one; its fields mean nothing yet. `none`: there are as many as there can be.
     mutating func allocate(_ kind: RowKind, tokenByteCount: Int) -> RowID {
         let number = self.classNumber(kind, tokenByteCount: tokenByteCount)
         let free = self.classes[number].free
         if free.isSome {
-            self.classes[number].free = self[free, .ringNext]
+            self.classes[number].free = self[free, .nextFree]
             return free
         }
-        if self.classes[number].fresh.isEmpty { self.appendChunk(classNumber: number) }
+        if self.classes[number].fresh.isEmpty {
+            guard self.chunkCount < Self.chunksMax else { return .none }
+            self.appendChunk(classNumber: number)
+        }
         return RowID(index: self.classes[number].fresh.removeFirst())
     }
 
     /// Gives a row back.
     mutating func release(_ row: RowID) {
         let number = Int(unsafe self.chunk(of: row).classNumber)
-        self[row, .ringNext] = self.classes[number].free
+        self[row, .nextFree] = self.classes[number].free
         self.classes[number].free = row
     }
 
@@ -147,9 +152,8 @@ struct RowField<Value: BitwiseCopyable> {
 
     private static func tokenOffset(of kind: RowKind) -> Int {
         switch kind {
-        case .updateMember: 16
-        case .startMember: 20
-        case .startToken: 12
+        case .updateMember, .startToken: 8
+        case .startMember: 16
         }
     }
 
@@ -198,17 +202,16 @@ struct RowField<Value: BitwiseCopyable> {
 }
 
 extension RowField where Value == RowID {
-    static var ringNext: Self { Self(at: 0) }
     static var firstMembership: Self { Self(at: 0) }
-    static var indexNext: Self { Self(at: 8) }
     static var startToken: Self { Self(at: 8) }
-    static var nextMembership: Self { Self(at: 16) }
+    static var nextMembership: Self { Self(at: 12) }
+    fileprivate static var nextFree: Self { Self(at: 0) }
 }
 
 extension RowField where Value == UInt32 {
     /// The ring's number, and below it the flags.
-    static var ringAndFlags: Self { Self(at: 4) }
-    static var joinedSeconds: Self { Self(at: 12) }
+    static var ringAndFlags: Self { Self(at: 0) }
+    static var joinedSeconds: Self { Self(at: 4) }
 }
 
 extension RowField where Value == UInt16 {

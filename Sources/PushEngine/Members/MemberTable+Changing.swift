@@ -1,7 +1,7 @@
 /// Members that come, go over to another ring, and go.
 extension MemberTable {
     /// A new member. The caller knows that there is none: no update member with this token, or no membership of this start token in this
-    /// ring. `none`: the start token is in `ringsOfStartTokenMax` rings already.
+    /// ring. `none`: the start token is in `ringsOfStartTokenMax` rings already, or the table has as many rows as it can have.
     /// - Parameter token: 1 to `tokenByteCountMax` bytes.
     mutating func insert(
         _ token: Span<UInt8>, in ring: RingID, joinedSeconds: UInt32, flags: MemberFlags = []
@@ -16,8 +16,8 @@ extension MemberTable {
         guard member.isSome else { return .none }
         self.rows[row, .joinedSeconds] = joinedSeconds
         self.setRingAndFlags(ring, flags, of: member)
-        self.rows.link(
-            row, hash: RowChaining.ring.hash(token), into: &self.rings[ring].members, .ring)
+        self.blocks.insert(
+            row, hash: RowSpreading.ring.hash(token), into: &self.rings[ring].members, .ring, rows: self.rows)
         self.count += 1
         return member
     }
@@ -30,9 +30,9 @@ extension MemberTable {
             self.rows.kind(of: member.row) == .updateMember && self.rings[ring].kind == .update,
             "only an update member goes over, and to its like")
         let hash = self.rows.hash(of: member.row, .ring)
-        self.rows.unlink(member.row, hash: hash, from: &self.rings[old].members, .ring)
+        self.blocks.remove(member.row, hash: hash, from: &self.rings[old].members)
         self.setRingAndFlags(ring, self.flags(of: member), of: member)
-        self.rows.link(member.row, hash: hash, into: &self.rings[ring].members, .ring)
+        self.blocks.insert(member.row, hash: hash, into: &self.rings[ring].members, .ring, rows: self.rows)
     }
 
     /// Takes a member out of its ring, and out of those that are found. Its number, token, flags and time stay until it is freed, whoever
@@ -40,9 +40,8 @@ extension MemberTable {
     mutating func unlink(_ member: MemberID) {
         let ring = self.ring(of: member)
         precondition(ring.isSome, "member \(member) is in no ring")
-        self.rows.unlink(
-            member.row, hash: self.rows.hash(of: member.row, .ring), from: &self.rings[ring].members,
-            .ring)
+        self.blocks.remove(
+            member.row, hash: self.rows.hash(of: member.row, .ring), from: &self.rings[ring].members)
         self.forget(member)
     }
 
@@ -67,7 +66,7 @@ extension MemberTable {
     ) -> Int {
         var removed = 0
         for _ in 0..<max where self.rings[ring].members.count > 0 {
-            let member = MemberID(self.rows.unlinkSome(from: &self.rings[ring].members, .ring))
+            let member = MemberID(self.blocks.removeSome(from: &self.rings[ring].members))
             guard member.isSome else { continue }
             removed += 1
             self.forget(member)
@@ -82,44 +81,55 @@ extension MemberTable {
         if self.rows.kind(of: row) == .startMember {
             self.unlinkMembership(row)
         } else {
-            self.rows.unlink(
-                row, hash: self.rows.hash(of: row, self.indexing), from: &self.index, self.indexing)
+            self.blocks.remove(row, hash: self.rows.hash(of: row, self.indexing), from: &self.index)
         }
         self.setRingAndFlags(.none, self.flags(of: member), of: member)
         self.count -= 1
     }
 
+    /// `none`: there is no room.
     private mutating func insertToken(_ token: Span<UInt8>, _ kind: RowKind, hash: UInt64) -> RowID {
         let row = self.rows.allocate(kind, tokenByteCount: token.count)
+        guard row.isSome else { return .none }
         // The row was made for so many bytes.
         unsafe token.withUnsafeBytes { unsafe self.rows.ownToken(row).copyMemory(from: $0) }
-        self.rows.link(row, hash: hash, into: &self.index, self.indexing)
+        self.blocks.insert(row, hash: hash, into: &self.index, self.indexing, rows: self.rows)
         return row
     }
 
     // MARK: Start tokens
 
-    /// `none`: the token has as many as it can have.
+    /// `none`: the token has as many as it can have, or there is no room.
     private mutating func insertMembership(of token: Span<UInt8>) -> RowID {
-        let hash = self.searchHash(of: token)
-        var tokenRow = self.row(.startToken, of: token, hash: hash)
-        if tokenRow.isNone {
-            tokenRow = self.insertToken(token, .startToken, hash: hash)
-            self.rows[tokenRow, .firstMembership] = .none
-            self.rows[tokenRow, .membershipCount] = 0
-            self.rows[tokenRow, .linkedMembershipCount] = 0
-            self.startTokenCount += 1
-        }
-        // Those that were unlinked and not freed are many only when their pushes are not answered.
-        guard self.rows[tokenRow, .linkedMembershipCount] < Self.ringsOfStartTokenMax,
-            self.rows[tokenRow, .membershipCount] < UInt16.max
-        else { return .none }
         let row = self.rows.allocate(.startMember, tokenByteCount: 0)
+        guard row.isSome else { return .none }
+        let tokenRow = self.rowOfStartToken(token)
+        // Those that were unlinked and not freed are many only when their pushes are not answered.
+        guard tokenRow.isSome, self.rows[tokenRow, .linkedMembershipCount] < Self.ringsOfStartTokenMax,
+            self.rows[tokenRow, .membershipCount] < UInt16.max
+        else {
+            self.rows.release(row)
+            return .none
+        }
         self.rows[row, .startToken] = tokenRow
         self.rows[row, .nextMembership] = self.rows[tokenRow, .firstMembership]
         self.rows[tokenRow, .firstMembership] = row
         self.rows[tokenRow, .membershipCount] += 1
         self.rows[tokenRow, .linkedMembershipCount] += 1
+        return row
+    }
+
+    /// The token's row, which may be new; `none`: there is no room.
+    private mutating func rowOfStartToken(_ token: Span<UInt8>) -> RowID {
+        let hash = self.searchHash(of: token)
+        let found = self.row(.startToken, of: token, hash: hash)
+        if found.isSome { return found }
+        let row = self.insertToken(token, .startToken, hash: hash)
+        guard row.isSome else { return .none }
+        self.rows[row, .firstMembership] = .none
+        self.rows[row, .membershipCount] = 0
+        self.rows[row, .linkedMembershipCount] = 0
+        self.startTokenCount += 1
         return row
     }
 
@@ -143,8 +153,7 @@ extension MemberTable {
         let token = self.rows[row, .startToken]
         self.rows[token, .membershipCount] -= 1
         guard self.rows[token, .membershipCount] == 0 else { return }
-        self.rows.unlink(
-            token, hash: self.rows.hash(of: token, self.indexing), from: &self.index, self.indexing)
+        self.blocks.remove(token, hash: self.rows.hash(of: token, self.indexing), from: &self.index)
         self.rows.release(token)
         self.startTokenCount -= 1
     }

@@ -28,24 +28,35 @@ extension MemberTable {
 
     func nextMembership(after member: MemberID) -> MemberID { MemberID(self.rows[member.row, .nextMembership]) }
 
+    /// What the index has of this kind, or `none`.
     func row(_ kind: RowKind, of token: Span<UInt8>, hash: UInt64) -> RowID {
-        var row = self.index[self.index.bucket(of: hash)]
-        while row.isSome, self.rows.kind(of: row) != kind || !self.rows.holds(row, token) {
-            row = self.rows[row, .indexNext]
+        self.blocks.first(in: self.index[self.index.bucket(of: hash)], hash: hash) {
+            self.rows.kind(of: $0) == kind && self.rows.holds($0, token)
         }
-        return row
     }
 
     // MARK: Looking ahead
 
-    /// For who is going to find or insert many tokens: their hashes first, then `prefetchBucket` of each, then `prefetchFirst` of each.
+    // For who is going to find or insert many tokens: `searchHash` and `prefetchBucket` of each, and `prefetchPlace` if most are new; then
+    // `prefetchFirst` of each.
+
+    /// What the next two ask for.
     func searchHash(of token: Span<UInt8>) -> UInt64 { self.indexing.hash(token) }
 
-    func prefetchBucket(_ searchHash: UInt64) { self.index.prefetchHead(self.index.bucket(of: searchHash)) }
+    /// A search for this hash will begin soon.
+    func prefetchBucket(_ searchHash: UInt64) { self.blocks.prefetch(self.index[self.index.bucket(of: searchHash)]) }
 
-    /// Looks at the bucket's head, and at no member.
+    /// The token will soon be inserted in this ring.
+    func prefetchPlace(of token: Span<UInt8>, in ring: RingID) {
+        let members = self.rings[ring].members
+        self.blocks.prefetch(members[members.bucket(of: RowSpreading.ring.hash(token))])
+    }
+
+    /// The same as `prefetchBucket`, one step later: looks at the bucket, and has the member with this hash brought.
     func prefetchFirst(_ searchHash: UInt64) {
-        let first = self.index[self.index.bucket(of: searchHash)]
-        if first.isSome { self.rows.prefetch(first) }
+        _ = self.blocks.first(in: self.index[self.index.bucket(of: searchHash)], hash: searchHash) {
+            self.rows.prefetch($0)
+            return true
+        }
     }
 }

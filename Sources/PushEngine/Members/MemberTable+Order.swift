@@ -1,35 +1,38 @@
 /// The members of a ring in the order of their positions.
 extension MemberTable {
     /// Appends members of a ring in ascending order, from `position` on: `limit` of them, and those at the last one's position, or as many
-    /// as there are before the end. Walks no more buckets than hold these.
+    /// as there are before the end. Looks at no more buckets than hold these.
     /// - Parameter limit: at least 1.
     /// - Returns: the position before which all are now contained; `RingPosition.end`: there are no more. The next call goes on from there.
     func fill(_ ring: RingID, from position: UInt64, limit: Int, into entries: inout [RingEntry]) -> UInt64 {
         precondition(limit > 0, "a limit is at least 1")
+        guard position < RingPosition.end else { return RingPosition.end }
         let wanted = entries.count + limit
-        var next = position
-        while next < RingPosition.end {
-            let bucket = RingBucket(at: next, in: self.rings[ring].members)
-            self.append(bucket, of: ring, from: next, to: &entries)
+        var bucket = RingBucket(at: position, in: self.rings[ring].members)
+        self.rows.prefetchTokens(of: bucket.rows, in: self.blocks)
+        while true {
+            // While one bucket is looked at, the next one's rows are on their way, and the entries of the one behind.
+            let next = bucket.next(in: self.rings[ring].members)
+            if let next {
+                self.rows.prefetchTokens(of: next.rows, in: self.blocks)
+                if let afterNext = next.next(in: self.rings[ring].members) { self.blocks.prefetch(afterNext.rows) }
+            }
+            self.append(bucket, from: position, to: &entries)
             if entries.count >= wanted {
                 return Self.cut(&entries, toAbout: wanted) ?? bucket.positions.upperBound
             }
-            next = bucket.positions.upperBound
+            guard let next else { return RingPosition.end }
+            bucket = next
         }
-        return RingPosition.end
     }
 
     /// In order.
-    private func append(
-        _ bucket: RingBucket, of ring: RingID, from position: UInt64, to entries: inout [RingEntry]
-    ) {
+    private func append(_ bucket: RingBucket, from position: UInt64, to entries: inout [RingEntry]) {
         let first = entries.count
-        var row = self.rings[ring].members[bucket.number]
-        while row.isSome {
-            let member = MemberID(row)
-            let its = self.position(of: member)
-            if its >= position { entries.append(RingEntry(position: its, member: member)) }
-            row = self.rows[row, .ringNext]
+        self.blocks.forEach(in: bucket.rows) {
+            // The row lives, so its token does.
+            let its = unsafe RingPosition.of(self.rows.token($0))
+            if its >= position { entries.append(RingEntry(position: its, member: MemberID($0))) }
         }
         guard entries.count - first > 1 else { return }
         unsafe entries.withUnsafeMutableBufferPointer { entries in
@@ -52,19 +55,26 @@ extension MemberTable {
     }
 }
 
-/// A bucket of a ring, by one of its positions.
+/// A bucket of a ring.
 private struct RingBucket {
-    let number: Int
+    let rows: BlockID
     let positions: Range<UInt64>
 
+    /// The one that has this position.
     init(at position: UInt64, in buckets: RowBuckets) {
-        self.number = buckets.bucket(of: (position << (64 - RingPosition.bitCount)).bitReversed)
-        // The buckets that were split have one bit more: those in front of the last one's parent, and behind.
+        let number = buckets.bucket(of: (position << (64 - UInt64(RingPosition.bitCount))).bitReversed)
+        self.rows = buckets[number]
+        // The buckets that were split have one bit more: those before the one that is split next, and what they were split into.
         let bitCount = buckets.bitCount
         let half = 1 << bitCount
-        let isSplit = self.number >= half || self.number < buckets.headCount - half
+        let isSplit = number >= half || number < buckets.headCount - half
         let width = UInt64(1) << UInt64(RingPosition.bitCount - bitCount - (isSplit ? 1 : 0))
         let start = position & ~(width - 1)
         self.positions = start..<start + width
+    }
+
+    /// The one behind; `nil`: there is none.
+    func next(in buckets: RowBuckets) -> RingBucket? {
+        self.positions.upperBound < RingPosition.end ? RingBucket(at: self.positions.upperBound, in: buckets) : nil
     }
 }

@@ -1,5 +1,5 @@
-/// Heads of chains of rows: a hash table that grows and shrinks by one bucket at a time (linear hashing), so that no insertion into a large
-/// one waits until all of it has been spread anew.
+/// Heads of buckets, each a set of rows: a hash table that grows and shrinks by one bucket at a time (linear hashing), so that no insertion
+/// into a large one waits until all of it has been spread anew.
 ///
 /// The low bits of a hash say the bucket: with 2^n + s buckets, n of them, or n + 1 for the buckets that were split since there were 2^n.
 ///
@@ -7,16 +7,16 @@
 /// duties: whoever has it calls `deallocate` once.
 @safe struct RowBuckets {
     /// One bucket: its head. Up to a page: the address of the heads. Else: the address of the pages' addresses.
-    private var storage = UInt(truncatingIfNeeded: RowID.none.rawValue)
+    private var storage = UInt(truncatingIfNeeded: BlockID.none.rawValue)
     /// At least 1.
     private var bucketCount: UInt32 = 1
-    /// Rows in all chains.
+    /// Rows in all buckets.
     private(set) var count: UInt32 = 0
 
     private static var pageBits: Int { 10 }
     private static var pageCount: Int { 1 << Self.pageBits }
 
-    private typealias Heads = UnsafeMutablePointer<RowID>
+    private typealias Heads = UnsafeMutablePointer<BlockID>
 
     var headCount: Int { Int(self.bucketCount) }
 
@@ -39,10 +39,10 @@
         return Int(last - 1 << (31 - UInt32(last.leadingZeroBitCount)))
     }
 
-    /// The first row of a bucket.
-    subscript(_ bucket: Int) -> RowID {
+    /// The rows of a bucket.
+    subscript(_ bucket: Int) -> BlockID {
         @inline(__always) get {
-            if self.bucketCount == 1 { return RowID(rawValue: Int32(truncatingIfNeeded: self.storage)) }
+            if self.bucketCount == 1 { return BlockID(rawValue: Int32(truncatingIfNeeded: self.storage)) }
             return unsafe self.address(of: bucket).pointee
         }
         @inline(__always) set {
@@ -52,12 +52,6 @@
                 unsafe self.address(of: bucket).pointee = newValue
             }
         }
-    }
-
-    /// The head will be looked at soon.
-    @inline(__always) func prefetchHead(_ bucket: Int) {
-        guard self.bucketCount > 1 else { return }
-        unsafe Prefetch.lines(from: self.address(of: bucket), byteCount: 1)
     }
 
     /// One more bucket, which is empty.
@@ -103,9 +97,9 @@
 
     var allocatedByteCount: Int {
         if self.headCount == 1 { return 0 }
-        if self.headCount <= Self.pageCount { return Self.capacity(self.headCount) * MemoryLayout<RowID>.stride }
+        if self.headCount <= Self.pageCount { return Self.capacity(self.headCount) * MemoryLayout<BlockID>.stride }
         return Self.capacity(self.pagesInUse) * MemoryLayout<UInt>.stride
-            + self.pagesInUse * Self.pageCount * MemoryLayout<RowID>.stride
+            + self.pagesInUse * Self.pageCount * MemoryLayout<BlockID>.stride
     }
 
     // MARK: Where heads lie

@@ -9,7 +9,7 @@ import Testing
     func everyBitCounts(byteCount: Int) {
         var tokens = MemberTokens(seed: UInt64(byteCount))
         var token = tokens.next(byteCount: byteCount)
-        let hash = RowChaining.index(TokenHash(seed: 7))
+        let hash = RowSpreading.index(TokenHash(seed: 7))
         let before = hash.hash(token.span)
         var changedBits = 0
         for bit in 0..<byteCount * 8 {
@@ -25,13 +25,13 @@ import Testing
 
     @Test func anotherSeedIsAnotherHash() {
         let token: [UInt8] = Array(0..<32)
-        let hashes = (0..<100 as Range<UInt64>).map { RowChaining.index(TokenHash(seed: $0)).hash(token.span) }
+        let hashes = (0..<100 as Range<UInt64>).map { RowSpreading.index(TokenHash(seed: $0)).hash(token.span) }
         #expect(Set(hashes).count == 100)
     }
 
     /// Tokens that count up differ in few bits, and must not share buckets.
     @Test func likeTokensSpreadEvenly() {
-        let hash = RowChaining.index(TokenHash(seed: 3))
+        let hash = RowSpreading.index(TokenHash(seed: 3))
         var counts = [Int](repeating: 0, count: 256)
         for number in 0..<25_600 as Range<UInt64> {
             var token = [UInt8](repeating: 0, count: 32)

@@ -1,0 +1,124 @@
+/// A block of `BlockArena`, by its first granule.
+struct BlockID: Identifier { let rawValue: Int32 }
+
+/// Begins a block. As many entries of four bytes as its capacity says follow.
+struct BlockHeader {
+    /// Entries that mean something. `BlockArena` marks with it what nobody has.
+    var count: UInt16
+    let capacity: UInt16
+    /// For whoever has the block. Of one that nobody has: another of its size.
+    var next: BlockID
+}
+
+/// Blocks of many sizes, cut from chunks that never move.
+///
+/// What is given back is put together with what is free behind it, and cut anew: other sizes are in demand when buckets are split, and when
+/// one ring of a million members is followed by many of a few. Grows only.
+@safe struct BlockArena: ~Copyable {
+    /// Entries of the largest block. Any block can be cut from one of `granulesMax`: the rest is nothing, or has two granules.
+    static var capacityMax: Int { 2 * (Self.granulesMax - 2 - 1) }
+
+    private static var granule: Int { 8 }
+    private static var chunkBits: Int { 11 }
+    private static var chunkGranules: Int { 1 << Self.chunkBits }
+    /// `freeSizes` has a bit for each size.
+    private static var granulesMax: Int { 63 }
+    private static var freeMark: UInt16 { .max }
+
+    private var chunks: [UnsafeMutableRawPointer] = unsafe []
+    /// By size in granules: the first of those that nobody has.
+    private var free = [BlockID](repeating: .none, count: Self.granulesMax + 1)
+    /// A bit for each size of which there are free ones.
+    private var freeSizes: UInt64 = 0
+
+    init() {}
+
+    deinit {
+        for index in unsafe self.chunks.indices { unsafe self.chunks[index].deallocate() }
+    }
+
+    var allocatedByteCount: Int { unsafe self.chunks.count * Self.chunkGranules * Self.granule }
+
+    /// An empty block. `capacity` is even: a block ends with a granule.
+    mutating func allocate(capacity: Int, next: BlockID) -> BlockID {
+        let wanted = 1 + capacity / 2
+        // Of the same size, or so much larger that the rest is a block, too.
+        let fitting = self.freeSizes & (1 << UInt64(wanted) | ~0 << UInt64(wanted + 2))
+        guard fitting != 0 else {
+            self.appendChunk()
+            return self.allocate(capacity: capacity, next: next)
+        }
+        let size = fitting.trailingZeroBitCount
+        let id = self.free[size]
+        self.takeFree(id)
+        if size > wanted { self.putFree(BlockID(index: id.index + wanted), granules: size - wanted) }
+        // It lies in a chunk and nobody has it.
+        unsafe self.block(id).initialize(to: BlockHeader(count: 0, capacity: UInt16(capacity), next: next))
+        return id
+    }
+
+    /// Together with those behind it that are free. So what was cut is whole again when its first part is given back.
+    mutating func release(_ id: BlockID) {
+        var granules = self.granules(of: id)
+        while true {
+            // Behind every block lies another, or the chunk's last granule, which has the header of a block that somebody has.
+            let next = BlockID(index: id.index + granules)
+            guard unsafe self.block(next).pointee.count == Self.freeMark else { break }
+            let more = self.granules(of: next)
+            guard granules + more <= Self.granulesMax else { break }
+            self.takeFree(next)
+            granules += more
+        }
+        self.putFree(id, granules: granules)
+    }
+
+    @inline(__always) @unsafe func block(_ id: BlockID) -> UnsafeMutablePointer<BlockHeader> {
+        let chunk = unsafe self.chunks[id.index >> Self.chunkBits]
+        let address = unsafe chunk + (id.index & (Self.chunkGranules - 1)) &* Self.granule
+        return unsafe address.assumingMemoryBound(to: BlockHeader.self)
+    }
+
+    private func granules(of id: BlockID) -> Int { unsafe 1 + Int(self.block(id).pointee.capacity) / 2 }
+
+    // MARK: Blocks that nobody has
+
+    /// The one before this in its list lies where the first entries would: there is room for two.
+    private mutating func putFree(_ id: BlockID, granules: Int) {
+        let next = self.free[granules]
+        let block = unsafe self.block(id)
+        unsafe block.initialize(to: BlockHeader(count: Self.freeMark, capacity: UInt16(2 * (granules - 1)), next: next))
+        unsafe self.setPrevious(.none, of: id)
+        if next.isSome { unsafe self.setPrevious(id, of: next) }
+        self.free[granules] = id
+        self.freeSizes |= 1 << UInt64(granules)
+    }
+
+    private mutating func takeFree(_ id: BlockID) {
+        let next = unsafe self.block(id).pointee.next
+        let previous = unsafe UnsafeRawPointer(self.block(id) + 1).load(as: BlockID.self)
+        if next.isSome { unsafe self.setPrevious(previous, of: next) }
+        if previous.isSome {
+            unsafe self.block(previous).pointee.next = next
+        } else {
+            let granules = self.granules(of: id)
+            self.free[granules] = next
+            if next.isNone { self.freeSizes &= ~(1 << UInt64(granules)) }
+        }
+    }
+
+    @unsafe private func setPrevious(_ previous: BlockID, of id: BlockID) {
+        unsafe UnsafeMutableRawPointer(self.block(id) + 1).storeBytes(of: previous, as: BlockID.self)
+    }
+
+    private mutating func appendChunk() {
+        unsafe self.chunks.append(
+            .allocate(byteCount: Self.chunkGranules * Self.granule, alignment: Prefetch.lineByteCount))
+        let start = unsafe (self.chunks.count - 1) << Self.chunkBits
+        let end = start + Self.chunkGranules - 1
+        unsafe self.block(BlockID(index: end)).initialize(to: BlockHeader(count: 0, capacity: 0, next: .none))
+        // The last first, so that the first is taken first.
+        for index in stride(from: start, to: end, by: Self.granulesMax).reversed() {
+            self.putFree(BlockID(index: index), granules: min(Self.granulesMax, end - index))
+        }
+    }
+}

@@ -1,0 +1,100 @@
+/// By what rows are spread over buckets.
+enum RowSpreading {
+    /// By token, for who has only that.
+    case index(TokenHash)
+    /// By position: a bucket holds what stands between two positions.
+    case ring
+
+    /// Rows of a bucket on average, at most. There are half as many, or one bucket.
+    @inline(__always) static var rowsPerBucket: Int { 16 }
+
+    /// The last bits say the bucket.
+    @inline(__always) @unsafe func hash(_ token: UnsafeRawBufferPointer) -> UInt64 {
+        switch self {
+        case .index(let hash): unsafe hash(token)
+        case .ring: unsafe RingPosition.hash(token).bitReversed
+        }
+    }
+
+    func hash(_ token: Span<UInt8>) -> UInt64 {
+        // As long as the token is lent.
+        unsafe token.withUnsafeBytes { unsafe self.hash($0) }
+    }
+}
+
+extension MemberRows {
+    @inline(__always) func hash(of row: RowID, _ spreading: RowSpreading) -> UInt64 {
+        // The row lives, so its token does.
+        unsafe spreading.hash(self.token(row))
+    }
+}
+
+/// Sets of rows under the heads of `RowBuckets`. At most one bucket is split or merged at a time.
+extension RowBlocks {
+    /// - Parameter hash: of the row, as `spreading` has it.
+    mutating func insert(
+        _ row: RowID, hash: UInt64, into buckets: inout RowBuckets, _ spreading: RowSpreading,
+        rows: borrowing MemberRows
+    ) {
+        let bucket = buckets.bucket(of: hash)
+        buckets[bucket] = self.adding(RowEntry(row, hash: hash), to: buckets[bucket])
+        buckets.counted()
+        if Int(buckets.count) > buckets.headCount * RowSpreading.rowsPerBucket {
+            self.splitBucket(of: &buckets, spreading, rows: rows)
+        }
+    }
+
+    /// The row is there.
+    mutating func remove(_ row: RowID, hash: UInt64, from buckets: inout RowBuckets) {
+        let bucket = buckets.bucket(of: hash)
+        buckets[bucket] = self.removing(row, from: buckets[bucket])
+        buckets.uncounted()
+        if buckets.headCount > 1, Int(buckets.count) * 2 < buckets.headCount * RowSpreading.rowsPerBucket {
+            self.mergeLastBucket(of: &buckets)
+        }
+    }
+
+    /// Takes out any row of the last bucket; `none`: it had none, and has gone unless it was the only one.
+    mutating func removeSome(from buckets: inout RowBuckets) -> RowID {
+        let last = buckets.headCount - 1
+        guard buckets[last].isSome else {
+            if last > 0 { buckets.removeLastBucket() }
+            return .none
+        }
+        let (row, rest) = self.popping(from: buckets[last])
+        buckets[last] = rest
+        buckets.uncounted()
+        return row
+    }
+
+    /// The rows whose hash has one more bit go over to a new bucket.
+    private mutating func splitBucket(
+        of buckets: inout RowBuckets, _ spreading: RowSpreading, rows: borrowing MemberRows
+    ) {
+        let new = buckets.headCount
+        buckets.appendBucket()
+        let old = buckets.parentOfLast
+        let whole = buckets[old]
+        rows.prefetchTokens(of: whole, in: self)
+        let split = buckets
+        let (staying, leaving) = self.splitting(whole) { split.bucket(of: rows.hash(of: $0, spreading)) == new }
+        buckets[old] = staying
+        buckets[new] = leaving
+    }
+
+    private mutating func mergeLastBucket(of buckets: inout RowBuckets) {
+        let last = buckets.headCount - 1
+        let parent = buckets.parentOfLast
+        buckets[parent] = self.merging(buckets[parent], buckets[last])
+        buckets[last] = .none
+        buckets.removeLastBucket()
+    }
+}
+
+extension MemberRows {
+    /// The tokens of these rows will be looked at soon.
+    func prefetchTokens(of set: BlockID, in blocks: borrowing RowBlocks) {
+        blocks.forEach(in: set) { self.prefetch($0) }
+        blocks.forEach(in: set) { if self.kind(of: $0) == .startMember { self.prefetch(self.rowOfToken($0)) } }
+    }
+}
