@@ -131,6 +131,8 @@ enum AudienceCodec {
         var horizon: Int64 = 0
         /// Members behind it that are unanswered or wait: their positions, and whether they are owed the alert.
         var waiting: [(position: Int64, owesAlert: Bool)] = []
+        /// Positions of members before it that were served already.
+        var skipped: [Int64] = []
     }
     struct Progress {
         var epoch: Int64 = -1
@@ -143,7 +145,7 @@ enum AudienceCodec {
     static func byteCountMax(_ progress: borrowing Progress) -> Int {
         var count = 8 * ByteCursor.leb128ByteCountMax
         for pass in progress.passes {
-            count += (12 + 2 * pass.untils.count + pass.waiting.count) * ByteCursor.leb128ByteCountMax
+            count += (13 + 2 * pass.untils.count + pass.waiting.count + pass.skipped.count) * ByteCursor.leb128ByteCountMax
         }
         return count
     }
@@ -170,6 +172,8 @@ enum AudienceCodec {
             writer.signed(pass.frequentHighUntil)
             writer.signed(pass.horizon)
             writer.unsigned(UInt64(pass.waiting.count))
+            writer.unsigned(UInt64(pass.skipped.count))
+            for position in pass.skipped { writer.signed(position) }
             for member in pass.waiting { writer.unsigned(UInt64(member.position) << 1 | (member.owesAlert ? 1 : 0)) }
         }
     }
@@ -203,6 +207,9 @@ enum AudienceCodec {
             pass.horizon = try Self.readPosition(&reader)
             let waiting = try reader.unsigned()
             guard waiting <= UInt64(StateCodec.runByteCountMax) else { throw .malformed("\(waiting) members wait") }
+            let skipped = try reader.unsigned()
+            guard skipped <= UInt64(Pass.skippedMax) else { throw .malformed("\(skipped) members skipped") }
+            for _ in 0..<skipped { pass.skipped.append(try Self.readPosition(&reader)) }
             for _ in 0..<waiting {
                 let member = try reader.unsigned()
                 guard member >> 1 < UInt64(Pass.circle) else { throw .malformed("a member at \(member >> 1)") }

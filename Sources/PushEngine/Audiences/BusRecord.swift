@@ -49,6 +49,8 @@ enum BusRecord {
         var partition: Int32 = 0
         /// The newest life that the partition has met; 0: none.
         var life: Int64 = 0
+        /// When the newest member there joined, seconds since 1970.
+        var lastJoinSeconds: Int64 = 0
     }
     struct Void: Equatable {
         var bundleID: [UInt8] = []
@@ -75,6 +77,7 @@ enum BusRecord {
         writer.run(question.bundleID.span)
         writer.signed(Int64(question.partition))
         writer.signed(question.life)
+        writer.signed(question.lastJoinSeconds)
     }
     static func write(_ void: borrowing Void, to writer: inout ByteCursor) {
         writer.byte(Self.version)
@@ -120,7 +123,8 @@ enum BusRecord {
     static func readQuestion(_ value: Span<UInt8>) throws(StateError) -> Question {
         var reader = StateReader(value)
         let question = Question(
-            bundleID: try Self.readHead(&reader), partition: try Self.readPartition(&reader), life: try reader.signed())
+            bundleID: try Self.readHead(&reader), partition: try Self.readPartition(&reader), life: try reader.signed(),
+            lastJoinSeconds: try StateCodec.readSeconds(&reader))
         guard reader.isAtEnd else { throw .malformed("bytes behind a question") }
         return question
     }

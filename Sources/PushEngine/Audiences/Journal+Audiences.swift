@@ -191,7 +191,7 @@ extension Journal {
 
     // MARK: The bus
     /// Asks the audience's owner for its newest version.
-    /// - Parameter entry: resolved after Kafka has the question.
+    /// - Parameter entry: resolved after Kafka has the question; none: no event waits for it.
     mutating func ask(
         _ crowd: CrowdID, entry: EntryID, in memory: inout ShardMemory, audiences: borrowing Audiences
     ) {
@@ -199,9 +199,10 @@ extension Journal {
         let id = audiences.crowds[crowd].id
         let question = BusRecord.Question(
             bundleID: Array(memory.configuration.apps[Int(audiences.crowds[crowd].app)].bundleID.utf8),
-            partition: memory.partitions[partition].number, life: audiences.crowds[crowd].life)
-        self.ledger.expectAcknowledgement(entry)
-        let acknowledgement = self.expect(.routed, partition: partition, entry: entry, in: &memory)
+            partition: memory.partitions[partition].number, life: audiences.crowds[crowd].life,
+            lastJoinSeconds: audiences.crowds[crowd].lastJoinSeconds)
+        if entry.isSome { self.ledger.expectAcknowledgement(entry) }
+        let acknowledgement = self.open(.routed, partition: partition, entry: entry, in: &memory)
         self.writeBus(
             .question, id: id.span, to: Murmur2.partition(key: id.span, count: memory.configuration.partitionCount),
             byteCountMax: BusRecord.byteCountMax(bundleID: question.bundleID), acknowledgement: acknowledgement

@@ -34,8 +34,10 @@ struct Pass {
     private(set) var position: Int64 = 0
     /// As many as the audience has versions here, the newest last.
     private(set) var targets: [Target] = []
+    /// Members that get the newest alert.
+    private var alertTarget = Target(until: 0, ahead: 0)
     /// Members up to here get the newest alert.
-    private(set) var alertUntil: Int64 = 0
+    var alertUntil: Int64 { self.alertTarget.until }
     /// The alert does not fit beside the newest content: up to `alertUntil` members get the version that brought it, and then all the newest.
     private(set) var alone: Target?
     /// Members up to here have priority 10 of some version, those with `frequent-updates` of their own ledger.
@@ -53,8 +55,10 @@ struct Pass {
     var retries = RetrySet()
     /// In the order of their joins. Some may have left, or been met: their flag says so.
     private(set) var late: Deque<Late> = []
-    /// Of those, members that still wait.
+    /// Of those, members that still wait and that the round does not come to.
     var lateCount = 0
+    /// Members that joined late and were served before the round came to them: it passes over them.
+    private(set) var skipped: Set<MemberID> = []
     /// Number of the first of `late`, counted from the first ever.
     private(set) var lateFirst: UInt32 = 0
     /// Members served out of turn of late, and when, steady.
@@ -88,8 +92,8 @@ struct Pass {
     }
     /// Members that are owed something and have not got it, those without an answer included.
     var waitingCount: Int {
-        (self.targets.last?.ahead ?? 0) + (self.alone?.ahead ?? 0) + self.retries.owedCount + self.lateCount
-            + self.inFlightCount
+        (self.targets.last?.ahead ?? 0) - self.skipped.count + (self.alone?.ahead ?? 0) + self.retries.owedCount
+            + self.lateCount + self.inFlightCount
     }
     /// Whether the round comes to a position on the circle yet.
     func isAhead(_ ringPosition: UInt64) -> Bool { self.turned(ringPosition) < (self.targets.last?.until ?? 0) }
@@ -115,18 +119,17 @@ struct Pass {
     ) {
         self.rebase()
         if version.hasAlert {
-            self.alertUntil = self.position + Self.circle
+            self.alertTarget = Target(until: self.position + Self.circle, ahead: count)
         } else if version.withdrawsAlert {
-            self.alertUntil = self.position
+            self.alertTarget = Target(until: self.position, ahead: 0)
             self.retries.forgetAlerts()
         }
         if version.isHigh { self.highUntil = self.position + Self.circle }
         if version.isFrequentHigh { self.frequentHighUntil = self.position + Self.circle }
-        let owedAlert = self.alone?.ahead ?? self.targets.last?.ahead ?? 0
         self.targets = zip(self.targets, dropped).compactMap { $1 ? nil : $0 }
         var until = self.position + Self.circle
         if alertGoesAlone, !version.hasAlert, self.owesAlert {
-            self.alone = Target(until: self.alertUntil, ahead: owedAlert)
+            self.alone = self.alertTarget
             until = self.alertUntil + Self.circle
         } else {
             self.alone = nil
@@ -139,13 +142,16 @@ struct Pass {
     mutating func dropNewest(in table: inout MemberTable) {
         self.targets.removeLast()
         self.alone = nil
-        guard self.targets.isEmpty else { return }
+        guard self.targets.isEmpty else {
+            self.skipped = self.skipped.filter { self.isAhead(table.position(of: $0)) }
+            return
+        }
         // Nobody is owed anything.
         self.reset(in: &table)
     }
     /// Its alert is owed to nobody any more.
     mutating func forgetAlert() {
-        self.alertUntil = self.position
+        self.alertTarget = Target(until: self.position, ahead: 0)
         if self.alone != nil {
             // Nobody has got the newest yet.
             self.targets[self.targets.count - 1].until = self.position + Self.circle
@@ -157,7 +163,7 @@ struct Pass {
     mutating func reset(in table: inout MemberTable) {
         self.targets = []
         self.alone = nil
-        self.alertUntil = self.position
+        self.alertTarget = Target(until: self.position, ahead: 0)
         self.highUntil = self.position
         self.frequentHighUntil = self.position
         for member in self.retries.members { self.retries.remove(member) }
@@ -170,6 +176,7 @@ struct Pass {
         self.lateFirst &+= UInt32(truncatingIfNeeded: self.late.count)
         self.late.removeAll(keepingCapacity: false)
         self.lateCount = 0
+        self.skipped = []
     }
     private mutating func rebase() {
         let turns = self.position & ~(Self.circle - 1)
@@ -177,7 +184,7 @@ struct Pass {
         self.position -= turns
         for index in self.targets.indices { self.targets[index].until -= turns }
         self.alone?.until -= turns
-        self.alertUntil -= turns
+        self.alertTarget.until -= turns
         self.highUntil -= turns
         self.frequentHighUntil -= turns
         self.horizon -= turns
@@ -206,11 +213,21 @@ struct Pass {
     private mutating func count(_ step: Int, at there: Int64) {
         for index in self.targets.indices where there < self.targets[index].until { self.targets[index].ahead += step }
         if let alone = self.alone, there < alone.until { self.alone!.ahead += step }
+        if there < self.alertTarget.until { self.alertTarget.ahead += step }
     }
     /// It waits behind the others that joined late.
-    mutating func wait(late member: MemberID) {
+    /// - Parameter isAhead: the round comes to it.
+    mutating func wait(late member: MemberID, isAhead: Bool) {
         self.late.append(Late(member: member))
-        self.lateCount += 1
+        if !isAhead { self.lateCount += 1 }
+    }
+    /// More members are not served before the round comes to them.
+    static let skippedMax = 4_096
+    /// It was served before the round came to it.
+    mutating func skip(_ member: MemberID) { self.skipped.insert(member) }
+    /// It is owed what the round brings, after all, or it has been met.
+    @discardableResult mutating func forgetSkip(_ member: MemberID) -> Bool {
+        !self.skipped.isEmpty && self.skipped.remove(member) != nil
     }
     /// Number of the last of `late`.
     var lateLast: UInt32 { self.lateFirst &+ UInt32(truncatingIfNeeded: self.late.count) &- 1 }
@@ -272,6 +289,7 @@ struct Pass {
         let metCount = self.isAlone ? self.targets.count - 1 : self.targets.count
         for index in 0..<metCount where self.position < self.targets[index].until { self.targets[index].ahead -= 1 }
         if self.isAlone { self.alone!.ahead -= 1 }
+        if self.owesAlert { self.alertTarget.ahead -= 1 }
         self.upcomingNext += 1
         // Those of one position are met together.
         let isLastHere =
@@ -309,7 +327,7 @@ struct Pass {
         self.position = position
         self.targets = untils.map { Target(until: $0, ahead: 0) }
         self.alone = aloneUntil.map { Target(until: $0, ahead: 0) }
-        self.alertUntil = alertUntil
+        self.alertTarget = Target(until: alertUntil, ahead: 0)
         self.highUntil = highUntil
         self.frequentHighUntil = frequentHighUntil
         self.horizon = position
@@ -320,6 +338,7 @@ struct Pass {
     mutating func countAhead(in table: borrowing MemberTable) {
         for index in self.targets.indices { self.targets[index].ahead = 0 }
         self.alone?.ahead = 0
+        self.alertTarget.ahead = 0
         guard (self.targets.map(\.until).max() ?? 0) > self.position else { return }
         var entries: [RingEntry] = []
         var from: UInt64 = 0

@@ -156,10 +156,10 @@ extension ShardEngine {
         else { return }
         let slotKey = SlotKey(kind: .audience, app: app, id: key)
         let hash = self.memory.slots.hash(kind: .audience, id: key)
-        let slot =
-            self.memory.slots.find(slotKey, hash: hash, partition: self.intake.partition)
-            ?? self.makeSlot(slotKey, hash: hash, now: now)
+        let known = self.memory.slots.find(slotKey, hash: hash, partition: self.intake.partition)
+        let slot = known ?? self.makeSlot(slotKey, hash: hash, now: now)
         self.memory.stay(slot)
+        self.memory.touch(slot, joinedSeconds: question.lastJoinSeconds, isNew: known == nil, now: now)
         self.journal.openEntry(
             for: self.intake, slot: slot, budgets: self.dispatch.budgets, in: &self.memory, now: now)
         var book = self.memory.book(of: slot)

@@ -145,6 +145,10 @@ extension ShardEngine {
         {
             self.audiences.crowds[crowd].alert = alert
         }
+        if versions.isEmpty {
+            // The question may have been lost with the owner before.
+            self.journal.ask(crowd, entry: .none, in: &self.memory, audiences: self.audiences)
+        }
         self.audiences.crowds[crowd].isDurable = true
         self.audiences.crowds[crowd].isProgressDue = !versions.isEmpty
         self.expireVersions(crowd, now: now)
@@ -177,30 +181,41 @@ extension ShardEngine {
         self.audiences.crowds[crowd].passes[pass].countAhead(in: members.table)
         guard !versions.isEmpty else { return }
         for waiting in part.waiting {
-            self.audiences.scratchEntries.removeAll(keepingCapacity: true)
-            _ = members.table.fill(
-                ring, from: UInt64(waiting.position), limit: 1, into: &self.audiences.scratchEntries)
-            for entry in self.audiences.scratchEntries where entry.position == UInt64(waiting.position) {
-                let isAhead = self.audiences.crowds[crowd].passes[pass].isAhead(entry.position)
-                guard !isAhead || waiting.owesAlert else { continue }
-                self.audiences.crowds[crowd].passes[pass].retries.set(
-                    RetrySet.Entry(
-                        notBeforeMillis: isAhead ? .max : .min, isOwed: !isAhead, owesAlert: waiting.owesAlert),
-                    for: entry.member)
+            let member = self.member(at: waiting.position, ring: ring, members: members)
+            let isAhead = self.audiences.crowds[crowd].passes[pass].isAhead(UInt64(waiting.position))
+            guard member.isSome, !isAhead || waiting.owesAlert else { continue }
+            self.audiences.crowds[crowd].passes[pass].retries.set(
+                RetrySet.Entry(
+                    notBeforeMillis: isAhead ? .max : .min, isOwed: !isAhead, owesAlert: waiting.owesAlert),
+                for: member)
+        }
+        for position in part.skipped {
+            let member = self.member(at: position, ring: ring, members: members)
+            if member.isSome, self.audiences.crowds[crowd].passes[pass].isAhead(UInt64(position)) {
+                self.audiences.crowds[crowd].passes[pass].skip(member)
             }
         }
         for join in joins
         where members.table.ring(of: join.member) == ring
             && !members.table.flags(of: join.member).contains(.isLate)
             && self.audiences.crowds[crowd].passes[pass].retries[join.member] == nil
-            && !self.audiences.crowds[crowd].passes[pass].isAhead(members.table.position(of: join.member))
+            && !self.audiences.crowds[crowd].passes[pass].skipped.contains(join.member)
         {
             members.table.insertFlag(.isLate, of: join.member)
-            self.audiences.crowds[crowd].passes[pass].wait(late: join.member)
+            let isAhead = self.audiences.crowds[crowd].passes[pass].isAhead(members.table.position(of: join.member))
+            self.audiences.crowds[crowd].passes[pass].wait(late: join.member, isAhead: isAhead)
             self.audiences.crowds[crowd].passes[pass].noteLate(
                 self.audiences.crowds[crowd].passes[pass].lateLast, offset: join.offset)
         }
         self.noteDue(crowd, pass: pass, before: 0)
+    }
+
+    /// The member that stands there; none: it has left.
+    private mutating func member(at position: Int64, ring: RingID, members: CrowdTable.Members) -> MemberID {
+        self.audiences.scratchEntries.removeAll(keepingCapacity: true)
+        _ = members.table.fill(ring, from: UInt64(position), limit: 1, into: &self.audiences.scratchEntries)
+        let entry = self.audiences.scratchEntries.first { $0.position == UInt64(position) }
+        return entry?.member ?? .none
     }
 
     // MARK: Leaving, and records of others

@@ -141,6 +141,11 @@ extension ShardEngine {
                     self.audiences.crowds[crowd].passes[pass].retries[member]?.owesAlert ?? false
                 ))
         }
+        for member in self.audiences.crowds[crowd].passes[pass].skipped
+        where members.table.ring(of: member).isSome {
+            part.skipped.append(Int64(members.table.position(of: member)))
+        }
+        part.skipped.sort()
         var push = self.audiences.crowds[crowd].passes[pass].firstPush
         while push.isSome {
             let member = self.audiences.pushes[push].member
@@ -187,7 +192,7 @@ extension Pass {
     /// When somebody can be served, steady; `Int64.max`: an event, an answer or an acknowledgement comes first.
     func dueMillis(distanceMillis: Int64, nowMillis: Int64) -> Int64 {
         var due = self.retries.nextDueMillis
-        if self.lateCount > 0 {
+        if !self.late.isEmpty, self.skipped.count < Self.skippedMax {
             due = min(
                 due, self.recent.isFull ? self.recent.nextForgottenMillis(distanceMillis: distanceMillis) ?? .max : .min
             )

@@ -123,18 +123,19 @@ extension ShardEngine {
         let isAhead = self.audiences.crowds[crowd].passes[pass].joined(position)
         guard !self.audiences.crowds[crowd].versions.isEmpty else { return nil }
         var lateNumber: UInt32?
-        if isAhead {
-            if notBeforeMillis > now.steadyMillis {
+        let isRested = notBeforeMillis <= now.steadyMillis
+        if isRested || isAhead {
+            // Served at once, and quietly: what it missed was not for it.
+            members.table.insertFlag(.isLate, of: member)
+            if !isRested {
                 self.audiences.crowds[crowd].passes[pass].recent.note(
                     member, servedMillis: notBeforeMillis - self.distanceMillis(crowd))
             }
-        } else if notBeforeMillis > now.steadyMillis {
+            self.audiences.crowds[crowd].passes[pass].wait(late: member, isAhead: isAhead)
+            lateNumber = self.audiences.crowds[crowd].passes[pass].lateLast
+        } else {
             self.audiences.crowds[crowd].passes[pass].retries.set(
                 RetrySet.Entry(notBeforeMillis: notBeforeMillis, isOwed: true), for: member)
-        } else {
-            members.table.insertFlag(.isLate, of: member)
-            self.audiences.crowds[crowd].passes[pass].wait(late: member)
-            lateNumber = self.audiences.crowds[crowd].passes[pass].lateLast
         }
         self.noteDue(crowd, pass: pass, before: before)
         return lateNumber
@@ -149,13 +150,15 @@ extension ShardEngine {
         guard let pass = self.audiences.crowds[crowd].passes.firstIndex(where: { $0.ring == ring }) else { return .min }
         let position = members.table.position(of: member)
         let before = self.audiences.crowds[crowd].passes[pass].waitingCount
+        let isAhead = self.audiences.crowds[crowd].passes[pass].isAhead(position)
         let notBefore = self.audiences.crowds[crowd].passes[pass].nextNotBeforeMillis(
             of: member, at: position, distanceMillis: self.distanceMillis(crowd), nowMillis: now.steadyMillis)
         self.audiences.crowds[crowd].passes[pass].left(position)
         self.audiences.crowds[crowd].passes[pass].retries.remove(member)
+        self.audiences.crowds[crowd].passes[pass].forgetSkip(member)
         if members.table.flags(of: member).contains(.isLate) {
             members.table.removeFlag(.isLate, of: member)
-            self.audiences.crowds[crowd].passes[pass].lateCount -= 1
+            if !isAhead { self.audiences.crowds[crowd].passes[pass].lateCount -= 1 }
         }
         self.settleMembers(crowd, pass: pass, before: before, into: \.left)
         return notBefore

@@ -21,23 +21,13 @@ extension ShardEngine {
         }
         // The crowd it was sent for may have gone meanwhile, and with it the place where it was counted.
         let isCrowdThere = self.audiences.crowds[push.crowd].generation == push.crowdGeneration
-        var before = 0
         if isCrowdThere {
-            before = self.audiences.crowds[push.crowd].passes[push.pass].waitingCount
             self.audiences.crowds[push.crowd].passes[push.pass].inFlightCount -= 1
+            self.noteWaiting(-1)
         }
         let end = self.judge(answer, push: push, members: members, hasLeft: hasLeft, now: now)
         if isCrowdThere {
-            switch end {
-            case .ended(let reason):
-                self.settleMembers(push.crowd, pass: push.pass, before: before, into: reason)
-            case .waits:
-                // What was in flight waits where the member is now; it may be elsewhere.
-                let after = self.audiences.crowds[push.crowd].passes[push.pass].waitingCount
-                self.memory.counters.members.superseded &+= UInt64(max(0, before - after))
-                self.memory.counters.members.due &+= UInt64(max(0, after - before))
-                self.noteWaiting(after - before)
-            }
+            if case .ended(let reason) = end { self.memory.counters.members[keyPath: reason] += 1 }
             self.note(answer, end: end, push: push, now: now)
         }
         if hasLeft {
@@ -160,7 +150,7 @@ extension ShardEngine {
         let old = self.audiences.crowds[crowd].passes[push.pass].retries[push.member]
         // Where an alert goes alone the round that comes next does not bring it.
         let isAhead =
-            !push.isAlone
+            !push.isAlone && !self.audiences.crowds[crowd].passes[push.pass].skipped.contains(push.member)
             && self.audiences.crowds[crowd].passes[push.pass].isAhead(members.table.position(of: push.member))
         var entry = RetrySet.Entry(notBeforeMillis: notBefore, isOwed: !isAhead)
         entry.isOwed = !isAhead
@@ -172,8 +162,10 @@ extension ShardEngine {
             && push.stampSeconds > self.audiences.crowds[crowd].reportedDoneStampSeconds
         entry.mayBeHigh = isHigh || (old?.mayBeHigh ?? false)
         self.audiences.crowds[crowd].passes[push.pass].retries.set(entry, for: push.member)
-        let isStillOwed = old == nil && !isAhead
-        return isStillOwed ? .waits : .ended(\.superseded)
+        // A newer version is due to it as well, and was counted.
+        guard !isAhead, old?.isOwed != true else { return .ended(\.superseded) }
+        self.noteWaiting(1)
+        return .waits
     }
     /// Whoever waited for the answer may have its turn.
     private mutating func wake(

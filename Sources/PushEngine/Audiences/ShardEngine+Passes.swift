@@ -73,6 +73,7 @@ extension ShardEngine {
                 }
                 continue
             }
+            self.audiences.crowds[crowd].passes[pass].recent.note(member, servedMillis: now.steadyMillis)
             return Serving(
                 member: member, hasAlert: entry.owesAlert && self.audiences.crowds[crowd].alert != nil,
                 isAlone: entry.owesAlert && self.audiences.crowds[crowd].alertGoesAlone,
@@ -85,19 +86,29 @@ extension ShardEngine {
     ) -> Serving? {
         let distance = self.distanceMillis(crowd)
         self.audiences.crowds[crowd].passes[pass].recent.forget(distanceMillis: distance, nowMillis: now.steadyMillis)
-        guard self.audiences.crowds[crowd].passes[pass].lateCount > 0,
-            !self.audiences.crowds[crowd].passes[pass].recent.isFull
+        guard !self.audiences.crowds[crowd].passes[pass].recent.isFull,
+            self.audiences.crowds[crowd].passes[pass].skipped.count < Pass.skippedMax
         else { return nil }
         while let late = self.audiences.crowds[crowd].passes[pass].popLate() {
             let member = late.member
             guard members.table.ring(of: member) == self.audiences.crowds[crowd].passes[pass].ring,
                 members.table.flags(of: member).contains(.isLate)
             else { continue }
+            let isAhead = self.audiences.crowds[crowd].passes[pass].isAhead(members.table.position(of: member))
             members.table.removeFlag(.isLate, of: member)
-            self.audiences.crowds[crowd].passes[pass].lateCount -= 1
-            if members.table.flags(of: member).contains(.isInFlight) {
+            if isAhead {
+                self.audiences.crowds[crowd].passes[pass].skip(member)
+            } else {
+                self.audiences.crowds[crowd].passes[pass].lateCount -= 1
+            }
+            let recent = self.audiences.crowds[crowd].passes[pass].recent.servedMillis(
+                member, distanceMillis: distance, nowMillis: now.steadyMillis)
+            let isUnanswered = members.table.flags(of: member).contains(.isInFlight)
+            if isUnanswered || recent != nil {
                 self.audiences.crowds[crowd].passes[pass].retries.set(
-                    RetrySet.Entry(notBeforeMillis: .max, isOwed: true), for: member)
+                    RetrySet.Entry(
+                        notBeforeMillis: isUnanswered ? .max : recent.map { $0 + distance } ?? .min, isOwed: true),
+                    for: member)
                 continue
             }
             self.audiences.crowds[crowd].passes[pass].recent.note(member, servedMillis: now.steadyMillis)
@@ -118,12 +129,22 @@ extension ShardEngine {
                 self.audiences.crowds[crowd].passes[pass].nextNotBeforeMillis(distanceMillis: distance)
                     <= now.steadyMillis
             else { return nil }
+            if self.audiences.crowds[crowd].passes[pass].forgetSkip(member) {
+                self.audiences.crowds[crowd].passes[pass].met(
+                    isServed: false, distanceMillis: distance, nowMillis: now.steadyMillis)
+                continue
+            }
             let flags = members.table.flags(of: member)
             var serving = Serving(member: member)
-            serving.isAlone = self.audiences.crowds[crowd].passes[pass].isAlone
-            serving.hasAlert =
-                self.audiences.crowds[crowd].passes[pass].owesAlert && self.audiences.crowds[crowd].alert != nil
-            serving.mayBeHigh = self.audiences.crowds[crowd].passes[pass].mayBeHigh(flags)
+            if flags.contains(.isLate) {
+                // It joined after what goes round here.
+                members.table.removeFlag(.isLate, of: member)
+            } else {
+                serving.isAlone = self.audiences.crowds[crowd].passes[pass].isAlone
+                serving.hasAlert =
+                    self.audiences.crowds[crowd].passes[pass].owesAlert && self.audiences.crowds[crowd].alert != nil
+                serving.mayBeHigh = self.audiences.crowds[crowd].passes[pass].mayBeHigh(flags)
+            }
             let recent = self.audiences.crowds[crowd].passes[pass].recent.servedMillis(
                 member, distanceMillis: distance, nowMillis: now.steadyMillis)
             let waits = self.audiences.crowds[crowd].passes[pass].retries[member]

@@ -185,6 +185,10 @@ extension ShardEngine {
             }
             return self.audiences.deadlines.set(now.steadyMillis + Self.leavingEveryMillis, for: crowd)
         }
+        // Answers that come are counted here.
+        guard self.audiences.crowds[crowd].passes.allSatisfy({ $0.inFlightCount == 0 }) else {
+            return self.audiences.deadlines.set(now.steadyMillis + Self.leavingEveryMillis, for: crowd)
+        }
         let isFollowed =
             self.audiences.crowds.find(reference: self.audiences.crowds[crowd].reference, partition: partition) != nil
         self.journal.writeCrowdTombstones(crowd, keepsOthers: isFollowed, in: &self.memory, audiences: self.audiences)

@@ -8,6 +8,16 @@ extension ShardMemory {
         self.slots[slot].lifeEndsMillis = now.steadyMillis + self.configuration.settings.lifetimeMillis
     }
 
+    /// Members of an audience joined: it is remembered for 12 hours from then on.
+    /// - Parameter isNew: nothing else is known of it.
+    mutating func touch(_ slot: SlotID, joinedSeconds: Int64, isNew: Bool, now: EngineTime) {
+        let joinedMillis = min(joinedSeconds * 1_000, now.wallMillis)
+        let left = max(0, self.configuration.settings.lifetimeMillis - (now.wallMillis - joinedMillis))
+        let ends = now.steadyMillis + left
+        guard isNew || ends > self.slots[slot].lifeEndsMillis, self.slots[slot].life != .ended else { return }
+        self.slots[slot].lifeEndsMillis = ends
+        self.slots[slot].lastTouchedWallMillis = joinedMillis
+    }
     /// A card of its own: nothing known of the one before holds for it but the budget, which is the device's.
     mutating func beginNewLife(_ slot: SlotID) {
         self.clearToken(of: slot)
