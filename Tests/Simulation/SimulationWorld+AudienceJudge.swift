@@ -232,7 +232,9 @@ extension SimulationWorld {
     func checkMembers(_ worker: SimulatedWorker) {
         let waiting = worker.loop.engine.countWaitingMembers()
         if UInt64(waiting) != worker.loop.engine.counters.members.waiting {
-            self.fail("worker \(worker.number): \(waiting) members wait, \(worker.loop.engine.counters.members.waiting) are counted")
+            self.fail(
+                "worker \(worker.number): \(waiting) members wait, \(worker.loop.engine.counters.members.waiting) are counted"
+            )
         }
         let members = worker.loop.engine.counters.members
         if !members.isConserved { self.fail("members are not conserved: \(members)") }

@@ -145,7 +145,8 @@ enum AudienceCodec {
     static func byteCountMax(_ progress: borrowing Progress) -> Int {
         var count = 8 * ByteCursor.leb128ByteCountMax
         for pass in progress.passes {
-            count += (13 + 2 * pass.untils.count + pass.waiting.count + pass.skipped.count) * ByteCursor.leb128ByteCountMax
+            count +=
+                (13 + 2 * pass.untils.count + pass.waiting.count + pass.skipped.count) * ByteCursor.leb128ByteCountMax
         }
         return count
     }

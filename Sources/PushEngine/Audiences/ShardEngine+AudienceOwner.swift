@@ -129,6 +129,7 @@ extension ShardEngine {
             let layer = book.publications[index].version.layer
             self.memory.setBook(book, of: slot)
             self.journal.finishLayer(layer, of: slot, outcome: .fannedOut, details: details, in: &self.memory)
+            if layer.isEnd { self.memory.noteEndTold(slot, now: now) }
         }
         guard isChanged else { return }
         book.dropDone()

@@ -33,19 +33,20 @@ extension ShardEngine {
     private mutating func join(app: UInt16, partition: PartitionIndex, now: EngineTime) {
         let entry = self.journal.ledger.open(log: self.intake.log, offset: self.intake.record.offset, settled: false)
         let reference = self.reference(app: app)
+        let joinedSeconds = UInt32(clamping: max(0, self.intake.record.timestampMillis / 1_000))
         var crowd = self.audiences.crowds.find(reference: reference, partition: partition) ?? .none
         if crowd.isNone {
             let id = Array(self.intake.event.text[self.intake.event.audienceInText.range])
             crowd = self.audiences.crowds.make(app: app, id: id, reference: reference, partition: partition)
+            self.audiences.crowds[crowd].lastJoinSeconds = Int64(joinedSeconds)
             // Its members are served once the question has come through.
             self.writeProgress(crowd, now: now)
             self.journal.ask(crowd, entry: entry, in: &self.memory, audiences: self.audiences)
         }
-        self.expireVersions(crowd, now: now)
-        let pass = self.audiences.crowds.passIndex(crowd, environment: self.intake.event.environment)
-        let joinedSeconds = UInt32(clamping: max(0, self.intake.record.timestampMillis / 1_000))
         self.audiences.crowds[crowd].lastJoinSeconds = max(
             self.audiences.crowds[crowd].lastJoinSeconds, Int64(joinedSeconds))
+        self.expireVersions(crowd, now: now)
+        let pass = self.audiences.crowds.passIndex(crowd, environment: self.intake.event.environment)
         let isChanged = self.place(
             in: crowd, pass: pass, isFrequent: self.intake.event.frequentUpdates, joinedSeconds: joinedSeconds, now: now
         )

@@ -26,7 +26,7 @@ extension ShardEngine {
             return
         }
         let isOver = self.memory.slots[slot].lifeEndsMillis <= now.steadyMillis
-        if isOver, self.memory.slots[slot].inFlight.isSome {
+        if isOver, self.memory.slots[slot].inFlight.isSome || self.memory.hasOpenVersion(slot) {
             // Its answer, or its time-out, comes first.
             self.memory.prolongLife(slot, now: now)
             return self.dispatch.reschedule(slot, in: &self.memory, now: now)

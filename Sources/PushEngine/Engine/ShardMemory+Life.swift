@@ -86,6 +86,16 @@ extension ShardMemory {
         self.slots[slot].life = self.slots[slot].hasToken ? .alive : isStarted ? .started : .awaiting
     }
 
+    /// A version of the audience has not been told to every partition that asked.
+    @inline(__always) func hasOpenVersion(_ slot: SlotID) -> Bool {
+        self.slots[slot].kind == .audience && self.books[slot]?.openCount ?? 0 > 0
+    }
+    /// Every partition has the audience's end: it is remembered for so long from now on.
+    mutating func noteEndTold(_ slot: SlotID, now: EngineTime) {
+        guard self.slots[slot].life == .ended else { return }
+        self.slots[slot].lastTouchedWallMillis = now.wallMillis
+        self.slots[slot].lifeEndsMillis = now.steadyMillis + self.app(of: slot).retentionAfterEndMillis
+    }
     /// Its life is over, but an answer has to come first: it is looked at again soon.
     mutating func prolongLife(_ slot: SlotID, now: EngineTime) {
         self.slots[slot].lifeEndsMillis = now.steadyMillis + 1_000
