@@ -220,8 +220,12 @@ extension SimulationWorld {
             let event = self.written[position]!
             guard event.isContent else { continue }
             let names = (self.evidence.outcomes[position] ?? []).map(\.name)
+            let alert = event.body.contains("\"alert\":") ? ", alert" : event.withdrawsAlert ? ", withdraws" : ""
+            let expires =
+                event.expiresSeconds.map { ", expires at \($0 * 1_000 - self.wallOffsetMillis - Self.beginMillis) ms" }
+                ?? ""
             story +=
-                "\n  \(event.number): \(event.kind)@\(event.timestampSeconds) \(position.partition)/\(position.offset) written at \(event.writtenMillis - Self.beginMillis) ms \(names)"
+                "\n  \(event.number): \(event.kind)@\(event.timestampSeconds) \(position.partition)/\(position.offset) written at \(event.writtenMillis - Self.beginMillis) ms\(alert)\(expires) \(names)"
         }
         return story
     }

@@ -134,6 +134,8 @@ extension SimulationWorld {
             let counters = worker.loop.engine.counters
             if counters.pending != 0 { self.fail("\(counters.pending) events are still pending") }
             if counters.inFlight != 0 { self.fail("\(counters.inFlight) pushes are still in flight") }
+            if counters.members.waiting != 0 { self.fail("\(counters.members.waiting) members still wait") }
+            if counters.membersHeld != 0 { self.fail("\(counters.membersHeld) members are still in memory") }
             if counters.activities != 0 { self.fail("\(counters.activities) slots are still in memory") }
         }
         for partition in 0..<self.plan.partitions {

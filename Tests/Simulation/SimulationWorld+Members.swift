@@ -159,6 +159,11 @@ extension SimulationWorld {
     private func checkMemberDistance(_ member: Int, worker: SimulatedWorker) {
         let distance = self.plan.app.minimumDistanceMillis
         let departures = self.members[member].departures
+        // Who leaves is forgotten, and may come back at once.
+        let hasLeft = self.members[member].movements.contains {
+            $0.audience == nil && $0.writtenMillis + Self.delayMillisMax > self.steadyMillis
+        }
+        guard !hasLeft else { return }
         if let last = departures[worker.number], self.steadyMillis - last < distance {
             self.fail("member \(member): \(self.steadyMillis - last) ms after the last push")
         }

@@ -8,12 +8,17 @@ extension SimulationWorld {
         self.plan.strikes.contains(kind) && self.chance(self.plan.strikePercent)
     }
 
+    /// The next events are about it, mostly. What concerns audiences is written in a way of its own.
+    private func attend(to activity: Int, events: Int) {
+        if !self.isAudience(activity) { self.focus = (activity, events) }
+    }
+
     /// A tombstone leaves. Its worker dies over it; it may arrive when the activity lives again.
     func strikeAtTombstone(_ record: LoggedRecord, of worker: SimulatedWorker) {
         guard let activity = self.activity(ofStateKey: record.key), self.strikes(.tombstone) else { return }
         self.tell("worker \(worker.number) is to die over the tombstone of activity \(activity)")
         worker.fuse = 1
-        self.focus = (activity, 8)
+        self.attend(to: activity, events: 8)
     }
 
     /// A record of `state` has come to lie there.
@@ -28,7 +33,7 @@ extension SimulationWorld {
             else { return }
             self.tell("worker \(owner) is to die over a late record of activity \(activity)")
             worker.fuse = Int.random(in: 1...4, using: &self.random)
-            self.focus = (activity, 4)
+            self.attend(to: activity, events: 4)
         } else if let worker = self.workers.first(where: { $0.number == owner && $0.runs }),
             self.kafka.transits.contains(where: { $0.place.topic == .outcomes && $0.producer == owner }),
             self.strikes(.outcomeUnderWay)
@@ -59,7 +64,7 @@ extension SimulationWorld {
         else { return }
         self.tell("worker \(worker.number) is to die over a push of activity \(flight.activity)")
         worker.fuse = 1
-        self.focus = (flight.activity, 4)
+        self.attend(to: flight.activity, events: 4)
     }
 
     /// An owner's marker leaves while something of a former owner's may still come to lie before it.

@@ -207,6 +207,8 @@ package final class SimulationWorld {
         self.mend()
         // Waits for tokens, deferred budgets and backoff: a little more than the life of an activity settles everything.
         self.runUntil(self.steadyMillis + 14 * 3_600_000)
+        // An audience that has none but those who came after its last version lives on with them.
+        if !self.audienceNumbers.isEmpty { self.runUntil(self.steadyMillis + self.plan.lifetimeMillis) }
         self.checkSettled()
     }
 
