@@ -76,7 +76,7 @@ extension SimulationPlan {
         // What was set aside has to be told.
         if !self.publishesAll { self.audiences.deathPercent = 0 }
         if self.audiences.livesAgain {
-            self.app.retentionAfterEndMillis = [60_000, 600_000].randomElement(using: &random)!
+            self.app.retentionAfterEndMillis = [600_000, 1_200_000].randomElement(using: &random)!
             // Whoever is forgotten before his hour is over has his budget anew.
             self.audiences.perHour = 1_000
             self.audiences.frequentPerHour = 1_000
