@@ -9,6 +9,8 @@ struct SimulatedAudience {
     let first: Int
     /// Where and when its first `end` was written, steady.
     var end: (position: SourcePosition, millis: Int64)?
+    /// A version left some partition after a newer one, as its alert did not fit there.
+    var hasGoneBack = false
     /// By stamp.
     var versions: [Int64: Version] = [:]
     /// By partition: when pushes left that brought any of them; each list grows.
@@ -78,6 +80,21 @@ struct SimulatedMember {
         var atMillis: Int64
         /// How far clocks had been set ahead then.
         var aheadMillis: Int64
+    }
+
+    /// The last push that left for it.
+    var service: Service?
+
+    struct Service {
+        var audience: Int
+        var place: SimulatedAudience.Place
+        var id: PushID
+        var millis: Int64
+        var stampSeconds: Int64
+        /// The round had come to it.
+        var isInTurn = false
+        /// When its worker heard that APNs took it.
+        var acceptedMillis: Int64?
     }
 
     var movement: Movement? { self.movements.last }

@@ -71,6 +71,7 @@ extension SimulationWorld {
         self.checkVersion(body, at: place)
         self.checkExpiry(body, worker: worker)
         self.checkMemberAlert(flight, body: body, stays: stays, at: place)
+        self.checkRound(flight, body: body, member: member, at: place)
         self.noteMemberDeparture(flight, body: body, at: place)
         self.flightCount += 1
         flight.answersMillis = flight.arrivesMillis + Int64.random(in: 1...80, using: &self.random)
@@ -218,6 +219,7 @@ extension SimulationWorld {
         guard let member = flight.member else { return }
         switch result {
         case .accepted:
+            self.noteAccepted(flight)
             guard let alert = flight.alert,
                 self.members[member].cards[flight.activity]?.alerts[alert]?.id == flight.id
             else { return }

@@ -27,7 +27,10 @@ extension SimulationWorld {
             let expires = version.event.flatMap { self.written[self.order[$0]]!.expiresSeconds }
             let hasExpired = expires.map { $0 <= self.wallSeconds + self.clockSlackSeconds } ?? false
             let fits = version.body.count + body.alertByteCount <= PayloadWriter.payloadByteCountMax
-            if hasExpired || (body.alertByteCount > 0 && !fits) { continue }
+            if hasExpired || (body.alertByteCount > 0 && !fits) {
+                self.phones[body.audience].audience?.hasGoneBack = true
+                continue
+            }
             self.fail("audience \(body.audience): version \(stamp) leaves partition \(place.partition) after \(newer)")
         }
     }
