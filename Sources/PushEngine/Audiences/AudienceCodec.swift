@@ -5,7 +5,7 @@ import PushModel
 ///
 /// ```
 /// member                    key: `t`, then the raw token
-///     epoch, flags          flags: 1 development, 2 frequent-updates, 4 moved
+///     epoch, flags          flags: 1 development, 2 frequent-updates, 4 moved, 8 written of a member that was not late
 ///     joined                seconds since 1970
 ///     audience              8 bytes, `CrowdTable.reference`
 /// versions                  key: `v/<bundle id>/<audience id>`
@@ -50,6 +50,8 @@ enum AudienceCodec {
         var environment = PushEnvironment.production
         var isFrequent = false
         var isMoved = false
+        /// Written again of a member that was known, and not late.
+        var isKnown = false
         var joinedSeconds: UInt32 = 0
         var reference: UInt64 = 0
     }
@@ -59,7 +61,8 @@ enum AudienceCodec {
         writer.byte(StateCodec.Kind.member.rawValue)
         writer.signed(member.epoch)
         writer.byte(
-            (member.environment == .development ? 1 : 0) | (member.isFrequent ? 2 : 0) | (member.isMoved ? 4 : 0))
+            (member.environment == .development ? 1 : 0) | (member.isFrequent ? 2 : 0) | (member.isMoved ? 4 : 0)
+                | (member.isKnown ? 8 : 0))
         writer.unsigned(UInt64(member.joinedSeconds))
         for shift in stride(from: 0, to: 64, by: 8) {
             writer.byte(UInt8(truncatingIfNeeded: member.reference >> UInt64(shift)))
@@ -69,10 +72,11 @@ enum AudienceCodec {
         var member = Member()
         member.epoch = try reader.signed()
         let flags = try reader.byte()
-        guard flags < 8 else { throw .malformed("member flags \(flags)") }
+        guard flags < 16 else { throw .malformed("member flags \(flags)") }
         member.environment = flags & 1 != 0 ? .development : .production
         member.isFrequent = flags & 2 != 0
         member.isMoved = flags & 4 != 0
+        member.isKnown = flags & 8 != 0
         let joined = try reader.unsigned()
         guard joined <= UInt64(UInt32.max) else { throw .malformed("joined at \(joined)") }
         member.joinedSeconds = UInt32(joined)

@@ -15,6 +15,7 @@ extension Journal {
             epoch: memory.partitions[partition].epoch,
             environment: audiences.crowds[crowd].passes[pass].environment,
             isFrequent: record.flags.contains(.isFrequent), isMoved: record.flags.contains(.isMoved),
+            isKnown: record.isKnown,
             joinedSeconds: record.joinedSeconds, reference: audiences.crowds[crowd].reference)
         let start = self.batch.bytes.count
         self.batch.bytes.append(atMost: AudienceCodec.memberByteCountMax, using: &self.scratchBytes) { cursor in

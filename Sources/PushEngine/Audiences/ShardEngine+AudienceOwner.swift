@@ -39,6 +39,7 @@ extension ShardEngine {
             slot, floorSeconds: self.memory.updates[update].top.stampFloorSeconds)
         publication.version.layer = self.memory.updates[update].top
         publication.version.withdrawsAlert = withdrawsAlert
+        if let former = book.publications.last?.version { publication.version.bringAlong(contentOf: former) }
         self.takeUnits(for: &publication.version, update: update, slot: slot, book: &book, now: now)
         book.publications.append(publication)
         book.dropDone()
@@ -205,6 +206,17 @@ extension ShardEngine {
 }
 
 extension Version {
+    /// An `end` without content: members that have not got the version before are to show that when they end.
+    mutating func bringAlong(contentOf former: Version) {
+        guard self.layer.isEnd, self.layer.content.contentState.isEmpty, former.life == self.life else { return }
+        var content = former.layer
+        content.alert = ByteRange()
+        let own = self.layer
+        self.layer.inherit(from: content)
+        let isTooLarge =
+            self.layer.payloadByteCount(start: nil) > PayloadWriter.payloadByteCountMax
+        if isTooLarge { self.layer = own }
+    }
     /// As a partition gets it that has just asked: its members joined after it, so its alert and its priority are not for them.
     var asAnswer: Version {
         var version = self

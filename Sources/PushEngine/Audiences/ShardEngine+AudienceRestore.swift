@@ -34,7 +34,7 @@ extension ShardEngine {
             members.table.setFlags(flags, of: id)
             members.table.setJoinedSeconds(member.joinedSeconds, of: id)
         }
-        self.audiences.crowds[crowd].restoredJoins.append((id, offset))
+        if !member.isKnown { self.audiences.crowds[crowd].restoredJoins.append((id, offset)) }
         return .restored
     }
     /// A member's tombstone.
@@ -279,7 +279,8 @@ extension ShardEngine {
             return .ignored
         }
         let record = JoinRecord(
-            flags: members.table.flags(of: member), joinedSeconds: members.table.joinedSeconds(of: member))
+            flags: members.table.flags(of: member), joinedSeconds: members.table.joinedSeconds(of: member),
+            isKnown: !members.table.flags(of: member).contains(.isLate))
         self.journal.writeMember(
             token, record, of: crowd, pass: pass, entry: .none, in: &self.memory, audiences: self.audiences)
         return .overwritten

@@ -68,6 +68,8 @@ extension ShardEngine {
         var joinedSeconds: UInt32 = 0
         /// Its number among the late members of its pass; `nil`: the round will meet it.
         var lateNumber: UInt32?
+        /// It was a member before, and not late.
+        var isKnown = false
     }
     /// The token is in that ring from here on.
     /// - Returns: `nil`: it was, and nothing has changed.
@@ -95,7 +97,8 @@ extension ShardEngine {
             guard flags.contains(.isFrequent) != isFrequent else { return nil }
             flags.formSymmetricDifference(.isFrequent)
             members.table.setFlags(flags, of: found)
-            return JoinRecord(flags: flags, joinedSeconds: members.table.joinedSeconds(of: found))
+            return JoinRecord(
+                flags: flags, joinedSeconds: members.table.joinedSeconds(of: found), isKnown: !flags.contains(.isLate))
         }
         // The latest join wins.
         let former = members.ringOwners[old.index]
