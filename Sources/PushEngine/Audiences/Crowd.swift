@@ -41,6 +41,9 @@ struct Crowd {
     /// When the newest member joined, seconds since 1970.
     var lastJoinSeconds: Int64 = 0
 
+    /// When the audience's owner, who has forgotten it, is asked anew; steady.
+    var askAtMillis: Int64 = .max
+
     // What is written down.
     /// The newest version lies in `state`, and what it began: members may be met.
     var isDurable = true

@@ -183,10 +183,13 @@ extension ShardEngine {
         for waiting in part.waiting {
             let member = self.member(at: waiting.position, ring: ring, members: members)
             let isAhead = self.audiences.crowds[crowd].passes[pass].isAhead(UInt64(waiting.position))
-            guard member.isSome, !isAhead || waiting.owesAlert else { continue }
+            // One may wait with an older push in flight.
+            let owesAlert =
+                waiting.owesAlert || self.audiences.crowds[crowd].passes[pass].retries[member]?.owesAlert == true
+            guard member.isSome, !isAhead || owesAlert else { continue }
             self.audiences.crowds[crowd].passes[pass].retries.set(
                 RetrySet.Entry(
-                    notBeforeMillis: isAhead ? .max : .min, isOwed: !isAhead, owesAlert: waiting.owesAlert),
+                    notBeforeMillis: isAhead ? .max : .min, isOwed: !isAhead, owesAlert: owesAlert),
                 for: member)
         }
         for position in part.skipped {

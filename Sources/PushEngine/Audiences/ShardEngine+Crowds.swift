@@ -38,6 +38,7 @@ extension ShardEngine {
         if self.audiences.crowds[crowd].isProgressDue, !self.audiences.crowds[crowd].isProgressUnderWay {
             deadline = min(deadline, self.progressDueMillis(crowd, now: now))
         }
+        deadline = min(deadline, self.audiences.crowds[crowd].askAtMillis)
         if deadline == .max {
             self.audiences.deadlines.remove(crowd)
         } else {
@@ -68,6 +69,10 @@ extension ShardEngine {
             case .living:
                 guard self.memory.partitions[self.audiences.crowds[crowd].partition].sends else { continue }
                 self.expireVersions(crowd, now: now)
+                if self.audiences.crowds[crowd].askAtMillis <= now.steadyMillis {
+                    self.audiences.crowds[crowd].askAtMillis = .max
+                    self.journal.ask(crowd, entry: .none, in: &self.memory, audiences: self.audiences)
+                }
                 if self.audiences.crowds[crowd].isProgressDue, !self.audiences.crowds[crowd].isProgressUnderWay,
                     self.progressDueMillis(crowd, now: now) <= now.steadyMillis
                 {
@@ -170,12 +175,16 @@ extension ShardEngine {
         guard self.audiences.crowds.contains(crowd), self.audiences.crowds[crowd].generation == generation else {
             return
         }
-        guard number == self.audiences.crowds[crowd].progressNumber else { return }
-        self.audiences.crowds[crowd].isProgressUnderWay = false
-        for pass in self.audiences.crowds[crowd].passes.indices {
-            self.audiences.crowds[crowd].passes[pass].horizon = self.audiences.crowds[crowd].passes[pass].nextHorizon
+        // A later record says it, too.
+        if Int32(bitPattern: number &- self.audiences.crowds[crowd].requiredProgress) >= 0 {
+            self.audiences.crowds[crowd].isDurable = true
         }
-        if number == self.audiences.crowds[crowd].requiredProgress { self.audiences.crowds[crowd].isDurable = true }
+        if number == self.audiences.crowds[crowd].progressNumber {
+            self.audiences.crowds[crowd].isProgressUnderWay = false
+            for pass in self.audiences.crowds[crowd].passes.indices {
+                self.audiences.crowds[crowd].passes[pass].horizon = self.audiences.crowds[crowd].passes[pass].nextHorizon
+            }
+        }
         self.schedule(crowd, now: now)
     }
 }

@@ -145,13 +145,21 @@ extension ShardEngine {
             log: self.intake.log, offset: self.intake.record.offset, settled: false)
         guard isEnded || (now.wallSeconds - lastJoin) * 1_000 >= self.memory.configuration.settings.lifetimeMillis
         else {
-            // It has members that joined since the audience's last event: they wait for its next one.
-            self.journal.ask(crowd, entry: entry, in: &self.memory, audiences: self.audiences)
-            return self.journal.ledger.settle(entry)
+            return self.keepAfterVoid(crowd, entry: entry, now: now)
         }
         self.audiences.crowds[crowd].life = void.life
         self.journal.writeVoided(crowd, entry: entry, in: &self.memory, audiences: self.audiences)
         self.beginLeaving(crowd, now: now)
+    }
+    /// How long after a void the owner is asked anew: its clock may be ahead, and answer with another void.
+    static var askAgainMillis: Int64 { 5_000 }
+    /// It has members that joined since the audience's last event: they wait for its next one.
+    private mutating func keepAfterVoid(_ crowd: CrowdID, entry: EntryID, now: EngineTime) {
+        self.endLife(of: crowd)
+        // So it is written down, and whoever restores that asks.
+        self.journal.writeVersions(crowd, entry: entry, in: &self.memory, audiences: self.audiences)
+        self.audiences.crowds[crowd].askAtMillis = now.steadyMillis + Self.askAgainMillis
+        self.schedule(crowd, now: now)
     }
     private mutating func beginLeaving(_ crowd: CrowdID, now: EngineTime) {
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
