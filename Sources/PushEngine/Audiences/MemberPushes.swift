@@ -20,6 +20,8 @@ struct MemberPush {
     var isAlone = false
     /// A unit of the audience's ledger was there for it.
     var mayBeHigh = false
+    /// The member has left its audience since: whatever the answer, it is not owed this any more.
+    var isDetached = false
     var app: UInt16 = 0
     var lane = LaneIndex.none
     var apnsID: (UInt64, UInt64) = (0, 0)

@@ -53,8 +53,9 @@ struct Pass {
     var notBeforeMillis: Int64 = .min
     private(set) var marks = PassMarks()
     var retries = RetrySet()
-    /// In the order of their joins. Some may have left, or been met: their flag says so.
+    /// In the order of their joins. Some may have left, or been met: they are in `lateNumbers` no more, or with another number.
     private(set) var late: Deque<Late> = []
+    private var lateNumbers: [MemberID: UInt32] = [:]
     /// Of those, members that still wait and that the round does not come to.
     var lateCount = 0
     /// Members that joined late and were served before the round came to them: it passes over them.
@@ -170,9 +171,8 @@ struct Pass {
         self.forgetLate(in: &table)
     }
     private mutating func forgetLate(in table: inout MemberTable) {
-        for late in self.late where table.ring(of: late.member) == self.ring {
-            table.removeFlag(.isLate, of: late.member)
-        }
+        for member in self.lateNumbers.keys { table.removeFlag(.isLate, of: member) }
+        self.lateNumbers = [:]
         self.lateFirst &+= UInt32(truncatingIfNeeded: self.late.count)
         self.late.removeAll(keepingCapacity: false)
         self.lateCount = 0
@@ -219,6 +219,7 @@ struct Pass {
     /// - Parameter isAhead: the round comes to it.
     mutating func wait(late member: MemberID, isAhead: Bool) {
         self.late.append(Late(member: member))
+        self.lateNumbers[member] = self.lateLast
         if !isAhead { self.lateCount += 1 }
     }
     /// More members are not served before the round comes to them.
@@ -237,11 +238,19 @@ struct Pass {
         guard self.late.indices.contains(index) else { return }
         self.late[index].offset = offset
     }
-    mutating func popLate() -> Late? {
-        guard let first = self.late.popFirst() else { return nil }
-        self.lateFirst &+= 1
-        return first
+    /// Takes out the first that still waits.
+    mutating func popLate() -> MemberID? {
+        while let first = self.late.popFirst() {
+            let number = self.lateFirst
+            self.lateFirst &+= 1
+            guard self.lateNumbers[first.member] == number else { continue }
+            self.lateNumbers[first.member] = nil
+            return first.member
+        }
+        return nil
     }
+    /// It has left, or been met.
+    mutating func forgetLate(_ member: MemberID) { self.lateNumbers[member] = nil }
 
     // MARK: Going round
     /// Members are looked up a few together.

@@ -160,8 +160,14 @@ extension ShardEngine {
         self.audiences.crowds[crowd].passes[pass].left(position)
         self.audiences.crowds[crowd].passes[pass].retries.remove(member)
         self.audiences.crowds[crowd].passes[pass].forgetSkip(member)
+        if members.table.flags(of: member).contains(.isInFlight),
+            let push = self.audiences.pushes.identifier(of: member, partition: self.audiences.crowds[crowd].partition)
+        {
+            self.audiences.pushes[push].isDetached = true
+        }
         if members.table.flags(of: member).contains(.isLate) {
             members.table.removeFlag(.isLate, of: member)
+            self.audiences.crowds[crowd].passes[pass].forgetLate(member)
             if !isAhead { self.audiences.crowds[crowd].passes[pass].lateCount -= 1 }
         }
         self.settleMembers(crowd, pass: pass, before: before, into: \.left)

@@ -139,7 +139,7 @@ extension ShardEngine {
         guard !hasLeft else { return .ended(\.left) }
         let ring = members.table.ring(of: push.member)
         let crowd = members.ringOwners[ring.index]
-        guard crowd == push.crowd, self.audiences.crowds[crowd].passes[push.pass].ring == ring,
+        guard !push.isDetached, crowd == push.crowd, self.audiences.crowds[crowd].passes[push.pass].ring == ring,
             !self.audiences.crowds[crowd].versions.isEmpty
         else {
             // It belongs to another audience now.

@@ -74,10 +74,18 @@ extension ShardEngine {
                 continue
             }
             self.audiences.crowds[crowd].passes[pass].recent.note(member, servedMillis: now.steadyMillis)
-            return Serving(
+            let isAlone = entry.owesAlert && self.audiences.crowds[crowd].alertGoesAlone
+            let serving = Serving(
                 member: member, hasAlert: entry.owesAlert && self.audiences.crowds[crowd].alert != nil,
-                isAlone: entry.owesAlert && self.audiences.crowds[crowd].alertGoesAlone,
-                mayBeHigh: entry.mayBeHigh, attempt: entry.attempt)
+                isAlone: isAlone, mayBeHigh: entry.mayBeHigh, attempt: entry.attempt)
+            if isAlone {
+                // The newest content follows: that is owed beside.
+                entry = RetrySet.Entry(notBeforeMillis: .max, isOwed: true)
+                self.audiences.crowds[crowd].passes[pass].retries.set(entry, for: member)
+                self.memory.counters.members.due += 1
+                self.noteWaiting(1)
+            }
+            return serving
         }
         return nil
     }
@@ -89,11 +97,7 @@ extension ShardEngine {
         guard !self.audiences.crowds[crowd].passes[pass].recent.isFull,
             self.audiences.crowds[crowd].passes[pass].skipped.count < Pass.skippedMax
         else { return nil }
-        while let late = self.audiences.crowds[crowd].passes[pass].popLate() {
-            let member = late.member
-            guard members.table.ring(of: member) == self.audiences.crowds[crowd].passes[pass].ring,
-                members.table.flags(of: member).contains(.isLate)
-            else { continue }
+        while let member = self.audiences.crowds[crowd].passes[pass].popLate() {
             let isAhead = self.audiences.crowds[crowd].passes[pass].isAhead(members.table.position(of: member))
             members.table.removeFlag(.isLate, of: member)
             if isAhead {
@@ -139,6 +143,7 @@ extension ShardEngine {
             if flags.contains(.isLate) {
                 // It joined after what goes round here.
                 members.table.removeFlag(.isLate, of: member)
+                self.audiences.crowds[crowd].passes[pass].forgetLate(member)
             } else {
                 serving.isAlone = self.audiences.crowds[crowd].passes[pass].isAlone
                 serving.hasAlert =
