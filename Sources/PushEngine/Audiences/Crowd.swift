@@ -46,7 +46,11 @@ struct Crowd {
 
     // What is written down.
     /// The newest version lies in `state`, and what it began: members may be met.
-    var isDurable = true
+    var isDurable: Bool { !self.awaitsVersions && !self.awaitsProgress }
+    var awaitsVersions = false
+    var awaitsProgress = false
+    /// Number of the record of versions that was written last; counted per crowd.
+    var versionsNumber: UInt32 = 0
     /// Number of the progress record that has to be acknowledged before that; counted per crowd.
     var progressNumber: UInt32 = 0
     var requiredProgress: UInt32 = 0

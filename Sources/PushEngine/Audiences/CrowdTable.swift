@@ -8,6 +8,8 @@ struct CrowdTable: ~Copyable {
         var table: MemberTable
         /// By ring: whose it is, and which of its passes.
         var ringOwners: [CrowdID] = []
+        /// Members that left while `state` was read: freed when all has been.
+        var unlinked: [MemberID] = []
         init(seed: UInt64) { self.table = MemberTable(seed: seed) }
     }
     private struct Key: Hashable {

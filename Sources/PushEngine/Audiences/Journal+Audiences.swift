@@ -136,11 +136,14 @@ extension Journal {
         }
         self.appendState(
             key: key, value: start..<self.batch.bytes.count, of: partition,
-            acknowledgement: self.open(.state, partition: partition, entry: entry, in: &memory), in: &memory)
+            acknowledgement: self.open(
+                .versions, crowd: crowd, generation: audiences.crowds[crowd].generation,
+                number: audiences.crowds[crowd].versionsNumber, partition: partition, entry: entry, in: &memory),
+            in: &memory)
         self.batch.isUrgent = true
     }
     mutating func writeProgress(
-        _ progress: AudienceCodec.Progress, of crowd: CrowdID, in memory: inout ShardMemory,
+        _ progress: AudienceCodec.Progress, of crowd: CrowdID, entry: EntryID, in memory: inout ShardMemory,
         audiences: borrowing Audiences
     ) {
         let partition = audiences.crowds[crowd].partition
@@ -153,7 +156,8 @@ extension Journal {
         }
         let acknowledgement = self.open(
             .progress, crowd: crowd, generation: audiences.crowds[crowd].generation,
-            number: audiences.crowds[crowd].progressNumber, partition: partition, in: &memory)
+            number: audiences.crowds[crowd].progressNumber, partition: partition, entry: entry, in: &memory)
+        if entry.isSome { self.ledger.expectAcknowledgement(entry) }
         self.appendState(
             key: key, value: start..<self.batch.bytes.count, of: partition, acknowledgement: acknowledgement,
             in: &memory)

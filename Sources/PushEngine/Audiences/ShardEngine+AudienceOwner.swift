@@ -32,6 +32,13 @@ extension ShardEngine {
             fallback.layer = layer
             publication.fallbacks.append(fallback)
         }
+        if let former = book.publications.last {
+            // Whoever joins when the newest has expired gets what outlives it.
+            let outliving = (former.fallbacks + [former.version]).filter {
+                $0.life == book.life && $0.layer.expiresSeconds > self.memory.updates[update].top.expiresSeconds
+            }
+            publication.fallbacks = Array((outliving + publication.fallbacks).suffix(Crowd.versionsMax - 1))
+        }
         // Those beneath have given way: they are shown only where the newest expires first.
         self.coalescer.endUnder(update, in: &self.memory)
         publication.version.life = book.life

@@ -42,7 +42,9 @@ extension ShardEngine {
         guard let members = self.audiences.crowds.membersIfAny(of: partition), !token.isEmpty else { return }
         let member = members.table.find(token)
         guard member.isSome else { return }
-        members.table.remove(member)
+        // Its number stands among the joins that were read.
+        members.table.unlink(member)
+        members.unlinked.append(member)
         self.audiences.memberCount -= 1
         self.memory.counters.membersHeld -= 1
     }
@@ -104,14 +106,23 @@ extension ShardEngine {
     /// The last record has been read: passes go on where they stood.
     mutating func settleRestoredCrowds(_ partition: PartitionIndex, now: EngineTime) {
         for crowd in self.audiences.crowds.crowds(of: partition) {
-            if self.audiences.crowds[crowd].id.isEmpty { self.audiences.crowds[crowd].standing = .leaving }
+            if self.audiences.crowds[crowd].id.isEmpty, self.audiences.crowds[crowd].standing == .living {
+                // The record with its name was lost with the owner before, who then has not committed the joins: they come again, and name it.
+                self.audiences.deadlines.set(now.steadyMillis + Self.namelessMillis, for: crowd)
+                continue
+            }
             switch self.audiences.crowds[crowd].standing {
             case .gone: continue
             case .leaving: self.audiences.deadlines.set(now.steadyMillis, for: crowd)
             case .living: self.settleRestored(crowd, now: now)
             }
         }
+        guard let members = self.audiences.crowds.membersIfAny(of: partition) else { return }
+        for member in members.unlinked { members.table.free(member) }
+        members.unlinked = []
     }
+    /// Members of an audience whose name nobody tells are removed after so long.
+    static var namelessMillis: Int64 { 600_000 }
     private mutating func settleRestored(_ crowd: CrowdID, now: EngineTime) {
         let partition = self.audiences.crowds[crowd].partition
         let members = self.audiences.crowds.members(of: partition)
@@ -149,7 +160,6 @@ extension ShardEngine {
             // The question may have been lost with the owner before.
             self.journal.ask(crowd, entry: .none, in: &self.memory, audiences: self.audiences)
         }
-        self.audiences.crowds[crowd].isDurable = true
         self.audiences.crowds[crowd].isProgressDue = !versions.isEmpty
         self.expireVersions(crowd, now: now)
         self.schedule(crowd, now: now)
@@ -264,7 +274,7 @@ extension ShardEngine {
             return .removed
         }
         if !self.audiences.crowds[crowd].versions.isEmpty {
-            self.journal.writeVersions(crowd, entry: .none, in: &self.memory, audiences: self.audiences)
+            self.writeVersions(crowd, entry: .none)
         }
         self.writeProgress(crowd, now: now)
         return .overwritten

@@ -9,7 +9,7 @@ extension ShardEngine {
 
     /// Puts a crowd's passes where they belong after any change: into their lanes' queues, or under the next time at which something is due.
     mutating func schedule(_ crowd: CrowdID, now: EngineTime) {
-        guard self.audiences.crowds[crowd].standing == .living,
+        guard self.audiences.crowds[crowd].standing == .living, !self.audiences.crowds[crowd].id.isEmpty,
             self.memory.partitions[self.audiences.crowds[crowd].partition].sends
         else { return }
         var deadline = Int64.max
@@ -68,6 +68,12 @@ extension ShardEngine {
                 self.removeSome(of: crowd, now: now)
             case .living:
                 guard self.memory.partitions[self.audiences.crowds[crowd].partition].sends else { continue }
+                guard !self.audiences.crowds[crowd].id.isEmpty else {
+                    self.audiences.crowds[crowd].standing = .leaving
+                    self.audiences.crowds.hide(crowd)
+                    self.audiences.deadlines.set(now.steadyMillis, for: crowd)
+                    continue
+                }
                 self.expireVersions(crowd, now: now)
                 if self.audiences.crowds[crowd].askAtMillis <= now.steadyMillis {
                     self.audiences.crowds[crowd].askAtMillis = .max
@@ -86,7 +92,8 @@ extension ShardEngine {
 
     // MARK: Progress
     /// Writes down where the crowd's passes stand.
-    mutating func writeProgress(_ crowd: CrowdID, now: EngineTime) {
+    /// - Parameter entry: resolved after Kafka has it; none: no event waits for it.
+    mutating func writeProgress(_ crowd: CrowdID, entry: EntryID = .none, now: EngineTime) {
         self.audiences.crowds[crowd].progressNumber &+= 1
         self.audiences.crowds[crowd].isProgressUnderWay = true
         self.audiences.crowds[crowd].isProgressDue = false
@@ -95,7 +102,7 @@ extension ShardEngine {
             Self.horizonCountMin, 2 * self.audiences.crowds[crowd].metSinceProgress)
         self.audiences.crowds[crowd].metSinceProgress = 0
         let progress = self.progress(of: crowd)
-        self.journal.writeProgress(progress, of: crowd, in: &self.memory, audiences: self.audiences)
+        self.journal.writeProgress(progress, of: crowd, entry: entry, in: &self.memory, audiences: self.audiences)
     }
     /// A pass at priority 10 has used half of what the last record allows: the next goes out in time.
     mutating func extendHorizon(_ crowd: CrowdID, now: EngineTime) {
@@ -177,7 +184,7 @@ extension ShardEngine {
         }
         // A later record says it, too.
         if Int32(bitPattern: number &- self.audiences.crowds[crowd].requiredProgress) >= 0 {
-            self.audiences.crowds[crowd].isDurable = true
+            self.audiences.crowds[crowd].awaitsProgress = false
         }
         if number == self.audiences.crowds[crowd].progressNumber {
             self.audiences.crowds[crowd].isProgressUnderWay = false

@@ -35,12 +35,17 @@ extension ShardEngine {
         let reference = self.reference(app: app)
         let joinedSeconds = UInt32(clamping: max(0, self.intake.record.timestampMillis / 1_000))
         var crowd = self.audiences.crowds.find(reference: reference, partition: partition) ?? .none
-        if crowd.isNone {
+        if crowd.isNone || self.audiences.crowds[crowd].id.isEmpty {
             let id = Array(self.intake.event.text[self.intake.event.audienceInText.range])
-            crowd = self.audiences.crowds.make(app: app, id: id, reference: reference, partition: partition)
+            if crowd.isNone {
+                crowd = self.audiences.crowds.make(app: app, id: id, reference: reference, partition: partition)
+            } else {
+                self.audiences.crowds.name(crowd, app: app, id: id)
+                self.audiences.crowds[crowd].restoredJoins = []
+            }
             self.audiences.crowds[crowd].lastJoinSeconds = Int64(joinedSeconds)
             // Its members are served once the question has come through.
-            self.writeProgress(crowd, now: now)
+            self.writeProgress(crowd, entry: entry, now: now)
             self.journal.ask(crowd, entry: entry, in: &self.memory, audiences: self.audiences)
         }
         self.audiences.crowds[crowd].lastJoinSeconds = max(

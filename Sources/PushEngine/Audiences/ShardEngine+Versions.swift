@@ -52,11 +52,25 @@ extension ShardEngine {
         // The offset is done with when the versions lie in `state`, not when they have reached anybody.
         let entry = self.journal.ledger.open(
             log: self.intake.log, offset: self.intake.record.offset, settled: false)
-        self.journal.writeVersions(crowd, entry: entry, in: &self.memory, audiences: self.audiences)
+        self.writeVersions(crowd, entry: entry)
+        self.audiences.crowds[crowd].awaitsVersions = true
         self.expireVersions(crowd, now: now)
         self.writeProgress(crowd, now: now)
         self.audiences.crowds[crowd].requiredProgress = self.audiences.crowds[crowd].progressNumber
-        self.audiences.crowds[crowd].isDurable = false
+        self.audiences.crowds[crowd].awaitsProgress = true
+        self.schedule(crowd, now: now)
+    }
+    /// - Parameter entry: settled once Kafka has the record.
+    mutating func writeVersions(_ crowd: CrowdID, entry: EntryID) {
+        self.audiences.crowds[crowd].versionsNumber &+= 1
+        self.journal.writeVersions(crowd, entry: entry, in: &self.memory, audiences: self.audiences)
+    }
+    /// Kafka has a record of a crowd's versions.
+    mutating func versionsAcknowledged(_ crowd: CrowdID, generation: UInt32, number: UInt32, now: EngineTime) {
+        guard self.audiences.crowds.contains(crowd), self.audiences.crowds[crowd].generation == generation,
+            number == self.audiences.crowds[crowd].versionsNumber
+        else { return }
+        self.audiences.crowds[crowd].awaitsVersions = false
         self.schedule(crowd, now: now)
     }
     /// A newer version takes over wherever the passes stand.
@@ -157,7 +171,7 @@ extension ShardEngine {
     private mutating func keepAfterVoid(_ crowd: CrowdID, entry: EntryID, now: EngineTime) {
         self.endLife(of: crowd)
         // So it is written down, and whoever restores that asks.
-        self.journal.writeVersions(crowd, entry: entry, in: &self.memory, audiences: self.audiences)
+        self.writeVersions(crowd, entry: entry)
         self.audiences.crowds[crowd].askAtMillis = now.steadyMillis + Self.askAgainMillis
         self.schedule(crowd, now: now)
     }

@@ -19,6 +19,8 @@ extension ShardEngine {
             self.tellVersions(slot, now: now)
             self.dispatch.reschedule(slot, in: &self.memory, now: now)
         case .versionTold(let slot, let stampLow): self.versionAcknowledged(slot, stampLow: stampLow, now: now)
+        case .versions(let crowd, let generation, let number):
+            self.versionsAcknowledged(crowd, generation: generation, number: number, now: now)
         case .progress(let crowd, let generation, let number):
             self.progressAcknowledged(crowd, generation: generation, number: number, now: now)
         case .lateJoin(let crowd, let generation, let pass, let number):

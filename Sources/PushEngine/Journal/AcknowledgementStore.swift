@@ -4,14 +4,14 @@ struct PendingAcknowledgement {
         case marker, state, outcome, deadLetter, routed
         /// A version of an audience, told to one partition. `stateVersion` is the lower half of its stamp.
         case version
-        /// Records of `state` about a crowd, which stands in `slot` by its number: its progress, and a join that came late. `stateVersion` is
+        /// Records of `state` about a crowd, which stands in `slot` by its number: its versions, its progress, a join that came late. `stateVersion` is
         /// the record's number, and the pass of a join stands in `routedEntry`.
-        case progress, lateJoin
+        case versions, progress, lateJoin
 
         /// The record lies in `state`.
-        var isState: Bool { self == .marker || self == .state || self == .progress || self == .lateJoin }
+        var isState: Bool { self == .marker || self == .state || self.isOfCrowd }
         /// It is about a crowd, and no slot.
-        var isOfCrowd: Bool { self == .progress || self == .lateJoin }
+        var isOfCrowd: Bool { self == .versions || self == .progress || self == .lateJoin }
     }
     var kind: Kind
     var sequence: UInt32

@@ -107,6 +107,8 @@ extension Journal {
         case pushMayFollow(SlotID)
         /// A partition has the audience's version.
         case versionTold(SlotID, stampLow: UInt32)
+        /// A crowd's versions lie in `state`.
+        case versions(CrowdID, generation: UInt32, number: UInt32)
         /// How far a crowd is lies in `state`.
         case progress(CrowdID, generation: UInt32, number: UInt32)
         /// So does a join that came late.
@@ -129,12 +131,16 @@ extension Journal {
             memory.counters.stateGaps += 1
         }
         if done.kind.isOfCrowd {
-            if done.entry.isSome { self.ledger.settle(done.entry) }
+            if done.entry.isSome, done.kind == .progress { self.ledger.acknowledged(done.entry) }
+            if done.entry.isSome, done.kind != .progress { self.ledger.settle(done.entry) }
             let crowd = CrowdID(rawValue: done.slot.rawValue)
-            return done.kind == .progress
-                ? .progress(crowd, generation: done.slotGeneration, number: done.stateVersion)
-                : .lateJoin(
+            switch done.kind {
+            case .versions: return .versions(crowd, generation: done.slotGeneration, number: done.stateVersion)
+            case .progress: return .progress(crowd, generation: done.slotGeneration, number: done.stateVersion)
+            default:
+                return .lateJoin(
                     crowd, generation: done.slotGeneration, pass: done.routedEntry.index, number: done.stateVersion)
+            }
         }
         let isSlotThere =
             done.slot.isSome && memory.slots[done.slot].generation == done.slotGeneration
@@ -142,7 +148,7 @@ extension Journal {
         switch done.kind {
         case .marker:
             return .marker(partition)
-        case .progress, .lateJoin: return .none
+        case .versions, .progress, .lateJoin: return .none
         case .version: return isSlotThere ? .versionTold(done.slot, stampLow: done.stateVersion) : .none
         case .state:
             if done.entry.isSome { self.ledger.settle(done.entry) }
