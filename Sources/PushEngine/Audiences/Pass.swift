@@ -144,7 +144,9 @@ struct Pass {
         self.targets.removeLast()
         self.alone = nil
         guard self.targets.isEmpty else {
+            // Its round is shorter: some that it would have met are late now.
             self.skipped = self.skipped.filter { self.isAhead(table.position(of: $0)) }
+            self.lateCount = self.lateNumbers.keys.count { !self.isAhead(table.position(of: $0)) }
             return
         }
         // Nobody is owed anything.

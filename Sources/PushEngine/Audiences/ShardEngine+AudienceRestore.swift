@@ -245,7 +245,7 @@ extension ShardEngine {
             self.audiences.deadlines.remove(crowd)
             for pass in self.audiences.crowds[crowd].passes.indices {
                 let waiting = self.audiences.crowds[crowd].passes[pass].waitingCount
-                self.memory.counters.members.handedOver += UInt64(waiting)
+                self.memory.counters.members.handedOver &+= UInt64(truncatingIfNeeded: waiting)
                 self.noteWaiting(-waiting)
             }
         }

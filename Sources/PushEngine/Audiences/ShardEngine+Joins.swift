@@ -245,7 +245,7 @@ extension ShardEngine {
     /// A member is owed one thing more.
     mutating func noteDue(_ crowd: CrowdID, pass: Int, before: Int) {
         let after = self.audiences.crowds[crowd].passes[pass].waitingCount
-        self.memory.counters.members.due &+= UInt64(after - before)
+        self.memory.counters.members.due &+= UInt64(truncatingIfNeeded: after - before)
         self.noteWaiting(after - before)
     }
     /// Fewer are owed something than before, for this reason.
@@ -254,11 +254,11 @@ extension ShardEngine {
     ) {
         let after = self.audiences.crowds[crowd].passes[pass].waitingCount
         self.memory.counters.members.due &+= UInt64(due)
-        self.memory.counters.members[keyPath: reason] &+= UInt64(before + due - after)
+        self.memory.counters.members[keyPath: reason] &+= UInt64(truncatingIfNeeded: before + due - after)
         self.noteWaiting(after - before)
     }
     mutating func noteWaiting(_ step: Int) {
-        self.memory.counters.members.waiting = UInt64(Int(self.memory.counters.members.waiting) + step)
+        self.memory.counters.members.waiting &+= UInt64(truncatingIfNeeded: step)
     }
 }
 

@@ -141,10 +141,10 @@ extension ShardEngine {
         let left =
             self.audiences.crowds[crowd].passes[pass].waitingCount
             - self.audiences.crowds[crowd].passes[pass].inFlightCount
-        self.memory.counters.members.expired &+= UInt64(owed)
-        self.memory.counters.members.due &+= UInt64(left)
+        self.memory.counters.members.expired &+= UInt64(truncatingIfNeeded: owed)
+        self.memory.counters.members.due &+= UInt64(truncatingIfNeeded: left)
         self.noteWaiting(left - owed)
-        self.audiences.crowds[crowd].report.expired &+= UInt64(owed)
+        self.audiences.crowds[crowd].report.expired &+= UInt64(truncatingIfNeeded: owed)
     }
 
     // MARK: Voids
