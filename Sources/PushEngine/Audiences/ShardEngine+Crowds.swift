@@ -189,7 +189,8 @@ extension ShardEngine {
         if number == self.audiences.crowds[crowd].progressNumber {
             self.audiences.crowds[crowd].isProgressUnderWay = false
             for pass in self.audiences.crowds[crowd].passes.indices {
-                self.audiences.crowds[crowd].passes[pass].horizon = self.audiences.crowds[crowd].passes[pass].nextHorizon
+                self.audiences.crowds[crowd].passes[pass].horizon =
+                    self.audiences.crowds[crowd].passes[pass].nextHorizon
             }
         }
         self.schedule(crowd, now: now)
