@@ -218,7 +218,7 @@ extension SimulationWorld {
     private func perhapsBeginAnew() {
         guard self.isRoutedRead else { return }
         for audience in self.presentAudiences {
-            guard let life = self.phones[audience].audience, let end = life.end,
+            guard let life = self.phones[audience].audience, let end = self.end(of: audience),
                 self.isForgotten(audience, end.position)
             else { continue }
             self.addAudience(key: self.phones[audience].key, app: life.app, first: life.first)
@@ -233,9 +233,17 @@ extension SimulationWorld {
         }
     }
 
+    /// The first `end` that ends it, as far as is known: one that was set aside does not.
+    func end(of audience: Int) -> (position: SourcePosition, millis: Int64)? {
+        self.phones[audience].audience?.ends.first { end in
+            let names = (self.evidence.outcomes[end.position] ?? []).map(\.name)
+            return names.isEmpty || names.contains("delivered")
+        }
+    }
+
     /// It has ended, and nobody could say whether what is written now is late or begins another life.
     private func isBetweenLives(_ audience: Int) -> Bool {
-        guard let end = self.phones[audience].audience?.end else { return false }
+        guard let end = self.end(of: audience) else { return false }
         return self.steadyMillis > end.millis + self.plan.app.retentionAfterEndMillis - 300_000
     }
 

@@ -148,7 +148,7 @@ extension SimulationWorld {
     /// The stay was in an earlier life of the audience, and was over with it.
     private func hasPassed(_ stay: Int, of member: Int, before audience: Int) -> Bool {
         let movement = self.members[member].movements[stay]
-        guard let earlier = movement.audience, earlier < audience, let end = self.phones[earlier].audience?.end else {
+        guard let earlier = movement.audience, earlier < audience, let end = self.end(of: earlier) else {
             return false
         }
         let remembered = end.millis + self.plan.app.retentionAfterEndMillis

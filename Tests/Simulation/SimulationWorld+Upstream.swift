@@ -210,8 +210,9 @@ extension SimulationWorld {
             withdrawsAlert: withdrawsAlert, number: self.order.count,
             isHeard: self.isAudience(activity) && self.isRoutedRead)
         self.order.append(position)
-        if kind == .end, self.phones[activity].audience?.end == nil {
-            self.phones[activity].audience?.end = (position, self.steadyMillis)
+        if kind == .end {
+            let millis = self.steadyMillis
+            self.phones[activity].audience?.ends.append((position, millis))
         }
     }
 }
