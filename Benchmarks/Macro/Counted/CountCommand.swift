@@ -23,6 +23,11 @@ struct CountCommand: ParsableCommand {
     /// Pushes in a turn of the loop, and as many activities as make it a second of callgrind.
     private static let turns: [(pushes: Int, activities: Int)] = [(1, 1_000), (32, 3_200), (1_000, 10_000)]
     private static let partitionCounts = [64, 256]
+    /// So many that what a pass costs whoever it is about is shared by a thousand in each partition, and callgrind takes seconds.
+    private static let memberCount = 20_000
+    private static let memberPartitionCount = 16
+    /// As many in a partition as there are with a million in 64.
+    private static let rememberedCount = 240_000
 
     func run() throws {
         let bench = try Bench(mailboat: CommandLine.arguments[0], isQuick: true, preloadedSources: self.preloaded)
@@ -62,7 +67,31 @@ struct CountCommand: ParsableCommand {
             let profile = try callgrind.profile(arguments(1_000), within: CountedOperationsCommand.countedPart)
             try counts.add(.idle, "\(partitions) partitions", report, profile)
         }
+        try self.countMembers(bench, callgrind, into: &counts)
         return counts
+    }
+
+    private func countMembers(_ bench: Bench, _ callgrind: Callgrind, into counts: inout OperationCounts) throws {
+        for length in AudienceWorkload.TokenLength.allCases {
+            bench.say("members, tokens of \(length.rawValue) bytes")
+            func arguments(_ members: Int) -> [String] {
+                [
+                    "counted-members", "--members", "\(members)", "--partitions", "\(Self.memberPartitionCount)",
+                    "--token-bytes", "\(length.rawValue)",
+                ]
+            }
+            let circumstance = "\(length.rawValue)-byte tokens"
+            let memory = try self.report(bench, arguments(Self.rememberedCount))
+            counts.add(
+                "member, \(circumstance): memory beyond the token",
+                memory.byteCountPerActivity - Double(length.rawValue), "B")
+            let report = try self.report(bench, arguments(Self.memberCount))
+            let profile = try callgrind.profile(
+                arguments(Self.memberCount), within: CountedMembersCommand.countedPart)
+            for operation in CountedOperation.ofEachMember {
+                try counts.add(operation, circumstance, report, profile)
+            }
+        }
     }
 
     private static func arguments(activities: Int, partitions: Int, turn: Int) -> [String] {

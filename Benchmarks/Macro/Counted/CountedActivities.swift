@@ -13,12 +13,28 @@ struct CountedActivities {
     var count: Int { self.partitions.count }
 
     init(count: Int, partitionCount: Int32, identity: Workload.Identity = .long) {
+        self.init(count: count, partitionCount: partitionCount, identity: identity) {
+            Workload.appendKey($0, to: &$1, identity: identity)
+        }
+    }
+
+    /// The members of an audience, whose keys are their tokens.
+    init(members count: Int, partitionCount: Int32, length: AudienceWorkload.TokenLength) {
+        self.init(count: count, partitionCount: partitionCount, identity: .long) {
+            AudienceWorkload.appendKey($0, to: &$1, length: length)
+        }
+    }
+
+    private init(
+        count: Int, partitionCount: Int32, identity: Workload.Identity,
+        appendKey: (_ number: Int, _ key: inout [UInt8]) -> Void
+    ) {
         self.identity = identity
         self.partitionCount = partitionCount
         var (keys, partitions): ([UInt8], [Int32]) = ([], [])
-        for activity in 0..<count {
+        for number in 0..<count {
             var key: [UInt8] = []
-            Workload.appendKey(activity, to: &key, identity: identity)
+            appendKey(number, &key)
             partitions.append(Murmur2.partition(key: key.span, count: partitionCount))
             keys += key
         }

@@ -16,8 +16,13 @@ enum CountedOperation: String, CaseIterable, Codable {
     case exchange
     /// Of a turn, not of a push.
     case idle
+    // Of the members of an audience.
+    case join
+    case memberPush = "member-push"
+    case memberRestore = "member-restore"
 
-    static let ofEachPush = Self.allCases.filter { $0 != .idle }
+    static let ofEachMember: [Self] = [.join, .memberPush, .memberRestore]
+    static let ofEachPush = Self.allCases.filter { $0 != .idle && !Self.ofEachMember.contains($0) }
 
     /// What stands for it in the mangled name of its function: type, then function, each behind its length.
     var symbolPart: String {
@@ -37,8 +42,13 @@ enum CountedOperation: String, CaseIterable, Codable {
             case .restore: "countedRestore"
             case .exchange: "countedExchange"
             case .idle: "countedIdle"
+            case .join: "countedJoin"
+            case .memberPush: "countedMemberPush"
+            case .memberRestore: "countedMemberRestore"
             }
-        let type = self == .exchange ? "CountedSession" : "CountedShard"
+        let type =
+            self == .exchange
+            ? "CountedSession" : Self.ofEachMember.contains(self) ? "CountedMembers" : "CountedShard"
         return "\(type.utf8.count)\(type)V\(function.utf8.count)\(function)"
     }
 
@@ -58,6 +68,9 @@ enum CountedOperation: String, CaseIterable, Codable {
         case .restore: "restore of a state record"
         case .exchange: "request and answer in the HTTP/2 session"
         case .idle: "a turn with nothing to do"
+        case .join: "join of a member, until it is committed"
+        case .memberPush: "push to a member, progress and report included"
+        case .memberRestore: "restore of a member's record"
         }
     }
 }

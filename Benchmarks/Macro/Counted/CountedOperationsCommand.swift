@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import Glibc
 
 /// What is counted, as a process whose work depends on nothing but its arguments. One pass over all activities warms up, the next is
 /// counted.
@@ -30,11 +29,11 @@ struct CountedOperationsCommand: ParsableCommand {
         // What the loop needs for such work, whoever it is about, it has before the activities that count.
         let firstCount = min(self.activities, Self.registeredTogether)
         try shard.register(0..<firstCount)
-        let before = Self.heapByteCount
+        let before = HeapMeter.byteCount
         for begin in stride(from: firstCount, to: self.activities, by: Self.registeredTogether) {
             try shard.register(begin..<min(self.activities, begin + Self.registeredTogether))
         }
-        let byteCount = Self.heapByteCount - before
+        let byteCount = HeapMeter.byteCount - before
         var session = CountedSession()
         shard.keepState(true)
         try self.pass(0, &shard, &session, &meter)
@@ -74,11 +73,5 @@ struct CountedOperationsCommand: ParsableCommand {
         for begin in stride(from: 0, to: self.activities, by: self.turn) {
             try shard.push(begin..<min(self.activities, begin + self.turn), number: 2, meter: &meter)
         }
-    }
-
-    /// What is allocated and not freed, where `allocation-counter` was preloaded; 0 elsewhere.
-    private static var heapByteCount: Int {
-        guard let symbol = dlsym(nil, "mailboat_bench_heap_byte_count") else { return 0 }
-        return unsafeBitCast(symbol, to: (@convention(c) () -> Int).self)()
     }
 }

@@ -6,6 +6,8 @@ final class MemoryPushSide: PushSide {
     var hasCredit = true
     /// Pushes that were submitted, in all.
     private(set) var pushCount = 0
+    /// Bytes of the body that came last.
+    private(set) var bodyByteCount = 0
     private var answers: [PushAnswer] = []
     /// Filled again and again, as the transport's are.
     private var request = PushRequest()
@@ -29,6 +31,7 @@ final class MemoryPushSide: PushSide {
             answers.append(PushAnswer(id: request.id, result: .accepted, apnsMicros: 1_000))
             count += 1
         }
+        self.bodyByteCount = request.body.count
         swap(&request, &self.request)
         swap(&answers, &self.answers)
         self.pushCount += count

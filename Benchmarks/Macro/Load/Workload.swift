@@ -131,7 +131,7 @@ final class Prefiller {
     }
 
     /// - Parameter fill: given the number of the record; appends its key and value.
-    private func write(
+    func write(
         _ count: Int, _ fill: (_ number: Int, _ key: inout [UInt8], _ value: inout [UInt8]) -> Void
     ) throws {
         for number in 0..<count {

@@ -1,0 +1,63 @@
+import PushEngine
+import ShardLoop
+
+/// A Kafka in memory whose `routed` topic comes back to the loop: joins lie in the first topic, events for audiences in the second.
+final class AudienceLog: ShardLog {
+    static let inputTopics = [Workload.topic, "audiences", "routed"]
+
+    let memory: MemoryLog
+    private var events: MemoryBus
+    private var routed: MemoryBus
+
+    init(_ members: CountedActivities, state: [[StateRecord]]) {
+        self.memory = MemoryLog(members, topic: 0, state: state)
+        self.events = MemoryBus(topic: 1, partitionCount: members.partitionCount)
+        self.routed = MemoryBus(topic: 2, partitionCount: members.partitionCount)
+    }
+
+    func offerEvent(_ number: Int, timestampMillis: Int64) {
+        var value: [UInt8] = []
+        AudienceWorkload.appendUpdate(number, to: &value)
+        self.events.offer(key: AudienceWorkload.audience, value: value, timestampMillis: timestampMillis)
+    }
+    /// Nothing that was written waits to be told of or to be read.
+    var isStill: Bool { self.memory.untoldCount == 0 && self.routed.isEmpty && self.events.isEmpty }
+
+    var leaseEndsMillis: Int64 { self.memory.leaseEndsMillis }
+
+    func takeReadable(_ body: (_ partition: Int32, _ topic: UInt16) -> Void) {
+        self.memory.takeReadable(body)
+        self.events.takeReadable(body)
+        self.routed.takeReadable(body)
+    }
+
+    func read(
+        partition: Int32, topic: UInt16, max: Int, into batch: inout InputBatch, whenFull: (inout InputBatch) -> Void
+    ) -> QueueRead {
+        switch topic {
+        case 0: self.memory.read(partition: partition, topic: topic, max: max, into: &batch, whenFull: whenFull)
+        case 1: self.events.read(partition: partition, max: max, into: &batch, whenFull: whenFull)
+        default: self.routed.read(partition: partition, max: max, into: &batch, whenFull: whenFull)
+        }
+    }
+
+    func beginReading(partition: Int32) {}
+    func endReading(partition: Int32) {}
+
+    func openState(partition: Int32, offsets: Range<Int64>) throws(LogFailure) -> any StateSection {
+        try self.memory.openState(partition: partition, offsets: offsets)
+    }
+
+    func produce(_ batch: borrowing RecordBatch, indexes: Span<Int32>) -> ProducedRun {
+        self.routed.offer(batch, indexes)
+        return self.memory.produce(batch, indexes: indexes)
+    }
+
+    func produce(_ record: KeptRecord) -> ProducedRun { self.memory.produce(record) }
+
+    func takeDeliveries(max: Int, withKeys: Bool, into batch: inout DeliveryBatch) {
+        self.memory.takeDeliveries(max: max, withKeys: withKeys, into: &batch)
+    }
+
+    func commit(_ positions: [CommitPosition]) { self.memory.commit(positions) }
+}

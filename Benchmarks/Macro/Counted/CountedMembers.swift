@@ -1,0 +1,119 @@
+import PushEngine
+import PushModel
+import ShardLoop
+
+/// The production loop with the members of an audience, under virtual time, between a Kafka and an APNs in memory.
+struct CountedMembers: ~Copyable {
+    private let log: AudienceLog
+    private let members: CountedActivities
+    private var loop: CountedLoop
+    private var now = EngineTime(steadyMillis: 1_000_000, wallMillis: 1_760_000_000_000)
+
+    /// Turns of which any of this takes a small part.
+    private static let turnsMax = 100_000
+
+    /// - Parameter state: what another one wrote; its partitions wait to be restored from it. Empty: they run.
+    init(
+        members count: Int, partitionCount: Int32, length: AudienceWorkload.TokenLength = .short,
+        state: [[StateRecord]] = []
+    ) {
+        self.members = CountedActivities(members: count, partitionCount: partitionCount, length: length)
+        self.log = AudienceLog(self.members, state: state)
+        self.loop = CountedLoop(
+            inputTopics: AudienceLog.inputTopics, partitionCount: partitionCount, log: self.log)
+        // What it writes to claim them ends what it reads.
+        self.log.memory.keepsState = !state.isEmpty
+        self.log.memory.sectionStage = state.isEmpty ? .end : .nothing
+        self.loop.assignPartitions(now: self.now)
+        repeat { self.loop.turn(now: self.now) } while self.log.memory.untoldCount > 0
+    }
+
+    var pushCount: Int { self.loop.push.pushCount }
+    /// Bytes of the body that was sent last.
+    var bodyByteCount: Int { self.loop.push.bodyByteCount }
+    /// What was written to `state` while it was kept.
+    var state: [[StateRecord]] { self.log.memory.state }
+    mutating func keepState(_ keeps: Bool) { self.log.memory.keepsState = keeps }
+
+    /// They join, and all that follows, until their offsets are committed.
+    mutating func join(_ members: Range<Int>, meter: inout AllocationMeter) throws {
+        self.log.memory.offer(
+            members, values: AudienceWorkload.join, isShared: true, timestampMillis: self.now.wallMillis)
+        var isSettled = false
+        meter.count(members.count) { self.countedJoin(&isSettled) }
+        try self.check(isSettled, "joins were not committed")
+    }
+
+    /// An event for all, a push to each, and what is written down of it.
+    mutating func push(number: Int, meter: inout AllocationMeter) throws {
+        self.move(millis: 5_000)
+        self.loop.turn(now: self.now)
+        self.log.offerEvent(number, timestampMillis: self.now.wallMillis)
+        let before = self.pushCount
+        var isDone = false
+        meter.count(self.members.count) { self.countedMemberPush(&isDone) }
+        try self.check(
+            isDone && self.pushCount - before == self.members.count,
+            "\(self.pushCount - before) pushes for \(self.members.count) members")
+    }
+
+    /// Reads what another wrote.
+    mutating func restore(meter: inout AllocationMeter) throws {
+        // Their own markers come last.
+        let markerCount = Int(self.members.partitionCount)
+        let count = self.state.reduce(0) { $0 + $1.count } - markerCount
+        self.log.memory.sectionStage = .records
+        meter.count(count) { self.countedMemberRestore() }
+        try self.check(self.loop.restoredRecordCount == count + markerCount, "not all records were restored")
+        self.log.memory.sectionStage = .end
+        self.loop.turn(now: self.now)
+        try self.check(self.loop.isRunning, "partitions do not run")
+    }
+
+    // MARK: What is counted
+
+    @inline(never) private mutating func countedJoin(_ isSettled: inout Bool) -> CountedOperation {
+        isSettled = self.turn { $0.log.memory.uncommittedCount == 0 && $0.log.isStill }
+        return .join
+    }
+
+    @inline(never) private mutating func countedMemberPush(_ isDone: inout Bool) -> CountedOperation {
+        let wanted = self.pushCount + self.members.count
+        isDone = self.turn { $0.pushCount >= wanted && $0.loop.push.answerCount == 0 && $0.log.isStill }
+        // Where passes stand is written down each second.
+        self.move(millis: 1_100)
+        _ = self.turn { $0.log.isStill }
+        return .memberPush
+    }
+
+    @inline(never) private mutating func countedMemberRestore() -> CountedOperation {
+        self.loop.turn(now: self.now)
+        return .memberRestore
+    }
+
+    // MARK: Steps
+
+    /// Turns when the loop wants one and when Kafka or APNs has something, until that is so. `false`: nothing happens any more.
+    private mutating func turn(until isDone: (borrowing Self) -> Bool) -> Bool {
+        for _ in 0..<Self.turnsMax {
+            let pushCount = self.pushCount
+            self.loop.turn(now: self.now)
+            if isDone(self) { return true }
+            if self.pushCount > pushCount || self.loop.push.answerCount > 0 || !self.log.isStill { continue }
+            guard let dueMillis = self.loop.deadlineMillis else { return false }
+            self.move(millis: max(0, dueMillis - self.now.steadyMillis))
+        }
+        return false
+    }
+
+    private mutating func move(millis: Int64) {
+        self.now.steadyMillis += millis
+        self.now.wallMillis += millis
+    }
+
+    private func check(_ holds: Bool, _ fault: String) throws {
+        guard holds, self.loop.faults.isEmpty else {
+            throw BenchmarkFailure(([fault] + self.loop.faults).joined(separator: "; "))
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import ArgumentParser
+import Foundation
+import Glibc
+
+/// Joins, pushes to members and their restore, as a process whose work depends on nothing but its arguments.
+struct CountedMembersCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "counted-members", abstract: "Join, push to members and restore them under virtual time.",
+        shouldDisplay: false)
+
+    /// A profile counts nothing outside the function whose mangled name has this in it.
+    static let countedPart = "21CountedMembersCommandV7counted"
+
+    private static let joinedTogether = 1_000
+
+    @Option var members: Int
+    @Option var partitions: Int32
+    /// Bytes of a token.
+    @Option var tokenBytes: Int
+
+    func validate() throws {
+        guard AudienceWorkload.TokenLength(rawValue: self.tokenBytes) != nil else {
+            throw ValidationError("--token-bytes: 32 or 80")
+        }
+        guard self.members >= 4 * Self.joinedTogether else { throw ValidationError("--members: at least 4000") }
+    }
+
+    func run() throws {
+        var meter = AllocationMeter()
+        let length = AudienceWorkload.TokenLength(rawValue: self.tokenBytes) ?? .short
+        let (members, partitions) = (self.members, self.partitions)
+        // What is read in the end is another one's: keeping it costs whoever joins.
+        var writer = CountedMembers(members: members, partitionCount: partitions, length: length)
+        writer.keepState(true)
+        try Self.join(0..<members, &writer, &meter)
+        var shard = CountedMembers(members: members, partitionCount: partitions, length: length)
+        // What the loop needs for such work, whoever it is about, it has before the members that count.
+        let firstCount = members / 4
+        try Self.join(0..<firstCount, &shard, &meter)
+        let before = HeapMeter.byteCount
+        meter.isOn = true
+        try self.counted { try Self.join(firstCount..<members, &shard, &meter) }
+        meter.isOn = false
+        let byteCount = HeapMeter.byteCount - before
+        try shard.push(number: 0, meter: &meter)
+        meter.isOn = true
+        try self.counted { try shard.push(number: 1, meter: &meter) }
+        var successor = CountedMembers(
+            members: members, partitionCount: partitions, length: length, state: writer.state)
+        try self.counted { try successor.restore(meter: &meter) }
+        let report = CountedOperationsCommand.Report(
+            steps: meter.steps, byteCountPerActivity: Double(byteCount) / Double(members - firstCount))
+        print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
+    }
+
+    @inline(never) private func counted(_ body: () throws -> Void) rethrows { try body() }
+
+    private static func join(_ members: Range<Int>, _ shard: inout CountedMembers, _ meter: inout AllocationMeter)
+        throws
+    {
+        for begin in stride(from: members.lowerBound, to: members.upperBound, by: Self.joinedTogether) {
+            try shard.join(begin..<min(members.upperBound, begin + Self.joinedTogether), meter: &meter)
+        }
+    }
+}
+
+/// What is allocated and not freed, where `allocation-counter` was preloaded.
+enum HeapMeter {
+    /// 0 elsewhere.
+    static var byteCount: Int {
+        guard let symbol = dlsym(nil, "mailboat_bench_heap_byte_count") else { return 0 }
+        return unsafeBitCast(symbol, to: (@convention(c) () -> Int).self)()
+    }
+}
