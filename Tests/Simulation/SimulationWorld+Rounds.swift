@@ -42,7 +42,7 @@ extension SimulationWorld {
     private func waitsForItsTurn(_ member: Int, since service: SimulatedMember.Service, of other: Int) -> Bool {
         let (phone, last) = (self.members[member], self.members[member].service)
         guard let last, last.audience == service.audience, last.place == service.place, last.isInTurn,
-            last.acceptedMillis != nil,
+            last.acceptedMillis ?? .max < service.millis,
             last.millis < service.millis, phone.isDevelopment == self.members[other].isDevelopment, !phone.isDead
         else { return false }
         return self.stays(member, since: last.millis) && phone.audience == service.audience
