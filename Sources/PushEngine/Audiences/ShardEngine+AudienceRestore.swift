@@ -6,12 +6,12 @@ extension ShardEngine {
     /// - Parameter token: raw.
     mutating func restoreMember(
         _ token: Span<UInt8>, reader: inout StateReader, partition: PartitionIndex, offset: Int64
-    ) throws(StateError) -> RestoreResult? {
+    ) throws(StateError) -> RestoreResult {
         guard !token.isEmpty, token.count <= MemberTable.tokenByteCountMax else {
             throw .malformed("a member with a token of \(token.count) bytes")
         }
         let member = try AudienceCodec.readMember(&reader)
-        guard member.epoch >= self.memory.partitions[partition].newestEpochRead else { return nil }
+        guard member.epoch >= self.memory.partitions[partition].newestEpochRead else { return .ignored }
         self.memory.noteEpoch(member.epoch, partition: partition)
         let crowd =
             self.audiences.crowds.find(reference: member.reference, partition: partition)
@@ -51,7 +51,7 @@ extension ShardEngine {
     /// A record about a crowd.
     mutating func restoreCrowd(
         _ kind: StateCodec.Kind, key: Span<UInt8>, reader: inout StateReader, partition: PartitionIndex, now: EngineTime
-    ) throws(StateError) -> RestoreResult? {
+    ) throws(StateError) -> RestoreResult {
         guard let (app, id) = self.journal.texts.crowdKey(ofState: key) else { return .ignored }
         let reference = CrowdTable.reference(
             bundleID: self.intake.bundleID(app: app).span, id: id.span)
@@ -65,7 +65,7 @@ extension ShardEngine {
         switch kind {
         case .progress:
             let progress = try AudienceCodec.readProgress(&reader)
-            guard self.isBelieved(progress.epoch, partition: partition) else { return nil }
+            guard self.isBelieved(progress.epoch, partition: partition) else { return .ignored }
             let crowd = crowd(&self)
             self.audiences.crowds[crowd].restoredProgress = progress
             self.audiences.crowds[crowd].lastJoinSeconds = progress.lastJoinSeconds
@@ -77,14 +77,14 @@ extension ShardEngine {
                 try reader.byte() == 0
                 ? nil : try AudienceCodec.readVersion(&reader, topicHashes: self.journal.topicHashes, now: now)
             guard reader.isAtEnd else { throw .malformed("bytes behind the last version") }
-            guard self.isBelieved(epoch, partition: partition) else { return nil }
+            guard self.isBelieved(epoch, partition: partition) else { return .ignored }
             let crowd = crowd(&self)
             self.audiences.crowds[crowd].versions = versions
             self.audiences.crowds[crowd].alert = alert
         case .voided:
             let epoch = try reader.signed()
             let life = try reader.signed()
-            guard self.isBelieved(epoch, partition: partition) else { return nil }
+            guard self.isBelieved(epoch, partition: partition) else { return .ignored }
             let crowd = crowd(&self)
             self.audiences.crowds[crowd].life = life
             self.audiences.crowds[crowd].standing = .leaving
