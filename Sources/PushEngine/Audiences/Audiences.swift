@@ -13,8 +13,6 @@ struct Audiences: ~Copyable {
     var departed: [DepartedKey: MemberPushID] = [:]
     /// When phones of members that have left may be pushed to again, should they come back at once.
     var departures = RecentDepartures()
-    /// Members in memory.
-    var memberCount = 0
     /// The raw token of the record that is being taken.
     var scratchToken: [UInt8] = []
     var scratchEntries: [RingEntry] = []

@@ -34,8 +34,6 @@ struct Crowd {
     var versions: [Version] = []
     /// Whose alert is still owed to some.
     var alert: Version?
-    /// Members came from other audiences; some of them within the hour.
-    var hasMoved = false
     /// Up to one an environment.
     var passes: [Pass] = []
     /// When the newest member joined, seconds since 1970.
@@ -75,7 +73,6 @@ struct Crowd {
 
     // What is told to the owner.
     var report = CrowdReport()
-    var lastReportMillis: Int64 = .min
 
     /// Of a restore: members read and where their records lie, until it is known which of them are served.
     var restoredJoins: [(member: MemberID, offset: Int64)] = []

@@ -110,8 +110,6 @@ struct CrowdTable: ~Copyable {
     }
 
     // MARK: Rings
-    /// Whose ring it is.
-    func crowd(of ring: RingID, in members: Members) -> CrowdID { members.ringOwners[ring.index] }
     /// The pass over the crowd's members in that environment; made when the first comes.
     mutating func passIndex(_ crowd: CrowdID, environment: PushEnvironment) -> Int {
         if let index = self.elements[crowd].passes.firstIndex(where: { $0.environment == environment }) { return index }

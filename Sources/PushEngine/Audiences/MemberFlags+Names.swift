@@ -5,10 +5,6 @@ extension MemberFlags {
     static var isInFlight: Self { Self(bit: 1) }
     /// It joined behind the pass and has not been met since.
     static var isLate: Self { Self(bit: 2) }
-    /// APNs has taken a push to it.
-    static var isTried: Self { Self(bit: 3) }
-    /// APNs has refused it, and it was not believed: it may be a fault of ours.
-    static var isSuspect: Self { Self(bit: 4) }
-    /// It came from another audience within the last hour: its pushes do not use priority 10.
+    /// It came from another audience: its pushes do not use priority 10.
     static var isMoved: Self { Self(bit: 5) }
 }

@@ -20,14 +20,10 @@ extension ShardEngine {
         let members = self.audiences.crowds.members(of: partition)
         let ring = self.audiences.crowds[crowd].passes[pass].ring
         var flags: MemberFlags = member.isFrequent ? .isFrequent : []
-        if member.isMoved {
-            flags.formUnion(.isMoved)
-            self.audiences.crowds[crowd].hasMoved = true
-        }
+        if member.isMoved { flags.formUnion(.isMoved) }
         var id = members.table.find(token)
         if id.isNone {
             id = members.table.insert(token, in: ring, joinedSeconds: member.joinedSeconds, flags: flags)
-            self.audiences.memberCount += 1
             self.memory.counters.membersHeld += 1
         } else {
             if members.table.ring(of: id) != ring { members.table.move(id, to: ring) }
@@ -45,7 +41,6 @@ extension ShardEngine {
         // Its number stands among the joins that were read.
         members.table.unlink(member)
         members.unlinked.append(member)
-        self.audiences.memberCount -= 1
         self.memory.counters.membersHeld -= 1
     }
     /// A record about a crowd.
@@ -250,7 +245,6 @@ extension ShardEngine {
             }
         }
         if let members = self.audiences.crowds.membersIfAny(of: partition) {
-            self.audiences.memberCount -= members.table.count
             self.memory.counters.membersHeld -= members.table.count
         }
         self.audiences.pushes.forget(partition: partition)

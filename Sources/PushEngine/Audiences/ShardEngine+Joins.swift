@@ -89,7 +89,6 @@ extension ShardEngine {
         guard found.isSome else {
             let member = members.table.insert(
                 self.audiences.scratchToken.span, in: ring, joinedSeconds: joinedSeconds, flags: frequent)
-            self.audiences.memberCount += 1
             self.memory.counters.membersHeld += 1
             let notBefore = self.reunite(member, of: crowd, with: members)
             let late = self.entered(
@@ -115,7 +114,6 @@ extension ShardEngine {
         members.table.setFlags(flags, of: found)
         members.table.move(found, to: ring)
         members.table.setJoinedSeconds(joinedSeconds, of: found)
-        if flags.contains(.isMoved) { self.audiences.crowds[crowd].hasMoved = true }
         let late = self.entered(
             found, crowd: crowd, pass: pass, members: members, notBeforeMillis: notBefore, now: now)
         self.schedule(former, now: now)
@@ -207,7 +205,6 @@ extension ShardEngine {
     ) -> CrowdID {
         let crowd = members.ringOwners[members.table.ring(of: member).index]
         let notBefore = self.exited(member, members: members, now: now)
-        self.audiences.memberCount -= 1
         self.memory.counters.membersHeld -= 1
         let key = Audiences.DepartedKey(
             partition: self.audiences.crowds[crowd].partition, position: members.table.position(of: member))

@@ -23,6 +23,8 @@ extension ShardEngine {
         let isCrowdThere = self.audiences.crowds[push.crowd].generation == push.crowdGeneration
         if isCrowdThere {
             self.audiences.crowds[push.crowd].passes[push.pass].inFlightCount -= 1
+            // The last record may still name it as unanswered.
+            self.audiences.crowds[push.crowd].isProgressDue = true
             self.noteWaiting(-1)
         }
         let end = self.judge(answer, push: push, members: members, hasLeft: hasLeft, now: now)
@@ -46,10 +48,6 @@ extension ShardEngine {
             self.memory.counters.pushesAccepted += 1
             self.dispatch.deviceTokenAnswered(isSuspicious: false, lane: lane)
             self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
-            if !hasLeft {
-                let flags = members.table.flags(of: push.member)
-                members.table.setFlags(flags.union(.isTried).subtracting(.isSuspect), of: push.member)
-            }
             self.sampleMember(push, apnsMicros: answer.apnsMicros, now: now)
             return .ended(\.accepted)
         case .notProcessed, .channel:
@@ -95,7 +93,6 @@ extension ShardEngine {
             }
             if isSuspicious, self.dispatch.doubtsVerdicts(lane: lane) {
                 self.memory.counters.tokenRemovalsStopped += 1
-                members.table.insertFlag(.isSuspect, of: push.member)
                 self.tellFailure(push, response: response, outcome: .rejected)
                 return .ended(\.failed)
             }

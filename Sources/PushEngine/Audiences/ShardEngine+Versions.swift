@@ -7,17 +7,31 @@ extension ShardEngine {
         do throws(StateError) {
             switch kind {
             case .event: return
-            case .question: try self.takeQuestion(BusRecord.readQuestion(value), key: key, now: now)
-            case .report: try self.takeReport(BusRecord.readReport(value), key: key, now: now)
+            case .question:
+                let question = try BusRecord.readQuestion(value)
+                self.passBusRecord()
+                self.takeQuestion(question, key: key, now: now)
+            case .report:
+                let report = try BusRecord.readReport(value)
+                self.passBusRecord()
+                self.takeReport(report, key: key, now: now)
             case .version:
-                try self.takeVersions(
-                    BusRecord.readVersions(value, topicHashes: self.journal.topicHashes, now: now), key: key, now: now)
-            case .void: try self.takeVoid(BusRecord.readVoid(value), key: key, now: now)
+                let versions = try BusRecord.readVersions(value, topicHashes: self.journal.topicHashes, now: now)
+                self.passBusRecord()
+                self.takeVersions(versions, key: key, now: now)
+            case .void:
+                let void = try BusRecord.readVoid(value)
+                self.passBusRecord()
+                self.takeVoid(void, key: key, now: now)
             case .unknown: self.stopPartition("holds a record of kind “\(self.intake.kindName)”")
             }
         } catch {
             self.stopPartition("holds a record that cannot be understood: \(error)")
         }
+    }
+    /// It is understood, so reading goes on behind it. One that is not is never passed over.
+    private mutating func passBusRecord() {
+        self.journal.ledger.consumed(log: self.intake.log, offset: self.intake.record.offset)
     }
     /// Only a newer release can go on (contract §6).
     private mutating func stopPartition(_ reason: String) {

@@ -33,8 +33,6 @@ extension ShardEngine {
         let log = self.memory.partitions[partition].logs[Int(record.topic)]
         self.intake.begin(record, partition: partition, log: log, traceparent: traceparent)
         guard record.kind == .event else {
-            // One of a release to come is not taken, nor passed over.
-            if record.kind != .unknown { self.journal.ledger.consumed(log: log, offset: record.offset) }
             return self.consumeBus(record.kind, key: key, value: value, now: now)
         }
         self.journal.ledger.consumed(log: log, offset: record.offset)

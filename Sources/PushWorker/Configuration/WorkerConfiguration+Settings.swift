@@ -86,9 +86,6 @@ extension WorkerConfiguration: SettingsRoot {
             \.engine.activitiesMax,
             "Activities remembered, idle ones included. Past it partitions are not read."),
         .number(
-            "limits.members", in: 100...100_000_000, unit: "members per shard", \.engine.membersMax,
-            "Members of audiences remembered. Past it partitions are not read."),
-        .number(
             "limits.unacknowledged", in: 100...1_000_000, unit: "records per shard",
             \.engine.unacknowledgedMax,
             "Records Kafka has not acknowledged yet. Past it partitions are not read and nothing new is sent."),

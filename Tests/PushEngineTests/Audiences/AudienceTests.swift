@@ -190,6 +190,21 @@ import Testing
         }
     }
 
+    /// The last record named them as unanswered: another one follows their answers.
+    @Test func whatWasAnsweredBeforeAQuietEndIsNotRepeated() {
+        let h = Self.harness()
+        for member in 1...3 { h.join(member) }
+        h.audienceUpdate(1, alert: "goal")
+        let pushes = (1...3).compactMap { _ in h.take() }
+        h.advance(1_100)
+        for push in pushes { h.answer(push, .accepted) }
+        h.advance(2_000)
+        h.crash()
+        h.carryBus()
+        h.advance(3_000)
+        #expect(pushes.count == 3 && h.deliverAll().isEmpty)
+    }
+
     // MARK: The end
 
     @Test func whatWasEndedIsForgotten() {

@@ -1,0 +1,46 @@
+import PushEngine
+import PushModel
+import Testing
+
+/// The routed topic as a bus: what is not understood stops its partition, and is read again by a release that knows it.
+@Suite struct BusTests {
+    @Test(arguments: [RoutedKind.question, .version, .void, .report])
+    func whatIsDamagedStopsThePartitionAndIsNotPassedOver(kind: RoutedKind) {
+        let h = EngineHarness()
+        h.consume(keyBytes: Array("match".utf8), valueBytes: [1, 200], topic: 1, kind: kind)
+        #expect(h.stopReason?.contains("liveactivity.routed[0]@100") == true)
+        #expect(!h.isCommitted(topic: 1))
+    }
+
+    @Test func anUnknownKindStopsThePartitionByName() {
+        let h = EngineHarness()
+        h.consume(keyBytes: Array("match".utf8), valueBytes: [1], topic: 1, kind: .unknown, traceparent: "telegram")
+        #expect(h.stopReason?.contains("telegram") == true)
+        #expect(!h.isCommitted(topic: 1))
+    }
+
+    /// Nothing more is taken, of any topic, until a person has looked at it.
+    @Test func nothingIsReadBehindIt() {
+        let h = EngineHarness()
+        h.consume(keyBytes: Array("match".utf8), valueBytes: [1], topic: 1, kind: .unknown, traceparent: "telegram")
+        let consumed = h.counters.consumed
+        h.register()
+        #expect(h.counters.consumed == consumed && !h.isCommitted())
+    }
+
+    @Test func namesAreReadBack() {
+        for kind in RoutedKind.allCases {
+            guard let name = kind.name else { continue }
+            #expect(RoutedKind(named: Array("\(name)".utf8).span) == kind)
+        }
+        #expect(RoutedKind(named: Array("questions".utf8).span) == .unknown)
+    }
+}
+
+extension EngineHarness {
+    /// Why the partition cannot go on; `nil`: it can.
+    var stopReason: String? {
+        for case .halt(_, let reason) in self.told() { return reason }
+        return nil
+    }
+}
