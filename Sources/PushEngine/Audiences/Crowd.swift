@@ -86,6 +86,26 @@ struct Crowd {
         }
         return !newest.fits(alertOf: alert)
     }
+    /// The newest version has been brought to all that it will be brought to.
+    var isFinished: Bool {
+        for index in self.passes.indices where !self.passes[index].isFinished { return false }
+        return true
+    }
+    /// The pass over that ring.
+    func passIndex(of ring: RingID) -> Int? {
+        for index in self.passes.indices where self.passes[index].ring == ring { return index }
+        return nil
+    }
+    func isAlertExpired(nowSeconds: Int64) -> Bool { self.alert?.isExpired(nowSeconds: nowSeconds) ?? false }
+    func isNewestExpired(nowSeconds: Int64) -> Bool {
+        !self.versions.isEmpty && self.versions[self.versions.count - 1].isExpired(nowSeconds: nowSeconds)
+    }
+    /// What a push says beside the body.
+    /// - Parameter isAlone: the alert's own version, and not the newest.
+    func facts(isAlone: Bool) -> VersionFacts {
+        if isAlone { return self.alert.map(VersionFacts.init) ?? VersionFacts() }
+        return self.versions.isEmpty ? VersionFacts() : VersionFacts(self.versions[self.versions.count - 1])
+    }
     mutating func forgetBodies() {
         self.plainBody = []
         self.alertBody = []

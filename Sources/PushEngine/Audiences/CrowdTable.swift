@@ -112,7 +112,10 @@ struct CrowdTable: ~Copyable {
     // MARK: Rings
     /// The pass over the crowd's members in that environment; made when the first comes.
     mutating func passIndex(_ crowd: CrowdID, environment: PushEnvironment) -> Int {
-        if let index = self.elements[crowd].passes.firstIndex(where: { $0.environment == environment }) { return index }
+        for index in self.elements[crowd].passes.indices
+        where self.elements[crowd].passes[index].environment == environment {
+            return index
+        }
         let members = self.members(of: self.elements[crowd].partition)
         let ring = members.table.makeRing(of: .update)
         while members.ringOwners.count <= ring.index { members.ringOwners.append(.none) }

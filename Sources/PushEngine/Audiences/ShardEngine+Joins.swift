@@ -154,7 +154,7 @@ extension ShardEngine {
     ) -> Int64 {
         let ring = members.table.ring(of: member)
         let crowd = members.ringOwners[ring.index]
-        guard let pass = self.audiences.crowds[crowd].passes.firstIndex(where: { $0.ring == ring }) else { return .min }
+        guard let pass = self.audiences.crowds[crowd].passIndex(of: ring) else { return .min }
         let position = members.table.position(of: member)
         let before = self.audiences.crowds[crowd].passes[pass].waitingCount
         let isAhead = self.audiences.crowds[crowd].passes[pass].isAhead(position)
@@ -173,7 +173,7 @@ extension ShardEngine {
             self.audiences.crowds[crowd].passes[pass].forgetLate(member)
             if !isAhead { self.audiences.crowds[crowd].passes[pass].lateCount -= 1 }
         }
-        self.settleMembers(crowd, pass: pass, before: before, into: \.left)
+        self.settleMembers(crowd, pass: pass, before: before, into: .left)
         return notBefore
     }
     /// The least time between two pushes to a member, milliseconds.
@@ -247,11 +247,11 @@ extension ShardEngine {
     }
     /// Fewer are owed something than before, for this reason.
     mutating func settleMembers(
-        _ crowd: CrowdID, pass: Int, before: Int, due: Int = 0, into reason: WritableKeyPath<MemberCounters, UInt64>
+        _ crowd: CrowdID, pass: Int, before: Int, due: Int = 0, into settlement: MemberSettlement
     ) {
         let after = self.audiences.crowds[crowd].passes[pass].waitingCount
         self.memory.counters.members.due &+= UInt64(due)
-        self.memory.counters.members[keyPath: reason] &+= UInt64(truncatingIfNeeded: before + due - after)
+        self.memory.counters.members.count(settlement, UInt64(truncatingIfNeeded: before + due - after))
         self.noteWaiting(after - before)
     }
     mutating func noteWaiting(_ step: Int) {

@@ -29,7 +29,7 @@ extension ShardEngine {
         }
         let end = self.judge(answer, push: push, members: members, hasLeft: hasLeft, now: now)
         if isCrowdThere {
-            if case .ended(let reason) = end { self.memory.counters.members[keyPath: reason] += 1 }
+            if case .ended(let reason) = end { self.memory.counters.members.count(reason) }
             self.note(answer, end: end, push: push, now: now)
         }
         if hasLeft {
@@ -37,7 +37,20 @@ extension ShardEngine {
         } else {
             self.wake(push.member, members: members, push: push, now: now)
         }
-        if isCrowdThere { self.schedule(push.crowd, now: now) }
+        if isCrowdThere, !self.isScheduled(push.crowd) { self.schedule(push.crowd, now: now) }
+    }
+    /// An answer changes nothing of when the crowd has something to do.
+    ///
+    /// It makes members of the crowd due, and its progress. The crowd's only pass stands in its queue; once that finds nobody to serve there, it
+    /// puts the crowd where it belongs. Progress is due by the deadline that is set, or once the record under way is acknowledged. Versions and
+    /// their ends are not an answer's matter.
+    private func isScheduled(_ crowd: CrowdID) -> Bool {
+        guard self.audiences.crowds[crowd].passes.count == 1, self.audiences.crowds[crowd].passes[0].isQueued else {
+            return false
+        }
+        guard !self.audiences.crowds[crowd].isProgressUnderWay else { return true }
+        return (self.audiences.deadlines.deadline(of: crowd) ?? .max)
+            <= self.audiences.crowds[crowd].lastProgressMillis + Self.progressMillis
     }
     private mutating func judge(
         _ answer: PushAnswer, push: MemberPush, members: CrowdTable.Members, hasLeft: Bool, now: EngineTime
@@ -49,7 +62,7 @@ extension ShardEngine {
             self.dispatch.deviceTokenAnswered(isSuspicious: false, lane: lane)
             self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
             self.sampleMember(push, apnsMicros: answer.apnsMicros, now: now)
-            return .ended(\.accepted)
+            return .ended(.accepted)
         case .notProcessed, .channel:
             self.memory.counters.pushesNotProcessed += 1
             self.dispatch.topicAnswered(.nothing, lane: lane, in: &self.memory, now: now)
@@ -63,7 +76,7 @@ extension ShardEngine {
                 dropsAlert: self.memory.configuration.apps[self.appIndex(of: push)].alertOnUnknown == .drop,
                 now: now)
         case .response(let response):
-            guard response.verdict != .accepted else { return .ended(\.accepted) }
+            guard response.verdict != .accepted else { return .ended(.accepted) }
             self.memory.counters.pushesRefused += 1
             return self.refused(response, push: push, members: members, hasLeft: hasLeft, lane: lane, now: now)
         }
@@ -82,11 +95,11 @@ extension ShardEngine {
                 push, members: members, hasLeft: hasLeft, delayMillis: delayMillis, keepsPriority: true, now: now)
         }
         switch response.verdict {
-        case .accepted: return .ended(\.accepted)
+        case .accepted: return .ended(.accepted)
         case .tokenDead(let invalidSinceMillis, let isSuspicious):
             self.dispatch.deviceTokenAnswered(isSuspicious: isSuspicious, lane: lane)
             self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
-            guard !hasLeft else { return .ended(\.gone) }
+            guard !hasLeft else { return .ended(.gone) }
             if let invalidSinceMillis, invalidSinceMillis < Int64(members.table.joinedSeconds(of: push.member)) * 1_000
             {
                 return again(&self, self.retryDelayMillis(push, nil))
@@ -94,17 +107,17 @@ extension ShardEngine {
             if isSuspicious, self.dispatch.doubtsVerdicts(lane: lane) {
                 self.memory.counters.tokenRemovalsStopped += 1
                 self.tellFailure(push, response: response, outcome: .rejected)
-                return .ended(\.failed)
+                return .ended(.failed)
             }
             self.memory.counters.tokensDead += 1
             self.tellFailure(push, response: response, outcome: .rejected)
             self.writeMemberTombstone(push.member, members: members, partition: push.partition)
             self.remove(push.member, members: members, now: now)
-            return .ended(\.gone)
+            return .ended(.gone)
         case .messageRefused, .expirationRefused:
             self.dispatch.topicAnswered(.nothing, lane: lane, in: &self.memory, now: now)
             self.tellFailure(push, response: response, outcome: .deadLettered)
-            return .ended(\.failed)
+            return .ended(.failed)
         case .connectionUnusable:
             self.dispatch.topicAnswered(.nothing, lane: lane, in: &self.memory, now: now)
             return again(&self, 0)
@@ -133,14 +146,14 @@ extension ShardEngine {
         _ push: MemberPush, members: CrowdTable.Members, hasLeft: Bool, delayMillis: Int64, keepsPriority: Bool,
         dropsAlert: Bool = false, now: EngineTime
     ) -> MemberEnd {
-        guard !hasLeft else { return .ended(\.left) }
+        guard !hasLeft else { return .ended(.left) }
         let ring = members.table.ring(of: push.member)
         let crowd = members.ringOwners[ring.index]
         guard !push.isDetached, crowd == push.crowd, self.audiences.crowds[crowd].passes[push.pass].ring == ring,
             !self.audiences.crowds[crowd].versions.isEmpty
         else {
             // It belongs to another audience now.
-            return .ended(\.superseded)
+            return .ended(.superseded)
         }
         let distance = push.sentMillis + self.distanceMillis(crowd)
         let notBefore = max(now.steadyMillis + delayMillis, distance)
@@ -160,7 +173,7 @@ extension ShardEngine {
         entry.mayBeHigh = isHigh || (old?.mayBeHigh ?? false)
         self.audiences.crowds[crowd].passes[push.pass].retries.set(entry, for: push.member)
         // A newer version is due to it as well, and was counted.
-        guard !isAhead, old?.isOwed != true else { return .ended(\.superseded) }
+        guard !isAhead, old?.isOwed != true else { return .ended(.superseded) }
         self.noteWaiting(1)
         return .waits
     }
@@ -171,7 +184,7 @@ extension ShardEngine {
         let ring = members.table.ring(of: member)
         guard ring.isSome else { return }
         let crowd = members.ringOwners[ring.index]
-        guard let pass = self.audiences.crowds[crowd].passes.firstIndex(where: { $0.ring == ring }),
+        guard let pass = self.audiences.crowds[crowd].passIndex(of: ring),
             var entry = self.audiences.crowds[crowd].passes[pass].retries[member], entry.notBeforeMillis == .max
         else { return }
         entry.notBeforeMillis = push.sentMillis + self.distanceMillis(crowd)

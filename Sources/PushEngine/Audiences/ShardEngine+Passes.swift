@@ -184,15 +184,15 @@ extension ShardEngine {
         self.audiences.crowds[crowd].passes[pass].inFlightCount += 1
         let isHigh = serving.mayBeHigh && !members.table.flags(of: member).contains(.isMoved)
         let id = self.audiences.pushes.make()
-        let version = serving.isAlone ? self.audiences.crowds[crowd].alert : self.audiences.crowds[crowd].newest
+        let version = self.audiences.crowds[crowd].facts(isAlone: serving.isAlone)
         self.audiences.pushes[id].crowd = crowd
         self.audiences.pushes[id].crowdGeneration = self.audiences.crowds[crowd].generation
         self.audiences.pushes[id].pass = pass
         self.audiences.pushes[id].member = member
         self.audiences.pushes[id].partition = partition
         self.audiences.pushes[id].partitionGeneration = self.memory.partitions[partition].generation
-        self.audiences.pushes[id].stampSeconds = version?.stampSeconds ?? 0
-        self.audiences.pushes[id].recordMillis = version?.layer.recordMillis ?? 0
+        self.audiences.pushes[id].stampSeconds = version.stampSeconds
+        self.audiences.pushes[id].recordMillis = version.recordMillis
         self.audiences.pushes[id].sentMillis = now.steadyMillis
         self.audiences.pushes[id].priority = isHigh ? .high : .low
         self.audiences.pushes[id].hasAlert = serving.hasAlert
@@ -218,8 +218,7 @@ extension ShardEngine {
         request.priority = isHigh ? .high : .low
         request.apnsID = self.audiences.pushes[id].apnsID
         request.expirationSeconds =
-            version?.layer.expirationHeaderSeconds
-            ?? now.wallSeconds + EventRules.expirationSeconds(of: version?.kind ?? .update)
+            version.expirationHeaderSeconds ?? now.wallSeconds + EventRules.expirationSeconds(of: version.kind)
         request.target.removeAll(keepingCapacity: true)
         // The member's bytes stay while they are copied.
         let token = unsafe members.table.tokenBytes(member)

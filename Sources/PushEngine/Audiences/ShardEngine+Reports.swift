@@ -25,19 +25,19 @@ extension ShardEngine {
     mutating func note(_ answer: PushAnswer, end: MemberEnd, push: MemberPush, now: EngineTime) {
         guard push.stampSeconds == self.audiences.crowds[push.crowd].report.stampSeconds else { return }
         switch end {
-        case .ended(\.accepted):
+        case .ended(.accepted):
             self.audiences.crowds[push.crowd].report.accepted += 1
             if self.audiences.crowds[push.crowd].report.firstAcceptedMillis == 0 {
                 self.audiences.crowds[push.crowd].report.firstAcceptedMillis = now.wallMillis
             }
             self.audiences.crowds[push.crowd].report.lastAcceptedMillis = now.wallMillis
-        case .ended(\.gone): self.audiences.crowds[push.crowd].report.gone += 1
-        case .ended(\.failed): self.audiences.crowds[push.crowd].report.failed += 1
-        case .ended(\.left): self.audiences.crowds[push.crowd].report.left += 1
+        case .ended(.gone): self.audiences.crowds[push.crowd].report.gone += 1
+        case .ended(.failed): self.audiences.crowds[push.crowd].report.failed += 1
+        case .ended(.left): self.audiences.crowds[push.crowd].report.left += 1
         case .ended, .waits: self.audiences.crowds[push.crowd].report.retried += 1
         }
         self.audiences.crowds[push.crowd].report.isUntold = true
-        if self.audiences.crowds[push.crowd].passes.allSatisfy(\.isFinished) { self.tellReport(push.crowd, now: now) }
+        if self.audiences.crowds[push.crowd].isFinished { self.tellReport(push.crowd, now: now) }
     }
     /// Tells the audience's owner how far the crowd is: when its passes are over, and now and then before.
     mutating func tellReport(_ crowd: CrowdID, now: EngineTime) { self.tellReport(crowd, isSuperseded: false) }
@@ -45,7 +45,7 @@ extension ShardEngine {
         guard self.audiences.crowds[crowd].report.stampSeconds > 0, self.audiences.crowds[crowd].report.isUntold else {
             return
         }
-        let isFinished = self.audiences.crowds[crowd].passes.allSatisfy(\.isFinished)
+        let isFinished = self.audiences.crowds[crowd].isFinished
         let isHigh = self.audiences.crowds[crowd].passes.contains { $0.isHigh || $0.retries.mayBeHigh }
         var report = BusRecord.Report()
         report.bundleID = Array(self.memory.configuration.apps[Int(self.audiences.crowds[crowd].app)].bundleID.utf8)
@@ -89,10 +89,4 @@ extension ShardEngine {
         self.keepSample(
             AcceptedSample(recordMillis: push.recordMillis, queuedMillis: 0, apnsMicros: apnsMicros))
     }
-}
-/// What an answer did to what a member was due.
-enum MemberEnd {
-    case ended(WritableKeyPath<MemberCounters, UInt64>)
-    /// The member is owed it still, and counted where it waits.
-    case waits
 }

@@ -111,7 +111,7 @@ extension ShardEngine {
                 self.audiences.crowds[crowd].passes[pass].owesAlert && self.audiences.crowds[crowd].alertGoesAlone
             self.audiences.crowds[crowd].passes[pass].take(
                 version, count: count, dropping: dropped, alertGoesAlone: goesAlone, in: &members.table)
-            self.settleMembers(crowd, pass: pass, before: before, due: count, into: \.superseded)
+            self.settleMembers(crowd, pass: pass, before: before, due: count, into: .superseded)
         }
     }
     /// What was shown before is of another life: nothing of it is brought to anybody any more.
@@ -120,7 +120,7 @@ extension ShardEngine {
         for pass in self.audiences.crowds[crowd].passes.indices {
             let before = self.audiences.crowds[crowd].passes[pass].waitingCount
             self.audiences.crowds[crowd].passes[pass].reset(in: &members.table)
-            self.settleMembers(crowd, pass: pass, before: before, into: \.superseded)
+            self.settleMembers(crowd, pass: pass, before: before, into: .superseded)
         }
         self.audiences.crowds[crowd].versions = []
         self.audiences.crowds[crowd].alert = nil
@@ -130,16 +130,16 @@ extension ShardEngine {
     // MARK: Time
     /// Gives up versions that may not be sent any more. Whoever the newest has left unserved gets the one before that has not expired.
     mutating func expireVersions(_ crowd: CrowdID, now: EngineTime) {
-        if let alert = self.audiences.crowds[crowd].alert, alert.isExpired(nowSeconds: now.wallSeconds) {
+        if self.audiences.crowds[crowd].isAlertExpired(nowSeconds: now.wallSeconds) {
             self.audiences.crowds[crowd].alert = nil
             self.audiences.crowds[crowd].forgetBodies()
             for pass in self.audiences.crowds[crowd].passes.indices {
                 let before = self.audiences.crowds[crowd].passes[pass].waitingCount
                 self.audiences.crowds[crowd].passes[pass].forgetAlert()
-                self.settleMembers(crowd, pass: pass, before: before, into: \.expired)
+                self.settleMembers(crowd, pass: pass, before: before, into: .expired)
             }
         }
-        while let newest = self.audiences.crowds[crowd].newest, newest.isExpired(nowSeconds: now.wallSeconds) {
+        while self.audiences.crowds[crowd].isNewestExpired(nowSeconds: now.wallSeconds) {
             self.audiences.crowds[crowd].versions.removeLast()
             self.audiences.crowds[crowd].forgetBodies()
             for pass in self.audiences.crowds[crowd].passes.indices { self.expireNewest(crowd, pass: pass) }
@@ -194,7 +194,7 @@ extension ShardEngine {
         for pass in self.audiences.crowds[crowd].passes.indices {
             let before = self.audiences.crowds[crowd].passes[pass].waitingCount
             self.audiences.crowds[crowd].passes[pass].reset(in: &members.table)
-            self.settleMembers(crowd, pass: pass, before: before, into: \.left)
+            self.settleMembers(crowd, pass: pass, before: before, into: .left)
         }
         self.audiences.crowds[crowd].versions = []
         self.audiences.crowds[crowd].alert = nil

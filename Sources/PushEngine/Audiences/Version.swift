@@ -1,6 +1,22 @@
 import APNSProtocol
 import PushModel
 
+/// What a push says of its version beside the body. Few words: whoever takes a `Version` itself out of its array retains all that it holds.
+struct VersionFacts {
+    var stampSeconds: Int64 = 0
+    var recordMillis: Int64 = 0
+    var expirationHeaderSeconds: Int64?
+    var kind = EventKind.update
+
+    init() {}
+    init(_ version: borrowing Version) {
+        self.stampSeconds = version.stampSeconds
+        self.recordMillis = version.layer.recordMillis
+        self.expirationHeaderSeconds = version.layer.expirationHeaderSeconds
+        self.kind = version.layer.isEnd ? .end : .update
+    }
+}
+
 /// One state of an audience, as its owner has published it: what every member is to be shown.
 struct Version {
     /// Which life of the audience it is of; only grows.

@@ -77,6 +77,8 @@ extension Journal {
         // A start leaves once this is acknowledged.
         let pending = memory.slots[slot].pending
         if pending.isSome, memory.updates[pending].isAnnounced { self.batch.isUrgent = true }
+        // An audience's version leaves for the partitions once this is.
+        if memory.slots[slot].kind == .audience { self.batch.isUrgent = true }
         if isTombstone { self.forgottenSlots.append(slot) }
     }
 

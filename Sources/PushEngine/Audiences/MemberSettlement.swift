@@ -1,0 +1,32 @@
+/// Why a version is owed to a member no more.
+///
+/// A key path into the counters would say as much, and takes a thousand instructions a push.
+enum MemberSettlement: UInt8 {
+    case accepted
+    case superseded
+    case expired
+    case gone
+    case failed
+    case left
+}
+
+/// What an answer did to what a member was due.
+enum MemberEnd {
+    case ended(MemberSettlement)
+    /// The member is owed it still, and counted where it waits.
+    case waits
+}
+
+extension MemberCounters {
+    /// So many are owed it no more.
+    mutating func count(_ settlement: MemberSettlement, _ members: UInt64 = 1) {
+        switch settlement {
+        case .accepted: self.accepted &+= members
+        case .superseded: self.superseded &+= members
+        case .expired: self.expired &+= members
+        case .gone: self.gone &+= members
+        case .failed: self.failed &+= members
+        case .left: self.left &+= members
+        }
+    }
+}
