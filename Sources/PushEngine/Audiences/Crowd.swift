@@ -5,6 +5,8 @@ import PushModel
 struct CrowdID: Identifier { let rawValue: Int32 }
 
 /// The members of one audience in one partition, the versions that are brought to them, and how far that is.
+///
+/// What every push asks of it is inlined: a crowd that is handed to a function is copied, and it is large.
 struct Crowd {
     /// What is known of the audience's owner.
     enum Standing: UInt8 {
@@ -87,22 +89,24 @@ struct Crowd {
         return !newest.fits(alertOf: alert)
     }
     /// The newest version has been brought to all that it will be brought to.
-    var isFinished: Bool {
+    @inline(__always) var isFinished: Bool {
         for index in self.passes.indices where !self.passes[index].isFinished { return false }
         return true
     }
     /// The pass over that ring.
-    func passIndex(of ring: RingID) -> Int? {
+    @inline(__always) func passIndex(of ring: RingID) -> Int? {
         for index in self.passes.indices where self.passes[index].ring == ring { return index }
         return nil
     }
-    func isAlertExpired(nowSeconds: Int64) -> Bool { self.alert?.isExpired(nowSeconds: nowSeconds) ?? false }
-    func isNewestExpired(nowSeconds: Int64) -> Bool {
+    @inline(__always) func isAlertExpired(nowSeconds: Int64) -> Bool {
+        self.alert?.isExpired(nowSeconds: nowSeconds) ?? false
+    }
+    @inline(__always) func isNewestExpired(nowSeconds: Int64) -> Bool {
         !self.versions.isEmpty && self.versions[self.versions.count - 1].isExpired(nowSeconds: nowSeconds)
     }
     /// What a push says beside the body.
     /// - Parameter isAlone: the alert's own version, and not the newest.
-    func facts(isAlone: Bool) -> VersionFacts {
+    @inline(__always) func facts(isAlone: Bool) -> VersionFacts {
         if isAlone { return self.alert.map(VersionFacts.init) ?? VersionFacts() }
         return self.versions.isEmpty ? VersionFacts() : VersionFacts(self.versions[self.versions.count - 1])
     }

@@ -3,15 +3,6 @@ import PushModel
 /// All crowds of a shard, found by audience and partition, and the tables of members they are made of: one for each partition, so that one that
 /// leaves takes its own with it.
 struct CrowdTable: ~Copyable {
-    /// A table in a box: an array cannot hold what is not copied.
-    final class Members {
-        var table: MemberTable
-        /// By ring: whose it is, and which of its passes.
-        var ringOwners: [CrowdID] = []
-        /// Members that left while `state` was read: freed when all has been.
-        var unlinked: [MemberID] = []
-        init(seed: UInt64) { self.table = MemberTable(seed: seed) }
-    }
     private struct Key: Hashable {
         var partition: PartitionIndex
         var reference: UInt64

@@ -8,6 +8,8 @@ import PushModel
 /// one turn later, whatever came meanwhile.
 ///
 /// It counts on its own what its members are owed, so that nothing has to be walked to know it.
+///
+/// What every push asks of it is inlined: a pass that is handed to a function is copied, and it is large.
 struct Pass {
     /// Positions of one turn.
     static let circle = Int64(RingPosition.end)
@@ -86,9 +88,9 @@ struct Pass {
 
     // MARK: Where it stands
     /// The newest version's round is not over.
-    var isUnderWay: Bool { (self.targets.last?.until ?? 0) > self.position }
+    @inline(__always) var isUnderWay: Bool { (self.targets.last?.until ?? 0) > self.position }
     /// The newest version's round is over, and nobody is left behind.
-    var isFinished: Bool {
+    @inline(__always) var isFinished: Bool {
         !self.isUnderWay && self.retries.count == 0 && self.lateCount == 0 && self.inFlightCount == 0
     }
     /// Members that are owed something and have not got it, those without an answer included.
@@ -97,15 +99,17 @@ struct Pass {
             + self.lateCount + self.inFlightCount
     }
     /// Whether the round comes to a position on the circle yet.
-    func isAhead(_ ringPosition: UInt64) -> Bool { self.turned(ringPosition) < (self.targets.last?.until ?? 0) }
+    @inline(__always) func isAhead(_ ringPosition: UInt64) -> Bool {
+        self.turned(ringPosition) < (self.targets.last?.until ?? 0)
+    }
     /// The first place at which the pass comes to a position on the circle.
-    func turned(_ ringPosition: UInt64) -> Int64 {
+    @inline(__always) func turned(_ ringPosition: UInt64) -> Int64 {
         let here = self.position & (Self.circle - 1)
         let there = Int64(ringPosition)
         return self.position - here + there + (there < here ? Self.circle : 0)
     }
-    var owesAlert: Bool { self.position < self.alertUntil }
-    var isHigh: Bool { self.position < self.highUntil || self.position < self.frequentHighUntil }
+    @inline(__always) var owesAlert: Bool { self.position < self.alertUntil }
+    @inline(__always) var isHigh: Bool { self.position < self.highUntil || self.position < self.frequentHighUntil }
 
     // MARK: Versions
     /// A newer version goes once round from here.
@@ -309,9 +313,9 @@ struct Pass {
         if isLastHere { self.move(to: self.position + 1) }
     }
     /// The next member gets the alert's own version, and the newest a turn later.
-    var isAlone: Bool { self.alone.map { self.position < $0.until } ?? false }
+    @inline(__always) var isAlone: Bool { self.alone.map { self.position < $0.until } ?? false }
     /// When the member that `next` named may be met, steady.
-    func nextNotBeforeMillis(distanceMillis: Int64) -> Int64 {
+    @inline(__always) func nextNotBeforeMillis(distanceMillis: Int64) -> Int64 {
         max(self.notBeforeMillis, self.marks.notBeforeMillis(self.position, distanceMillis: distanceMillis))
     }
 

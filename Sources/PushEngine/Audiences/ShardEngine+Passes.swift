@@ -16,11 +16,12 @@ extension ShardEngine {
     mutating func nextMemberPush(lane: LaneIndex, into request: inout PushRequest, now: EngineTime) -> Bool {
         while let reference = self.dispatch.lanes[lane].passes.first {
             let crowd = reference.crowd
-            if self.audiences.crowds[crowd].generation == reference.generation,
-                self.audiences.crowds[crowd].standing == .living,
-                let serving = self.nextServing(crowd, pass: reference.pass, now: now)
-            {
-                self.send(serving, of: crowd, pass: reference.pass, into: &request, now: now)
+            let isThere =
+                self.audiences.crowds[crowd].generation == reference.generation
+                && self.audiences.crowds[crowd].standing == .living
+            let members = isThere ? self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition) : nil
+            if let members, let serving = self.nextServing(crowd, pass: reference.pass, members: members, now: now) {
+                self.send(serving, of: crowd, pass: reference.pass, members: members, into: &request, now: now)
                 self.dispatch.lanes[lane].passes.served()
                 if self.audiences.crowds[crowd].metSinceProgress * 2 >= self.audiences.crowds[crowd].horizonCount,
                     self.audiences.crowds[crowd].passes[reference.pass].isHigh
@@ -30,9 +31,7 @@ extension ShardEngine {
                 return true
             }
             self.dispatch.lanes[lane].passes.removeFirst()
-            guard self.audiences.crowds[crowd].generation == reference.generation,
-                self.audiences.crowds[crowd].standing == .living
-            else { continue }
+            guard isThere else { continue }
             self.audiences.crowds[crowd].passes[reference.pass].isQueued = false
             self.schedule(crowd, now: now)
         }
@@ -45,11 +44,12 @@ extension ShardEngine {
             && self.audiences.crowds[crowd].isDurable && !self.audiences.crowds[crowd].versions.isEmpty
     }
     /// Who is next, and with what; it counts as met from here on.
-    private mutating func nextServing(_ crowd: CrowdID, pass: Int, now: EngineTime) -> Serving? {
+    private mutating func nextServing(
+        _ crowd: CrowdID, pass: Int, members: CrowdTable.Members, now: EngineTime
+    ) -> Serving? {
         self.expireVersions(crowd, now: now)
         guard self.mayServe(crowd), self.audiences.crowds[crowd].passes[pass].notBeforeMillis <= now.steadyMillis
         else { return nil }
-        let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         return self.nextRetry(crowd, pass: pass, members: members, now: now)
             ?? self.nextLate(crowd, pass: pass, members: members, now: now)
             ?? self.nextOfRound(crowd, pass: pass, members: members, now: now)
@@ -57,6 +57,7 @@ extension ShardEngine {
     private mutating func nextRetry(
         _ crowd: CrowdID, pass: Int, members: CrowdTable.Members, now: EngineTime
     ) -> Serving? {
+        guard self.audiences.crowds[crowd].passes[pass].retries.nextDueMillis <= now.steadyMillis else { return nil }
         while let member = self.audiences.crowds[crowd].passes[pass].retries.nextDue(nowMillis: now.steadyMillis) {
             guard var entry = self.audiences.crowds[crowd].passes[pass].retries[member] else { continue }
             if members.table.flags(of: member).contains(.isInFlight) {
@@ -92,6 +93,7 @@ extension ShardEngine {
     private mutating func nextLate(
         _ crowd: CrowdID, pass: Int, members: CrowdTable.Members, now: EngineTime
     ) -> Serving? {
+        guard !self.audiences.crowds[crowd].passes[pass].late.isEmpty else { return nil }
         let distance = self.distanceMillis(crowd)
         self.audiences.crowds[crowd].passes[pass].recent.forget(distanceMillis: distance, nowMillis: now.steadyMillis)
         guard !self.audiences.crowds[crowd].passes[pass].recent.isFull,
@@ -175,10 +177,10 @@ extension ShardEngine {
     }
 
     private mutating func send(
-        _ serving: Serving, of crowd: CrowdID, pass: Int, into request: inout PushRequest, now: EngineTime
+        _ serving: Serving, of crowd: CrowdID, pass: Int, members: CrowdTable.Members,
+        into request: inout PushRequest, now: EngineTime
     ) {
         let partition = self.audiences.crowds[crowd].partition
-        let members = self.audiences.crowds.members(of: partition)
         let member = serving.member
         members.table.insertFlag(.isInFlight, of: member)
         self.audiences.crowds[crowd].passes[pass].inFlightCount += 1
@@ -247,10 +249,10 @@ extension Crowd {
 
 extension Pass {
     /// The next member may have priority 10 by some version.
-    func mayBeHigh(_ flags: MemberFlags) -> Bool {
+    @inline(__always) func mayBeHigh(_ flags: MemberFlags) -> Bool {
         guard self.position >= self.highFrom else { return false }
         return self.position < (flags.contains(.isFrequent) ? self.frequentHighUntil : self.highUntil)
     }
     /// What `state` says of the pass does not hold here any more.
-    var isBeyondHorizon: Bool { self.position >= self.horizon }
+    @inline(__always) var isBeyondHorizon: Bool { self.position >= self.horizon }
 }

@@ -9,7 +9,7 @@ struct VersionFacts {
     var kind = EventKind.update
 
     init() {}
-    init(_ version: borrowing Version) {
+    @inline(__always) init(_ version: borrowing Version) {
         self.stampSeconds = version.stampSeconds
         self.recordMillis = version.layer.recordMillis
         self.expirationHeaderSeconds = version.layer.expirationHeaderSeconds
@@ -39,7 +39,7 @@ struct Version {
     func isNewer(thanLife life: Int64, stampSeconds: Int64) -> Bool {
         (self.life, self.stampSeconds) > (life, stampSeconds)
     }
-    func isExpired(nowSeconds: Int64) -> Bool { self.layer.expiresSeconds <= nowSeconds }
+    @inline(__always) func isExpired(nowSeconds: Int64) -> Bool { self.layer.expiresSeconds <= nowSeconds }
 
     /// The body of a push that brings it.
     /// - Parameter other: whose alert goes along; `nil`: none.
