@@ -6,12 +6,12 @@ extension ShardEngine {
     /// - Parameter token: raw.
     mutating func restoreMember(
         _ token: Span<UInt8>, reader: inout StateReader, partition: PartitionIndex, offset: Int64
-    ) throws(StateError) -> RestoreResult {
+    ) throws(StateError) -> RestoreResult? {
         guard !token.isEmpty, token.count <= MemberTable.tokenByteCountMax else {
             throw .malformed("a member with a token of \(token.count) bytes")
         }
         let member = try AudienceCodec.readMember(&reader)
-        guard member.epoch >= self.memory.partitions[partition].newestEpochRead else { return .ignored }
+        guard member.epoch >= self.memory.partitions[partition].newestEpochRead else { return nil }
         self.memory.noteEpoch(member.epoch, partition: partition)
         let crowd =
             self.audiences.crowds.find(reference: member.reference, partition: partition)
@@ -46,7 +46,7 @@ extension ShardEngine {
     /// A record about a crowd.
     mutating func restoreCrowd(
         _ kind: StateCodec.Kind, key: Span<UInt8>, reader: inout StateReader, partition: PartitionIndex, now: EngineTime
-    ) throws(StateError) -> RestoreResult {
+    ) throws(StateError) -> RestoreResult? {
         guard let (app, id) = self.journal.texts.crowdKey(ofState: key) else { return .ignored }
         let reference = CrowdTable.reference(
             bundleID: self.intake.bundleID(app: app).span, id: id.span)
@@ -60,26 +60,31 @@ extension ShardEngine {
         switch kind {
         case .progress:
             let progress = try AudienceCodec.readProgress(&reader)
-            guard self.isBelieved(progress.epoch, partition: partition) else { return .ignored }
+            guard self.isBelieved(progress.epoch, partition: partition) else { return nil }
             let crowd = crowd(&self)
             self.audiences.crowds[crowd].restoredProgress = progress
             self.audiences.crowds[crowd].lastJoinSeconds = progress.lastJoinSeconds
             self.audiences.crowds[crowd].restoredJoins.removeAll { $0.offset < progress.servedJoins }
         case .versions:
             let epoch = try reader.signed()
+            let life = try reader.signed()
+            let stampSeconds = try StateCodec.readSeconds(&reader)
             let versions = try AudienceCodec.readVersions(&reader, topicHashes: self.journal.topicHashes, now: now)
             let alert: Version? =
                 try reader.byte() == 0
                 ? nil : try AudienceCodec.readVersion(&reader, topicHashes: self.journal.topicHashes, now: now)
             guard reader.isAtEnd else { throw .malformed("bytes behind the last version") }
-            guard self.isBelieved(epoch, partition: partition) else { return .ignored }
+            guard self.isBelieved(epoch, partition: partition) else { return nil }
             let crowd = crowd(&self)
+            self.audiences.crowds[crowd].life = life
+            self.audiences.crowds[crowd].stampSeconds = stampSeconds
             self.audiences.crowds[crowd].versions = versions
             self.audiences.crowds[crowd].alert = alert
+            self.audiences.crowds[crowd].hasRestoredVersions = true
         case .voided:
             let epoch = try reader.signed()
             let life = try reader.signed()
-            guard self.isBelieved(epoch, partition: partition) else { return .ignored }
+            guard self.isBelieved(epoch, partition: partition) else { return nil }
             let crowd = crowd(&self)
             self.audiences.crowds[crowd].life = life
             self.audiences.crowds[crowd].standing = .leaving
@@ -124,33 +129,35 @@ extension ShardEngine {
         let progress = self.audiences.crowds[crowd].restoredProgress ?? AudienceCodec.Progress()
         self.audiences.crowds[crowd].restoredProgress = nil
         let versions = self.audiences.crowds[crowd].versions
-        // Those that the progress tells of, and those that came after it.
-        let isOfLife = versions.last?.life == progress.life
-        let known = isOfLife ? versions.filter { $0.stampSeconds <= progress.stampSeconds } : []
-        let newer = versions.filter { version in !known.contains { $0.stampSeconds == version.stampSeconds } }
         let alert = self.audiences.crowds[crowd].alert
+        let (life, stampSeconds) = (self.audiences.crowds[crowd].life, self.audiences.crowds[crowd].stampSeconds)
+        if self.audiences.crowds[crowd].hasRestoredVersions {
+            self.audiences.crowds[crowd].hasRestoredVersions = false
+        } else {
+            // What it has met is known by its progress alone: its versions come again.
+            self.audiences.crowds[crowd].life = progress.life
+        }
+        // Those that the progress tells of, and those that came after it. A version is known by its own record alone: progress may lie there without
+        // it.
+        let isOfLife = life == progress.life
+        let known = isOfLife ? versions.filter { $0.stampSeconds <= progress.stampSeconds } : []
+        let isAlertApart = alert.map { alert in !versions.contains { $0.stampSeconds == alert.stampSeconds } } ?? false
+        let all = (isAlertApart ? alert.map { [$0] } ?? [] : []) + versions
+        let newer = all.filter { !isOfLife || $0.stampSeconds > progress.stampSeconds }
         self.audiences.crowds[crowd].versions = known
-        self.audiences.crowds[crowd].life = isOfLife ? progress.life : versions.last?.life ?? progress.life
-        self.audiences.crowds[crowd].stampSeconds = isOfLife ? progress.stampSeconds : 0
+        self.audiences.crowds[crowd].stampSeconds = known.last?.stampSeconds ?? 0
         let joins = self.audiences.crowds[crowd].restoredJoins
         self.audiences.crowds[crowd].restoredJoins = []
-        if self.audiences.crowds[crowd].alert == nil {
-            self.audiences.crowds[crowd].alert = known.last { $0.hasAlert }
-        }
+        self.audiences.crowds[crowd].alert =
+            isOfLife ? all.first { $0.stampSeconds == progress.alertStampSeconds && $0.hasAlert } : nil
         for pass in self.audiences.crowds[crowd].passes.indices {
             self.restore(crowd, pass: pass, from: progress, joins: joins, members: members, now: now)
         }
         if !self.audiences.crowds[crowd].passes.contains(where: { $0.owesAlert || $0.retries.owesAlert }) {
             self.audiences.crowds[crowd].alert = nil
         }
-        for version in newer { self.take(version, crowd: crowd) }
-        // What came with a version that is not kept any more.
-        if let alert, newer.contains(where: { $0.stampSeconds > alert.stampSeconds }),
-            !newer.contains(where: \.hasAlert),
-            !newer.contains(where: \.withdrawsAlert)
-        {
-            self.audiences.crowds[crowd].alert = alert
-        }
+        for version in newer.sorted(by: { $0.stampSeconds < $1.stampSeconds }) { self.take(version, crowd: crowd) }
+        if stampSeconds > 0 { self.audiences.crowds[crowd].stampSeconds = stampSeconds }
         if versions.isEmpty {
             // The question may have been lost with the owner before.
             self.journal.ask(crowd, entry: .none, in: &self.memory, audiences: self.audiences)
@@ -177,8 +184,11 @@ extension ShardEngine {
         let untils = versions.map { version in
             part.untils.first { $0.stampSeconds == version.stampSeconds }?.until ?? part.position
         }
+        // Progress may tell of the alert of a version that is not there.
+        let isAlertHere = self.audiences.crowds[crowd].alert != nil
         self.audiences.crowds[crowd].passes[pass].restore(
-            position: part.position, untils: untils, aloneUntil: part.aloneUntil, alertUntil: part.alertUntil,
+            position: part.position, untils: untils, aloneUntil: isAlertHere ? part.aloneUntil : nil,
+            alertUntil: isAlertHere ? part.alertUntil : 0,
             highUntil: part.highUntil, frequentHighUntil: part.frequentHighUntil, horizon: part.horizon)
         self.audiences.crowds[crowd].passes[pass].notBeforeMillis =
             self.memory.partitions[self.audiences.crowds[crowd].partition].formerOwnerQuietSinceMillis
@@ -248,6 +258,7 @@ extension ShardEngine {
             self.memory.counters.membersHeld -= members.table.count
         }
         self.audiences.pushes.forget(partition: partition)
+        self.audiences.forwarded.forget(partition: partition)
         self.audiences.departed = self.audiences.departed.filter { $0.key.partition != partition }
         self.audiences.crowds.removePartition(partition)
     }
@@ -267,9 +278,7 @@ extension ShardEngine {
             self.journal.writeTombstone(key: key, of: partition, in: &self.memory)
             return .removed
         }
-        if !self.audiences.crowds[crowd].versions.isEmpty {
-            self.writeVersions(crowd, entry: .none)
-        }
+        self.writeVersions(crowd, entry: .none)
         self.writeProgress(crowd, now: now)
         return .overwritten
     }

@@ -37,6 +37,11 @@ struct PartitionState {
     var ownersWallMillis: [Int64] = []
     /// The offset that the next record of this owner must get in `state`; -1: not known.
     var nextStateOffset: Int64 = -1
+    /// Keys under which the restore has met a record of an owner that was not the owner any more. Compaction would keep that one alone: what is
+    /// known of them is written again.
+    var outdatedKeys: [[UInt8]] = []
+    /// More are not kept.
+    static var outdatedKeysMax: Int { 100_000 }
     /// Stretches of `state` that others wrote, to be read by the loop.
     var gaps: [Range<Int64>] = []
     /// The loop reads one.

@@ -44,6 +44,7 @@ struct PartitionTable {
         self.states[partition].number = -1
         self.states[partition].logs = []
         self.states[partition].gaps = []
+        self.states[partition].outdatedKeys = []
     }
 
     // MARK: Gaps

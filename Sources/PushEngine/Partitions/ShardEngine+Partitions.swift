@@ -53,6 +53,7 @@ extension ShardEngine {
             self.dispatch.reschedule(slot, in: &self.memory, now: now)
         }
         self.settleRestoredCrowds(partition, now: now)
+        self.overwriteOutdated(partition, now: now)
     }
 
     /// The watermark of each input log this engine owns: what a commit may reach at most.

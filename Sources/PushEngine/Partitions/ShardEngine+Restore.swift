@@ -21,7 +21,9 @@ extension ShardEngine {
         if isTombstone {
             // A worker that had lost the partition wrote this after its successor had begun to write.
             if let epoch = headerNumber {
-                guard epoch >= self.memory.partitions[partition].newestEpochRead else { return .ignored }
+                guard epoch >= self.memory.partitions[partition].newestEpochRead else {
+                    return self.outdated(key, of: partition)
+                }
                 self.memory.noteEpoch(epoch, partition: partition)
             }
             if key.count > 1, key[0] == AudienceCodec.memberKeyMark {
@@ -37,33 +39,10 @@ extension ShardEngine {
         }
         var reader = StateReader(value)
         do throws(StateError) {
-            let kind = try StateCodec.readKind(&reader)
-            switch kind {
-            case .member:
-                guard key.count > 1, key[0] == AudienceCodec.memberKeyMark else {
-                    throw .malformed("a member under a key that names none")
-                }
-                return try self.restoreMember(
-                    key.extracting(1..<key.count), reader: &reader, partition: partition, offset: offset)
-            case .versions, .progress, .voided:
-                return try self.restoreCrowd(kind, key: key, reader: &reader, partition: partition, now: now)
-            case .audience:
-                guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
-                guard slotKey.kind == .audience else { throw .malformed("an audience under another key") }
-                return try self.restoreSlot(slotKey, of: partition, value: value, reader: &reader, now: now)
-            case .marker:
-                return self.memory.noteMarker(
-                    try StateCodec.readMarker(&reader), takeovers: headerNumber, partition: partition, offset: offset,
-                    clusterID: self.journal.texts.clusterID)
-            case .activity:
-                guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
-                guard slotKey.kind == .activity else { throw .malformed("an activity under a channel's key") }
-                return try self.restoreSlot(slotKey, of: partition, value: value, reader: &reader, now: now)
-            case .channel:
-                guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
-                guard slotKey.kind == .channel else { throw .malformed("a channel under an activity's key") }
-                return try self.restoreSlot(slotKey, of: partition, value: value, reader: &reader, now: now)
-            }
+            let result = try self.restoreRecord(
+                of: partition, key: key, value: value, reader: &reader, headerNumber: headerNumber, offset: offset,
+                now: now)
+            return result ?? self.outdated(key, of: partition)
         } catch {
             switch error {
             case .unknownVersion(let version): return .unknownVersion(version)
@@ -72,16 +51,66 @@ extension ShardEngine {
             }
         }
     }
+    /// A worker that had lost the partition wrote this after its successor had begun to write.
+    private mutating func outdated(_ key: Span<UInt8>, of partition: PartitionIndex) -> RestoreResult {
+        if self.memory.partitions[partition].outdatedKeys.count < PartitionState.outdatedKeysMax {
+            var copy: [UInt8] = []
+            copy.append(copying: key)
+            self.memory.partitions[partition].outdatedKeys.append(copy)
+        }
+        return .ignored
+    }
+    /// What such records hide from compaction is written again.
+    mutating func overwriteOutdated(_ partition: PartitionIndex, now: EngineTime) {
+        let keys = self.memory.partitions[partition].outdatedKeys
+        self.memory.partitions[partition].outdatedKeys = []
+        let number = self.memory.partitions[partition].number
+        for key in Set(keys).sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+            _ = self.repair(partition: number, key: key.span, value: Span(), offset: -1, now: now)
+        }
+    }
+    /// - Returns: `nil`: an owner wrote it that was not the owner any more.
+    private mutating func restoreRecord(
+        of partition: PartitionIndex, key: Span<UInt8>, value: Span<UInt8>, reader: inout StateReader,
+        headerNumber: Int64?, offset: Int64, now: EngineTime
+    ) throws(StateError) -> RestoreResult? {
+        let kind = try StateCodec.readKind(&reader)
+        switch kind {
+        case .member:
+            guard key.count > 1, key[0] == AudienceCodec.memberKeyMark else {
+                throw .malformed("a member under a key that names none")
+            }
+            return try self.restoreMember(
+                key.extracting(1..<key.count), reader: &reader, partition: partition, offset: offset)
+        case .versions, .progress, .voided:
+            return try self.restoreCrowd(kind, key: key, reader: &reader, partition: partition, now: now)
+        case .audience:
+            guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
+            guard slotKey.kind == .audience else { throw .malformed("an audience under another key") }
+            return try self.restoreSlot(slotKey, of: partition, value: value, reader: &reader, now: now)
+        case .marker:
+            return self.memory.noteMarker(
+                try StateCodec.readMarker(&reader), takeovers: headerNumber, partition: partition, offset: offset,
+                clusterID: self.journal.texts.clusterID)
+        case .activity:
+            guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
+            guard slotKey.kind == .activity else { throw .malformed("an activity under a channel's key") }
+            return try self.restoreSlot(slotKey, of: partition, value: value, reader: &reader, now: now)
+        case .channel:
+            guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
+            guard slotKey.kind == .channel else { throw .malformed("a channel under an activity's key") }
+            return try self.restoreSlot(slotKey, of: partition, value: value, reader: &reader, now: now)
+        }
+    }
 
     private mutating func restoreSlot(
         _ key: borrowing SlotKey, of partition: PartitionIndex, value: Span<UInt8>, reader: inout StateReader,
         now: EngineTime
-    ) throws(StateError) -> RestoreResult {
+    ) throws(StateError) -> RestoreResult? {
         if !self.restoredAges.isEmpty { self.restoredAges.removeAll(keepingCapacity: true) }
         var read = try StateCodec.readParts(
             &reader, kind: key.kind, topicHashes: self.journal.topicHashes, now: now, ages: &self.restoredAges)
-        // A worker that had lost the partition wrote this after its successor had begun to write.
-        guard read.epoch >= self.memory.partitions[partition].newestEpochRead else { return .ignored }
+        guard read.epoch >= self.memory.partitions[partition].newestEpochRead else { return nil }
         self.memory.noteEpoch(read.epoch, partition: partition)
         let count = try reader.unsigned()
         guard count <= 3 else { throw .malformed("\(count) updates") }

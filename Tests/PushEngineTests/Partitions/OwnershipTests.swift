@@ -227,6 +227,18 @@ import Testing
         #expect(h.counters.activities == 0)
     }
 
+    /// A restore passes over it, and compaction would keep it alone: what the restore has found is written behind it.
+    @Test func whatAnOlderOwnerHidesFromCompactionIsWrittenAgain() throws {
+        let h = Self.harness()
+        let before = try #require(h.markerOffset)
+        h.crash()
+        h.writeState(
+            Self.foreign("a/com.example.pizza/order-1", isNull: true, headers: [RecordHeader.epoch.text: "\(before)"]))
+        h.crash()
+        h.advance(1_000)
+        #expect(h.stateLog.last { $0.keyText == "a/com.example.pizza/order-1" }?.isNull == false)
+    }
+
     @Test func theOwnTombstonesSayTheirEpoch() throws {
         let h = Self.harness()
         h.advance(13 * 3_600_000)
