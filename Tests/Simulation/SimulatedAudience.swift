@@ -59,6 +59,8 @@ struct SimulatedMember {
     var tens: [Ten] = []
     /// By worker: the last movement that it has read since the partition came to it.
     var lastRead: [Int: Int] = [:]
+    /// The same, of whichever worker read last.
+    var newestRead: Int?
 
     struct Movement {
         var position: SourcePosition

@@ -121,6 +121,7 @@ extension SimulationWorld {
     func noteMovement(_ event: WrittenEvent, worker: SimulatedWorker) {
         guard let member = event.member else { return }
         self.members[member].lastRead[worker.number] = event.movement
+        self.members[member].newestRead = event.movement
     }
 
     func forgetMovements(_ partition: Int32, worker: SimulatedWorker) {
@@ -142,7 +143,11 @@ extension SimulationWorld {
     private func possibleStays(of member: Int, audience: Int, worker: SimulatedWorker) -> [Int] {
         let movements = self.members[member].movements
         let committed = movements.lastIndex { $0.committedMillis != nil }
-        let floor = [committed, self.members[member].lastRead[worker.number]].compactMap { $0 }.max() ?? 0
+        var floor = [committed, self.members[member].lastRead[worker.number]].compactMap { $0 }.max() ?? 0
+        if self.home(ofMember: member) != self.writtenPartition(ofMember: member) {
+            // A copy that a worker forwarded before it died may come to lie there long after.
+            floor = min(floor, self.members[member].newestRead ?? floor)
+        }
         return (floor..<movements.count).filter {
             movements[$0].audience != nil && self.isOneAudience(movements[$0].audience, audience)
         }.compactMap { index in movements[...index].lastIndex { $0.isArrival } }
@@ -155,7 +160,9 @@ extension SimulationWorld {
             return false
         }
         let remembered = end.millis + self.plan.app.retentionAfterEndMillis
-        return movement.writtenMillis + Self.delayMillisMax < remembered
+        // A join is taken again, and in the next life, when its owner dies before it is committed.
+        guard let committedMillis = movement.committedMillis else { return false }
+        return max(committedMillis, movement.writtenMillis + Self.delayMillisMax) < remembered
     }
 
     // MARK: Distance and budget
@@ -210,7 +217,9 @@ extension SimulationWorld {
             }
             let since = self.steadyMillis - movements[stay].writtenMillis
             if stay > 0, let former = movements[stay - 1].audience, !self.isOneAudience(former, body.audience),
-                since < hourMillis - slack - self.aheadMillis
+                since < hourMillis - slack - self.aheadMillis,
+                // One that has long been over sends nothing that counts.
+                self.end(of: former).map({ $0.millis + hourMillis > movements[stay].writtenMillis }) ?? true
             {
                 self.fail("member \(member): at high priority \(since) ms after it came from another audience")
             }

@@ -4,6 +4,7 @@ import PushModel
 
 /// Faults that are aimed at a moment: each of these does harm only there, and drawn blindly is met once in thousands of runs.
 extension SimulationWorld {
+    static let audienceTombstoneStrikesMax = 16
     private func strikes(_ kind: SimulationPlan.Strike) -> Bool {
         self.plan.strikes.contains(kind) && self.chance(self.plan.strikePercent)
     }
@@ -16,6 +17,11 @@ extension SimulationWorld {
     /// A tombstone leaves. Its worker dies over it; it may arrive when the activity lives again.
     func strikeAtTombstone(_ record: LoggedRecord, of worker: SimulatedWorker) {
         guard let activity = self.activity(ofStateKey: record.key), self.strikes(.tombstone) else { return }
+        if self.isAudience(activity) {
+            // Whoever takes over writes it again: a worker that dies over each would never come to anything.
+            guard self.audienceTombstoneStrikes < Self.audienceTombstoneStrikesMax else { return }
+            self.audienceTombstoneStrikes += 1
+        }
         self.tell("worker \(worker.number) is to die over the tombstone of activity \(activity)")
         worker.fuse = 1
         self.attend(to: activity, events: 8)

@@ -142,12 +142,14 @@ enum AudienceCodec {
         var epoch: Int64 = -1
         var life: Int64 = 0
         var stampSeconds: Int64 = 0
+        /// Of the version whose alert is owed to some; 0: none is.
+        var alertStampSeconds: Int64 = 0
         var servedJoins: Int64 = -1
         var lastJoinSeconds: Int64 = 0
         var passes: [PassPart] = []
     }
     static func byteCountMax(_ progress: borrowing Progress) -> Int {
-        var count = 8 * ByteCursor.leb128ByteCountMax
+        var count = 9 * ByteCursor.leb128ByteCountMax
         for pass in progress.passes {
             count +=
                 (13 + 2 * pass.untils.count + pass.waiting.count + pass.skipped.count) * ByteCursor.leb128ByteCountMax
@@ -160,6 +162,7 @@ enum AudienceCodec {
         writer.signed(progress.epoch)
         writer.signed(progress.life)
         writer.signed(progress.stampSeconds)
+        writer.signed(progress.alertStampSeconds)
         writer.signed(progress.servedJoins)
         writer.signed(progress.lastJoinSeconds)
         writer.unsigned(UInt64(progress.passes.count))
@@ -187,6 +190,7 @@ enum AudienceCodec {
         progress.epoch = try reader.signed()
         progress.life = try reader.signed()
         progress.stampSeconds = try StateCodec.readSeconds(&reader)
+        progress.alertStampSeconds = try StateCodec.readSeconds(&reader)
         progress.servedJoins = try reader.signed()
         progress.lastJoinSeconds = try StateCodec.readSeconds(&reader)
         let count = try reader.unsigned()

@@ -13,6 +13,7 @@ struct Audiences: ~Copyable {
     var departed: [DepartedKey: MemberPushID] = [:]
     /// When phones of members that have left may be pushed to again, should they come back at once.
     var departures = RecentDepartures()
+    var forwarded = ForwardedRecords()
     /// The raw token of the record that is being taken.
     var scratchToken: [UInt8] = []
     var scratchEntries: [RingEntry] = []

@@ -55,6 +55,8 @@ enum BusRecord {
     struct Void: Equatable {
         var bundleID: [UInt8] = []
         var life: Int64 = 0
+        /// It was ended; otherwise nothing has come for it for so long that it is forgotten.
+        var isEnded = false
     }
     struct Report: Equatable {
         var bundleID: [UInt8] = []
@@ -83,6 +85,7 @@ enum BusRecord {
         writer.byte(Self.version)
         writer.run(void.bundleID.span)
         writer.signed(void.life)
+        writer.byte(void.isEnded ? 1 : 0)
     }
     static func write(_ report: borrowing Report, to writer: inout ByteCursor) {
         writer.byte(Self.version)
@@ -130,7 +133,8 @@ enum BusRecord {
     }
     static func readVoid(_ value: Span<UInt8>) throws(StateError) -> Void {
         var reader = StateReader(value)
-        let void = Void(bundleID: try Self.readHead(&reader), life: try reader.signed())
+        let void = Void(
+            bundleID: try Self.readHead(&reader), life: try reader.signed(), isEnded: try reader.byte() != 0)
         guard reader.isAtEnd else { throw .malformed("bytes behind a void") }
         return void
     }

@@ -79,6 +79,7 @@ struct Crowd {
     /// Of a restore: members read and where their records lie, until it is known which of them are served.
     var restoredJoins: [(member: MemberID, offset: Int64)] = []
     var restoredProgress: AudienceCodec.Progress?
+    var hasRestoredVersions = false
 
     var newest: Version? { self.versions.last }
     /// An alert is owed that does not fit beside the newest content.

@@ -48,21 +48,19 @@ extension Journal {
     }
     /// The outcome of a join or a leave. It names the audience, and the token by its hash alone.
     mutating func finishMemberEvent(
-        _ intake: borrowing Intake, app: UInt16, tokenHash: UInt64, in memory: inout ShardMemory
+        _ intake: borrowing Intake, app: UInt16, outcome: Outcome, details: borrowing OutcomeDetails,
+        in memory: inout ShardMemory
     ) {
-        memory.counters.outcomes[Int(Outcome.applied.rawValue)] += 1
-        guard memory.configuration.settings.outcomePublication.includes(.applied) else { return }
+        memory.counters.outcomes[Int(outcome.rawValue)] += 1
+        guard memory.configuration.settings.outcomePublication.includes(outcome) else { return }
         let entry = self.ledger.open(log: intake.log, offset: intake.record.offset, settled: true)
         self.ledger.expectAcknowledgement(entry)
-        var details = OutcomeDetails()
-        details.tokenHash = tokenHash
-        details.hasTokenHash = true
         let event = intake.event.text.span
         let value = self.appendOutcome(
-            .applied, kind: .audience, app: app, key: event.extracting(intake.event.audienceInText.range),
+            outcome, kind: .audience, app: app, key: event.extracting(intake.event.audienceInText.range),
             source: intake.source, eventID: event.extracting(intake.event.eventIDInText.range),
             traceparent: intake.traceparent.span, details: details, in: memory)
-        let key = self.appendHash(tokenHash)
+        let key = self.appendHash(details.tokenHash)
         self.batch.append(
             .outcomes, key: key, value: value,
             acknowledgement: self.expect(.outcome, partition: intake.partition, entry: entry, in: &memory))
@@ -120,8 +118,9 @@ extension Journal {
             versions.last.map { $0.stampSeconds == alert.stampSeconds } ?? false ? nil : alert
         }
         let epoch = memory.partitions[partition].epoch
+        let (life, stampSeconds) = (audiences.crowds[crowd].life, audiences.crowds[crowd].stampSeconds)
         let topicHashes = self.topicHashes
-        var byteCountMax = 4 * ByteCursor.leb128ByteCountMax
+        var byteCountMax = 6 * ByteCursor.leb128ByteCountMax
         for version in versions { byteCountMax += AudienceCodec.byteCountMax(version) }
         if let alert { byteCountMax += AudienceCodec.byteCountMax(alert) }
         let start = self.batch.bytes.count
@@ -129,6 +128,8 @@ extension Journal {
             cursor.byte(StateCodec.version)
             cursor.byte(StateCodec.Kind.versions.rawValue)
             cursor.signed(epoch)
+            cursor.signed(life)
+            cursor.signed(stampSeconds)
             cursor.unsigned(UInt64(versions.count))
             for version in versions { AudienceCodec.write(version, topicHashes: topicHashes, to: &cursor) }
             cursor.byte(alert == nil ? 0 : 1)
@@ -235,12 +236,12 @@ extension Journal {
         ) { BusRecord.write(bundleID: bundleID, versions: versions, topicHashes: topicHashes, to: &$0) }
     }
     mutating func tellVoid(
-        life: Int64, bundleID: [UInt8], id: Span<UInt8>, to partition: Int32, acknowledgement: UInt64
+        life: Int64, isEnded: Bool, bundleID: [UInt8], id: Span<UInt8>, to partition: Int32, acknowledgement: UInt64
     ) {
         self.writeBus(
             .void, id: id, to: partition, byteCountMax: BusRecord.byteCountMax(bundleID: bundleID),
             acknowledgement: acknowledgement
-        ) { BusRecord.write(BusRecord.Void(bundleID: bundleID, life: life), to: &$0) }
+        ) { BusRecord.write(BusRecord.Void(bundleID: bundleID, life: life, isEnded: isEnded), to: &$0) }
     }
     private mutating func writeBus(
         _ kind: RoutedKind, id: Span<UInt8>, to partition: Int32, byteCountMax: Int, acknowledgement: UInt64,

@@ -207,7 +207,8 @@ extension ShardEngine {
             let acknowledgement = self.journal.expectGuarded(
                 .routed, slot: slot, stateWaits: true, in: &self.memory)
             self.journal.tellVoid(
-                life: book.life, bundleID: bundleID, id: id, to: partition, acknowledgement: acknowledgement)
+                life: book.life, isEnded: self.memory.slots[slot].life == .ended, bundleID: bundleID, id: id,
+                to: partition, acknowledgement: acknowledgement)
         }
     }
 }

@@ -116,6 +116,7 @@ extension ShardEngine {
         progress.epoch = self.memory.partitions[partition].epoch
         progress.life = self.audiences.crowds[crowd].life
         progress.stampSeconds = self.audiences.crowds[crowd].stampSeconds
+        progress.alertStampSeconds = self.audiences.crowds[crowd].alert?.stampSeconds ?? 0
         progress.lastJoinSeconds = self.audiences.crowds[crowd].lastJoinSeconds
         progress.servedJoins = self.memory.partitions[partition].nextStateOffset
         let members = self.audiences.crowds.members(of: partition)

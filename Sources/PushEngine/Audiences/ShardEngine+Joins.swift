@@ -8,6 +8,13 @@ extension ShardEngine {
     ) throws(EventRejection) {
         self.audiences.scratchToken.removeAll(keepingCapacity: true)
         try EventRules.memberToken(key: key, into: &self.audiences.scratchToken)
+        if let origin = self.intake.record.origin {
+            let member = Audiences.DepartedKey(
+                partition: partition, position: RingPosition.of(self.audiences.scratchToken.span))
+            if self.audiences.forwarded.isTaken(origin, of: member) {
+                return self.finishMemberEvent(app: app, outcome: .duplicate, cause: .replay)
+            }
+        }
         switch self.intake.event.kind {
         case .register: self.join(app: app, partition: partition, now: now)
         case .unregister: self.leave(app: app, partition: partition, now: now)
@@ -128,16 +135,17 @@ extension ShardEngine {
         let position = members.table.position(of: member)
         let before = self.audiences.crowds[crowd].passes[pass].waitingCount
         let isAhead = self.audiences.crowds[crowd].passes[pass].joined(position)
-        guard !self.audiences.crowds[crowd].versions.isEmpty else { return nil }
-        var lateNumber: UInt32?
         let isRested = notBeforeMillis <= now.steadyMillis
+        let hasVersions = !self.audiences.crowds[crowd].versions.isEmpty
+        if !isRested, isAhead || !hasVersions {
+            self.audiences.crowds[crowd].passes[pass].recent.note(
+                member, servedMillis: notBeforeMillis - self.distanceMillis(crowd))
+        }
+        guard hasVersions else { return nil }
+        var lateNumber: UInt32?
         if isRested || isAhead {
             // Served at once, and quietly: what it missed was not for it.
             members.table.insertFlag(.isLate, of: member)
-            if !isRested {
-                self.audiences.crowds[crowd].passes[pass].recent.note(
-                    member, servedMillis: notBeforeMillis - self.distanceMillis(crowd))
-            }
             self.audiences.crowds[crowd].passes[pass].wait(late: member, isAhead: isAhead)
             lateNumber = self.audiences.crowds[crowd].passes[pass].lateLast
         } else {
@@ -233,9 +241,14 @@ extension ShardEngine {
     }
 
     /// A join or a leave is done with.
-    private mutating func finishMemberEvent(app: UInt16) {
-        let hash = PushComposer.hash(ofToken: self.audiences.scratchToken.span)
-        self.journal.finishMemberEvent(self.intake, app: app, tokenHash: hash, in: &self.memory)
+    private mutating func finishMemberEvent(
+        app: UInt16, outcome: Outcome = .applied, cause: OutcomeDetails.Cause = .none
+    ) {
+        var details = OutcomeDetails()
+        details.cause = cause
+        details.tokenHash = PushComposer.hash(ofToken: self.audiences.scratchToken.span)
+        details.hasTokenHash = true
+        self.journal.finishMemberEvent(self.intake, app: app, outcome: outcome, details: details, in: &self.memory)
     }
 
     // MARK: Counting

@@ -1,0 +1,81 @@
+import APNSProtocol
+import PushEngine
+import PushModel
+import Testing
+
+/// Audiences when records come twice, late, or not at all. Each of these was met in a simulated world.
+@Suite struct AudienceHazardTests {
+    /// The owner of the partition where they first lay died before it could commit them, and its successor forwarded them once more.
+    @Test func aJoinThatIsForwardedTwiceBringsNobodyBack() {
+        let h = AudienceTests.harness()
+        let token = EngineHarness.memberToken(1)
+        let join = #"{"event":"register","audience":"match"}"#
+        func forward(_ value: String, _ offset: Int64) {
+            h.consume(
+                key: token, value: value, topic: 1, origin: SourcePosition(topic: 0, partition: 5, offset: offset))
+        }
+        forward(join, 3)
+        forward(#"{"event":"unregister"}"#, 4)
+        #expect(h.counters.membersHeld == 0)
+        forward(join, 3)
+        #expect(h.counters.membersHeld == 0)
+        #expect(h.outcomes.last?.outcome == "duplicate")
+        forward(#"{"event":"unregister"}"#, 4)
+        forward(join, 5)
+        #expect(h.counters.membersHeld == 1)
+        #expect(h.isCommitted(topic: 1))
+    }
+
+    /// The audience in between has nothing to show, and remembers all the same when the phone was last pushed to.
+    @Test func whoGoesAndComesBackAtOnceKeepsItsDistance() {
+        let h = AudienceTests.harness()
+        h.join(1)
+        h.audienceUpdate(7)
+        #expect(h.deliverAll().count == 1)
+        h.join(1, of: "other")
+        h.join(1)
+        #expect(h.deliverAll().isEmpty)
+        h.advance(1_000)
+        #expect(h.deliverAll().map(\.n) == [7])
+    }
+
+    /// The end has expired, so the partition cannot know by itself that nothing more comes.
+    @Test func anAudienceWhoseEndHasExpiredIsForgottenAsWell() {
+        let h = AudienceTests.harness()
+        h.join(1)
+        h.audienceUpdate(1)
+        h.deliverAll()
+        h.advance(1_000)
+        let seconds = h.now.wallMillis / 1_000
+        h.consume(
+            key: "match",
+            value:
+                #"{"event":"end","expires":\#(seconds + 5),"to":{"audience":"match"},"content-state":{"n":2}}"#)
+        h.carryBus()
+        for _ in 0..<100 {
+            h.advance(60_000)
+            h.carryBus()
+        }
+        #expect(h.counters.membersHeld == 0 && h.counters.activities == 0)
+    }
+
+    /// Kafka took the record of where passes stand and not that of the version they go round with. The version comes again, and is taken.
+    @Test func progressAloneDoesNotMakeAVersionKnown() {
+        let h = AudienceTests.harness()
+        for member in 1...3 { h.join(member) }
+        h.audienceUpdate(1, alert: "goal")
+        #expect(h.deliverAll().count == 3)
+        h.advance(2_000)
+        h.acknowledgesAtOnce = false
+        h.audienceUpdate(2, alert: "penalty")
+        for _ in 0..<6 {
+            h.acknowledgeAll { !$0.keyText.hasPrefix("v/") }
+            h.carryBus()
+        }
+        h.crash()
+        h.carryBus()
+        h.advance(3_000)
+        let pushes = h.deliverAll()
+        #expect(pushes.count == 3 && pushes.allSatisfy { $0.n == 2 && $0.alert == "penalty" })
+    }
+}
