@@ -15,7 +15,9 @@ struct MemberPush {
     var recordMillis: Int64 = 0
     var sentMillis: Int64 = 0
     var priority = PushPriority.low
-    var hasAlert = false
+    /// Of the version whose alert it brings; 0: none.
+    var alertStampSeconds: Int64 = 0
+    var hasAlert: Bool { self.alertStampSeconds != 0 }
     /// The alert's own version, beside which the newest content does not fit.
     var isAlone = false
     /// A unit of the audience's ledger was there for it.

@@ -37,7 +37,7 @@ struct Pass {
     /// As many as the audience has versions here, the newest last.
     private(set) var targets: [Target] = []
     /// Members that get the newest alert.
-    private var alertTarget = Target(until: 0, ahead: 0)
+    private(set) var alertTarget = Target(until: 0, ahead: 0)
     /// Members up to here get the newest alert.
     var alertUntil: Int64 { self.alertTarget.until }
     /// The alert does not fit beside the newest content: up to `alertUntil` members get the version that brought it, and then all the newest.
@@ -62,6 +62,8 @@ struct Pass {
     var lateCount = 0
     /// Members that joined late and were served before the round came to them: it passes over them.
     private(set) var skipped: Set<MemberID> = []
+    /// Members that joined since the newest alert was taken and that its round comes to: it is not for them.
+    private var quiet: Set<MemberID> = []
     /// Number of the first of `late`, counted from the first ever.
     private(set) var lateFirst: UInt32 = 0
     /// Members served out of turn of late, and when, steady.
@@ -123,6 +125,8 @@ struct Pass {
         in table: inout MemberTable
     ) {
         self.rebase()
+        self.endSecondTurns()
+        if version.hasAlert || version.withdrawsAlert { self.quiet = [] }
         if version.hasAlert {
             self.alertTarget = Target(until: self.position + Self.circle, ahead: count)
         } else if version.withdrawsAlert {
@@ -141,24 +145,36 @@ struct Pass {
         }
         self.targets.append(Target(until: until, ahead: count))
         self.retries.handOverToRound()
+        if self.keepsOlder { self.retries.remember(self.lateNumbers.keys.sorted { $0.rawValue < $1.rawValue }) }
         self.forgetLate(in: &table)
     }
     /// The newest version has expired: whoever it left unserved is owed the one before.
     mutating func dropNewest(in table: inout MemberTable) {
         self.targets.removeLast()
         self.alone = nil
+        self.endSecondTurns()
         guard self.targets.isEmpty else {
-            // Its round is shorter: some that it would have met are late now.
+            // Its round is shorter: some that it would have met are late now, or owed what they waited for before.
             self.skipped = self.skipped.filter { self.isAhead(table.position(of: $0)) }
             self.lateCount = self.lateNumbers.keys.count { !self.isAhead(table.position(of: $0)) }
+            for member in self.retries.members where !self.isAhead(table.position(of: member)) {
+                self.retries.owe(member)
+            }
             return
         }
         // Nobody is owed anything.
         self.reset(in: &table)
     }
+    /// Where no alert goes alone one turn meets everybody who has not been met.
+    private mutating func endSecondTurns() {
+        for index in self.targets.indices {
+            self.targets[index].until = min(self.targets[index].until, self.position + Self.circle)
+        }
+    }
     /// Its alert is owed to nobody any more.
     mutating func forgetAlert() {
         self.alertTarget = Target(until: self.position, ahead: 0)
+        self.quiet = []
         if self.alone != nil {
             // Nobody has got the newest yet.
             self.targets[self.targets.count - 1].until = self.position + Self.circle
@@ -166,6 +182,8 @@ struct Pass {
         }
         self.retries.forgetAlerts()
     }
+    /// A version that outlives the newest is kept: what members have not got of it is remembered until the newest has come to them.
+    var keepsOlder: Bool { self.targets.count > 1 }
     /// Nothing is owed any more.
     mutating func reset(in table: inout MemberTable) {
         self.targets = []
@@ -227,6 +245,8 @@ struct Pass {
         self.late.append(Late(member: member))
         self.lateNumbers[member] = self.lateLast
         if !isAhead { self.lateCount += 1 }
+        // One that leaves stays here: whoever has its number next has come later still.
+        if isAhead, self.owesAlert, self.quiet.count < Self.skippedMax { self.quiet.insert(member) }
     }
     /// More members are not served before the round comes to them.
     static let skippedMax = 4_096
@@ -235,6 +255,10 @@ struct Pass {
     /// It is owed what the round brings, after all, or it has been met.
     @discardableResult mutating func forgetSkip(_ member: MemberID) -> Bool {
         !self.skipped.isEmpty && self.skipped.remove(member) != nil
+    }
+    /// Whether it came after the alert that goes round; the round comes to it no more.
+    mutating func forgetQuiet(_ member: MemberID) -> Bool {
+        !self.quiet.isEmpty && self.quiet.remove(member) != nil
     }
     /// Number of the last of `late`.
     var lateLast: UInt32 { self.lateFirst &+ UInt32(truncatingIfNeeded: self.late.count) &- 1 }
@@ -367,31 +391,4 @@ struct Pass {
         // A round that is longer than one turn meets some of them twice; the first time is what `alone` counts.
         self.count(1, at: there)
     }
-}
-
-/// Members that were served out of turn a moment ago: the round does not come to them before the distance is over.
-struct RecentlyServed {
-    /// More are not served out of turn within a distance.
-    static let countMax = 4_096
-    private var millis: [MemberID: Int64] = [:]
-    private var order: Deque<(member: MemberID, millis: Int64)> = []
-
-    var isFull: Bool { self.order.count >= Self.countMax }
-    mutating func note(_ member: MemberID, servedMillis: Int64) {
-        self.millis[member] = servedMillis
-        self.order.append((member, servedMillis))
-    }
-    /// When it was served; `nil`: longer ago than `distanceMillis`, or in its turn.
-    mutating func servedMillis(_ member: MemberID, distanceMillis: Int64, nowMillis: Int64) -> Int64? {
-        self.forget(distanceMillis: distanceMillis, nowMillis: nowMillis)
-        return self.millis.isEmpty ? nil : self.millis[member]
-    }
-    mutating func forget(distanceMillis: Int64, nowMillis: Int64) {
-        while let first = self.order.first, first.millis + distanceMillis <= nowMillis {
-            self.order.removeFirst()
-            if self.millis[first.member] == first.millis { self.millis[first.member] = nil }
-        }
-    }
-    /// When the first is forgotten, steady.
-    func nextForgottenMillis(distanceMillis: Int64) -> Int64? { self.order.first.map { $0.millis + distanceMillis } }
 }

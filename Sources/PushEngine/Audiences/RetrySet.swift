@@ -15,8 +15,10 @@ struct RetrySet {
         /// The push may have the version's own priority.
         var mayBeHigh = false
     }
-    /// A pass stands still while so many wait.
+    /// A pass stands still while so many wait that it has gone by.
     static let countMax = 1_024
+    /// And while so many wait at all, unless the pass has to come to each of them first.
+    static let totalMax = 4_096
     private var entries: [MemberID: Entry] = [:]
     /// Before this none of the others is due; may be too early.
     private var othersDueMillis: Int64 = .max
@@ -28,7 +30,9 @@ struct RetrySet {
     var count: Int { self.entries.count }
     /// Before this none is due; may be too early. Steady.
     var nextDueMillis: Int64 { self.due.isEmpty ? self.othersDueMillis : .min }
-    var isFull: Bool { self.entries.count >= Self.countMax }
+    var isFull: Bool {
+        self.owedCount >= Self.countMax || self.owedCount > 0 && self.entries.count >= Self.totalMax
+    }
     var members: [MemberID] { self.entries.keys.sorted { $0.rawValue < $1.rawValue } }
     subscript(_ member: MemberID) -> Entry? { self.entries[member] }
 
@@ -79,6 +83,22 @@ struct RetrySet {
         guard self.owedCount > 0 else { return }
         for member in Array(self.entries.keys) { self.entries[member]?.isOwed = false }
         self.owedCount = 0
+    }
+    /// They waited for a version that outlives the newest: they are owed it, should that expire before its round comes to them.
+    mutating func remember(_ members: [MemberID]) {
+        for member in members where self.entries[member] == nil && self.entries.count < Self.totalMax {
+            self.set(Entry(notBeforeMillis: .max, isOwed: false), for: member)
+        }
+    }
+    /// The newest version has expired, and the round of the one before has gone by the member: it is owed that.
+    mutating func owe(_ member: MemberID) {
+        if let entry = self.entries[member], !entry.isOwed {
+            var owed = entry
+            owed.isOwed = true
+            // It waited for the round.
+            if owed.notBeforeMillis == .max { owed.notBeforeMillis = .min }
+            self.set(owed, for: member)
+        }
     }
     /// Somebody waits for an alert.
     var owesAlert: Bool { self.entries.values.contains { $0.owesAlert } }

@@ -195,13 +195,19 @@ extension ShardEngine {
             + self.distanceMillis(crowd)
         self.audiences.crowds[crowd].passes[pass].countAhead(in: members.table)
         guard !versions.isEmpty else { return }
+        let skipped = Set(part.skipped)
         for waiting in part.waiting {
             let member = self.member(at: waiting.position, ring: ring, members: members)
-            let isAhead = self.audiences.crowds[crowd].passes[pass].isAhead(UInt64(waiting.position))
+            // The round passes over one that was served before it came there, whether that has arrived or not.
+            let isAhead =
+                self.audiences.crowds[crowd].passes[pass].isAhead(UInt64(waiting.position))
+                && !skipped.contains(waiting.position)
             // One may wait with an older push in flight.
             let owesAlert =
                 waiting.owesAlert || self.audiences.crowds[crowd].passes[pass].retries[member]?.owesAlert == true
-            guard member.isSome, !isAhead || owesAlert else { continue }
+            guard member.isSome,
+                !isAhead || owesAlert || self.audiences.crowds[crowd].passes[pass].keepsOlder
+            else { continue }
             self.audiences.crowds[crowd].passes[pass].retries.set(
                 RetrySet.Entry(
                     notBeforeMillis: isAhead ? .max : .min, isOwed: !isAhead, owesAlert: owesAlert),

@@ -158,15 +158,18 @@ extension ShardEngine {
         let distance = push.sentMillis + self.distanceMillis(crowd)
         let notBefore = max(now.steadyMillis + delayMillis, distance)
         let old = self.audiences.crowds[crowd].passes[push.pass].retries[push.member]
+        // A newer alert has a round of its own, which comes to it or has found it unanswered.
+        let isNewestAlert = push.hasAlert && self.audiences.crowds[crowd].alert?.stampSeconds == push.alertStampSeconds
         // Where an alert goes alone the round that comes next does not bring it.
         let isAhead =
-            !push.isAlone && !self.audiences.crowds[crowd].passes[push.pass].skipped.contains(push.member)
+            !(push.isAlone && isNewestAlert)
+            && !self.audiences.crowds[crowd].passes[push.pass].skipped.contains(push.member)
             && self.audiences.crowds[crowd].passes[push.pass].isAhead(members.table.position(of: push.member))
         var entry = RetrySet.Entry(notBeforeMillis: notBefore, isOwed: !isAhead)
         entry.isOwed = !isAhead
         entry.attempt = push.attempt < 20 ? push.attempt + 1 : push.attempt
         entry.owesAlert =
-            (push.hasAlert && !dropsAlert && self.audiences.crowds[crowd].alert != nil) || (old?.owesAlert ?? false)
+            (isNewestAlert && !dropsAlert) || (old?.owesAlert ?? false)
         let isHigh =
             keepsPriority && push.mayBeHigh
             && push.stampSeconds > self.audiences.crowds[crowd].reportedDoneStampSeconds

@@ -67,8 +67,8 @@ extension ShardEngine {
             }
             self.audiences.crowds[crowd].passes[pass].retries.remove(member)
             guard entry.isOwed else {
-                // The round comes to it, but it brings no alert that was sent before.
-                if entry.owesAlert || entry.mayBeHigh {
+                // The round comes to it, but it brings no alert that was sent before, and may expire on its way.
+                if entry.owesAlert || entry.mayBeHigh || self.audiences.crowds[crowd].passes[pass].keepsOlder {
                     entry.notBeforeMillis = .max
                     self.audiences.crowds[crowd].passes[pass].retries.set(entry, for: member)
                 }
@@ -135,7 +135,10 @@ extension ShardEngine {
                 self.audiences.crowds[crowd].passes[pass].nextNotBeforeMillis(distanceMillis: distance)
                     <= now.steadyMillis
             else { return nil }
-            if self.audiences.crowds[crowd].passes[pass].forgetSkip(member) {
+            let isQuiet = self.audiences.crowds[crowd].passes[pass].forgetQuiet(member)
+            // Whoever came after an alert that goes alone gets the newest content a turn later.
+            let isSkipped = isQuiet && self.audiences.crowds[crowd].passes[pass].isAlone
+            if self.audiences.crowds[crowd].passes[pass].forgetSkip(member) || isSkipped {
                 self.audiences.crowds[crowd].passes[pass].met(
                     isServed: false, distanceMillis: distance, nowMillis: now.steadyMillis)
                 continue
@@ -150,6 +153,7 @@ extension ShardEngine {
                 serving.isAlone = self.audiences.crowds[crowd].passes[pass].isAlone
                 serving.hasAlert =
                     self.audiences.crowds[crowd].passes[pass].owesAlert && self.audiences.crowds[crowd].alert != nil
+                    && !isQuiet
                 serving.mayBeHigh = self.audiences.crowds[crowd].passes[pass].mayBeHigh(flags)
             }
             let recent = self.audiences.crowds[crowd].passes[pass].recent.servedMillis(
@@ -197,7 +201,8 @@ extension ShardEngine {
         self.audiences.pushes[id].recordMillis = version.recordMillis
         self.audiences.pushes[id].sentMillis = now.steadyMillis
         self.audiences.pushes[id].priority = isHigh ? .high : .low
-        self.audiences.pushes[id].hasAlert = serving.hasAlert
+        self.audiences.pushes[id].alertStampSeconds =
+            serving.hasAlert ? self.audiences.crowds[crowd].alert?.stampSeconds ?? 0 : 0
         self.audiences.pushes[id].mayBeHigh = serving.mayBeHigh
         self.audiences.pushes[id].isAlone = serving.isAlone
         self.audiences.pushes[id].app = self.audiences.crowds[crowd].app

@@ -1,0 +1,123 @@
+@testable import PushEngine
+
+/// Whom a pass has still to meet, in the plainest way: members are looked at one by one, and each knows what it is owed.
+struct PassModel {
+    struct Member {
+        /// By version, as the pass has them: its round comes to the member yet.
+        var isOwed: [Bool]
+        /// The round brings it the newest alert.
+        var isOwedAlert: Bool
+        /// It gets the alert's own version, and the newest a turn later.
+        var isOwedAlone: Bool
+    }
+    static let circle = Int64(RingPosition.end)
+
+    /// Counted on, turn after turn.
+    private(set) var cursor: Int64 = 0
+    private var ends: [Int64] = []
+    private var alertEnd: Int64 = 0
+    private var aloneEnd: Int64?
+    /// By position.
+    private(set) var members: [Int64: Member] = [:]
+
+    /// The first time that the cursor comes there.
+    private func there(_ position: Int64) -> Int64 {
+        var there = position
+        while there < self.cursor { there += Self.circle }
+        return there
+    }
+    var goesAlone: Bool { self.aloneEnd != nil }
+    var owesAlert: Bool { self.cursor < self.alertEnd }
+
+    // MARK: Members
+    /// - Returns: whether the newest version's round comes to it.
+    @discardableResult mutating func joined(_ position: Int64) -> Bool {
+        let there = self.there(position)
+        let member = Member(
+            isOwed: self.ends.map { there < $0 }, isOwedAlert: there < self.alertEnd,
+            isOwedAlone: self.aloneEnd.map { there < $0 } ?? false)
+        self.members[position] = member
+        return member.isOwed.last ?? false
+    }
+    mutating func left(_ position: Int64) { self.members[position] = nil }
+
+    // MARK: Versions
+    /// Nobody is met twice for the same.
+    private mutating func endSecondTurns() { self.ends = self.ends.map { min($0, self.cursor + Self.circle) } }
+    mutating func take(hasAlert: Bool, withdrawsAlert: Bool, dropping dropped: [Bool], goesAlone: Bool) {
+        self.endSecondTurns()
+        if hasAlert || withdrawsAlert {
+            self.alertEnd = self.cursor + (hasAlert ? Self.circle : 0)
+            self.changeAll { $0.isOwedAlert = hasAlert }
+        }
+        self.ends = zip(self.ends, dropped).filter { !$0.1 }.map(\.0)
+        self.changeAll { $0.isOwed = zip($0.isOwed, dropped).filter { !$0.1 }.map(\.0) + [true] }
+        self.aloneEnd = nil
+        self.changeAll { $0.isOwedAlone = false }
+        if goesAlone {
+            self.aloneEnd = self.alertEnd
+            self.ends.append(self.alertEnd + Self.circle)
+            self.changeAll { $0.isOwedAlone = $0.isOwedAlert }
+        } else {
+            self.ends.append(self.cursor + Self.circle)
+        }
+    }
+    /// The newest has expired.
+    mutating func dropNewest() {
+        self.ends.removeLast()
+        self.aloneEnd = nil
+        self.endSecondTurns()
+        let isEmpty = self.ends.isEmpty
+        if isEmpty { self.alertEnd = self.cursor }
+        self.changeAll {
+            $0.isOwed.removeLast()
+            $0.isOwedAlone = false
+            if isEmpty { $0.isOwedAlert = false }
+        }
+    }
+    mutating func forgetAlert() {
+        if self.aloneEnd != nil {
+            self.ends[self.ends.count - 1] = self.cursor + Self.circle
+            self.aloneEnd = nil
+        }
+        self.alertEnd = self.cursor
+        self.changeAll {
+            $0.isOwedAlert = false
+            $0.isOwedAlone = false
+        }
+    }
+    private mutating func changeAll(_ change: (inout Member) -> Void) {
+        for position in Array(self.members.keys) { change(&self.members[position]!) }
+    }
+
+    // MARK: Going round
+    /// The next that is owed something; `nil`: the round is over.
+    mutating func next() -> Int64? {
+        let owed = self.members.filter { $0.value.isOwed.last == true || $0.value.isOwedAlone }.map(\.key)
+        let next = owed.min { self.there($0) < self.there($1) }
+        self.cursor = next.map { self.there($0) } ?? max(self.cursor, self.ends.last ?? 0, self.aloneEnd ?? 0)
+        if let end = self.aloneEnd, end <= self.cursor { self.aloneEnd = nil }
+        return next
+    }
+    /// The member that `next` named has been met.
+    mutating func met(_ position: Int64) {
+        let isAlone = self.members[position]!.isOwedAlone
+        let kept = isAlone ? self.members[position]!.isOwed.last! : false
+        for index in self.members[position]!.isOwed.indices { self.members[position]!.isOwed[index] = false }
+        self.members[position]!.isOwed[self.ends.count - 1] = kept
+        self.members[position]!.isOwedAlert = false
+        self.members[position]!.isOwedAlone = false
+        self.cursor += 1
+        if let end = self.aloneEnd, end <= self.cursor { self.aloneEnd = nil }
+    }
+
+    /// As `state` has it: of the members it says nothing.
+    func asWritten() -> Self {
+        var written = self
+        written.members = [:]
+        return written
+    }
+
+    // MARK: What the pass counts
+    func count(_ isCounted: (Member) -> Bool) -> Int { self.members.values.count(where: isCounted) }
+}
