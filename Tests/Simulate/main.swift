@@ -2,7 +2,7 @@ import Foundation
 import Simulation
 
 // Plays simulated runs, one a seed. `simulate --seeds COUNT [--from SEED] [--first-failure]`, or `simulate --seed SEED` to trace one.
-// `--audiences PERCENT`: so many worlds in a hundred have audiences.
+// `--audiences PERCENT`: so many worlds in a hundred have audiences; `--starts PERCENT`: of these, so many have start members.
 
 /// What was asked for.
 struct Arguments {
@@ -14,9 +14,11 @@ struct Arguments {
     var stopsAtFailure = false
     /// Worlds that have audiences, in a hundred.
     var audiencesPercent = AudiencePlan.worldsPercent
+    /// Of these, worlds that have start members, in a hundred.
+    var startsPercent = AudiencePlan.startsPercent
 
     static let usage =
-        "usage: simulate [--audiences PERCENT] --seeds COUNT [--from SEED] [--first-failure] | --seed SEED"
+        "usage: simulate [--audiences PERCENT] [--starts PERCENT] --seeds COUNT [--from SEED] [--first-failure] | --seed SEED"
 
     init(_ words: [String]) throws(Complaint) {
         var words = words[...]
@@ -25,7 +27,7 @@ struct Arguments {
                 self.stopsAtFailure = true
                 continue
             }
-            guard ["--seeds", "--from", "--seed", "--audiences"].contains(word) else {
+            guard ["--seeds", "--from", "--seed", "--audiences", "--starts"].contains(word) else {
                 throw Complaint(text: "\(word) is not understood; \(Self.usage)")
             }
             guard let text = words.popFirst(), let number = UInt64(text), number <= UInt64(Int64.max) else {
@@ -35,6 +37,7 @@ struct Arguments {
             case "--seeds": self.seeds = number
             case "--from": self.from = number
             case "--audiences": self.audiencesPercent = Int(min(number, 100))
+            case "--starts": self.startsPercent = Int(min(number, 100))
             default: self.seed = number
             }
         }
@@ -79,7 +82,8 @@ func play(_ arguments: Arguments) -> Int {
     let step = max(1, arguments.seeds / 20)
     for count in 1...max(1, arguments.seeds) where count <= arguments.seeds {
         currentSeed = arguments.from + count - 1
-        let world = SimulationWorld(seed: currentSeed, audiencesPercent: arguments.audiencesPercent)
+        let world = SimulationWorld(
+            seed: currentSeed, audiencesPercent: arguments.audiencesPercent, startsPercent: arguments.startsPercent)
         world.run()
         simulatedMillis += world.simulatedMillis
         if !world.faults.isEmpty {
@@ -107,9 +111,11 @@ func play(_ arguments: Arguments) -> Int {
 }
 
 /// Plays one seed and tells everything that happens in it.
-func trace(_ seed: UInt64, audiencesPercent: Int) -> Int {
+func trace(_ seed: UInt64, _ arguments: Arguments) -> Int {
     currentSeed = seed
-    let world = SimulationWorld(seed: seed, audiencesPercent: audiencesPercent) { print($0) }
+    let world = SimulationWorld(
+        seed: seed, audiencesPercent: arguments.audiencesPercent, startsPercent: arguments.startsPercent
+    ) { print($0) }
     world.run()
     print(world.plan)
     for fault in world.faults { print(fault) }
@@ -122,7 +128,7 @@ func trace(_ seed: UInt64, audiencesPercent: Int) -> Int {
 tellSeedOfTraps()
 do {
     let arguments = try Arguments(Array(CommandLine.arguments.dropFirst()))
-    let failures = arguments.seed.map { trace($0, audiencesPercent: arguments.audiencesPercent) } ?? play(arguments)
+    let failures = arguments.seed.map { trace($0, arguments) } ?? play(arguments)
     exit(failures == 0 ? 0 : 1)
 } catch {
     print("simulate: \(error.text)")

@@ -5,6 +5,8 @@ import PushModel
 package struct AudiencePlan {
     /// Worlds that have audiences, in a hundred, unless whoever plays says otherwise. 0 as long as no worker takes them.
     package static let worldsPercent = 0
+    /// Of these, worlds that have start members, in a hundred. 0 as long as no worker takes them.
+    package static let startsPercent = 0
     /// The other app of worlds with two; the first is the activities'.
     static let secondBundleID = "com.example.football"
 
@@ -37,6 +39,12 @@ package struct AudiencePlan {
     /// `budget.audience-per-hour`, and the same for members with frequent updates.
     var perHour = 15
     var frequentPerHour = 120
+    /// Phones with a push-to-start token; 0: nobody has one.
+    var starterCount = 0
+    /// Of what is written about audiences, how much concerns those.
+    var startSharePercent = 0
+    /// `start.per-hour`.
+    var startsPerHour = 4
 
     init() {}
 
@@ -87,6 +95,13 @@ extension SimulationPlan {
         self.app.budgetAudiencePerHour = self.audiences.perHour
         self.app.budgetAudienceFrequentPerHour = self.audiences.frequentPerHour
         if self.audiences.hasDevelopment { self.app.developmentRoute = 1 }
+    }
+
+    /// A world without start members is as it was: they are drawn apart.
+    mutating func drawStarts(worldsPercent: Int, random: inout SplitMix64) {
+        guard !self.audiences.audiences.isEmpty, Int.random(in: 0..<100, using: &random) < worldsPercent else { return }
+        self.audiences.starterCount = [1, 6, 20, 60].randomElement(using: &random)!
+        self.audiences.startSharePercent = [20, 50].randomElement(using: &random)!
     }
 
     /// All that are configured.

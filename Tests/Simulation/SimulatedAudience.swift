@@ -7,6 +7,8 @@ struct SimulatedAudience {
     let app: UInt16
     /// Its first life, as an index into the world's phones: `state` and records name all of them alike.
     let first: Int
+    /// The event that started it, as an index into the world's order.
+    var start: Int?
     /// Where and when each `end` was written, steady.
     var ends: [(position: SourcePosition, millis: Int64)] = []
     /// A version left some partition after a newer one, as its alert did not fit there.

@@ -156,6 +156,9 @@ struct SimulatedKafka {
                 arrivesMillis: arrives, answersMillis: answers, fate: fate))
     }
 
+    /// What its producer, long dead, had on its way.
+    mutating func sendLate(_ transit: Transit) { self.transits.append(transit) }
+
     var nextArrivalMillis: Int64? { self.transits.map(\.arrivesMillis).min() }
 
     /// Records that arrive by now, in the order in which they do.

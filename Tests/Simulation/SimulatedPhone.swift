@@ -58,6 +58,8 @@ struct WrittenEvent {
     var expiresSeconds: Int64?
     /// When it was written, by the world's steady clock.
     var writtenMillis: Int64 = 0
+    /// The same by the world's wall clock.
+    var writtenWallMillis: Int64 = 0
     /// The same was written twice: nobody can tell which of the two a push shows.
     var hasCopy = false
     /// Of a registration.
@@ -68,6 +70,8 @@ struct WrittenEvent {
     var number = 0
     /// Of a join or leave: whose, and which of its movements.
     var member: Int?
+    /// The same of a push-to-start token.
+    var starter: Int?
     var movement = 0
     /// Of an audience's event: when it was written, the owner knew every partition that had asked.
     var isHeard = false

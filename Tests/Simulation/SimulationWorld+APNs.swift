@@ -14,6 +14,9 @@ extension SimulationWorld {
         if request.kind == .device, let member = self.memberNumbers[token] {
             return self.departToMember(request, route: route, member: member, from: worker)
         }
+        if request.kind == .device, let starter = self.starterNumbers[token] {
+            return self.departToStarter(request, route: route, starter: starter, from: worker)
+        }
         let body = String(decoding: request.body, as: UTF8.self)
         let isStart = body.hasPrefix("{\"aps\":{\"event\":\"start\"")
         guard let activity = self.activity(of: request, token: token) else {
@@ -115,7 +118,10 @@ extension SimulationWorld {
                 self.flights[index].result = nil
             }
             guard let worker else { continue }
-            if let member = flight.member {
+            if let starter = flight.starter {
+                self.tell("worker \(worker.number) hears of starter \(starter): \(result)")
+                self.settleStarter(flight, result: result)
+            } else if let member = flight.member {
                 self.tell("worker \(worker.number) hears of member \(member): \(result)")
                 self.settleMember(flight, result: result)
             } else {
@@ -131,6 +137,7 @@ extension SimulationWorld {
     private func arrive(_ index: Int) {
         let flight = self.flights[index]
         if let member = flight.member { return self.arriveAtMember(index, member: member) }
+        if let starter = flight.starter { return self.arriveAtStarter(index, starter: starter) }
         let phone = self.phones[flight.activity]
         guard flight.token == (flight.isStart ? phone.startToken : phone.token), flight.isStart || !phone.isTokenDead
         else {

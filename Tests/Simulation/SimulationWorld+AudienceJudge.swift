@@ -44,11 +44,12 @@ extension SimulationWorld {
 
     /// Whatever else happens, joins and leaves are taken.
     func judgeMovements() {
-        for position in self.order where self.written[position]!.member != nil {
+        for position in self.order
+        where self.written[position]!.member != nil || self.written[position]!.starter != nil {
             let names = (self.evidence.outcomes[position] ?? []).map(\.name)
             for name in names where name != "applied" && name != "duplicate" {
                 self.fail(
-                    "\(position) is \(name): \(self.written[position]!.kind) of member \(self.written[position]!.member!)"
+                    "\(position) is \(name): \(self.written[position]!.kind) of member \(self.written[position]!.member ?? self.written[position]!.starter!)"
                 )
             }
         }

@@ -63,6 +63,7 @@ extension SimulationWorld {
         guard self.audienceChance(self.plan.audiences.sharePercent) else { return false }
         let living = self.presentAudiences.enumerated().filter { !self.isBetweenLives($0.element) }
         guard let (number, audience) = living.randomElement(using: &self.audienceRandom) else { return false }
+        if self.writesAboutStarters(audience) { return true }
         let wanted = self.plan.audiences.audiences[number].memberCount
         let missing = wanted - self.members.count { $0.movements.first?.audience == audience }
         if missing > 0, Bool.random(using: &self.audienceRandom) {
@@ -84,6 +85,13 @@ extension SimulationWorld {
         let member = self.makeMember(
             isDevelopment: plan.hasDevelopment && Int.random(in: 0..<3, using: &self.audienceRandom) == 0)
         self.writeJoin(member, audience: audience, isFrequent: self.audienceChance(plan.frequentPercent))
+    }
+
+    /// A phone whose card a start has put up tells the card's token.
+    func joinStarted(_ audience: Int, isDevelopment: Bool) {
+        guard !self.isBetweenLives(audience), self.presentAudiences.contains(audience) else { return }
+        let member = self.makeMember(isDevelopment: isDevelopment)
+        self.writeJoin(member, audience: audience, isFrequent: false)
     }
 
     private func makeMember(isDevelopment: Bool) -> Int {

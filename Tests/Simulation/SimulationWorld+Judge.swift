@@ -25,7 +25,7 @@ extension SimulationWorld {
         }
         let underWay =
             self.kafka.transits.count { $0.producer == worker.number && !$0.isOrphan } + worker.inbox.count
-            + worker.loop.waitingRecordCount
+            + worker.loop.waitingRecordCount + self.lateVoids.count { $0.transit.producer == worker.number }
         if counters.unacknowledged != underWay {
             self.fail("\(underWay) records are under way, the counter says \(counters.unacknowledged)")
         }
@@ -112,12 +112,16 @@ extension SimulationWorld {
                     && Murmur2.partition(key: record.key.span, count: self.plan.partitions) != place.partition
             }
             guard let event = self.written[position] else { continue }
-            if !isMisplaced { self.noteCommit(event) }
+            if !isMisplaced {
+                self.noteCommit(event)
+                self.noteStartCommit(event)
+            }
             if let why = self.evidence.whyUnresolved(
                 position,
                 record: SourcePosition(
                     topic: place.topic == .events ? 0 : 1, partition: place.partition, offset: offset),
-                activity: event.member == nil ? self.phones[event.activity].audience?.first ?? event.activity : nil,
+                activity: event.member == nil && event.starter == nil
+                    ? self.phones[event.activity].audience?.first ?? event.activity : nil,
                 isMisplaced: isMisplaced, worker: worker)
             {
                 self.fail(
@@ -170,6 +174,7 @@ extension SimulationWorld {
         for audience in self.audienceNumbers {
             self.judgeReasons(audience)
             self.judgeAudience(audience)
+            self.judgeStarts(audience)
         }
         for activity in 0..<self.plan.activities {
             self.judgeReasons(activity)

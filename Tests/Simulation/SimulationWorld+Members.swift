@@ -73,6 +73,7 @@ extension SimulationWorld {
         self.checkMemberAlert(flight, body: body, stays: stays, at: place)
         self.checkRound(flight, body: body, member: member, at: place)
         self.noteMemberDeparture(flight, body: body, at: place)
+        self.perhapsReleaseVoids(body.audience)
         self.flightCount += 1
         flight.answersMillis = flight.arrivesMillis + Int64.random(in: 1...80, using: &self.random)
         if self.chance(self.plan.slowAnswerPercent) {

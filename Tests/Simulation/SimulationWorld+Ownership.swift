@@ -176,6 +176,8 @@ extension SimulationWorld {
         self.evidence.noteAssignment(worker: worker.number)
         self.forgetWithdrawals(partition, worker: worker)
         self.forgetMovements(partition, worker: worker)
+        self.forgetStartMovements(partition, worker: worker)
+        self.moveTimes[partition, default: []].append(self.steadyMillis)
         let owned = worker.partitions[partition]!
         let grant = PartitionGrant(
             number: partition, starts: Self.positions(owned.starts, partition),

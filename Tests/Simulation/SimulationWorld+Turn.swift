@@ -98,6 +98,7 @@ extension SimulationWorld {
         self.evidence.noteMade(kept.acknowledgement, worker: worker.number)
         let record = LoggedRecord(kept, madeAt: self.evidence.madeAt(kept.acknowledgement, worker: worker.number))
         let place = SimulatedKafka.Place(topic: .init(kept.topic), partition: max(0, kept.partition))
+        if place.topic == .routed, self.strikeAtVoid(kept, record, of: worker) { return }
         var fate = SimulatedKafka.Fate.delivered
         // What is forwarded is tried for as long as the process lives: nothing overtakes it.
         if place.topic != .routed, self.chance(self.plan.produceFailurePercent) {
@@ -178,6 +179,9 @@ extension SimulationWorld {
             }
             if let member = event.member, partition == self.home(ofMember: member) {
                 self.noteMovement(event, worker: worker)
+            }
+            if let starter = event.starter, partition == self.home(ofStarter: starter) {
+                self.noteStartMovement(event, worker: worker)
             }
         }
         return count

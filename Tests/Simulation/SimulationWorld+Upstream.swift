@@ -192,6 +192,14 @@ extension SimulationWorld {
             value: values.randomElement(using: &self.random)!)
     }
 
+    /// An event for an audience.
+    func writeAboutAudience(
+        _ audience: Int, kind: WrittenEvent.Kind, timestamp: Int64, body: String, value: String, expires: Int64?
+    ) {
+        self.write(
+            audience, kind: kind, timestamp: timestamp, body: body, isHigh: true, value: value, expires: expires)
+    }
+
     private func write(
         _ activity: Int, kind: WrittenEvent.Kind, timestamp: Int64, body: String, isHigh: Bool, value: String,
         expires: Int64? = nil, hasCopy: Bool = false, token: String? = nil, withdrawsAlert: Bool = false
@@ -209,6 +217,7 @@ extension SimulationWorld {
             expiresSeconds: expires, writtenMillis: self.steadyMillis, hasCopy: hasCopy, token: token,
             withdrawsAlert: withdrawsAlert, number: self.order.count,
             isHeard: self.isAudience(activity) && self.isRoutedRead)
+        self.written[position]?.writtenWallMillis = self.wallMillis
         self.order.append(position)
         if kind == .end {
             let millis = self.steadyMillis

@@ -45,9 +45,20 @@ package final class SimulationWorld {
     var channelRandom: SplitMix64
     /// The same of audiences, and their members.
     var audienceRandom: SplitMix64
+    /// The same of what their owners say when they die.
+    var voidRandom: SplitMix64
+    var lateVoids: [LateVoid] = []
     var members: [SimulatedMember] = []
     /// By token.
     var memberNumbers: [String: Int] = [:]
+    /// Phones with push-to-start tokens, and what concerns them alone.
+    var startRandom: SplitMix64
+    var starters: [SimulatedStarter] = []
+    var starterNumbers: [String: Int] = [:]
+    /// Update tokens that are told later.
+    var comingBack: [ComingBack] = []
+    /// By partition: when it changed hands, steady.
+    var moveTimes: [Int32: [Int64]] = [:]
     /// Times at which a partition came to a worker.
     var assignmentCount = 0
     var flightCount = 0
@@ -113,11 +124,17 @@ package final class SimulationWorld {
         var member: Int?
         var stampSeconds: Int64 = 0
         var alert: Int?
+        /// Of a start of an audience: whose, and the event.
+        var starter: Int?
+        var start: Int?
     }
 
-    /// - Parameter audiencesPercent: worlds that have audiences, in a hundred. A seed means another world with another share.
+    /// - Parameters:
+    ///   - audiencesPercent: worlds that have audiences, in a hundred. A seed means another world with another share.
+    ///   - startsPercent: of these, worlds that have start members, in a hundred.
     package init(
-        seed: UInt64, audiencesPercent: Int = AudiencePlan.worldsPercent, trace: ((String) -> Void)? = nil
+        seed: UInt64, audiencesPercent: Int = AudiencePlan.worldsPercent,
+        startsPercent: Int = AudiencePlan.startsPercent, trace: ((String) -> Void)? = nil
     ) {
         self.seed = seed
         self.withdrawals = Withdrawals(seed: seed)
@@ -127,7 +144,10 @@ package final class SimulationWorld {
         self.channelRandom = SplitMix64(seed: ~seed)
         plan.drawChannels(random: &self.channelRandom)
         self.audienceRandom = SplitMix64(seed: seed ^ 0xA0D1_E4CE_A0D1_E4CE)
+        self.voidRandom = SplitMix64(seed: seed ^ 0x701D_701D_701D_701D)
         plan.drawAudiences(worldsPercent: audiencesPercent, random: &self.audienceRandom)
+        self.startRandom = SplitMix64(seed: seed ^ 0x57A7_57A7_57A7_57A7)
+        plan.drawStarts(worldsPercent: startsPercent, random: &self.startRandom)
         self.plan = plan
         self.group = SimulatedGroup(partitions: self.plan.partitions)
         self.seatBegins = (0..<self.plan.seats).map { $0 == 0 ? Self.beginMillis : nil }
@@ -205,6 +225,7 @@ package final class SimulationWorld {
             self.disturb()
         }
         self.faultsAreOn = false
+        self.releaseVoids { _ in true }
         self.mend()
         // Waits for tokens, deferred budgets and backoff: a little more than the life of an activity settles everything.
         self.runUntil(self.steadyMillis + 14 * 3_600_000)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Breaks one promise after the other and asks the simulation whether it notices: `make mutations`.
 
-Each mutation is a small patch to a copy of the tree. The copy is built, and seeds are played until one fails. Some are met too seldom for
-that; the tests named beside them are run then, which takes minutes for the first. Exit status 1 when one of them survives its seeds and tests, when the unbroken code fails, or when a patch does not fit the source any more; 2 for a wrong call.
+Each mutation is a small patch to a copy of the tree. The copy is built, and seeds are played until one fails; where a promise concerns audiences,
+worlds that all have some. Some are met too seldom for that; the tests named beside them are run then, which takes minutes for the first. Exit status 1 when one of them survives its seeds and tests, when the unbroken code fails, or when a patch does not fit the source any more; 2 for a wrong call.
 The copy lies in `.build-mutations/tree`, its build beside it. Nothing else is written: the working tree stays as it is, whatever happens.
 """
 
@@ -19,13 +19,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRATCH = ROOT / ".build-mutations"
 TREE = SCRATCH / "tree"
 BUILD = SCRATCH / "build"
-# A run takes about 20 ms; one that takes this long does not end.
+# A run takes about 20 ms, one with audiences 150 ms; one that takes this long does not end.
 SECONDS_MAX = 1_200
 
 
 @dataclasses.dataclass(frozen=True)
 class Mutation:
-    """One promise broken. `old` must stand exactly once in `file`; `new` takes its place. `test`: who notices what no seed does."""
+    """One promise broken. `old` must stand exactly once in `file`; `new` takes its place. `test`: who notices what no seed does.
+    `audiences`: it is played in worlds that have some."""
 
     name: str
     what: str
@@ -33,6 +34,7 @@ class Mutation:
     old: str
     new: str
     test: str | None = None
+    audiences: bool = False
 
 
 def engine(path):
@@ -60,7 +62,7 @@ MUTATIONS = [
 """),
     Mutation(
         "no-restore", "`restoreSlot` ignores every record", engine("Partitions/ShardEngine+Restore"),
-        "        guard read.epoch >= self.memory.partitions[partition].newestEpochRead else { return .ignored }\n",
+        "        guard read.epoch >= self.memory.partitions[partition].newestEpochRead else { return nil }\n",
         "        guard read.epoch == .min else { return .ignored }\n"),
     Mutation(
         "no-lease", "a shard acts whether the group has confirmed its partitions or not", loop("ShardLoop"),
@@ -105,16 +107,19 @@ MUTATIONS = [
         "            memory.updates[behind].top.timestampSeconds < .min\n", test="CoalescingTests"),
     Mutation(
         "no-unit-after-crash", "`countUnrecordedPush` takes no unit", engine("Dispatch/Dispatch+Budget"),
-        "        guard !memory.slots[slot].countedUnrecordedPush, memory.couldHaveUnrecordedPush(slot) else { return }\n",
-        "        guard memory.slots.count < 0, memory.couldHaveUnrecordedPush(slot) else { return }\n"),
+        "        guard !memory.slots[slot].countedUnrecordedPush, memory.couldHaveUnrecordedPush(slot),\n",
+        "        guard memory.slots.count < 0, memory.couldHaveUnrecordedPush(slot),\n"),
     Mutation(
         "older-epoch-state", "a restore believes a state record of an older epoch behind one of a newer",
         engine("Partitions/ShardEngine+Restore"),
-        "        guard read.epoch >= self.memory.partitions[partition].newestEpochRead else { return .ignored }\n", ""),
+        "        guard read.epoch >= self.memory.partitions[partition].newestEpochRead else { return nil }\n", ""),
     Mutation(
         "older-epoch-tombstone", "a restore believes a tombstone of an older epoch behind a record of a newer",
         engine("Partitions/ShardEngine+Restore"),
-        "                guard tombstoneEpoch >= self.memory.partitions[partition].newestEpochRead else { return .ignored }\n", ""),
+        """                guard epoch >= self.memory.partitions[partition].newestEpochRead else {
+                    return self.outdated(key, of: partition)
+                }
+""", ""),
     Mutation(
         "verdict-on-new-token", "a verdict about a token that was replaced is taken for one about the new token",
         engine("Engine/ShardEngine+Answer"),
@@ -229,6 +234,50 @@ MUTATIONS = [
         "end-merged-away", "an update that comes while an end waits takes its place", engine("Engine/ShardEngine+Events"),
         "if let refusal = self.memory.enterLife(kind, isExpired: isExpired, of: slot) {",
         "if let refusal = self.memory.enterLife(kind, isExpired: isExpired, of: slot), self.memory.slots[slot].life != .ending {"),
+    Mutation(
+        "audience-version-early", "a version is told before it lies in `state`",
+        engine("Audiences/ShardEngine+AudienceOwner"),
+        "        self.memory.counters.versionsPublished += 1\n",
+        "        self.memory.counters.versionsPublished += 1\n        self.tellVersions(slot, now: now)\n", audiences=True),
+    Mutation(
+        "audience-cursor-ahead", "`state` says that a pass is over when it has begun",
+        engine("Audiences/ShardEngine+Crowds"),
+        "        part.position = from(self.audiences.crowds[crowd].passes[pass].position)\n",
+        """        let pass_ = self.audiences.crowds[crowd].passes[pass]
+        part.position = from(pass_.targets.last?.until ?? pass_.position)
+""", audiences=True),
+    Mutation(
+        "audience-tail-restarted", "a newer version begins its round where the order begins",
+        engine("Audiences/Pass"),
+        "        self.rebase()\n        self.endSecondTurns()\n",
+        """        self.rebase()
+        self.position = 0
+        self.forgetUpcoming()
+        self.endSecondTurns()
+""", audiences=True),
+    Mutation(
+        "audience-two-in-flight", "the round does not see that a member has not been answered",
+        engine("Audiences/ShardEngine+Passes"),
+        "            let isUnanswered = flags.contains(.isInFlight)\n            guard isUnanswered || recent",
+        "            let isUnanswered = flags.contains(.isInFlight) && flags.isEmpty\n            guard isUnanswered || recent", audiences=True),
+    Mutation(
+        "audience-alert-forgotten", "members that have not got an alert lose it to the next version without one",
+        engine("Audiences/ShardEngine+Versions"),
+        "        } else if version.withdrawsAlert {\n            self.audiences.crowds[crowd].alert = nil\n",
+        "        } else {\n            self.audiences.crowds[crowd].alert = nil\n", audiences=True),
+    Mutation(
+        "audience-takeover-quiet", "a partition's new owner brings no alert that its former owner began to bring",
+        engine("Audiences/ShardEngine+AudienceRestore"), "alertUntil: isAlertHere ? part.alertUntil : 0,",
+        "alertUntil: isAlertHere ? 0 : 0,", audiences=True),
+    Mutation(
+        "audience-late-forgotten", "`state` says that all joins are served, whoever waits still",
+        engine("Audiences/ShardEngine+Crowds"),
+        "                progress.servedJoins = min(progress.servedJoins, first.offset)\n",
+        "                _ = first\n", audiences=True),
+    Mutation(
+        "audience-void-believed", "a void is believed whichever life it is about",
+        engine("Audiences/ShardEngine+Versions"),
+        "self.audiences.crowds[crowd].life <= void.life else", "void.life >= 0 else", audiences=True),
 ]
 
 
@@ -284,13 +333,28 @@ class Verdict:
     message: str
 
 
-def play(simulate, seeds):
-    """Plays seeds from 0 on until one fails."""
+def play(simulate, seeds, audiences, passed_over=frozenset()):
+    """Plays seeds from 0 on until one fails, but for those that are passed over."""
     begun = time.monotonic()
+    first = 0
+    for last in sorted(passed_over | {seeds}):
+        if last > seeds:
+            break
+        verdict = play_some(simulate, first, last - first, audiences) if last > first else Verdict(None, 0, "")
+        verdict.seconds = time.monotonic() - begun
+        if verdict.seed is not None:
+            return verdict
+        first = last + 1
+    return Verdict(None, time.monotonic() - begun, "")
+
+
+def play_some(simulate, first, count, audiences):
+    """Plays so many seeds until one fails."""
+    begun = time.monotonic()
+    words = [str(simulate), "--from", str(first), "--seeds", str(count), "--first-failure"]
     try:
         run = subprocess.run(
-            [str(simulate), "--seeds", str(seeds), "--first-failure"], capture_output=True, text=True,
-            timeout=SECONDS_MAX)
+            words + ["--audiences", "100" if audiences else "0"], capture_output=True, text=True, timeout=SECONDS_MAX)
     except subprocess.TimeoutExpired:
         return Verdict(-1, time.monotonic() - begun, f"does not end within {SECONDS_MAX} s")
     seconds = time.monotonic() - begun
@@ -318,12 +382,12 @@ def fails(suite):
     return None
 
 
-def notices(mutation, seeds):
+def notices(mutation, seeds, passed_over):
     """Builds the broken copy, plays it, and tells what came of it."""
     simulate = build()
     if simulate is None:
         return False
-    verdict = play(simulate, seeds)
+    verdict = play(simulate, seeds, mutation.audiences, passed_over)
     if verdict.seed is not None and verdict.seed < 0:
         print(f"{mutation.name}: {verdict.message}", flush=True)
         return False
@@ -341,6 +405,11 @@ def notices(mutation, seeds):
 def main():
     parser = argparse.ArgumentParser(description="Break promises one by one; the simulation must notice each.")
     parser.add_argument("--seeds", type=int, default=2_000, help="seeds to play for each, from 0 on (default 2000)")
+    parser.add_argument(
+        "--audience-seeds", type=int, default=1_000, help="the same for those that concern audiences (default 1000)")
+    parser.add_argument(
+        "--pass-over", default="", metavar="SEEDS",
+        help="seeds with audiences that the unbroken code fails, separated by commas: they are not played")
     parser.add_argument("--only", help="names of mutations, separated by commas")
     parser.add_argument("--list", action="store_true", help="tell their names and what they break")
     parser.add_argument("--skip-unbroken", action="store_true", help="do not play the unbroken code first")
@@ -349,6 +418,7 @@ def main():
         for mutation in MUTATIONS:
             print(f"{mutation.name}: {mutation.what}")
         return 0
+    passed_over = {int(seed) for seed in asked.pass_over.split(",") if seed}
     names = asked.only.split(",") if asked.only else [mutation.name for mutation in MUTATIONS]
     unknown = set(names) - {mutation.name for mutation in MUTATIONS}
     if unknown:
@@ -370,18 +440,21 @@ def main():
         simulate = build()
         if simulate is None:
             return 1
-        verdict = play(simulate, asked.seeds)
-        if verdict.seed is not None:
-            complain(f"the unbroken code fails seed {verdict.seed}: {verdict.message}")
-            return 1
-        print(f"unbroken: {asked.seeds} seeds hold, {verdict.seconds:.0f} s", flush=True)
+        for audiences in sorted({mutation.audiences for mutation in chosen}):
+            seeds = asked.audience_seeds if audiences else asked.seeds
+            verdict = play(simulate, seeds, audiences, passed_over if audiences else frozenset())
+            if verdict.seed is not None:
+                complain(f"the unbroken code fails seed {verdict.seed}{' with audiences' if audiences else ''}: {verdict.message}")
+                return 1
+            print(f"unbroken: {seeds} seeds{' with audiences' if audiences else ''} hold, {verdict.seconds:.0f} s", flush=True)
     survivors = []
     for mutation in chosen:
         file = TREE / mutation.file
         unbroken = file.read_text()
         try:
             file.write_text(unbroken.replace(mutation.old, mutation.new))
-            if not notices(mutation, asked.seeds):
+            seeds = asked.audience_seeds if mutation.audiences else asked.seeds
+            if not notices(mutation, seeds, passed_over if mutation.audiences else frozenset()):
                 survivors.append(mutation.name)
         finally:
             file.write_text(unbroken)

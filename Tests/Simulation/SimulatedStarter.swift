@@ -1,0 +1,45 @@
+import PushEngine
+import PushModel
+
+/// A phone with a push-to-start token: a member of any number of audiences, whose starts put up cards.
+struct SimulatedStarter {
+    /// Lower-case hex.
+    let token: String
+    let keyBytes: [UInt8]
+    let isDevelopment: Bool
+    /// It can have a channel beside its token.
+    let isChannelCapable: Bool
+    /// APNs takes the token no more.
+    var isDead = false
+    /// What the app told of it, in the order of its log.
+    var movements: [Movement] = []
+    /// By worker: the last movement that it has read since the partition came to it.
+    var lastRead: [Int: Int] = [:]
+    /// By start event, as an index into the world's order: pushes that left for it.
+    var pushes: [Int: [Push]] = [:]
+    /// The same: cards that it has put up.
+    var cards: [Int: Int] = [:]
+    /// Pushes that left and were not refused, within the last hour.
+    var spent: [SimulatedMember.Ten] = []
+
+    struct Movement {
+        var position: SourcePosition
+        /// The audience, in one life, that is joined or left; `nil`: all are left.
+        var audience: Int?
+        var isJoin: Bool
+        /// When it was written, and when its offset was committed, steady.
+        var writtenMillis: Int64
+        var committedMillis: Int64?
+    }
+
+    struct Push {
+        var worker: Int
+        var id: PushID
+        /// When the partition came to its worker, as the world counts.
+        var assignment: Int
+        var leftMillis: Int64
+        var end = End.open
+
+        enum End { case open, accepted, refused, unknown }
+    }
+}

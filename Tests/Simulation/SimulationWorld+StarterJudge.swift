@@ -1,0 +1,57 @@
+import PushEngine
+import PushModel
+import ShardLoop
+
+/// Who must have been started when everything is quiet.
+extension SimulationWorld {
+    func judgeStarts(_ audience: Int) {
+        guard let start = self.phones[audience].audience?.start else { return }
+        for starter in self.starters.indices {
+            self.judgeStart(start, audience: audience, starter: starter)
+        }
+    }
+
+    /// A partition's owner that has started somebody, long before the start expires, starts everybody who is in the audience.
+    private func judgeStart(_ start: Int, audience: Int, starter: Int) {
+        let phone = self.starters[starter]
+        let pushes = phone.pushes[start] ?? []
+        guard pushes.isEmpty, !phone.isDead, let joined = self.stayed(starter, audience: audience, since: start)
+        else { return }
+        let event = self.written[self.order[start]]!
+        let hasEnded = self.phones[audience].audience?.ends.contains { $0.millis < event.writtenMillis + 1_000_000 }
+        guard hasEnded == false, phone.spent.count < self.plan.audiences.startsPerHour else { return }
+        let expires = event.expiresSeconds.map { $0 * 1_000 - self.wallOffsetMillis } ?? (event.writtenMillis + 900_000)
+        let partition = self.home(ofStarter: starter)
+        for other in self.starters.indices where other != starter && self.home(ofStarter: other) == partition {
+            guard self.starters[other].isDevelopment == phone.isDevelopment,
+                let push = self.starters[other].pushes[start]?.first(where: { $0.end == .accepted }),
+                push.leftMillis > joined, push.leftMillis + Self.startMillisMax < expires,
+                !self.hasMoved(partition, from: event.writtenMillis, to: push.leftMillis + Self.startMillisMax)
+            else { continue }
+            self.fail(
+                "starter \(starter) of audience \(audience), partition \(partition): event \(start) has not started it, and has started \(other)"
+            )
+            return
+        }
+    }
+
+    /// So long a round and its retries may take when everything goes wrong that can.
+    private static let startMillisMax: Int64 = 300_000
+
+    /// It was in the audience all the time, from the start or a join on that was remembered; when that was.
+    private func stayed(_ starter: Int, audience: Int, since start: Int) -> Int64? {
+        let movements = self.starters[starter].movements
+        guard let joined = self.joined(starter, audience: audience, upTo: movements.count),
+            let committed = joined.committedMillis
+        else { return nil }
+        // A leave in between: it may have had its start before.
+        let left = movements.contains {
+            !$0.isJoin && $0.writtenMillis > self.written[self.order[start]]!.writtenMillis
+        }
+        return left ? nil : committed
+    }
+
+    private func hasMoved(_ partition: Int32, from: Int64, to: Int64) -> Bool {
+        self.moveTimes[partition]?.contains { $0 >= from && $0 <= to } ?? false
+    }
+}
