@@ -234,7 +234,8 @@ extension SimulationWorld {
         case .accepted:
             self.noteAccepted(flight)
             guard let alert = flight.alert,
-                self.members[member].cards[flight.activity]?.alerts[alert]?.id == flight.id
+                let push = self.members[member].cards[flight.activity]?.alerts[alert], push.id == flight.id,
+                push.worker == flight.worker
             else { return }
             self.members[member].cards[flight.activity]?.alerts[alert]?.isAccepted = true
         case .response, .notProcessed: self.takeBack(flight, member: member)

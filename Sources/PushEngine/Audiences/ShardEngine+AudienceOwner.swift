@@ -176,12 +176,12 @@ extension ShardEngine {
         if book.publications.isEmpty { book.life = max(book.life, question.life + 1, now.wallSeconds) }
         self.memory.setBook(book, of: slot)
         self.journal.markDirty(slot, in: &self.memory, now: now)
-        if book.newest != nil {
+        if let newest = book.newest {
             let bundleID = Array(self.memory.app(of: slot).bundleID.utf8)
-            // The newest alone, and what outlives it: what it brings is late for whoever asks now.
-            let versions = book.publications.last { $0.isDurable }.map { $0.fallbacks + [$0.version] } ?? []
+            // The newest, and what outlives it. What it brings is late for whoever asks now, unless it is still on its way there: this may come first.
+            let versions = newest.fallbacks + [newest.version]
             self.journal.tell(
-                versions.map { $0.asAnswer }, bundleID: bundleID, id: key, to: question.partition,
+                versions.map { $0.answer(keepsAlert: newest.isOpen) }, bundleID: bundleID, id: key, to: question.partition,
                 acknowledgement: self.journal.expectGuarded(.routed, slot: slot, stateWaits: false, in: &self.memory))
         }
         self.dispatch.reschedule(slot, in: &self.memory, now: now)
@@ -226,11 +226,12 @@ extension Version {
         if isTooLarge { self.layer = own }
     }
     /// As a partition gets it that has just asked: its members joined after it, so its alert and its priority are not for them.
-    var asAnswer: Version {
+    /// - Parameter keepsAlert: the version itself may come to that partition only after this.
+    func answer(keepsAlert: Bool) -> Version {
         var version = self
         version.isHigh = false
         version.isFrequentHigh = false
-        version.layer.alert = ByteRange()
+        if !keepsAlert { version.layer.alert = ByteRange() }
         return version
     }
 }
