@@ -95,7 +95,68 @@ import Testing
             ])
     }
 
+    @Test func membersJoinAndLeave() {
+        let token = String(repeating: "80e0", count: 40)
+        let start = String(repeating: "c0ffee42", count: 8)
+        let reports = Self.reports(
+            """
+            {"key":"\(token)","value":{"event":"register","audience":"match-7","frequent-updates":true,"channel":"dHN0+/8="}}
+            {"key":"\(start)","value":{"event":"register","audience":"match-7","token-type":"start","channel-capable":true,"environment":"development"}}
+            {"key":"\(start)","value":{"event":"unregister","audience":"match-7"}}
+            {"key":"\(token)","value":{"event":"unregister"}}
+            {"key":"order-7","value":{"event":"unregister"}}
+            {"event":"register","audience":"match-7"}
+            """)
+        let lines = reports.map { report in
+            if case .taken(_, let lines) = report { lines } else { ["\(report)"] }
+        }
+        #expect(
+            lines == [
+                [
+                    "token 80e080e0…(160 digits) joins audience “match-7” (to update an activity, production, frequent updates, "
+                        + "listens on channel dHN0+/8=)"
+                ],
+                [
+                    "token c0ffee42…(64 digits) joins audience “match-7” (to start activities, development, channel-capable)"
+                ],
+                ["token c0ffee42…(64 digits) leaves audience “match-7”"],
+                ["token 80e080e0…(160 digits) leaves every audience"],
+                ["activity “order-7” has no token any more"],
+                ["the token that the key spells joins audience “match-7” (to update an activity, production)"],
+            ])
+    }
+
+    @Test func anEventForAnAudienceGoesToEachMember() {
+        let reports = Self.reports(
+            """
+            {"key":"match-7","value":{"event":"update","content-state":{"home":1},"timestamp":1699999990,"to":{"audience":"match-7"}}}
+            {"event":"start","to":{"audience":"match-7"},"attributes-type":"Match","attributes":{},"content-state":{},"alert":{"title":"","body":""}}
+            """)
+        guard reports.count == 2, case .taken(1, let update) = reports[0], case .taken(2, let start) = reports[1] else {
+            Issue.record("\(reports)")
+            return
+        }
+        #expect(update[0] == "POST https://api.push.apple.com/3/device/(each update token in audience “match-7”)")
+        #expect(update[4] == "apns-priority: 5")
+        #expect(update[8] == #"{"aps":{"event":"update","timestamp":1699999990,"content-state":{"home":1}}}"#)
+        #expect(update[9] == "(76 of 4096 bytes)")
+        #expect(start[0] == "POST https://api.push.apple.com/3/device/(each push-to-start token in audience “match-7”)")
+        #expect(start[4] == "apns-priority: 10")
+    }
+
     @Test(arguments: [
+        (
+            #"{"key":"order-7","value":{"event":"register","audience":"a"}}"#,
+            "“key” is not hexadecimal at character 1 of 7: expected the member's token, in the digits 0-9 and a-f only"
+        ),
+        (
+            #"{"key":"00FF","value":{"event":"unregister","audience":"a"}}"#,
+            "“key” has an upper-case letter at character 3 of 4: expected the member's token in lower case"
+        ),
+        (
+            #"{"key":"b","value":{"event":"end","to":{"audience":"a"}}}"#,
+            "“to.audience” \"a\" differs from the record's key: expected the same audience id"
+        ),
         ("{", "the text is not valid JSON: it ends too early"),
         (
             #"{"key":"a","value":{"event":"end","to":{"channel":"AAAA"}}}"#,
@@ -105,18 +166,16 @@ import Testing
             #"{"event":"update","to":{"channel":"AAAA"},"content-state":{"a":"\#(String(repeating: "a", count: 4_089))"}}"#,
             "“content-state” has 4097 bytes: a Live Activity takes at most 4096, also by broadcast"
         ),
-        (
-            #"{"key":"00ff","value":{"event":"register","audience":"match-7","token-type":"start"}}"#,
-            "“audience” is not supported by this version: expected to.activity, to.channel, to.token or to.start-token"
-        ),
-        (
-            #"{"event":"end","to":{"audience":"match-7"}}"#,
-            "“to.audience” is not supported by this version: expected to.activity, to.channel, to.token or to.start-token"
-        ),
         (#"{"event":"update"}"#, "“content-state” is missing: “update” needs it"),
         (#"{"key":"a","value":null}"#, "“value” is null: expected one JSON object"),
-        (#"{"key":null,"value":{"event":"end"}}"#, "“key” is null: expected the activity, audience or channel id"),
-        (#"{"key":"","value":{"event":"end"}}"#, "“key” is empty: expected the activity, audience or channel id"),
+        (
+            #"{"key":null,"value":{"event":"end"}}"#,
+            "“key” is null: expected the activity, audience or channel id, or a member's token"
+        ),
+        (
+            #"{"key":"","value":{"event":"end"}}"#,
+            "“key” is empty: expected the activity, audience or channel id, or a member's token"
+        ),
         (#"{"key":"a"}"#, "“value” is missing: expected the event, or null"),
         (
             #"{"key":"a","value":{"event":"end","to":{"activity":"b"}}}"#,

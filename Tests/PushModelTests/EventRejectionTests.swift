@@ -209,11 +209,13 @@ import Testing
         Case(
             #"{"event":"start","content-state":{},"attributes-type":"T","attributes":{},"alert":{"title":"","body":""}}"#,
             "to",
-            #"is missing: “start” needs {"start-token": …}, the push-to-start token"#),
-        Case(Self.start("", to: #"{"token":"ab"}"#), "to.token", "cannot start an activity: expected “start-token”"),
+            #"is missing: “start” needs {"start-token": …}, the push-to-start token, or {"audience": …}"#),
+        Case(
+            Self.start("", to: #"{"token":"ab"}"#), "to.token",
+            "cannot start an activity: expected “start-token” or “audience”"),
         Case(
             Self.start("", to: #"{"activity":"ab"}"#), "to.activity",
-            "cannot start an activity: expected “start-token”; the key names it"),
+            "cannot start an activity: expected “start-token” or “audience”; the key names it"),
         Case(
             Self.start("", to: #"{"channel":"ab"}"#), "to.channel",
             "cannot start an activity: broadcasts only update and end"),
@@ -244,10 +246,10 @@ import Testing
         Case(#"{"event":"start","attributes":"{}"}"#, "attributes", #"is "{}": expected a JSON object"#),
         Case(
             Self.to(#"{"start-token":"ab"}"#), "to.start-token",
-            "starts activities only: “update” goes to “activity”, “channel” or “token”"),
+            "starts activities only: “update” goes to “activity”, “audience”, “channel” or “token”"),
         Case(
             #"{"event":"end","to":{"start-token":"ab"}}"#, "to.start-token",
-            "starts activities only: “end” goes to “activity”, “channel” or “token”"),
+            "starts activities only: “end” goes to “activity”, “audience”, “channel” or “token”"),
         Case(
             #"{"event":"register","token":"ab","frequent-updates":1}"#, "frequent-updates",
             "is 1: expected true or false"),

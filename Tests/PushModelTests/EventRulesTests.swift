@@ -17,7 +17,10 @@ import Testing
         #expect(check([UInt8](repeating: 0x61, count: 256)) == nil)
         #expect(check(Array("🍕".utf8)) == nil)
         #expect(
-            check([]) == EventRejection(field: "key", reason: "is empty: expected the activity, audience or channel id")
+            check([])
+                == EventRejection(
+                    field: "key", reason: "is empty: expected the activity, audience or channel id, or a member's token"
+                )
         )
         #expect(
             check([UInt8](repeating: 0x61, count: 257))

@@ -18,7 +18,8 @@ public enum EventRules {
     /// Checks a record's key: 1 to 256 bytes of UTF-8.
     public static func checkKey(_ key: Span<UInt8>) throws(EventRejection) {
         if key.isEmpty {
-            throw EventRejection(field: "key", reason: "is empty: expected the activity, audience or channel id")
+            throw EventRejection(
+                field: "key", reason: "is empty: expected the activity, audience or channel id, or a member's token")
         }
         if key.count > Self.keyByteCountMax {
             throw EventRejection(
@@ -69,7 +70,8 @@ public enum EventRules {
             try Self.checkID(event.audienceInText, of: event, key: key, field: "to.audience", what: "audience")
         }
         if event.kind == .start, event.target != .startToken, event.target != .audience {
-            throw EventRejection(field: "to", reason: "has no start-token: a start needs {\"start-token\": hex}")
+            throw EventRejection(
+                field: "to", reason: "names neither: a start needs {\"start-token\": hex} or {\"audience\": id}")
         }
     }
 

@@ -23,7 +23,8 @@ enum EventShape {
             if event.target == .startToken {
                 throw EventRejection(
                     field: "to.start-token",
-                    reason: "starts activities only: “\(kind.name)” goes to “activity”, “channel” or “token”")
+                    reason:
+                        "starts activities only: “\(kind.name)” goes to “activity”, “audience”, “channel” or “token”")
             }
         }
     }
@@ -65,10 +66,12 @@ enum EventShape {
         switch event.target {
         case .startToken, .audience: break
         case .token:
-            throw EventRejection(field: "to.token", reason: "cannot start an activity: expected “start-token”")
+            throw EventRejection(
+                field: "to.token", reason: "cannot start an activity: expected “start-token” or “audience”")
         case .activity:
             throw EventRejection(
-                field: "to.activity", reason: "cannot start an activity: expected “start-token”; the key names it")
+                field: "to.activity",
+                reason: "cannot start an activity: expected “start-token” or “audience”; the key names it")
         case .channel:
             throw EventRejection(
                 field: "to.channel", reason: "cannot start an activity: broadcasts only update and end")
@@ -88,7 +91,8 @@ enum EventShape {
     private static func missing(_ field: EventField, in kind: EventKind) -> EventRejection {
         let reason: String
         switch field {
-        case .to: reason = "is missing: “start” needs {\"start-token\": …}, the push-to-start token"
+        case .to:
+            reason = "is missing: “start” needs {\"start-token\": …}, the push-to-start token, or {\"audience\": …}"
         case .token:
             reason =
                 "is missing: “register” needs the activity's token, or an “audience” (then the record's key is the token)"

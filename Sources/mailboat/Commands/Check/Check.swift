@@ -15,9 +15,11 @@ struct Check: ParsableCommand {
             or a record with its key:
 
               {"key": "order-7", "value": {"event": "register", "token": "80e0…"}}
+              {"key": "80e0…", "value": {"event": "register", "audience": "match-7"}}
 
             An event for a channel ("to": {"channel": …}) is shown as the broadcast it would become; the production host stands for \
-            the environment that the app's configuration names, unless the event names one. \
+            the environment that the app's configuration names, unless the event names one. An event for an audience \
+            ("to": {"audience": …}) is shown as the push that each member would get; the production host stands for each member's own. \
             An event that a worker would put on the dead-letter topic is shown with the reason it would get there. Nothing is \
             sent, and no configuration is read: merging, budgets and the life of an activity are left out. Tokens are shown \
             shortened.

@@ -16,6 +16,8 @@ struct EventCheck {
     /// The clock, seconds since 1970.
     var nowSeconds: Int64
     private var registrations: [[UInt8]: (token: [UInt8], environment: PushEnvironment)] = [:]
+    /// The keys of those that joined an audience.
+    private var members: Set<[UInt8]> = []
     private var event = DecodedEvent()
 
     /// Digits of a token that are shown.
@@ -31,19 +33,22 @@ struct EventCheck {
             if let key = record.key {
                 try EventRules.checkKey(key.span)
             } else if !record.isBare {
-                throw EventRejection(field: "key", reason: "is null: expected the activity, audience or channel id")
+                throw EventRejection(
+                    field: "key", reason: "is null: expected the activity, audience or channel id, or a member's token")
             }
             guard let value = record.value else {
                 throw EventRejection(field: "value", reason: "is null: expected one JSON object")
             }
             try EventDecoder.decode(value.span, into: &self.event)
-            try EventRules.refuseAudience(self.event)
-            // A record without a key of its own is judged as that of the activity or channel it names.
-            let named = self.event.target == .channel ? self.event.audienceInText : self.event.activityInText
+            // A record without a key of its own is judged as that of the activity, channel or audience it names.
+            let isGroup = self.event.target == .channel || self.event.target == .audience
+            let named = isGroup ? self.event.audienceInText : self.event.activityInText
             let key = record.key ?? Array(self.event.text[named.range])
             try EventRules.checkTarget(self.event, key: key.span)
             switch self.event.kind {
-            case .register, .unregister: return .taken(lines: self.registration(record))
+            case .register, .unregister:
+                let isMembership = self.event.target == .audience
+                return .taken(lines: [isMembership ? try self.membership(record) : self.registration(record)])
             case .start, .update, .end: return .taken(lines: try self.request(record, value: value))
             }
         } catch { return .refused(error) }
@@ -51,16 +56,47 @@ struct EventCheck {
 
     // MARK: Answers
 
-    private mutating func registration(_ record: RecordText) -> [String] {
+    private mutating func registration(_ record: RecordText) -> String {
+        // The value says of neither an activity nor a member that it is one: the key was seen before.
+        if self.event.kind == .unregister, let key = record.key, self.members.remove(key) != nil {
+            return "\(Self.member(key)) leaves every audience"
+        }
         let token = Array(self.event.text[self.event.tokenInText.range])
         let environment = self.event.environment
         if let key = record.key {
             self.registrations[key] = self.event.kind == .register ? (token, environment) : nil
         }
         let who = Self.activity(record)
-        guard self.event.kind == .register else { return ["\(who) has no token any more"] }
+        guard self.event.kind == .register else { return "\(who) has no token any more" }
         let budget = self.event.frequentUpdates ? ", frequent updates" : ""
-        return ["\(who) gets token \(Self.shortened(token)) (\(environment)\(budget))"]
+        return "\(who) gets token \(Self.shortened(token)) (\(environment)\(budget))"
+    }
+
+    /// A join or a leave. Standing alone, without its key, it is judged but for the token.
+    private mutating func membership(_ record: RecordText) throws(EventRejection) -> String {
+        if let key = record.key {
+            var token: [UInt8] = []
+            try EventRules.memberToken(key: key.span, into: &token)
+            if self.event.kind == .register { self.members.insert(key) }
+        }
+        let who = record.key.map(Self.member) ?? "the token that the key spells"
+        guard self.event.kind == .register else { return "\(who) leaves \(self.audience)" }
+        var traits = [self.event.isStartMember ? "to start activities" : "to update an activity"]
+        traits.append(self.event.environment == .production ? "production" : "development")
+        if self.event.frequentUpdates { traits.append("frequent updates") }
+        if self.event.channelCapable { traits.append("channel-capable") }
+        if !self.event.channelInText.isEmpty {
+            let channel = String(decoding: self.event.text[self.event.channelInText.range], as: UTF8.self)
+            traits.append("listens on channel \(channel)")
+        }
+        return "\(who) joins \(self.audience) (\(traits.joined(separator: ", ")))"
+    }
+
+    private static func member(_ key: [UInt8]) -> String { "token \(Self.shortened(digits: key))" }
+
+    private var audience: String {
+        let id = String(decoding: self.event.text[self.event.audienceInText.range], as: UTF8.self)
+        return "audience “\(TokenText.shortened(id))”"
     }
 
     private func request(_ record: RecordText, value: [UInt8]) throws(EventRejection) -> [String] {
@@ -125,6 +161,10 @@ struct EventCheck {
             let token = Array(self.event.text[self.event.tokenInText.range])
             return (Self.shortened(token), Self.host(self.event.environment))
         }
+        if self.event.target == .audience {
+            let token = self.event.kind == .start ? "push-to-start token" : "update token"
+            return ("(each \(token) in \(self.audience))", Self.host(.production))
+        }
         if let key = record.key, let registration = self.registrations[key] {
             return (Self.shortened(registration.token), Self.host(registration.environment))
         }
@@ -144,6 +184,10 @@ struct EventCheck {
     private static func shortened(_ token: [UInt8]) -> String {
         var digits: [UInt8] = []
         Hex.append(token.span, to: &digits)
+        return Self.shortened(digits: digits)
+    }
+
+    private static func shortened(digits: [UInt8]) -> String {
         guard digits.count > Self.tokenDigitsShown else { return String(decoding: digits, as: UTF8.self) }
         return String(decoding: digits.prefix(Self.tokenDigitsShown), as: UTF8.self) + "…(\(digits.count) digits)"
     }

@@ -16,7 +16,8 @@ struct Publish: AsyncParsableCommand {
 
             'value' reaches Kafka byte for byte. It may also be a string, whose text becomes the value, or null. 'partition', \
             'headers' (an object of strings) and 'timestamp' (milliseconds since 1970) are optional. With --key, events may stand \
-            alone: an event for a channel has the channel's id as its key. A record without 'partition' goes where murmur2 of its key says, as Java's clients place it and a worker \
+            alone: an event for a channel or an audience has that one's id as its key, and who joins or leaves an audience \
+            the token, in lower-case hexadecimal digits. A record without 'partition' goes where murmur2 of its key says, as Java's clients place it and a worker \
             expects it.
 
             Each record is acknowledged by all in-sync replicas before the command ends. A line that is no record, or that Kafka \
