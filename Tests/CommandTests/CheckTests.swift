@@ -97,12 +97,12 @@ import Testing
 
     @Test func membersJoinAndLeave() {
         let token = String(repeating: "80e0", count: 40)
-        let start = String(repeating: "c0ffee42", count: 8)
+        let other = String(repeating: "c0ffee42", count: 8)
         let reports = Self.reports(
             """
             {"key":"\(token)","value":{"event":"register","audience":"match-7","frequent-updates":true,"channel":"dHN0+/8="}}
-            {"key":"\(start)","value":{"event":"register","audience":"match-7","token-type":"start","channel-capable":true,"environment":"development"}}
-            {"key":"\(start)","value":{"event":"unregister","audience":"match-7"}}
+            {"key":"\(other)","value":{"event":"register","audience":"match-7","token-type":"update","environment":"development"}}
+            {"key":"\(other)","value":{"event":"unregister","audience":"match-7"}}
             {"key":"\(token)","value":{"event":"unregister"}}
             {"key":"order-7","value":{"event":"unregister"}}
             {"event":"register","audience":"match-7"}
@@ -116,9 +116,7 @@ import Testing
                     "token 80e080e0…(160 digits) joins audience “match-7” (to update an activity, production, frequent updates, "
                         + "listens on channel dHN0+/8=)"
                 ],
-                [
-                    "token c0ffee42…(64 digits) joins audience “match-7” (to start activities, development, channel-capable)"
-                ],
+                ["token c0ffee42…(64 digits) joins audience “match-7” (to update an activity, development)"],
                 ["token c0ffee42…(64 digits) leaves audience “match-7”"],
                 ["token 80e080e0…(160 digits) leaves every audience"],
                 ["activity “order-7” has no token any more"],
@@ -130,9 +128,9 @@ import Testing
         let reports = Self.reports(
             """
             {"key":"match-7","value":{"event":"update","content-state":{"home":1},"timestamp":1699999990,"to":{"audience":"match-7"}}}
-            {"event":"start","to":{"audience":"match-7"},"attributes-type":"Match","attributes":{},"content-state":{},"alert":{"title":"","body":""}}
+            {"event":"end","to":{"audience":"match-7"}}
             """)
-        guard reports.count == 2, case .taken(1, let update) = reports[0], case .taken(2, let start) = reports[1] else {
+        guard reports.count == 2, case .taken(1, let update) = reports[0], case .taken(2, let end) = reports[1] else {
             Issue.record("\(reports)")
             return
         }
@@ -140,11 +138,19 @@ import Testing
         #expect(update[4] == "apns-priority: 5")
         #expect(update[8] == #"{"aps":{"event":"update","timestamp":1699999990,"content-state":{"home":1}}}"#)
         #expect(update[9] == "(76 of 4096 bytes)")
-        #expect(start[0] == "POST https://api.push.apple.com/3/device/(each push-to-start token in audience “match-7”)")
-        #expect(start[4] == "apns-priority: 10")
+        #expect(end[0] == update[0])
+        #expect(end[4] == "apns-priority: 10")
     }
 
     @Test(arguments: [
+        (
+            #"{"event":"start","to":{"audience":"a"},"attributes-type":"Match","attributes":{},"content-state":{},"alert":{"title":"","body":""}}"#,
+            "“to.audience” is not supported for a “start” by this version: expected {\"start-token\": hex}, for each phone"
+        ),
+        (
+            #"{"key":"00ff","value":{"event":"register","audience":"a","token-type":"start"}}"#,
+            "“token-type” “start” is not supported by this version: expected an update token's join"
+        ),
         (
             #"{"key":"order-7","value":{"event":"register","audience":"a"}}"#,
             "“key” is not hexadecimal at character 1 of 7: expected the member's token, in the digits 0-9 and a-f only"

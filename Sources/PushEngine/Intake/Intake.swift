@@ -87,7 +87,7 @@ struct Intake: ~Copyable {
         if !self.namesNoOther {
             if !memory.configuration.takesAudiences { try EventRules.refuseAudience(self.event) }
             try EventRules.checkTarget(self.event, key: key)
-            try self.refuseStartMembers()
+            try EventRules.refuseStartMembers(self.event)
         }
         try self.checkEnvironment(of: app, in: memory)
         let eventSeconds = self.timestampSeconds(now: now)
@@ -96,22 +96,6 @@ struct Intake: ~Copyable {
                 self.event, value: value, eventSeconds: eventSeconds, nowSeconds: now.wallSeconds)
         }
         return app
-    }
-
-    /// Audiences of push-to-start tokens are not built yet.
-    private func refuseStartMembers() throws(EventRejection) {
-        guard self.event.target == .audience else { return }
-        if self.event.kind == .start {
-            throw EventRejection(
-                field: "to.audience",
-                reason:
-                    "is not supported for a “start” by this version: expected {\"start-token\": hex}, for each phone")
-        }
-        if self.event.kind == .register, self.event.isStartMember {
-            throw EventRejection(
-                field: "token-type", reason: "“start” is not supported by this version: expected an update token's join"
-            )
-        }
     }
 
     /// The record's key alone says what the event is meant for.

@@ -45,6 +45,7 @@ struct EventCheck {
             let named = isGroup ? self.event.audienceInText : self.event.activityInText
             let key = record.key ?? Array(self.event.text[named.range])
             try EventRules.checkTarget(self.event, key: key.span)
+            try EventRules.refuseStartMembers(self.event)
             switch self.event.kind {
             case .register, .unregister:
                 let isMembership = self.event.target == .audience
