@@ -1,5 +1,6 @@
 import Foundation
 import KafkaLog
+import Upstream
 
 /// Follows a topic from its beginning, as any consumer would. Confined to its test.
 final class TopicTail {
@@ -60,10 +61,11 @@ extension Array where Element == UInt8 {
     }
 }
 
-/// What the outcomes topic says of one event.
+/// What the outcomes topic says of one event, or of one member whom it did not reach.
 struct OutcomeRecord: Decodable, Sendable {
     var outcome: String
     var activity: String?
+    var audience: String?
     var topic: String
     var partition: Int32
     var offset: Int64
@@ -72,6 +74,7 @@ struct OutcomeRecord: Decodable, Sendable {
     var merged: Int?
 
     static func all(in tail: TopicTail) throws -> [OutcomeRecord] {
-        try tail.poll().map { try JSONDecoder().decode(OutcomeRecord.self, from: Data($0.value ?? [])) }
+        try tail.poll().filter { try OutcomeScope.isOneEvent($0.value ?? []) }
+            .map { try JSONDecoder().decode(OutcomeRecord.self, from: Data($0.value ?? [])) }
     }
 }

@@ -1,0 +1,83 @@
+import APNSSimulator
+import ChildProcesses
+import DeviceModel
+import Testing
+
+/// An audience as the service sees it that publishes for it, and its phones as APNs sees them.
+struct TestAudience {
+    let id: String
+    let publisher: TestPublisher
+    let house: TestHouse
+
+    /// A worker to whom APNs gives few streams, so that a pass over a thousand phones takes some ten seconds when each answer takes 200 ms.
+    static let narrow = """
+        apns.connections-max: 1
+        shards: 1
+        """
+    static let narrowStreams: UInt32 = 20
+
+    func join(_ phones: Range<Int>) throws { for phone in phones { try self.join(Tokens.make(phone)) } }
+
+    func join(_ token: String, frequentUpdates: Bool = false) throws {
+        try self.publisher.send(
+            key: Array(token.utf8),
+            value: Array(
+                """
+                {"event":"register","app":"\(TestPublisher.app)","audience":"\(self.id)",\
+                "frequent-updates":\(frequentUpdates)}
+                """.utf8))
+    }
+
+    /// - Parameter isNamed: it leaves this audience, not whichever it is in.
+    func leave(_ token: String, isNamed: Bool = true) throws {
+        let audience = isNamed ? ",\"audience\":\"\(self.id)\"" : ""
+        try self.publisher.send(
+            key: Array(token.utf8),
+            value: Array("{\"event\":\"unregister\",\"app\":\"\(TestPublisher.app)\"\(audience)}".utf8))
+    }
+
+    /// An update or end that shows `step`.
+    /// - Parameter more: further members of the event's JSON.
+    func tell(_ step: Int, event: String = "update", _ more: String = "") throws {
+        try self.publisher.send(
+            key: Array(self.id.utf8),
+            value: Array(
+                """
+                {"event":"\(event)","app":"\(TestPublisher.app)","to":{"audience":"\(self.id)"},\
+                "content-state":{"step":\(step)}\(more.isEmpty ? "" : ",\(more)")}
+                """.utf8))
+    }
+    static let goal = #""alert":{"title":"Goal","body":"1:0"}"#
+    static let withdrawn = #""priority":10,"alert":null"#
+
+    /// Waits until a worker that owns all partitions holds so many members.
+    func has(_ count: Int, at worker: WorkerProcess) async throws {
+        try await until("\(count) members are held (log: \(worker.logPath))") {
+            let answer = try await worker.get("/metrics")
+            guard let answer, answer.status == 200 else { return false }
+            return PrometheusReading.sum("mailboat_members", in: answer.body) == Double(count)
+        }
+    }
+
+    /// What the phones show. Whoever got two pushes within half a second, or two at once, differs.
+    func summary(_ phones: Range<Int>) -> DeviceSummary {
+        var query = SummaryQuery()
+        // The worker keeps a second between two requests. On a busy machine the first may be on its way for longer than the second.
+        query.leastDistanceMillis = 500
+        query.highPriorityPerHourMax = 15
+        return self.house.simulator.summary(query, tokens: phones.map(Tokens.make))
+    }
+
+    /// Waits until all of them show `step`, on a card that stands like that.
+    @discardableResult func shows(_ step: Int, _ phones: Range<Int>, _ card: Shown.Card = .active) async throws
+        -> DeviceSummary
+    {
+        try await until("all \(phones.count) phones show \(step), \(card.rawValue)") {
+            let summary = self.summary(phones)
+            return summary.unknownTokens == 0 && summary.shown.count == 1 && summary.cardsShownOtherwise == 0
+                && summary.shown[0].card == card
+                && String(decoding: summary.shown[0].contentState, as: UTF8.self) == "{\"step\":\(step)}"
+        }
+        return self.summary(phones)
+    }
+}
