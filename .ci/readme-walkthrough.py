@@ -20,7 +20,7 @@ import time
 PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WAIT_SECONDS = 60
 # One walkthrough, in this order.
-PAGES = ["README.md", "Sources/mailboat/Mailboat.docc/Events.md", "deploy/Channels.md"]
+PAGES = ["README.md", "Sources/mailboat/Mailboat.docc/Events.md", "deploy/Channels.md", "deploy/Audiences.md"]
 
 
 def blocks(page):
