@@ -5,7 +5,7 @@
 package enum OutcomeAgreement: Equatable {
     /// All say the same, `duplicate` aside.
     case agree
-    /// They differ, and this one counts: `delivered` before all others, else what was said last, but for `unknown`.
+    /// They differ, and this one counts: `delivered` or `fanned-out` before all others, else what was said last, but for `unknown`.
     case counts(String)
     /// They contradict each other.
     case contradict([String])
@@ -17,9 +17,9 @@ package enum OutcomeAgreement: Equatable {
             self = .agree
             return
         }
-        let shown = said.firstIndex(of: "delivered")
+        let shown = said.firstIndex { ["delivered", "fanned-out"].contains($0) }
         // What was delivered is not set aside; and what an event is does not depend on who reads it.
-        let agreeing: Set<String> = ["delivered", "superseded", "unknown"]
+        let agreeing: Set<String> = ["delivered", "fanned-out", "superseded", "unknown"]
         let isSetAside = shown.map { !agreeing.isSuperset(of: said[$0...]) } ?? false
         if isSetAside || said.contains("applied") || said.contains("dead-lettered") {
             self = .contradict(Set(said).sorted())

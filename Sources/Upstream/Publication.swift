@@ -10,6 +10,8 @@ package struct Publication: Sendable {
     package var event: StoryEvent?
     /// The token by which the phone is reached from now on; `nil`: as before.
     package var token: String?
+    /// Of a join or a leave: what it says.
+    package var membership: StoryMembership?
     /// `true`: put on a partition that is not the key's, as a client with another partitioner would.
     package var isMisplaced = false
     /// Every outcome record of this event must be one of these.
@@ -17,6 +19,8 @@ package struct Publication: Sendable {
 
     /// What may become of an event that reaches the phone: it was sent, or a newer one was sent in its place.
     package static let reachesThePhone: Set<String> = ["delivered", "superseded"]
+    /// The same of an event for an audience.
+    package static let reachesThePhones: Set<String> = ["fanned-out", "superseded"]
 
     /// An event the phone is to know.
     package init(_ activity: String, _ event: StoryEvent, isMisplaced: Bool = false) {
@@ -25,7 +29,7 @@ package struct Publication: Sendable {
         self.event = event
         self.token = event.startToken
         self.isMisplaced = isMisplaced
-        self.outcomes = Self.reachesThePhone
+        self.outcomes = event.audience == nil ? Self.reachesThePhone : Self.reachesThePhones
     }
 
     /// A registration.
@@ -34,6 +38,15 @@ package struct Publication: Sendable {
         self.value = registration.value
         self.event = nil
         self.token = registration.token
+        self.outcomes = ["applied"]
+    }
+
+    /// A join or a leave.
+    package init(_ membership: StoryMembership) {
+        self.activity = membership.token
+        self.value = membership.value
+        self.event = nil
+        self.membership = membership
         self.outcomes = ["applied"]
     }
 

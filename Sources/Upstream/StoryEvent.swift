@@ -31,6 +31,10 @@ package struct StoryEvent: Sendable {
     package var relevanceScore: String?
     /// Base64; only for an update or end, whose record has it as the key, too.
     package var channel: String?
+    /// Id of an audience; only for an update or end, whose record has it as the key, too.
+    package var audience: String?
+    /// `"alert": null`: alerts that came before and have not been sent are not to be. Without `alert`.
+    package var withdrawsAlert = false
     /// Hex; only for a `start`.
     package var startToken: String?
     /// Only for a `start`.
@@ -52,6 +56,8 @@ package struct StoryEvent: Sendable {
         var fields = [("event", "\"\(self.kind.rawValue)\""), ("app", "\"\(self.app)\"")]
         if let startToken = self.startToken { fields.append(("to", "{\"start-token\":\"\(startToken)\"}")) }
         if let channel = self.channel { fields.append(("to", "{\"channel\":\"\(channel)\"}")) }
+        if let audience = self.audience { fields.append(("to", "{\"audience\":\"\(audience)\"}")) }
+        if self.withdrawsAlert { fields.append(("alert", "null")) }
         if let priority = self.priority { fields.append(("priority", "\(priority)")) }
         if let seconds = self.timestampSeconds { fields.append(("timestamp", "\(seconds)")) }
         if let seconds = self.expiresSeconds { fields.append(("expires", "\(seconds)")) }

@@ -14,7 +14,7 @@ struct Chaos: AsyncParsableCommand {
         abstract: "Kills workers and takes brokers away while events flow, then checks every phone and every event.",
         discussion: """
             Starts an embedded Kafka, a simulated APNs and three workers, each a process of 'mailboat', publishes events of every kind for thousands \
-            of activities and for broadcast channels, and injects faults drawn from a seed: kill -9, SIGSTOP past the group's session timeout, SIGTERM; restarts, GOAWAYs, \
+            of activities, for broadcast channels and for audiences of thousands of phones, and injects faults drawn from a seed: kill -9, SIGSTOP past the group's session timeout, SIGTERM; restarts, GOAWAYs, \
             errors, silence and lost answers of APNs; broker outages, refused requests and slow brokers.
 
             Then the faults end. When everything has settled, every phone is compared with one that got every event of the log on its own and in \
@@ -25,6 +25,11 @@ struct Chaos: AsyncParsableCommand {
             one channel is deleted about the middle, and some end before the run does. Each phone that listens must show what its channel promises: \
             all of it when it was always there, and otherwise what the channel kept for it. Broadcasts must keep their distance, bring newer stamps, \
             and be kept where the channel keeps anything.
+
+            Audiences fill with phones, which come, leave, get other tokens, go over to another audience or die while their audience's events go \
+            round; half of the audiences end about the middle, and others begin. Each phone that is a member at the end must show the newest state, \
+            or the end, and must have had the newest alert that came after its join; no phone may be pushed to twice within a second, and the \
+            workers' counters must add up for members as for events.
 
             The embedded Kafka keeps 5 MiB a partition: the rate is chosen for that, and the run ends with an error if records were dropped.
 
@@ -62,6 +67,12 @@ struct Chaos: AsyncParsableCommand {
 
     @Option(help: "Broadcast channels, 0 to 64; one event in 16 is for a channel.")
     var channels = 8
+
+    @Option(help: "Audiences at a time, 0 to 64; their events and members come beside the --rate.")
+    var audiences = 4
+
+    @Option(help: "Phones of all audiences together, 0 to 200000.")
+    var members = 6_000
 
     @Option(
         help: ArgumentHelp(
@@ -104,6 +115,12 @@ struct Chaos: AsyncParsableCommand {
         guard (0...64).contains(self.channels) else {
             throw ValidationError("--channels is \(self.channels): expected 0 to 64")
         }
+        guard (0...64).contains(self.audiences) else {
+            throw ValidationError("--audiences is \(self.audiences): expected 0 to 64")
+        }
+        guard (0...200_000).contains(self.members) else {
+            throw ValidationError("--members is \(self.members): expected 0 to 200000")
+        }
         if let rate = self.rate, !(1...10_000).contains(rate) {
             throw ValidationError("--rate is \(rate): expected 1 to 10000 events per second")
         }
@@ -127,7 +144,8 @@ struct Chaos: AsyncParsableCommand {
                 stage: stage,
                 wish: .init(
                     minutes: self.minutes, seed: seed, activityCount: self.activities, rate: rate,
-                    channelCount: self.channels, kinds: self.rollingRestart ? [] : try self.kinds(),
+                    channelCount: self.channels, audienceCount: self.audiences, memberCount: self.members,
+                    kinds: self.rollingRestart ? [] : try self.kinds(),
                     isRollingRestart: self.rollingRestart),
                 say: say)
             try await run.play()

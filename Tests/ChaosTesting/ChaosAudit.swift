@@ -35,8 +35,9 @@ struct ChaosAudit {
     private(set) var differingOutcomes = 0
     /// By name; each source position counts once for each different outcome it has.
     private(set) var outcomeCounts: [String: Int] = [:]
-    /// Filled in by `judgeChannels`.
+    /// Filled in by `judgeChannels` and `judgeMembers`.
     var channelCounts = ChannelCounts()
+    var memberCounts = MemberCounts()
     /// One line for each promise that was broken; at most `faultsMax` of them.
     private(set) var faults: [String] = []
     private(set) var faultCount = 0
@@ -50,6 +51,19 @@ struct ChaosAudit {
         var partition: Int32
         var offset: Int64
         var reason: String?
+        /// Of members: which audience is meant, and which token.
+        var audience: String?
+        var tokenHash: String?
+        /// When it was written, milliseconds since 1970: the record's time.
+        var writtenMillis: Int64 = 0
+
+        private enum CodingKeys: String, CodingKey {
+            case outcome, topic, partition, offset, reason, audience
+            case tokenHash = "token-hash"
+        }
+
+        /// It tells of one member whom the event did not reach, and not of the event.
+        var isOfMember: Bool { self.outcome != "applied" && self.audience != nil && self.tokenHash != nil }
     }
 
     private var outcomes: [Position: [Outcome]] = [:]
@@ -68,10 +82,12 @@ struct ChaosAudit {
     ///   - acknowledgedCount: records Kafka said it took.
     ///   - topic: where they were published.
     ///   - channels: what is known of channels besides.
+    ///   - audiences: what is known of the members of audiences besides.
     ///   - phone: the phone behind a token; `nil`: nothing was ever pushed to it.
     init(
         _ logs: Logs, publications: [Publication], acknowledgedCount: Int, topic: String, budgetPerHour: Int,
-        channels: ChannelScene = ChannelScene(), phone: (_ token: String) -> Device?
+        channels: ChannelScene = ChannelScene(), audiences: AudienceScene = AudienceScene(),
+        phone: (_ token: String) -> Device?
     ) throws {
         self.topic = topic
         self.deletedChannels = channels.deleted
@@ -87,6 +103,7 @@ struct ChaosAudit {
         self.judgePositions(logs.positions)
         try self.judgePhones(logs.events, budgetPerHour: budgetPerHour, phone: phone)
         try self.judgeChannels(channels, logs.events, phone: phone)
+        try self.judgeMembers(audiences, logs.events, phone: phone)
     }
 
     mutating func fault(_ text: String) {
@@ -99,9 +116,15 @@ struct ChaosAudit {
     private mutating func readOutcomes(_ records: [OwnedRecord]) throws {
         let decoder = JSONDecoder()
         for record in records {
-            let outcome = try decoder.decode(Outcome.self, from: Data(record.value ?? []))
+            guard try OutcomeScope.isOneEvent(record.value ?? []) else { continue }
+            var outcome = try decoder.decode(Outcome.self, from: Data(record.value ?? []))
+            outcome.writtenMillis = record.timestampMillis
             guard outcome.topic == self.topic else {
                 self.fault("an outcome names the topic \(outcome.topic), which is not \(self.topic)")
+                continue
+            }
+            if outcome.isOfMember {
+                self.memberCounts.failures[outcome.reason ?? outcome.outcome, default: 0] += 1
                 continue
             }
             self.outcomes[Position(partition: outcome.partition, offset: outcome.offset), default: []].append(outcome)
@@ -216,8 +239,8 @@ struct ChaosAudit {
         for record in records {
             guard let publication = self.publication(of: record), publication.event != nil || publication.token != nil
             else { continue }
-            // Channels have a judge of their own.
-            guard publication.event?.channel == nil else { continue }
+            // Channels and audiences have judges of their own.
+            guard publication.event?.channel == nil, publication.event?.audience == nil else { continue }
             let names = self.outcomes(of: record).map(\.outcome)
             try Self.take(publication, record, names, &expectations[publication.activity, default: Expectation()])
         }

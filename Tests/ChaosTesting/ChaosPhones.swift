@@ -6,6 +6,8 @@ struct ChaosPhones: ~Copyable {
     private(set) var phones = JournaledPhones()
     /// What channels published, and who listened.
     private(set) var listeners = ChaosListeners()
+    /// What members of audiences were pushed.
+    private(set) var members: ChaosMembers
     private var reader: JournalReader
     /// The activity of each token there ever was.
     private var activities: [String: String] = [:]
@@ -24,7 +26,14 @@ struct ChaosPhones: ~Copyable {
         var what: String
     }
 
-    init(journalPath: String) throws(JournalReader.Fault) { self.reader = try JournalReader(path: journalPath) }
+    /// - Parameter distanceMillis: the least time between two pushes to a member.
+    init(journalPath: String, distanceMillis: Int64) throws(JournalReader.Fault) {
+        self.reader = try JournalReader(path: journalPath)
+        self.members = ChaosMembers(distanceMillis: distanceMillis)
+    }
+
+    /// Tells that a token is a member's, before anything is pushed to it.
+    mutating func know(member token: String) { self.members.know(token: token) }
 
     /// Tells whose a token is, before anything is pushed to it.
     mutating func know(token: String, activity: String) { self.activities[token] = activity }
@@ -37,6 +46,10 @@ struct ChaosPhones: ~Copyable {
             self.listeners.take(entry)
             guard case .push(let atMillis, let token, _, _, let body) = entry else { continue }
             self.pushCount += 1
+            if self.members.take(token: token, atMillis: atMillis, body: body, reaction: reaction) {
+                if let reaction, reaction != .shown { self.ignored["\(reaction)", default: 0] += 1 }
+                continue
+            }
             let activity = self.activities[token] ?? token
             guard let reaction, let content = try? PayloadReader.read(body.span) else { continue }
             onPush(activity, atMillis, reaction == .shown && content.event == .start)

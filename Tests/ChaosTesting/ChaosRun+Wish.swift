@@ -9,6 +9,9 @@ extension ChaosRun {
         var rate: Int
         /// Broadcast channels; 0: none.
         var channelCount: Int
+        /// Audiences at a time, and phones of all of them together; 0: none.
+        var audienceCount: Int
+        var memberCount: Int
         /// Empty: no faults.
         var kinds: [ChaosFault.Kind]
         /// Instead of faults: every worker is restarted once, in good order. The run ends when they have been.
@@ -20,17 +23,21 @@ extension ChaosRun {
         ///   - activityCount: activities under way at a time.
         ///   - rate: events per second.
         ///   - channelCount: broadcast channels; 0: none.
+        ///   - audienceCount: audiences at a time; 0: none.
+        ///   - memberCount: their phones, all together, before some come and others go.
         ///   - kinds: of faults; empty: none.
         ///   - isRollingRestart: instead of faults, every worker is restarted once, in good order.
         package init(
             minutes: Double, seed: UInt64, activityCount: Int, rate: Int, channelCount: Int,
-            kinds: [ChaosFault.Kind], isRollingRestart: Bool
+            audienceCount: Int, memberCount: Int, kinds: [ChaosFault.Kind], isRollingRestart: Bool
         ) {
             self.minutes = minutes
             self.seed = seed
             self.activityCount = activityCount
             self.rate = rate
             self.channelCount = channelCount
+            self.audienceCount = audienceCount
+            self.memberCount = memberCount
             self.kinds = kinds
             self.isRollingRestart = isRollingRestart
         }

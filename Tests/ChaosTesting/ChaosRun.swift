@@ -17,20 +17,21 @@ package final class ChaosRun {
     /// Nothing may be missing for this long before the run counts as settled.
     private static let calmLooksMin = 3
 
-    private let stage: ChaosStage
-    private let wish: Wish
-    private let injector: ChaosInjector
+    let stage: ChaosStage
+    let wish: Wish
+    let injector: ChaosInjector
     private let publisher: StoryPublisher
     private var traffic: ChaosTraffic
     private let channels: ChaosChannels
-    private var phones: ChaosPhones
+    private let audiences: ChaosAudiences
+    var phones: ChaosPhones
     private var publications: [Publication] = []
     /// Rotations that APNs does not know of yet, oldest first, and registrations that wait for their time.
     private var rotations: [(old: String, new: String, keepsOld: Bool, delayMillis: Int64, registration: Publication)] =
         []
     private var registrations: [(dueMillis: Int64, registration: Publication)] = []
     private var lastFault = ""
-    private var rolling: RollingRestart?
+    var rolling: RollingRestart?
     private let say: (String) -> Void
 
     /// - Parameter say: takes a line for whoever watches.
@@ -44,7 +45,10 @@ package final class ChaosRun {
             settings: stage.kafkaIsEmbedded ? settings.appending(EmbeddedKafka.producerSettings) : settings,
             topic: stage.topics.events[0], partitionCount: ChaosStage.partitionCount, log: { _ in })
         self.traffic = ChaosTraffic(activityCount: wish.activityCount, seed: wish.seed)
-        self.phones = try ChaosPhones(journalPath: stage.journalPath)
+        self.phones = try ChaosPhones(journalPath: stage.journalPath, distanceMillis: ChaosStage.distanceMillis)
+        self.audiences = ChaosAudiences(
+            count: wish.audienceCount, memberCount: wish.memberCount, stage: stage,
+            durationMillis: Int64(wish.minutes * 60_000), seed: wish.seed)
         self.channels = try await ChaosChannels(
             count: wish.channelCount, stage: stage, durationMillis: Int64(wish.minutes * 60_000), seed: wish.seed)
     }
@@ -107,6 +111,9 @@ package final class ChaosRun {
         {
             try self.publish(publication)
         }
+        for publication in self.audiences.publications(nowMillis: elapsedMillis, wallMillis: Self.wallMillis()) {
+            try self.publish(publication)
+        }
         for step in self.traffic.steps(nowMillis: Self.wallMillis(), rate: self.wish.rate - channelRate) {
             switch step {
             case .publish(let publication): try self.publish(publication)
@@ -117,6 +124,7 @@ package final class ChaosRun {
     }
 
     private func publish(_ publication: Publication) throws {
+        if let membership = publication.membership { self.phones.know(member: membership.token) }
         if let token = publication.token { self.phones.know(token: token, activity: publication.activity) }
         self.publications.append(publication)
         try self.publisher.publish(publication, recordMillis: Self.wallMillis())
@@ -150,6 +158,9 @@ package final class ChaosRun {
             self.registrations.append((Self.wallMillis() + rotation.delayMillis, rotation.registration))
         }
         try await self.channels.tell()
+        for publication in try await self.audiences.tell(wallMillis: Self.wallMillis()) {
+            try self.publish(publication)
+        }
         let now = Self.wallMillis()
         let due = self.registrations.filter { $0.dueMillis <= now }
         self.registrations.removeAll { $0.dueMillis <= now }
@@ -206,11 +217,13 @@ package final class ChaosRun {
             return "\(self.rotations.count) rotated tokens"
         }
         guard self.channels.isTold else { return "APNs to be told of phones that listen" }
+        guard self.audiences.isTold else { return "APNs to be told of members' tokens" }
         guard self.publisher.isDelivered else { return "Kafka's acknowledgement of what was published" }
         for worker in self.stage.workers {
             guard let metrics = try await worker.metrics() else { return "\(worker.name) to answer" }
             for name in [
-                "mailboat_events_pending", "mailboat_pushes_in_flight", "mailboat_kafka_unacknowledged_records",
+                "mailboat_events_pending", "mailboat_pushes_in_flight", "mailboat_members_waiting",
+                "mailboat_kafka_unacknowledged_records",
             ] {
                 let value = PrometheusReading.sum(name, in: metrics)
                 if value != 0 { return "\(worker.name): \(name) is \(Int(value))" }
@@ -248,19 +261,21 @@ package final class ChaosRun {
             rules: BroadcastRules(
                 distanceMillis: ChaosStage.channelDistanceMillis, resumedMillis: self.injector.resumedMillis),
             deleted: self.channels.deleted)
+        let audiences = ChaosAudit.AudienceScene(
+            members: self.phones.members, resumedMillis: self.injector.resumedMillis, dead: self.audiences.dead,
+            budgetPerHour: ChaosStage.audienceBudgetPerHour,
+            frequentBudgetPerHour: ChaosStage.frequentAudienceBudgetPerHour,
+            isUndisturbed: self.wish.kinds.isEmpty && !self.wish.isRollingRestart)
         let audit = try ChaosAudit(
             logs, publications: self.publications,
             acknowledgedCount: self.publisher.records.count { $0.offset != nil }, topic: self.stage.topics.events[0],
-            budgetPerHour: ChaosStage.budgetPerHour, channels: channels, phone: { phones.device(token: $0)?.device })
+            budgetPerHour: ChaosStage.budgetPerHour, channels: channels, audiences: audiences,
+            phone: { phones.device(token: $0)?.device })
         var faults = audit.faults
         if audit.faultCount > audit.faults.count {
             faults.append("… and \(audit.faultCount - audit.faults.count) more")
         }
-        for worker in self.stage.workers {
-            guard let metrics = try await worker.metrics() else { continue }
-            let unaccounted = PrometheusReading.sum("mailboat_events_unaccounted", in: metrics)
-            if unaccounted != 0 { faults.append("\(worker.name): \(Int(unaccounted)) events are unaccounted for") }
-        }
+        faults += try await self.unaccounted(audit)
         // Distance and stamps are judged by the journal, which outlives APNs and tells what a pause excuses.
         for violation in self.stage.channelViolations where violation.kind == .request || violation.kind == .payload {
             faults.append("channel \(violation.channel): \(violation.kind.rawValue): \(violation.detail)")
@@ -277,38 +292,12 @@ package final class ChaosRun {
             devicesChecked: audit.devicesChecked, devicesEquivalent: audit.devicesEquivalent,
             budgetViolations: audit.budgetViolations, channels: audit.channelCounts.channels,
             broadcasts: audit.channelCounts.broadcasts, listenersChecked: audit.channelCounts.listenersChecked,
-            listenersEquivalent: audit.channelCounts.listenersEquivalent)
+            listenersEquivalent: audit.channelCounts.listenersEquivalent, audiences: audit.memberCounts.audiences,
+            memberPushes: audit.memberCounts.pushes, duplicateMemberPushes: audit.memberCounts.repeats,
+            memberPushesTooSoon: audit.memberCounts.tooClose, membersChecked: audit.memberCounts.checked,
+            membersEquivalent: audit.memberCounts.equivalent)
         return ChaosVerdict(
             summary: summary, faults: summary.faultsFound + faults,
             notes: self.notes(audit))
-    }
-
-    private func notes(_ audit: ChaosAudit) -> [String] {
-        let outcomes = audit.outcomeCounts.sorted { $0.key < $1.key }.map {
-            "\(NumberText.grouped($0.value)) \($0.key)"
-        }
-        let ignored = self.phones.ignored.sorted { $0.key < $1.key }.map {
-            "\(NumberText.grouped($0.value)) \($0.key)"
-        }
-        var notes = [
-            "outcomes            \(outcomes.joined(separator: ", ")); \(NumberText.grouped(audit.repeatedOutcomes)) events have more than one",
-            "outcomes differing  \(NumberText.grouped(audit.differingOutcomes)) events (an owner died over the first; `delivered` counts)",
-            "starts unknown      \(NumberText.grouped(audit.startsUnknown)) (their answer was lost; they are not sent again)",
-            "pushes ignored      \(ignored.isEmpty ? "none" : ignored.joined(separator: ", ")) (by the phones: older than what they showed, or a repeat)",
-        ]
-        if self.wish.channelCount > 0 { notes += audit.channelCounts.lines }
-        if self.injector.skippedCount > 0 {
-            notes.append("faults skipped      \(self.injector.skippedCount) (there was nothing up to harm)")
-        }
-        for line in Set(self.injector.uncleanStops).sorted() {
-            notes.append("unclean stops       \(self.injector.uncleanStops.count { $0 == line }) times: \(line)")
-        }
-        notes += self.rolling?.lines ?? []
-        for line in self.injector.unexpectedEnds { notes.append("ended by itself     \(line)") }
-        notes.append(
-            self.stage.membershipIsStatic
-                ? "static membership   every worker had a group.instance.id"
-                : "static membership   not tested: the embedded Kafka does not have it (give --bootstrap)")
-        return notes
     }
 }

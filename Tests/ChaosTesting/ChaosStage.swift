@@ -11,6 +11,10 @@ package final class ChaosStage {
     static let partitionCount: Int32 = 64
     /// High-priority pushes an activity may get in an hour: few, so that the budget is met all the time.
     static let budgetPerHour = 6
+    /// The same of an audience's versions, for members without and with `frequent-updates`.
+    static let (audienceBudgetPerHour, frequentAudienceBudgetPerHour) = (6, 12)
+    /// The least time between two pushes to a phone.
+    static let distanceMillis: Int64 = 1_000
     /// The least that is allowed, so that a short run has many broadcasts.
     static let channelDistanceMillis: Int64 = 1_000
     private static let keyID = "SIMULATOR1"
@@ -203,6 +207,9 @@ package final class ChaosStage {
             outcomes.publish: all
             admin.port: \(worker.adminPort)
             budget.per-hour: \(Self.budgetPerHour)
+            budget.audience-per-hour: \(Self.audienceBudgetPerHour)
+            budget.audience-frequent-per-hour: \(Self.frequentAudienceBudgetPerHour)
+            coalescing.minimum-distance: \(Self.distanceMillis)ms
             channel.minimum-distance: \(Self.channelDistanceMillis)ms
             drain-timeout: 10s
             retry.backoff-max: 5s

@@ -28,6 +28,16 @@ package struct ChaosSummary: Codable, Equatable {
     var listenersChecked: Int
     /// Of these, phones that show what their channel's storage policy promises.
     var listenersEquivalent: Int
+    /// Audiences there were, and pushes to their members that APNs took.
+    var audiences: Int
+    var memberPushes: Int
+    /// Of these, pushes that brought what an earlier one had brought, and those that came too soon after another.
+    var duplicateMemberPushes: Int
+    var memberPushesTooSoon: Int
+    /// Phones that were members at the end.
+    var membersChecked: Int
+    /// Of these, phones that show their audience's newest state or its end, and had the alerts that were due.
+    var membersEquivalent: Int
 
     /// Promises that these numbers show broken, in words.
     var faultsFound: [String] {
@@ -47,6 +57,16 @@ package struct ChaosSummary: Codable, Equatable {
             found.append(
                 "\(self.listenersChecked - self.listenersEquivalent) of \(self.listenersChecked) phones that listen show something else"
             )
+        }
+        if self.audiences != 0, self.memberPushes == 0 { found.append("no member of an audience was pushed to") }
+        if self.audiences != 0, self.membersChecked == 0 { found.append("no member of an audience was checked") }
+        if self.membersEquivalent != self.membersChecked {
+            found.append(
+                "\(self.membersChecked - self.membersEquivalent) of \(self.membersChecked) members of audiences show something else"
+            )
+        }
+        if self.memberPushesTooSoon != 0 {
+            found.append("\(self.memberPushesTooSoon) pushes came to members too soon after another")
         }
         return found
     }
@@ -69,6 +89,8 @@ package struct ChaosSummary: Codable, Equatable {
             "budget violations   \(grouped(self.budgetViolations))",
             "channels            \(grouped(self.channels)), \(grouped(self.broadcasts)) broadcasts; "
                 + "\(grouped(self.listenersEquivalent)) of \(grouped(self.listenersChecked)) phones that listen show what is promised",
+            "members             \(grouped(self.membersEquivalent)) of \(grouped(self.membersChecked)) show exactly what they should; "
+                + "\(grouped(self.audiences)) audiences, \(grouped(self.memberPushes)) pushes",
         ]
     }
 }

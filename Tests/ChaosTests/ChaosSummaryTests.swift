@@ -7,7 +7,9 @@ struct ChaosSummaryTests {
     private static let summary = ChaosSummary(
         minutes: 10, faults: ["workerKilled": 3], events: 1_000, pushesAccepted: 800, duplicatePushes: 2,
         duplicateAlerts: 1, duplicateStarts: 0, eventsLost: 0, devicesChecked: 50, devicesEquivalent: 50,
-        budgetViolations: 0, channels: 8, broadcasts: 300, listenersChecked: 48, listenersEquivalent: 48)
+        budgetViolations: 0, channels: 8, broadcasts: 300, listenersChecked: 48, listenersEquivalent: 48, audiences: 2,
+        memberPushes: 900,
+        duplicateMemberPushes: 3, memberPushesTooSoon: 0, membersChecked: 70, membersEquivalent: 70)
 
     /// Others read this file: the names are a promise.
     @Test func theFileHasExactlyTheseKeys() throws {
@@ -20,7 +22,8 @@ struct ChaosSummaryTests {
             Set(object.keys) == [
                 "minutes", "faults", "events", "pushesAccepted", "duplicatePushes", "duplicateAlerts",
                 "duplicateStarts", "eventsLost", "devicesChecked", "devicesEquivalent", "budgetViolations",
-                "channels", "broadcasts", "listenersChecked", "listenersEquivalent",
+                "channels", "broadcasts", "listenersChecked", "listenersEquivalent", "audiences", "memberPushes",
+                "duplicateMemberPushes", "memberPushesTooSoon", "membersChecked", "membersEquivalent",
             ])
         #expect(String(decoding: data, as: UTF8.self).contains("\"minutes\" : 10,"))
         #expect(object["faults"] as? [String: Int] == ["workerKilled": 3])
@@ -33,10 +36,13 @@ struct ChaosSummaryTests {
         summary.devicesEquivalent = 49
         summary.budgetViolations = 2
         summary.listenersEquivalent = 46
+        summary.membersEquivalent = 69
+        summary.memberPushesTooSoon = 4
         #expect(
             summary.faultsFound == [
                 "1 events have no outcome", "1 of 50 devices show something else",
                 "2 devices got more than their budget", "2 of 48 phones that listen show something else",
+                "1 of 70 members of audiences show something else", "4 pushes came to members too soon after another",
             ])
     }
 
@@ -46,6 +52,16 @@ struct ChaosSummaryTests {
         var summary = Self.summary
         (summary.channels, summary.broadcasts) = (channels, 0)
         (summary.listenersChecked, summary.listenersEquivalent) = (0, 0)
+        #expect(summary.faultsFound == expected)
+    }
+
+    @Test(arguments: [
+        (0, []), (1, ["no member of an audience was pushed to", "no member of an audience was checked"]),
+    ])
+    func audiencesWithoutPushesAreNamed(audiences: Int, expected: [String]) {
+        var summary = Self.summary
+        (summary.audiences, summary.memberPushes) = (audiences, 0)
+        (summary.membersChecked, summary.membersEquivalent) = (0, 0)
         #expect(summary.faultsFound == expected)
     }
 }

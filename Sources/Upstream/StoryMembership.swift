@@ -1,0 +1,34 @@
+/// A phone that joins an audience with an update token, or leaves it. The record's key is the token.
+package struct StoryMembership: Sendable {
+    /// Bundle id.
+    package var app: String
+    /// Hex, in lower case.
+    package var token: String
+    /// The audience's id; of a leave, `nil`: whichever it is in.
+    package var audience: String?
+    /// It comes; `false`: it goes.
+    package var isJoin: Bool
+    /// Of a join: whether the app may use the budget of frequent updates.
+    package var frequentUpdates = false
+    /// The event's `id`; `nil`: without one.
+    package var id: String?
+
+    /// The phone of this token joins.
+    package static func join(_ audience: String, app: String, token: String, frequentUpdates: Bool = false) -> Self {
+        Self(app: app, token: token, audience: audience, isJoin: true, frequentUpdates: frequentUpdates)
+    }
+
+    /// The phone of this token leaves.
+    package static func leave(_ audience: String?, app: String, token: String) -> Self {
+        Self(app: app, token: token, audience: audience, isJoin: false)
+    }
+
+    /// The value of the Kafka record.
+    package var value: [UInt8] {
+        var json = "{\"event\":\"\(self.isJoin ? "register" : "unregister")\",\"app\":\"\(self.app)\""
+        if let audience = self.audience { json += ",\"audience\":\"\(audience)\"" }
+        if self.frequentUpdates { json += ",\"frequent-updates\":true" }
+        if let id = self.id { json += ",\"id\":\"\(id)\"" }
+        return Array("\(json)}".utf8)
+    }
+}

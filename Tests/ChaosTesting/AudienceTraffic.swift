@@ -1,0 +1,287 @@
+import PushModel
+import Upstream
+
+/// Audiences of many phones: they fill, phones come and go, events follow one another, some audiences end and others begin. As long as a run
+/// lasts. Pure: told the time, its randomness comes from a seed.
+struct AudienceTraffic {
+    /// Something the driver is to do.
+    enum Step {
+        case publish(Publication)
+        /// APNs gives the phone of `old` the token `new`. Once that is done, and so much later, the app says so.
+        case rotate(old: String, new: String, delayMillis: Int64, records: [Publication])
+        /// APNs is to call the token dead from now on.
+        case kill(token: String)
+    }
+
+    private struct Audience {
+        var id: String
+        var app: String
+        var isMisplaced: Bool
+        /// Phones that are still to join.
+        var missingCount: Int
+        var nextEventMillis: Int64
+        /// When it ends, milliseconds since the beginning; `nil`: never.
+        var endMillis: Int64?
+        /// Another begins when it has ended.
+        var hasSuccessor = false
+        var isOver = false
+        /// Due by then: content that takes back the goal before.
+        var withdrawalMillis: Int64?
+    }
+
+    private enum Standing { case member, rotating, left, gone }
+
+    private struct Phone {
+        var token: String
+        var audience: Int
+        var isFrequent: Bool
+        var isMisplaced: Bool
+        var standing = Standing.member
+    }
+
+    /// Joins in a second while audiences fill, and other comings and goings in a second.
+    static let (joinsPerSecond, changesPerSecond) = (300, 15)
+    private static let eventDistanceMillis: ClosedRange<Int64> = 500...8_000
+
+    private var random: SplitMix64
+    private var audiences: [Audience] = []
+    private var phones: [Phone] = []
+    private let phonesPerAudience: Int
+    private var sequence = 0
+    private var (dueJoins, dueChanges): (Int64, Int64) = (0, 0)
+    private var lastMillis: Int64?
+
+    /// - Parameters:
+    ///   - count: audiences at a time.
+    ///   - memberCount: phones of all of them, before some come and others go.
+    ///   - durationMillis: how long steps are asked for: half of the audiences end about the middle and have a successor, a quarter end near
+    ///     the end.
+    init(count: Int, memberCount: Int, durationMillis: Int64, seed: UInt64) {
+        // Not the numbers of the activities, nor of the channels.
+        self.random = SplitMix64(seed: seed &* 0x9e37_79b9_7f4a_7c15 &+ 1)
+        self.phonesPerAudience = count == 0 ? 0 : memberCount / count
+        for number in 0..<count {
+            var audience = self.audience(
+                "match-\(number)", app: ChaosTraffic.apps[number % ChaosTraffic.apps.count], beganMillis: 0)
+            // One lies on a partition that is not its key's.
+            audience.isMisplaced = number == 1
+            switch number % 4 {
+            case 0, 2:
+                audience.endMillis = Int64.random(
+                    in: durationMillis * 4 / 10...durationMillis * 6 / 10, using: &self.random)
+                audience.hasSuccessor = true
+            case 1:
+                audience.endMillis = Int64.random(
+                    in: durationMillis * 8 / 10...durationMillis * 95 / 100, using: &self.random)
+            default: break
+            }
+            self.audiences.append(audience)
+        }
+    }
+
+    private mutating func audience(_ id: String, app: String, beganMillis: Int64) -> Audience {
+        Audience(
+            id: id, app: app, isMisplaced: false, missingCount: self.phonesPerAudience,
+            nextEventMillis: beganMillis + self.distance())
+    }
+
+    // MARK: Playing
+
+    /// What is due by now.
+    /// - Parameters:
+    ///   - nowMillis: since the beginning.
+    ///   - wallMillis: since 1970.
+    mutating func steps(nowMillis: Int64, wallMillis: Int64) -> [Step] {
+        let elapsed = max(0, nowMillis - (self.lastMillis ?? nowMillis))
+        self.lastMillis = nowMillis
+        var steps: [Step] = []
+        self.end(&steps, nowMillis)
+        self.fill(&steps, elapsed)
+        self.dueChanges += elapsed * Int64(Self.changesPerSecond)
+        while self.dueChanges >= 1_000 {
+            self.dueChanges -= 1_000
+            self.change(&steps)
+        }
+        for index in self.audiences.indices where !self.audiences[index].isOver {
+            self.tell(index, &steps, nowMillis, wallMillis)
+        }
+        return steps
+    }
+
+    private mutating func end(_ steps: inout [Step], _ nowMillis: Int64) {
+        for index in self.audiences.indices {
+            let audience = self.audiences[index]
+            guard let end = audience.endMillis, nowMillis >= end, !audience.isOver else { continue }
+            var event = StoryEvent(
+                .end, app: audience.app, contentState: Bool.random(using: &self.random) ? self.content() : nil)
+            event.audience = audience.id
+            steps.append(.publish(Publication(audience.id, event, isMisplaced: audience.isMisplaced)))
+            self.audiences[index].isOver = true
+            self.audiences[index].missingCount = 0
+            if audience.hasSuccessor {
+                self.audiences.append(
+                    self.audience("\(audience.id)-again", app: audience.app, beganMillis: nowMillis))
+            }
+        }
+    }
+
+    private mutating func fill(_ steps: inout [Step], _ elapsed: Int64) {
+        self.dueJoins += elapsed * Int64(Self.joinsPerSecond)
+        while self.dueJoins >= 1_000 {
+            self.dueJoins -= 1_000
+            let filling = self.audiences.indices.filter { self.audiences[$0].missingCount > 0 }
+            guard let index = filling.randomElement(using: &self.random) else { continue }
+            self.audiences[index].missingCount -= 1
+            steps.append(.publish(self.newcomer(index)))
+        }
+    }
+
+    // MARK: Comings and goings
+
+    private mutating func newcomer(_ audience: Int) -> Publication {
+        let phone = Phone(
+            token: self.token(), audience: audience, isFrequent: Int.random(in: 0..<5, using: &self.random) == 0,
+            isMisplaced: Int.random(in: 0..<40, using: &self.random) == 0)
+        self.phones.append(phone)
+        return self.join(phone)
+    }
+
+    private mutating func change(_ steps: inout [Step]) {
+        guard !self.phones.isEmpty else { return }
+        let kind = Int.random(in: 0..<100, using: &self.random)
+        let index = Int.random(in: 0..<self.phones.count, using: &self.random)
+        let phone = self.phones[index]
+        let isOver = self.audiences[phone.audience].isOver
+        switch (kind, phone.standing) {
+        case (0..<35, _):
+            // Some come to an audience that has ended, and are shown its end.
+            guard !isOver || kind < 5 else { return }
+            steps.append(.publish(self.newcomer(phone.audience)))
+        case (35..<55, .member) where !isOver:
+            self.phones[index].standing = .left
+            steps.append(.publish(self.leave(phone, isNamed: Bool.random(using: &self.random))))
+        case (55..<75, .member) where !isOver: self.rotate(index, &steps)
+        case (75..<88, .member) where !isOver: self.move(index, &steps)
+        case (88..<90, .member) where !isOver:
+            self.phones[index].standing = .gone
+            steps.append(.kill(token: phone.token))
+        case (90..., .member) where !isOver: steps.append(.publish(self.join(phone)))
+        case (_, .left) where !isOver:
+            self.phones[index].standing = .member
+            steps.append(.publish(self.join(phone)))
+        default: return
+        }
+    }
+
+    private mutating func rotate(_ index: Int, _ steps: inout [Step]) {
+        let old = self.phones[index]
+        self.phones[index].token = self.token()
+        self.phones[index].standing = .rotating
+        let new = self.phones[index]
+        steps.append(
+            .rotate(
+                old: old.token, new: new.token, delayMillis: Int64.random(in: 0...2_000, using: &self.random),
+                records: [self.leave(old, isNamed: true), self.join(new)]))
+    }
+
+    /// What was to be published after a rotation has been.
+    mutating func rotated(to token: String) {
+        guard let index = self.phones.lastIndex(where: { $0.token == token }) else { return }
+        self.phones[index].standing = .member
+    }
+
+    /// Without leaving: the latest join wins.
+    private mutating func move(_ index: Int, _ steps: inout [Step]) {
+        let app = self.audiences[self.phones[index].audience].app
+        let others = self.audiences.indices.filter {
+            $0 != self.phones[index].audience && self.audiences[$0].app == app && !self.audiences[$0].isOver
+        }
+        guard let other = others.randomElement(using: &self.random) else { return }
+        self.phones[index].audience = other
+        steps.append(.publish(self.join(self.phones[index])))
+    }
+
+    private mutating func join(_ phone: Phone) -> Publication {
+        self.record(
+            .join(
+                self.audiences[phone.audience].id, app: self.audiences[phone.audience].app, token: phone.token,
+                frequentUpdates: phone.isFrequent), of: phone)
+    }
+
+    private mutating func leave(_ phone: Phone, isNamed: Bool) -> Publication {
+        let audience = self.audiences[phone.audience]
+        return self.record(.leave(isNamed ? audience.id : nil, app: audience.app, token: phone.token), of: phone)
+    }
+
+    /// No two records are the same.
+    private mutating func record(_ membership: StoryMembership, of phone: Phone) -> Publication {
+        self.sequence += 1
+        var membership = membership
+        membership.id = "m\(self.sequence)"
+        var publication = Publication(membership)
+        publication.isMisplaced = phone.isMisplaced
+        return publication
+    }
+
+    // MARK: Events
+
+    private mutating func tell(_ index: Int, _ steps: inout [Step], _ nowMillis: Int64, _ wallMillis: Int64) {
+        if let withdrawal = self.audiences[index].withdrawalMillis, nowMillis >= withdrawal {
+            self.audiences[index].withdrawalMillis = nil
+            var event = StoryEvent(.update, app: self.audiences[index].app, contentState: self.content(), priority: 10)
+            event.withdrawsAlert = true
+            self.publish(event, to: index, &steps)
+        }
+        guard nowMillis >= self.audiences[index].nextEventMillis else { return }
+        self.audiences[index].nextEventMillis = nowMillis + self.distance()
+        var event = StoryEvent(.update, app: self.audiences[index].app, contentState: self.content())
+        switch Int.random(in: 0..<100, using: &self.random) {
+        case 0..<25:
+            event.priority = 10
+            event.alert = "{\"title\":\"\(self.audiences[index].id)\",\"body\":\"Goal \(self.sequence)\"}"
+            if Int.random(in: 0..<3, using: &self.random) == 0 {
+                self.audiences[index].withdrawalMillis = nowMillis + Int64.random(in: 100...900, using: &self.random)
+            }
+        case 25..<40: event.priority = 10
+        case 40..<50: event.relevanceScore = "\(Int.random(in: 1...100, using: &self.random))"
+        case 50..<60:
+            for _ in 0..<3 {
+                let more = StoryEvent(
+                    .update, app: self.audiences[index].app, contentState: self.content(), priority: 10)
+                self.publish(more, to: index, &steps)
+            }
+        case 60..<66: event.timestampSeconds = wallMillis / 1_000 - 600
+        case 66..<72:
+            event.expiresSeconds = wallMillis / 1_000 - 60
+            event.audience = self.audiences[index].id
+            var publication = Publication(self.audiences[index].id, setAside: event.value, as: ["expired"])
+            publication.isMisplaced = self.audiences[index].isMisplaced
+            return steps.append(.publish(publication))
+        default: break
+        }
+        self.publish(event, to: index, &steps)
+    }
+
+    private func publish(_ event: StoryEvent, to index: Int, _ steps: inout [Step]) {
+        var event = event
+        event.audience = self.audiences[index].id
+        steps.append(
+            .publish(Publication(self.audiences[index].id, event, isMisplaced: self.audiences[index].isMisplaced)))
+    }
+
+    /// Content that no other event has.
+    private mutating func content() -> String {
+        self.sequence += 1
+        return "{\"step\":\(self.sequence),\"minute\":\"somewhere between kick-off and the whistle\"}"
+    }
+
+    private mutating func distance() -> Int64 { Int64.random(in: Self.eventDistanceMillis, using: &self.random) }
+
+    /// 32 bytes in hex.
+    private mutating func token() -> String {
+        (0..<4).map { _ in
+            let word = String(self.random.next(), radix: 16)
+            return String(repeating: "0", count: 16 - word.count) + word
+        }.joined()
+    }
+}

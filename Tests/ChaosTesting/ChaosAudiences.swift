@@ -1,0 +1,68 @@
+import ChildProcesses
+import CommandSupport
+import Upstream
+
+/// Plays the audiences of a run: publishes for them, and tells the simulated APNs which tokens it has given anew or taken away. Confined to
+/// the task that runs.
+final class ChaosAudiences {
+    private let stage: ChaosStage
+    private var traffic: AudienceTraffic
+    /// What APNs does not know yet, oldest first: it may be down.
+    private var untold: [AudienceTraffic.Step] = []
+    /// Records of apps that have a new token, and when they are published, milliseconds since 1970.
+    private var rotated: [(dueMillis: Int64, token: String, records: [Publication])] = []
+    /// Tokens that APNs calls dead.
+    private(set) var dead: Set<String> = []
+
+    init(count: Int, memberCount: Int, stage: ChaosStage, durationMillis: Int64, seed: UInt64) {
+        self.stage = stage
+        self.traffic = AudienceTraffic(
+            count: count, memberCount: memberCount, durationMillis: durationMillis, seed: seed)
+    }
+
+    /// APNs knows everything, and so does Kafka.
+    var isTold: Bool { self.untold.isEmpty && self.rotated.isEmpty }
+
+    /// What is to be published by now. The parameters are those of `AudienceTraffic.steps`.
+    func publications(nowMillis: Int64, wallMillis: Int64) -> [Publication] {
+        self.traffic.steps(nowMillis: nowMillis, wallMillis: wallMillis).compactMap { step in
+            if case .publish(let publication) = step { return publication }
+            self.untold.append(step)
+            return nil
+        }
+    }
+
+    /// Tells APNs what it does not know yet, as long as it is there.
+    /// - Returns: what apps publish that have a new token.
+    func tell(wallMillis: Int64) async throws -> [Publication] {
+        while let step = self.untold.first, try await self.tell(step) {
+            self.untold.removeFirst()
+            switch step {
+            case .publish: break
+            case .rotate(_, let new, let delayMillis, let records):
+                self.rotated.append((wallMillis + delayMillis, new, records))
+            case .kill(let token): self.dead.insert(token)
+            }
+        }
+        let due = self.rotated.filter { $0.dueMillis <= wallMillis }
+        self.rotated.removeAll { $0.dueMillis <= wallMillis }
+        for rotation in due { self.traffic.rotated(to: rotation.token) }
+        return due.flatMap(\.records)
+    }
+
+    /// - Returns: `false`: it is down.
+    private func tell(_ step: AudienceTraffic.Step) async throws -> Bool {
+        let (token, body): (String, String)
+        switch step {
+        case .publish: return true
+        case .rotate(let old, let new, _, _): (token, body) = (old, "{\"state\":\"rotated\",\"to\":\"\(new)\"}")
+        case .kill(let victim): (token, body) = (victim, "{\"state\":\"dead\"}")
+        }
+        let answer = try await LocalHTTP.post("/tokens/\(token)", body: body, port: self.stage.apnsControlPort)
+        guard let answer else { return false }
+        guard answer.status == 200 else {
+            throw CommandFailure("the simulated APNs refused \(body): \(answer.body)")
+        }
+        return true
+    }
+}

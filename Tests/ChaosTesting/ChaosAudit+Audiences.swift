@@ -1,0 +1,227 @@
+import CommandSupport
+import DeviceModel
+import KafkaLog
+import Upstream
+
+/// Holds the members of audiences against what was published: by the log, by what was said of it, and by what APNs took.
+extension ChaosAudit {
+    /// What is known of members besides Kafka's log.
+    struct AudienceScene {
+        /// What APNs took for members.
+        var members = ChaosMembers(distanceMillis: 0)
+        /// When workers that had been paused went on, milliseconds since 1970: what they send then was on its way before.
+        var resumedMillis: [Int64] = []
+        /// Tokens that APNs calls dead.
+        var dead: Set<String> = []
+        /// Versions of priority 10 within an hour, for members without and with `frequent-updates`.
+        var (budgetPerHour, frequentBudgetPerHour) = (0, 0)
+        /// Nothing was disturbed: then no push may come twice.
+        var isUndisturbed = false
+    }
+
+    /// What became of members.
+    struct MemberCounts: Equatable {
+        var audiences = 0
+        /// Those that were members at the end and whose token is good.
+        var checked = 0
+        var equivalent = 0
+        /// Of these, members that came from another audience, whose phones may ignore what is older than they show.
+        var moved = 0
+        var pushes = 0
+        var repeats = 0
+        var alertRepeats = 0
+        /// Pushes that came too soon after another, but for those that a pause excuses.
+        var tooClose = 0
+        var excused = 0
+        /// Outcome records of members whom a version did not reach, by reason.
+        var failures: [String: Int] = [:]
+        /// What the workers together may hold.
+        var held = 0...0
+    }
+
+    /// A member that has left may be pushed to for so long: a request may have been on its way.
+    static let leavingMillisMax: Int64 = 10_000
+
+    /// Why APNs refuses a push to a member for good: its token was given anew, or taken away. Nothing else happens to members here.
+    private static let deadReasons: Set<String> = ["Unregistered", "ExpiredToken"]
+
+    /// What an audience's events make of a phone that gets all of them.
+    private struct Expectation {
+        var reference = ReferenceDevice()
+        /// By record: when it was written, the alert that it brought a phone that is up to date, and what it withdrew.
+        var alerts: [(recordMillis: Int64, seconds: Int64, alert: [UInt8], withdraws: Bool)] = []
+
+        mutating func take(_ event: StoryEvent, recordMillis: Int64) throws {
+            let payload = event.payload(recordMillis: recordMillis)
+            let reaction = try self.reference.take(payload: payload, nowMillis: recordMillis)
+            let isShown = reaction == .shown || reaction == .shownAsSecondCard
+            let alert = isShown ? event.alert.map { Array($0.utf8) } ?? [] : []
+            self.alerts.append(
+                (recordMillis, event.timestampSeconds ?? recordMillis / 1_000, alert, event.withdrawsAlert))
+        }
+
+        /// Of the events that were written after that time.
+        func history(sinceMillis: Int64) -> (history: AlertHistory, newestIsDue: Bool) {
+            var history = AlertHistory()
+            var newestIsDue = false
+            for event in self.alerts where event.recordMillis > sinceMillis {
+                history.append(event.alert, seconds: event.seconds)
+                if !event.alert.isEmpty { newestIsDue = true }
+                if event.withdraws {
+                    history.withdraw(upTo: event.seconds)
+                    newestIsDue = false
+                }
+            }
+            return (history, newestIsDue)
+        }
+    }
+
+    /// What the log says of one token.
+    private struct Member {
+        var last: StoryMembership
+        /// When the last record was last said to be applied, milliseconds since 1970; `nil`: nobody said so.
+        var appliedMillis: Int64?
+        /// Audiences it was in, in order.
+        var audiences: [String] = []
+        var isFrequent = false
+    }
+
+    /// Every phone of a member shows its audience's newest state, or its end; nobody is pushed to too soon, too often or after having left.
+    /// - Parameter phone: the phone behind a token; `nil`: nothing was ever pushed to it.
+    mutating func judgeMembers(
+        _ scene: AudienceScene, _ records: [OwnedRecord], phone: (_ token: String) -> Device?
+    ) throws {
+        var expectations: [String: Expectation] = [:]
+        var members: [String: Member] = [:]
+        for record in records {
+            guard let publication = self.publication(of: record) else { continue }
+            if let event = publication.event, event.audience != nil {
+                try expectations[publication.activity, default: Expectation()].take(
+                    event, recordMillis: record.timestampMillis)
+            } else if let membership = publication.membership {
+                var member = members[membership.token] ?? Member(last: membership)
+                member.last = membership
+                member.appliedMillis = self.outcomes(of: record).map(\.writtenMillis).max()
+                if membership.isJoin, let audience = membership.audience {
+                    if member.audiences.last != audience { member.audiences.append(audience) }
+                    member.isFrequent = member.isFrequent || membership.frequentUpdates
+                }
+                members[membership.token] = member
+            }
+        }
+        self.memberCounts.audiences = expectations.count
+        self.memberCounts.pushes = scene.members.pushCount
+        self.memberCounts.repeats = scene.members.repeatedCount
+        self.memberCounts.alertRepeats = scene.members.repeatedAlertCount
+        self.judgePace(scene)
+        var certainCount = 0
+        for (token, member) in members.sorted(by: { $0.key < $1.key }) {
+            if scene.dead.contains(token) { continue }
+            if member.last.isJoin {
+                certainCount += 1
+                self.judge(member, scene, expectations, device: phone(token) ?? Device())
+            } else {
+                self.judgeLeft(member, scene)
+            }
+        }
+        self.memberCounts.held = certainCount...certainCount + scene.dead.count
+    }
+
+    private mutating func judgePace(_ scene: AudienceScene) {
+        for pair in scene.members.tooClose {
+            if Self.isExcused(pair.firstMillis, scene) || Self.isExcused(pair.secondMillis, scene) {
+                self.memberCounts.excused += 1
+                continue
+            }
+            self.memberCounts.tooClose += 1
+            self.fault(
+                "member \(pair.token.prefix(8))…: two pushes are \(pair.secondMillis - pair.firstMillis) ms apart, the second at "
+                    + "\(pair.secondMillis)")
+        }
+        for reason in self.memberCounts.failures.keys.sorted() where !Self.deadReasons.contains(reason) {
+            self.fault("\(self.memberCounts.failures[reason] ?? 0) members were not reached: \(reason)")
+        }
+        guard scene.isUndisturbed, scene.members.repeatedCount > 0 else { return }
+        self.fault("\(scene.members.repeatedCount) pushes came to members twice, and nothing was disturbed")
+    }
+
+    private static func isExcused(_ millis: Int64, _ scene: AudienceScene) -> Bool {
+        scene.resumedMillis.contains { ($0...$0 + BroadcastRules.excusedMillis).contains(millis) }
+    }
+
+    private mutating func judge(
+        _ member: Member, _ scene: AudienceScene, _ expectations: [String: Expectation], device: Device
+    ) {
+        let budget = member.isFrequent ? scene.frequentBudgetPerHour : scene.budgetPerHour
+        if device.highPriorityPeak > budget {
+            self.fault(
+                "member \(member.last.token.prefix(8))…: \(device.highPriorityPeak) high-priority pushes in an hour, the budget is \(budget)"
+            )
+        }
+        let audience = member.last.audience ?? ""
+        let hasMoved = member.audiences.count > 1
+        if hasMoved { self.memberCounts.moved += 1 }
+        let expectation = expectations[audience] ?? Expectation()
+        // An audience that it left may have ended before the next join was read: then its card has ended for good.
+        if hasMoved, device.phase == .ended,
+            member.audiences.dropLast().contains(where: { expectations[$0]?.reference.device.phase == .ended })
+        {
+            return
+        }
+        self.memberCounts.checked += 1
+        let difference = self.difference(
+            member, of: device, from: expectation, hasMoved: hasMoved, received: scene.members.tokens[member.last.token]
+        )
+        if let difference {
+            self.fault(
+                "member \(member.last.token.prefix(8))… of \(member.audiences.joined(separator: ", ")): \(difference)")
+        } else {
+            self.memberCounts.equivalent += 1
+        }
+    }
+
+    private func difference(
+        _ member: Member, of device: Device, from expectation: Expectation, hasMoved: Bool,
+        received: ChaosMembers.Token?
+    ) -> String? {
+        let expected = expectation.reference.device
+        // Whatever alert it shows: which are due depends on when it came.
+        var anyAlert = AlertHistory()
+        anyAlert.append(device.alerts.last ?? [], seconds: 0)
+        if let difference = device.firstDifference(from: expected, countingCards: false, alerts: anyAlert) {
+            guard hasMoved, let received, received.lastContent == expected.contentState else { return difference }
+            // It shows what was stamped later by an audience before.
+            return received.lastWasEnd == (expected.phase == .ended) ? nil : difference
+        }
+        guard !hasMoved, let applied = member.appliedMillis else { return nil }
+        let (history, newestIsDue) = expectation.history(sinceMillis: applied)
+        guard newestIsDue, !history.mayBeNewest(device.alerts.last) else { return nil }
+        let shown = device.alerts.last.map { String(decoding: $0, as: UTF8.self) } ?? "none"
+        return "its newest alert is \(shown), and a newer one came after its join was applied"
+    }
+
+    private mutating func judgeLeft(_ member: Member, _ scene: AudienceScene) {
+        guard let applied = member.appliedMillis, let received = scene.members.tokens[member.last.token],
+            received.lastPushMillis > applied + Self.leavingMillisMax, !Self.isExcused(received.lastPushMillis, scene)
+        else { return }
+        self.fault(
+            "member \(member.last.token.prefix(8))…: it left, and was pushed to \(received.lastPushMillis - applied) ms later"
+        )
+    }
+}
+
+extension ChaosAudit.MemberCounts {
+    /// Lines of the table.
+    var lines: [String] {
+        let grouped = NumberText.grouped
+        let failures = self.failures.sorted { $0.key < $1.key }.map { "\(grouped($0.value)) \($0.key)" }
+        return [
+            "member failures     \(failures.isEmpty ? "none" : failures.joined(separator: ", "))",
+            "member repeats      \(grouped(self.repeats)) pushes, among them \(grouped(self.alertRepeats)) alerts (a worker died over them, or "
+                + "their answer was lost)",
+            "members that moved  \(grouped(self.moved)) came from another audience",
+            "member pace         \(grouped(self.tooClose)) pushes too soon after another"
+                + (self.excused > 0 ? ", \(grouped(self.excused)) that a paused worker had on their way" : ""),
+        ]
+    }
+}

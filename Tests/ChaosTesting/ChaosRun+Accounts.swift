@@ -1,0 +1,61 @@
+import ChildProcesses
+import CommandSupport
+
+/// What the workers and the run itself say at the end.
+extension ChaosRun {
+    /// Events and members that the workers' own counters have lost, in words.
+    func unaccounted(_ audit: ChaosAudit) async throws -> [String] {
+        var faults: [String] = []
+        var heldCount = 0
+        for worker in self.stage.workers {
+            guard let metrics = try await worker.metrics() else { continue }
+            func sum(_ name: String) -> Int { Int(PrometheusReading.sum(name, in: metrics)) }
+            let unaccounted = sum("mailboat_events_unaccounted")
+            if unaccounted != 0 { faults.append("\(worker.name): \(unaccounted) events are unaccounted for") }
+            let (due, results) = (sum("mailboat_members_due_total"), sum("mailboat_members_results_total"))
+            let waiting = sum("mailboat_members_waiting")
+            if due != results + waiting {
+                faults.append(
+                    "\(worker.name): \(due) members were due something, \(results) are done with and \(waiting) wait")
+            }
+            heldCount += sum("mailboat_members")
+        }
+        if !audit.memberCounts.held.contains(heldCount) {
+            faults.append(
+                "the workers hold \(heldCount) members, and there are \(audit.memberCounts.held.lowerBound) to "
+                    + "\(audit.memberCounts.held.upperBound)")
+        }
+        return faults
+    }
+
+    /// Further lines of the table.
+    func notes(_ audit: ChaosAudit) -> [String] {
+        let outcomes = audit.outcomeCounts.sorted { $0.key < $1.key }.map {
+            "\(NumberText.grouped($0.value)) \($0.key)"
+        }
+        let ignored = self.phones.ignored.sorted { $0.key < $1.key }.map {
+            "\(NumberText.grouped($0.value)) \($0.key)"
+        }
+        var notes = [
+            "outcomes            \(outcomes.joined(separator: ", ")); \(NumberText.grouped(audit.repeatedOutcomes)) events have more than one",
+            "outcomes differing  \(NumberText.grouped(audit.differingOutcomes)) events (an owner died over the first; `delivered` counts)",
+            "starts unknown      \(NumberText.grouped(audit.startsUnknown)) (their answer was lost; they are not sent again)",
+            "pushes ignored      \(ignored.isEmpty ? "none" : ignored.joined(separator: ", ")) (by the phones: older than what they showed, or a repeat)",
+        ]
+        if self.wish.channelCount > 0 { notes += audit.channelCounts.lines }
+        if self.wish.audienceCount > 0 { notes += audit.memberCounts.lines }
+        if self.injector.skippedCount > 0 {
+            notes.append("faults skipped      \(self.injector.skippedCount) (there was nothing up to harm)")
+        }
+        for line in Set(self.injector.uncleanStops).sorted() {
+            notes.append("unclean stops       \(self.injector.uncleanStops.count { $0 == line }) times: \(line)")
+        }
+        notes += self.rolling?.lines ?? []
+        for line in self.injector.unexpectedEnds { notes.append("ended by itself     \(line)") }
+        notes.append(
+            self.stage.membershipIsStatic
+                ? "static membership   every worker had a group.instance.id"
+                : "static membership   not tested: the embedded Kafka does not have it (give --bootstrap)")
+        return notes
+    }
+}

@@ -1,0 +1,202 @@
+import DeviceModel
+import Foundation
+import KafkaLog
+import PushModel
+import Testing
+import Upstream
+
+@testable import ChaosTesting
+
+/// The judge of members: what is right passes, and each broken promise is found.
+struct MemberAuditTests {
+    private static let app = "com.example.pizza"
+    private static let (token, audience) = ("0a0b", "match")
+
+    /// The log of one audience, its one member, and what APNs took for it. Times in seconds.
+    private struct Scene {
+        var publications: [Publication] = []
+        var logs = ChaosAudit.Logs()
+        var phone = Device()
+        var audiences = ChaosAudit.AudienceScene(
+            members: ChaosMembers(distanceMillis: 1_000), budgetPerHour: 2, frequentBudgetPerHour: 4)
+
+        init() { self.audiences.members.know(token: MemberAuditTests.token) }
+
+        mutating func add(_ publication: Publication, at seconds: Int64, outcome: String) {
+            let offset = Int64(self.publications.count)
+            func record(_ value: [UInt8]) -> OwnedRecord {
+                OwnedRecord(
+                    partition: 3, offset: offset, timestampMillis: seconds * 1_000,
+                    key: Array(publication.activity.utf8), value: value)
+            }
+            self.publications.append(publication)
+            self.logs.events.append(record(publication.value))
+            let json = "{\"outcome\":\"\(outcome)\",\"topic\":\"events\",\"partition\":3,\"offset\":\(offset)}"
+            self.logs.outcomes.append(record(Array(json.utf8)))
+        }
+
+        mutating func join(_ audience: String = MemberAuditTests.audience, at seconds: Int64) {
+            var join = StoryMembership.join(audience, app: MemberAuditTests.app, token: MemberAuditTests.token)
+            join.id = "\(seconds)"
+            self.add(Publication(join), at: seconds, outcome: "applied")
+        }
+
+        mutating func leave(at seconds: Int64) {
+            self.add(
+                Publication(.leave(nil, app: MemberAuditTests.app, token: MemberAuditTests.token)), at: seconds,
+                outcome: "applied")
+        }
+
+        /// - Returns: the event, to be pushed.
+        mutating func tell(
+            _ step: Int, at seconds: Int64, _ kind: StoryEvent.Kind = .update, alert: String? = nil,
+            audience: String = MemberAuditTests.audience, withdraws: Bool = false
+        ) -> StoryEvent {
+            var event = StoryEvent(kind, app: MemberAuditTests.app, contentState: "{\"step\":\(step)}")
+            event.alert = alert.map { "{\"title\":\"\($0)\",\"body\":\"\"}" }
+            event.audience = audience
+            event.withdrawsAlert = withdraws
+            self.add(Publication(audience, event), at: seconds, outcome: "fanned-out")
+            return event
+        }
+
+        mutating func push(_ event: StoryEvent, at seconds: Double, stamp: Int64, priority: Int = 5) throws {
+            let body = event.payload(recordMillis: stamp * 1_000)
+            let reaction = try self.phone.push(body: body, priority: priority, nowMillis: Int64(seconds * 1_000))
+            let isMember = self.audiences.members.take(
+                token: MemberAuditTests.token, atMillis: Int64(seconds * 1_000), body: body, reaction: reaction)
+            #expect(isMember)
+        }
+
+        func audit() throws -> ChaosAudit {
+            try ChaosAudit(
+                self.logs, publications: self.publications, acknowledgedCount: self.publications.count,
+                topic: "events", budgetPerHour: 6, audiences: self.audiences,
+                phone: { $0 == MemberAuditTests.token ? self.phone : nil })
+        }
+    }
+
+    @Test func whatIsRightPasses() throws {
+        var scene = Scene()
+        scene.join(at: 1)
+        let goal = scene.tell(1, at: 20, alert: "Goal")
+        try scene.push(goal, at: 20, stamp: 20, priority: 10)
+        let end = scene.tell(2, at: 40, .end)
+        try scene.push(end, at: 40, stamp: 40)
+        let audit = try scene.audit()
+        #expect(audit.faults == [])
+        #expect(audit.memberCounts.checked == 1 && audit.memberCounts.equivalent == 1)
+        #expect(audit.memberCounts.pushes == 2 && audit.memberCounts.repeats == 0)
+        #expect(audit.memberCounts.held == 1...1)
+        #expect(audit.devicesChecked == 0, "it is no activity")
+    }
+
+    @Test func aMemberThatWasLeftOutIsFound() throws {
+        var scene = Scene()
+        scene.join(at: 1)
+        let goal = scene.tell(1, at: 20)
+        _ = scene.tell(2, at: 30)
+        try scene.push(goal, at: 20, stamp: 20)
+        let audit = try scene.audit()
+        #expect(audit.memberCounts.checked == 1 && audit.memberCounts.equivalent == 0)
+        #expect(audit.faults.count == 1 && audit.faults[0].contains("content-state is {\"step\":1}"))
+    }
+
+    /// The sound of an event after the join is due unless it was withdrawn; that of one before is not.
+    @Test(arguments: [(1, false, 1), (1, true, 0), (60, false, 0)])
+    func anAlertThatIsMissingIsFound(joinSeconds: Int64, isWithdrawn: Bool, faultCount: Int) throws {
+        var scene = Scene()
+        scene.join(at: joinSeconds)
+        _ = scene.tell(1, at: 20, alert: "Goal")
+        let newest = scene.tell(2, at: 21, withdraws: isWithdrawn)
+        try scene.push(newest, at: 70, stamp: 21)
+        let audit = try scene.audit()
+        #expect(audit.faults.count == faultCount)
+        #expect(audit.faults.allSatisfy { $0.contains("its newest alert is none") })
+    }
+
+    @Test func twoPushesThatAreTooCloseAreFoundUnlessAWorkerWasPaused() throws {
+        var scene = Scene()
+        scene.join(at: 1)
+        let events = [scene.tell(1, at: 20), scene.tell(2, at: 21)]
+        try scene.push(events[0], at: 20, stamp: 20)
+        try scene.push(events[1], at: 20.4, stamp: 21)
+        #expect(try scene.audit().faults == ["member 0a0b…: two pushes are 400 ms apart, the second at 20400"])
+        #expect(try scene.audit().memberCounts.tooClose == 1)
+        scene.audiences.resumedMillis = [19_000]
+        #expect(try scene.audit().faults == [] && scene.audit().memberCounts.excused == 1)
+    }
+
+    @Test func aPushThatCameTwiceIsCountedAndWithoutDisturbanceAFault() throws {
+        var scene = Scene()
+        scene.join(at: 1)
+        let goal = scene.tell(1, at: 20, alert: "Goal")
+        try scene.push(goal, at: 20, stamp: 20)
+        try scene.push(goal, at: 22, stamp: 21)
+        #expect(try scene.audit().faults == [])
+        #expect(try scene.audit().memberCounts.repeats == 1 && scene.audit().memberCounts.alertRepeats == 1)
+        scene.audiences.isUndisturbed = true
+        #expect(try scene.audit().faults == ["1 pushes came to members twice, and nothing was disturbed"])
+    }
+
+    @Test func aBudgetThatIsExceededIsFound() throws {
+        var scene = Scene()
+        scene.join(at: 1)
+        for step in 1...3 {
+            let event = scene.tell(step, at: 20 * Int64(step))
+            try scene.push(event, at: Double(20 * step), stamp: Int64(20 * step), priority: 10)
+        }
+        #expect(try scene.audit().faults == ["member 0a0b…: 3 high-priority pushes in an hour, the budget is 2"])
+    }
+
+    @Test(arguments: [(30, 0), (60, 1)])
+    func whoHasLeftIsLeftAlone(pushedSeconds: Int64, faultCount: Int) throws {
+        var scene = Scene()
+        scene.join(at: 1)
+        scene.leave(at: 25)
+        let event = scene.tell(1, at: 20)
+        try scene.push(event, at: Double(pushedSeconds), stamp: 20)
+        let audit = try scene.audit()
+        #expect(audit.faults.count == faultCount && audit.memberCounts.checked == 0)
+        #expect(audit.memberCounts.held == 0...0)
+    }
+
+    /// Its phone ignores what is stamped older than what it shows; it must have been pushed all the same.
+    @Test(arguments: [true, false])
+    func whoHasMovedMayShowWhatWasStampedLater(isPushed: Bool) throws {
+        var scene = Scene()
+        scene.join("other", at: 1)
+        let former = scene.tell(1, at: 30, audience: "other")
+        try scene.push(former, at: 30, stamp: 31)
+        let newest = scene.tell(2, at: 29)
+        scene.join(at: 40)
+        if isPushed { try scene.push(newest, at: 40, stamp: 29) }
+        let audit = try scene.audit()
+        #expect(audit.faults.isEmpty == isPushed)
+        #expect(audit.memberCounts.moved == 1 && audit.memberCounts.equivalent == (isPushed ? 1 : 0))
+    }
+
+    @Test func tokensThatAPNsCallsDeadAreNotJudged() throws {
+        var scene = Scene()
+        scene.join(at: 1)
+        _ = scene.tell(1, at: 20)
+        scene.audiences.dead = [Self.token]
+        let audit = try scene.audit()
+        #expect(audit.faults == [] && audit.memberCounts.checked == 0 && audit.memberCounts.held == 0...1)
+    }
+
+    /// Records of single members are none of the event's.
+    @Test(arguments: [("Unregistered", 0), ("PayloadTooLarge", 1)])
+    func whoWasNotReachedIsCounted(reason: String, faultCount: Int) throws {
+        var scene = Scene()
+        let event = scene.tell(1, at: 20)
+        let json =
+            "{\"outcome\":\"rejected\",\"topic\":\"events\",\"partition\":3,\"offset\":0,\"reason\":\"\(reason)\","
+            + "\"audience\":\"match\",\"token-hash\":\"1f\"}"
+        scene.logs.outcomes.append(
+            OwnedRecord(partition: 3, offset: 9, timestampMillis: 0, key: Array("1f".utf8), value: Array(json.utf8)))
+        let audit = try scene.audit()
+        #expect(audit.memberCounts.failures == [reason: 1] && audit.faults.count == faultCount)
+        #expect(audit.outcomeCounts == ["fanned-out": 1] && event.audience == "match")
+    }
+}
