@@ -97,7 +97,8 @@ let package = Package(
         .executableTarget(
             name: "mailboat",
             dependencies: [
-                "CommandSupport", "Upstream", "PushWorker", "PushTransport", "APNSSimulator", "KafkaLog", "PushEngine",
+                "CommandSupport", "Upstream", "PushWorker", "PushTransport", "APNSPool", "APNSSimulator", "KafkaLog",
+                "PushEngine",
                 "APNSProtocol", "PushModel", "DeviceModel", "LocalFiles", "TLSSession", metrics, logging, lifecycle,
                 hummingbird,
                 histogram, argumentParser,

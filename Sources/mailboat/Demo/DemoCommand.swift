@@ -11,10 +11,11 @@ struct DemoCommand: AsyncParsableCommand {
         abstract: "Plays a story: real Kafka records become real HTTP/2 pushes to simulated phones.",
         discussion: """
             An embedded Kafka, a simulated APNs and a worker run in this process, over real sockets. Pizza orders, a football match and a game's \
-            party are played, with rotated and dead tokens, broken records and a GOAWAY in the middle. It ends by itself within 30 seconds.
+            party are played, with rotated and dead tokens, broken records and a GOAWAY in the middle. The fans of the match are one audience: a goal \
+            is one record and a push to each of them; one goal is taken back before everybody has heard of it. It ends by itself within 30 seconds.
 
             At the end every phone is compared with one that got every event on its own and in order. The exit status is 0 only if all show the \
-            same, every event has its outcome, nothing is pending and no budget was exceeded.
+            same, every event has its outcome, every fan is accounted for, nothing is pending and no budget was exceeded.
             """)
 
     @Option(help: ArgumentHelp("Write the numbers to this file as JSON.", valueName: "file"))

@@ -72,7 +72,8 @@ struct DemoPerformance {
     private var isSettled: Bool {
         guard self.publisher.isDelivered else { return false }
         let snapshot = self.stage.worker.snapshot()
-        return snapshot.isSettled && Self.eventCount(snapshot) == self.publisher.records.count
+        return snapshot.isSettled && snapshot.engine.members.waiting == 0
+            && Self.eventCount(snapshot) == self.publisher.records.count
     }
 
     /// Events taken, each once: a forwarded record is taken a second time where it belongs.
@@ -102,6 +103,7 @@ struct DemoPerformance {
         let snapshot = self.stage.worker.snapshot()
         let simulator = self.stage.simulator
         let comparison = self.director.phones.compare { simulator.device(token: $0)?.device }
+        let fans = self.director.members.compare { simulator.device(token: $0) }
         var budgetViolations: [String] = []
         for (activity, token) in self.director.phones.tokens {
             let peak = simulator.device(token: token)?.device.highPriorityPeak ?? 0
@@ -121,14 +123,14 @@ struct DemoPerformance {
             eventsMerged: Int(snapshot.engine.eventsMerged), outcomes: Self.outcomes(snapshot),
             pending: Int(snapshot.engine.pending),
             devicesChecked: comparison.checked, devicesEquivalent: comparison.equivalent,
-            budgetViolations: budgetViolations.count,
+            budgetViolations: budgetViolations.count, members: .init(fans, snapshot.engine.members),
             eventToAcceptedMs: .init(
                 p50: Double(audit.eventToAcceptedMillis.valueAtPercentile(50)),
                 p99: Double(audit.eventToAcceptedMillis.valueAtPercentile(99))))
         return DemoVerdict(
             summary: summary,
             faults: summary.faults + self.unfinished(snapshot) + self.foulPlay + comparison.differences
-                + budgetViolations + audit.faults)
+                + fans.differences + budgetViolations + audit.faults)
     }
 
     private static func outcomes(_ snapshot: WorkerSnapshot) -> [String: Int] {

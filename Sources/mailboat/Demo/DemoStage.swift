@@ -1,3 +1,4 @@
+import APNSPool
 import APNSSimulator
 import Foundation
 import KafkaLog
@@ -14,6 +15,10 @@ final class DemoStage: Sendable {
     static let registrationWaitMillis: Int64 = 4_000
     /// Low, so that reckless heroes meet it (`Script.recklessHeroCount`).
     static let adventureBudgetPerHour = 6
+    /// As far away as a data centre of Apple's.
+    static let latency = Latency(fixedMillis: 10, jitterMillis: 20)
+    /// Requests that APNs lets be on their way on one connection, and connections: few, so that a push to every fan takes a moment.
+    private static let (streamsMax, connectionsMax) = (200, 1)
     private static let keyID = "DEMOKEY123"
     private static let teamID = "DEMOTEAM12"
 
@@ -48,8 +53,10 @@ final class DemoStage: Sendable {
                 keyID: Self.keyID, teamID: Self.teamID, publicKey: try credentials.providerKey.publicKey())
             self.simulator = try await APNSSimulator.start(
                 apns, credentials: credentials.credentials, keys: [key], logger: logger)
-            // As far away as a data centre of Apple's.
-            self.simulator.setLatency(Latency(fixedMillis: 10, jitterMillis: 20))
+            self.simulator.setLatency(Self.latency)
+            self.simulator.setConcurrentStreamsMax(UInt32(Self.streamsMax))
+            configuration.pool.connectionsMax = Self.connectionsMax
+            configuration.shardCount = 1
 
             configuration.apps = apns.apps.map { [port = self.simulator.port] in
                 Self.app($0, credentials: credentials, port: port)
@@ -78,10 +85,8 @@ final class DemoStage: Sendable {
 
     /// High-priority pushes a phone of this activity may get in an hour.
     func budgetPerHour(activity: String) -> Int {
-        let bundleID =
-            activity.hasPrefix("hero") ? Script.adventure : activity.hasPrefix("fan") ? Script.football : Script.pizza
-        guard let app = self.configuration.apps.first(where: { $0.bundleID == bundleID }) else { return 0 }
-        return bundleID == Script.football ? app.engine.budgetFrequentPerHour : app.engine.budgetPerHour
+        let bundleID = activity.hasPrefix("hero") ? Script.adventure : Script.pizza
+        return self.configuration.apps.first { $0.bundleID == bundleID }?.engine.budgetPerHour ?? 0
     }
 
     /// Whether the worker owns and has restored every partition.

@@ -1,5 +1,6 @@
 import CommandSupport
 import Foundation
+import PushEngine
 import PushModel
 
 /// The numbers of one demo, as `--summary FILE` writes them.
@@ -7,6 +8,21 @@ struct DemoSummary: Codable, Equatable {
     struct Percentiles: Codable, Equatable {
         var p50: Double
         var p99: Double
+    }
+
+    /// The fans of the match, who are members of an audience.
+    struct Members: Codable, Equatable {
+        var checked: Int
+        /// Phones that show the end of the match and rang as they should have.
+        var equivalent: Int
+        /// Phones that rang for the goal that was taken back.
+        var heardGoalTakenBack: Int
+        /// Times that a version was due to a member.
+        var due: Int
+        /// What became of these, by name; every result there is, also those that did not occur.
+        var results: [String: Int]
+        /// Members that are owed something at the end.
+        var waiting: Int
     }
 
     /// Events taken from the input topics, each counted once: a record forwarded to its own partition is not counted again there.
@@ -24,6 +40,7 @@ struct DemoSummary: Codable, Equatable {
     var devicesEquivalent: Int
     /// Devices that got more high-priority pushes in an hour than their app's budget allows.
     var budgetViolations: Int
+    var members: Members
     /// From the newest event's record time to APNs' answer, milliseconds; waits for pacing, windows and tokens included.
     var eventToAcceptedMs: Percentiles
 
@@ -43,6 +60,19 @@ struct DemoSummary: Codable, Equatable {
             faults.append(
                 "\(self.devicesChecked - self.devicesEquivalent) of \(self.devicesChecked) devices show something else")
         }
+        if self.members.checked == 0 { faults.append("no member of the audience was checked") }
+        if self.members.equivalent != self.members.checked {
+            faults.append(
+                "\(self.members.checked - self.members.equivalent) of \(self.members.checked) members show something else"
+            )
+        }
+        let resultCount = self.members.results.values.reduce(0, +)
+        if self.members.due != resultCount + self.members.waiting {
+            faults.append(
+                "conservation: \(self.members.due) members were due something, but \(resultCount) are done with and "
+                    + "\(self.members.waiting) wait")
+        }
+        if self.members.waiting != 0 { faults.append("\(self.members.waiting) members wait for something") }
         if self.budgetViolations != 0 { faults.append("\(self.budgetViolations) devices got more than their budget") }
         return faults
     }
@@ -62,6 +92,9 @@ struct DemoSummary: Codable, Equatable {
             "outcomes            \(outcomes.joined(separator: ", "))",
             "pending             \(NumberText.grouped(self.pending))",
             "devices             \(NumberText.grouped(self.devicesEquivalent)) of \(NumberText.grouped(self.devicesChecked)) show exactly what they should",
+            "members             \(NumberText.grouped(self.members.equivalent)) of \(NumberText.grouped(self.members.checked)) show exactly what they should; "
+                + "\(NumberText.grouped(self.members.heardGoalTakenBack)) heard of the goal that was taken back",
+            "members' accounts   \(self.members.account)",
             "budget violations   \(self.budgetViolations)",
             "event to accepted   p50 \(Self.decimal(self.eventToAcceptedMs.p50)) ms, p99 \(Self.decimal(self.eventToAcceptedMs.p99)) ms "
                 + "(deliberate waits included)",
@@ -69,4 +102,26 @@ struct DemoSummary: Codable, Equatable {
     }
 
     private static func decimal(_ number: Double) -> String { String(format: "%.1f", number) }
+}
+
+extension DemoSummary.Members {
+    /// - Parameter counters: those of the worker.
+    init(_ comparison: ExpectedMembers.Comparison, _ counters: MemberCounters) {
+        self.init(
+            checked: comparison.checked, equivalent: comparison.equivalent,
+            heardGoalTakenBack: comparison.heardTakenBack, due: Int(counters.due),
+            results: [
+                "accepted": Int(counters.accepted), "superseded": Int(counters.superseded),
+                "expired": Int(counters.expired), "gone": Int(counters.gone), "failed": Int(counters.failed),
+                "unknown": Int(counters.unknown), "left": Int(counters.left), "handed-over": Int(counters.handedOver),
+            ], waiting: Int(counters.waiting))
+    }
+
+    /// What was due, and what has become of it.
+    fileprivate var account: String {
+        let results = self.results.filter { $0.value > 0 }.sorted { $0.key < $1.key }
+            .map { "\(NumberText.grouped($0.value)) \($0.key)" }
+        return
+            "\(NumberText.grouped(self.due)) due = \((results + ["\(self.waiting) waiting"]).joined(separator: " + "))"
+    }
 }

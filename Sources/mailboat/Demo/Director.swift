@@ -9,6 +9,8 @@ struct Director {
     private let publisher: StoryPublisher
     private let simulator: APNSSimulator
     private(set) var phones = ExpectedPhones()
+    /// Of the one audience there is.
+    private(set) var members = ExpectedMembers()
     private var nextCue = 0
     /// Activities begun by push whose app has not yet got its update token.
     private var awaitingStart: [(startToken: String, updateToken: String, registration: Publication)] = []
@@ -53,6 +55,8 @@ struct Director {
             self.awaitingStart.append((startToken, updateToken, registration))
         case .goAway:
             self.simulator.perform(.goAway(GoAway(reason: "Shutdown", lastStream: .below(highestBy: 20))))
+        case .answersTake(let millis):
+            self.simulator.setLatency(millis.map { Latency(fixedMillis: Int64($0)) } ?? DemoStage.latency)
         case .say(let line):
             say(line)
         }
@@ -61,7 +65,12 @@ struct Director {
     private mutating func publish(_ publication: Publication, wallMillis: Int64) throws {
         try self.publisher.publish(publication, recordMillis: wallMillis)
         if let token = publication.token { self.phones.join(activity: publication.activity, token: token) }
-        if let event = publication.event {
+        if let membership = publication.membership {
+            self.members.join(token: membership.token, recordMillis: wallMillis)
+        }
+        if let event = publication.event, event.audience != nil {
+            try self.members.take(event, recordMillis: wallMillis)
+        } else if let event = publication.event {
             try self.phones.take(event, activity: publication.activity, recordMillis: wallMillis)
         }
     }

@@ -33,6 +33,7 @@ struct OutcomeAudit {
         var found: [Position: [(outcome: Outcome, timestampMillis: Int64)]] = [:]
         let decoder = JSONDecoder()
         for record in outcomes {
+            guard try OutcomeScope.isOneEvent(record.value ?? []) else { continue }
             let outcome = try decoder.decode(Outcome.self, from: Data(record.value ?? []))
             guard outcome.topic == topic else { continue }
             let position = Position(partition: outcome.partition, offset: outcome.offset)

@@ -7,11 +7,14 @@ struct DemoSummaryTests {
     private static let good = DemoSummary(
         eventsConsumed: 12_345, pushesAccepted: 9_000, eventsMerged: 3_345,
         outcomes: ["delivered": 9_000, "superseded": 3_345], pending: 0,
-        devicesChecked: 10, devicesEquivalent: 10, budgetViolations: 0, eventToAcceptedMs: .init(p50: 12.5, p99: 1_034))
+        devicesChecked: 10, devicesEquivalent: 10, budgetViolations: 0,
+        members: .init(
+            checked: 20, equivalent: 20, heardGoalTakenBack: 3, due: 60, results: ["accepted": 55, "superseded": 5],
+            waiting: 0), eventToAcceptedMs: .init(p50: 12.5, p99: 1_034))
 
     @Test func aGoodSummaryHasNoFault() { #expect(Self.good.faults.isEmpty) }
 
-    @Test(arguments: 0..<5)
+    @Test(arguments: 0..<9)
     func whatIsWrongIsSaid(fault: Int) {
         var summary = Self.good
         switch fault {
@@ -19,6 +22,12 @@ struct DemoSummaryTests {
         case 1: summary.pending = 1
         case 2: summary.devicesEquivalent -= 1
         case 3: summary.budgetViolations = 1
+        case 4: summary.members.equivalent -= 1
+        case 5: summary.members.due += 1
+        case 6: summary.members.checked = 0
+        case 7:
+            summary.members.waiting = 1
+            summary.members.due += 1
         default: summary.pushesAccepted = 0
         }
         #expect(!summary.faults.isEmpty)
@@ -35,7 +44,11 @@ struct DemoSummaryTests {
             Set(object.keys) == [
                 "eventsConsumed", "pushesAccepted", "eventsMerged", "outcomes", "pending", "devicesChecked",
                 "devicesEquivalent",
-                "budgetViolations", "eventToAcceptedMs",
+                "budgetViolations", "members", "eventToAcceptedMs",
+            ])
+        #expect(
+            Set(try #require(object["members"] as? [String: Any]).keys) == [
+                "checked", "equivalent", "heardGoalTakenBack", "due", "results", "waiting",
             ])
         #expect(Set(try #require(object["eventToAcceptedMs"] as? [String: Any]).keys) == ["p50", "p99"])
     }

@@ -1,3 +1,4 @@
+import APNSSimulator
 import DeviceModel
 import PushModel
 import Testing
@@ -13,7 +14,7 @@ struct StoryTests {
         Self.script.cues.compactMap { cue in
             switch cue.action {
             case .publish(let publication), .registerOnceStarted(_, _, let publication): publication
-            case .rotateToken, .killToken, .disownToken, .goAway, .say: nil
+            case .rotateToken, .killToken, .disownToken, .goAway, .answersTake, .say: nil
             }
         }
     }
@@ -62,5 +63,39 @@ struct StoryTests {
             nowMillis: 9_000)
         #expect(phones.compare { _ in right }.equivalent == 1)
         #expect(phones.compare { _ in nil }.differences.count == 1)
+    }
+
+    /// Each member is judged by when it joined.
+    @Test func membersExpectWhatWasPublishedForTheirAudience() throws {
+        var members = ExpectedMembers()
+        members.join(token: "aa", recordMillis: 0)
+        var goal = StoryEvent(
+            .update, app: Script.football, contentState: "{\"home\":1}", alert: "{\"title\":\"Goal\",\"body\":\"1:0\"}")
+        goal.audience = Script.match
+        try members.take(goal, recordMillis: 10_000)
+        members.join(token: "bb", recordMillis: 20_000)
+        var phone = JournaledPhones()
+        func push(_ token: String, _ event: StoryEvent, atMillis: Int64) {
+            phone.apply(
+                .push(
+                    atMillis: atMillis, token: token, topic: "t", priority: 10,
+                    body: event.payload(recordMillis: 10_000)))
+        }
+        push("aa", goal, atMillis: 10_000)
+        let one = members.compare { phone.device(token: $0) }
+        #expect(one.checked == 2 && one.equivalent == 1)
+        #expect(one.differences == ["fan bb…: nothing was pushed to it"])
+        goal.alert = nil
+        push("bb", goal, atMillis: 20_100)
+        #expect(members.compare { phone.device(token: $0) }.differences.count == 1, "its newest alert is not the same")
+
+        var end = StoryEvent(
+            .end, app: Script.football, contentState: "{\"home\":1}", alert: "{\"title\":\"Over\",\"body\":\"1:0\"}")
+        end.audience = Script.match
+        try members.take(end, recordMillis: 30_000)
+        for token in ["aa", "bb"] { push(token, end, atMillis: 30_100) }
+        #expect(members.compare { phone.device(token: $0) }.equivalent == 2)
+        push("bb", end, atMillis: 30_150)
+        #expect(members.compare { phone.device(token: $0) }.equivalent == 1, "once more than there were events")
     }
 }

@@ -19,6 +19,8 @@ struct Cue: Sendable {
         case registerOnceStarted(startToken: String, updateToken: String, Publication)
         /// APNs asks the worker to leave its connections, with requests under way.
         case goAway
+        /// APNs takes so long to answer from now on; `nil`: as long as at the beginning.
+        case answersTake(millis: Int?)
         /// A line for the audience.
         case say(String)
     }
