@@ -16,8 +16,13 @@ extension ShardEngine {
         let crowd =
             self.audiences.crowds.find(reference: member.reference, partition: partition)
             ?? self.audiences.crowds.make(app: 0, id: [], reference: member.reference, partition: partition)
-        let pass = self.audiences.crowds.passIndex(crowd, environment: member.environment)
         let members = self.audiences.crowds.members(of: partition)
+        guard members.table.hasRoomForRing,
+            members.table.hasRoomForUpdateMember(tokenByteCount: token.count) || members.table.find(token).isSome
+        else {
+            throw .malformed("one member more than a partition can hold")
+        }
+        let pass = self.audiences.crowds.passIndex(crowd, environment: member.environment)
         let ring = self.audiences.crowds[crowd].passes[pass].ring
         var flags: MemberFlags = member.isFrequent ? .isFrequent : []
         if member.isMoved { flags.formUnion(.isMoved) }

@@ -16,7 +16,7 @@ extension ShardEngine {
             }
         }
         switch self.intake.event.kind {
-        case .register: self.join(app: app, partition: partition, now: now)
+        case .register: try self.join(app: app, partition: partition, now: now)
         case .unregister: self.leave(app: app, partition: partition, now: now)
         case .start, .update, .end: break
         }
@@ -37,9 +37,12 @@ extension ShardEngine {
     }
 
     // MARK: Joining
-    private mutating func join(app: UInt16, partition: PartitionIndex, now: EngineTime) {
-        let entry = self.journal.ledger.open(log: self.intake.log, offset: self.intake.record.offset, settled: false)
+    private mutating func join(
+        app: UInt16, partition: PartitionIndex, now: EngineTime
+    ) throws(EventRejection) {
         let reference = self.reference(app: app)
+        try self.checkRoom(reference: reference, partition: partition)
+        let entry = self.journal.ledger.open(log: self.intake.log, offset: self.intake.record.offset, settled: false)
         let joinedSeconds = UInt32(clamping: max(0, self.intake.record.timestampMillis / 1_000))
         var crowd = self.audiences.crowds.find(reference: reference, partition: partition) ?? .none
         if crowd.isNone || self.audiences.crowds[crowd].id.isEmpty {
@@ -73,6 +76,34 @@ extension ShardEngine {
             self.journal.ledger.settle(entry)
         }
         self.schedule(crowd, now: now)
+    }
+    /// Whoever is a member already stays one, and may go over to another audience.
+    private mutating func checkRoom(reference: UInt64, partition: PartitionIndex) throws(EventRejection) {
+        let most = self.memory.configuration.settings.membersMax
+        let held = self.memory.counters.membersHeld
+        let members = self.audiences.crowds.members(of: partition)
+        let hasRow = members.table.hasRoomForUpdateMember(tokenByteCount: self.audiences.scratchToken.count)
+        let hasRing = members.table.hasRoomForRing
+        if held < most, hasRow, hasRing { return }
+        if !hasRing,
+            self.audiences.crowds.find(reference: reference, partition: partition).map({ crowd in
+                self.audiences.crowds[crowd].passes.contains { $0.environment == self.intake.event.environment }
+            }) != true
+        {
+            throw EventRejection(
+                field: "audience", reason: "is one more than this partition can hold: expected fewer audiences")
+        }
+        if members.table.find(self.audiences.scratchToken.span).isSome { return }
+        guard held < most else {
+            throw EventRejection(
+                field: "audience",
+                reason: "has no room: this shard holds \(held) members, and limits.members is \(most)")
+        }
+        guard hasRow else {
+            throw EventRejection(
+                field: "audience",
+                reason: "has no room: this partition holds \(members.table.count) members and can hold no more")
+        }
     }
     /// What is written down of a join: the member, and its place among those that are late.
     struct JoinRecord {

@@ -13,7 +13,7 @@ public struct EngineSettings: Equatable, Sendable {
     public var pendingMax = 200_000
     /// Slots in memory, idle ones included. Past it partitions are not read.
     public var activitiesMax = 2_000_000
-    /// Members of audiences in memory. Past it partitions are not read.
+    /// Members of audiences in memory. Past it the joins of others are dead-lettered.
     public var membersMax = 10_000_000
     /// Records waiting for Kafka's acknowledgement. Past it partitions are not read and nothing new is sent.
     public var unacknowledgedMax = 50_000

@@ -54,7 +54,7 @@ struct RowField<Value: BitwiseCopyable> {
     /// Of a row's number. The rest of a word has room for something else.
     static var idBits: Int { 24 }
     private static var rowBits: Int { 9 }
-    private static var chunksMax: Int { 1 << (Self.idBits - Self.rowBits) }
+    static var chunksMax: Int { 1 << (Self.idBits - Self.rowBits) }
     private static var chunkByteCountMax: Int { 1 << 16 }
 
     private var chunks: UnsafeMutablePointer<Chunk>
@@ -65,7 +65,13 @@ struct RowField<Value: BitwiseCopyable> {
     private var sortedClasses: [UInt16] = []
     private var chunkByteCount = 0
 
-    init() { unsafe self.chunks = .allocate(capacity: 16) }
+    private let chunksMax: Int
+
+    /// - Parameter chunksMax: fewer than `Self.chunksMax` for tests.
+    init(chunksMax: Int = Self.chunksMax) {
+        unsafe self.chunks = .allocate(capacity: 16)
+        self.chunksMax = chunksMax
+    }
 
     deinit {
         for chunk in 0..<self.chunkCount { unsafe self.chunks[chunk].rows.deallocate() }
@@ -85,10 +91,18 @@ struct RowField<Value: BitwiseCopyable> {
             return free
         }
         if self.classes[number].fresh.isEmpty {
-            guard self.chunkCount < Self.chunksMax else { return .none }
+            guard self.chunkCount < self.chunksMax else { return .none }
             self.appendChunk(classNumber: number)
         }
         return RowID(index: self.classes[number].fresh.removeFirst())
+    }
+
+    /// Whether `allocate` would find one.
+    func hasRoom(for kind: RowKind, tokenByteCount: Int) -> Bool {
+        self.chunkCount < self.chunksMax
+            || self.classes.contains {
+                $0.kind == kind && $0.tokenByteCount == tokenByteCount && ($0.free.isSome || !$0.fresh.isEmpty)
+            }
     }
 
     /// Gives a row back.

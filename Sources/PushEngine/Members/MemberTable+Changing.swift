@@ -22,6 +22,11 @@ extension MemberTable {
         return member
     }
 
+    /// Whether `insert` would find a row for another update member.
+    func hasRoomForUpdateMember(tokenByteCount: Int) -> Bool {
+        self.rows.hasRoom(for: .updateMember, tokenByteCount: tokenByteCount)
+    }
+
     /// An update member goes over to another ring of update members; its flags and the time it joined stay.
     mutating func move(_ member: MemberID, to ring: RingID) {
         let old = self.ring(of: member)

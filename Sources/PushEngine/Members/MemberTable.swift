@@ -24,7 +24,7 @@
     private static var ringBits: Int { UInt32.bitWidth - MemberFlags.bitCount }
 
     // The extensions of this type, and nobody else, look at these.
-    var rows = MemberRows()
+    var rows: MemberRows
     /// Of the index and all rings.
     var blocks = RowBlocks()
     var rings = ChunkedStore<RingID, Ring>()
@@ -39,7 +39,11 @@
     var startTokenCount = 0
 
     /// - Parameter seed: of the index; random and secret, so that nobody can prepare colliding tokens. The order of rings is not its matter.
-    init(seed: UInt64) { self.indexing = .index(TokenHash(seed: seed)) }
+    /// - Parameter chunksMax: of its rows, fewer for tests.
+    init(seed: UInt64, chunksMax: Int = MemberRows.chunksMax) {
+        self.rows = MemberRows(chunksMax: chunksMax)
+        self.indexing = .index(TokenHash(seed: seed))
+    }
 
     deinit {
         self.index.deallocate()
@@ -66,6 +70,9 @@
         guard self.rings.count < Self.ringsMax else { return .none }
         return self.rings.append(Ring(kind: kind))
     }
+
+    /// Whether `makeRing` would find one.
+    var hasRoomForRing: Bool { !self.freeRings.isEmpty || self.rings.count < Self.ringsMax }
 
     /// The ring is empty. Its number is used again.
     mutating func removeRing(_ ring: RingID) {

@@ -45,7 +45,7 @@ public enum EventRules {
     /// Ten digits: a wire stamp may be later than its event's time, and must not make the payload longer than was checked.
     public static let sizedStampSecondsMin: Int64 = 1_000_000_000
 
-    /// Audiences are decoded and judged, but no worker serves them yet: whoever takes records asks this before `checkTarget`.
+    /// What a worker that serves no audiences (`takesAudiences`) asks before `checkTarget`.
     public static func refuseAudience(_ event: borrowing DecodedEvent) throws(EventRejection) {
         guard event.target == .audience else { return }
         let isRegistration = event.kind == .register || event.kind == .unregister

@@ -101,6 +101,15 @@ extension AppSettings: SettingsRoot {
             "budget.reserve", scope: .app, in: 0...3_599, unit: "high-priority pushes per activity",
             \.engine.budgetReserve,
             "Of these, kept for pushes with an alert and for `end`. Below `budget.per-hour`."),
+        .number(
+            "budget.audience-per-hour", scope: .app, in: 1...3_600, unit: "high-priority versions per audience",
+            \.engine.budgetAudiencePerHour,
+            "Versions of an audience that go out with priority 10 in any rolling hour, to members without `frequent-updates`."
+        ),
+        .number(
+            "budget.audience-frequent-per-hour", scope: .app, in: 1...3_600,
+            unit: "high-priority versions per audience",
+            \.engine.budgetAudienceFrequentPerHour, "The same for members with `frequent-updates: true`."),
         .choice(
             "budget.policy", scope: .app, \.engine.budgetPolicy,
             "Over budget: `downgrade` sends at once with priority 5, `defer` holds the update until budget returns."),

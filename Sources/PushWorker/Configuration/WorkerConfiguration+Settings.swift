@@ -86,6 +86,10 @@ extension WorkerConfiguration: SettingsRoot {
             \.engine.activitiesMax,
             "Activities remembered, idle ones included. Past it partitions are not read."),
         .number(
+            "limits.members", in: 100...100_000_000, unit: "members per shard", \.engine.membersMax,
+            "Members of audiences remembered. Past it joins are dead-lettered, but for those of tokens that are members already."
+        ),
+        .number(
             "limits.unacknowledged", in: 100...1_000_000, unit: "records per shard",
             \.engine.unacknowledgedMax,
             "Records Kafka has not acknowledged yet. Past it partitions are not read and nothing new is sent."),

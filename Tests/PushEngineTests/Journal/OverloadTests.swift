@@ -30,6 +30,30 @@ import Testing
         #expect(!h.wantsRecords)
     }
 
+    /// Reading goes on: a crowd of phones must not hold up single activities.
+    @Test func membersOfAudiencesAreBounded() throws {
+        let h = AudienceTests.harness { $0.settings.membersMax = 3 }
+        for member in 1...3 { h.join(member) }
+        h.join(4)
+        #expect(h.counters.membersHeld == 3)
+        #expect(h.wantsRecords)
+        let letter = try #require(h.written.last { $0.topic == .deadLetters })
+        #expect(letter.headers[RecordHeader.field.text] == "audience")
+        #expect(letter.headers[RecordHeader.reason.text]?.contains("limits.members is 3") == true)
+        h.audienceUpdate(7)
+        #expect(Set(h.deliverAll().map(\.token)) == Set((1...3).map { EngineHarness.memberToken($0) }))
+
+        // Whoever is a member may go over to another audience; whoever leaves makes room.
+        h.join(1, of: "other")
+        h.leave(2)
+        h.join(4)
+        #expect(h.counters.membersHeld == 3 && h.counters.deadLetters == 1)
+        #expect(h.isCommitted())
+        h.crash()
+        h.carryBus()
+        #expect(h.counters.membersHeld == 3)
+    }
+
     @Test func recordsWithoutAnswerFromKafkaAreBounded() {
         let h = EngineHarness { $0.settings.unacknowledgedMax = 6 }
         h.register()

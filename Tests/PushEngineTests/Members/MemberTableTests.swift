@@ -37,6 +37,27 @@ import Testing
         #expect(count == 1)
     }
 
+    /// Whoever asks first never meets `none`.
+    @Test func aFullTableSaysSo() {
+        var table = MemberTable(seed: 1, chunksMax: 2)
+        let ring = table.makeRing(of: .update)
+        var tokens = MemberTokens(seed: 1)
+        let rare = table.insert(tokens.next(byteCount: 100).span, in: ring, joinedSeconds: 0)
+        var members: [MemberID] = []
+        while table.hasRoomForUpdateMember(tokenByteCount: 32), members.count < 10_000 {
+            members.append(table.insert(tokens.next(byteCount: 32).span, in: ring, joinedSeconds: 0))
+        }
+        #expect(rare.isSome && !members.isEmpty && members.allSatisfy(\.isSome))
+        let refused = table.insert(tokens.next(byteCount: 32).span, in: ring, joinedSeconds: 0)
+        let hasRoomForOthers = (
+            table.hasRoomForUpdateMember(tokenByteCount: 100), table.hasRoomForUpdateMember(tokenByteCount: 33)
+        )
+        #expect(refused.isNone && hasRoomForOthers == (true, false), "rows are of one length")
+        table.remove(members[0])
+        let hasRoom = table.hasRoomForUpdateMember(tokenByteCount: 32)
+        #expect(hasRoom)
+    }
+
     @Test func aFreedNumberIsUsedAgainForItsLength() {
         var table = MemberTable(seed: 1)
         let ring = table.makeRing(of: .update)
