@@ -84,6 +84,8 @@ extension ChaosAudit {
         /// Audiences it was in, in order.
         var audiences: [String] = []
         var isFrequent = false
+        /// It came back after it had left: then it is shown the newest, which it may have been shown before.
+        var cameBack = false
     }
 
     /// Every phone of a member shows its audience's newest state, or its end; nobody is pushed to too soon, too often or after having left.
@@ -99,10 +101,14 @@ extension ChaosAudit {
                 try expectations[publication.activity, default: Expectation()].take(
                     event, recordMillis: record.timestampMillis)
             } else if let membership = publication.membership {
+                let wasJoin = members[membership.token]?.last.isJoin
                 var member = members[membership.token] ?? Member(last: membership)
                 member.last = membership
                 member.appliedMillis = self.outcomes(of: record).map(\.writtenMillis).max()
                 if membership.isJoin, let audience = membership.audience {
+                    if wasJoin == false || (member.audiences.last != audience && member.audiences.contains(audience)) {
+                        member.cameBack = true
+                    }
                     if member.audiences.last != audience { member.audiences.append(audience) }
                     member.isFrequent = member.isFrequent || membership.frequentUpdates
                 }
@@ -116,6 +122,10 @@ extension ChaosAudit {
         self.judgePace(scene)
         var certainCount = 0
         for (token, member) in members.sorted(by: { $0.key < $1.key }) {
+            if scene.isUndisturbed, !member.cameBack, let count = scene.members.tokens[token]?.repeatedCount, count > 0
+            {
+                self.fault("member \(token.prefix(8))…: \(count) pushes came twice, and nothing was disturbed")
+            }
             if scene.dead.contains(token) { continue }
             if member.last.isJoin {
                 certainCount += 1
@@ -141,8 +151,6 @@ extension ChaosAudit {
         for reason in self.memberCounts.failures.keys.sorted() where !Self.deadReasons.contains(reason) {
             self.fault("\(self.memberCounts.failures[reason] ?? 0) members were not reached: \(reason)")
         }
-        guard scene.isUndisturbed, scene.members.repeatedCount > 0 else { return }
-        self.fault("\(scene.members.repeatedCount) pushes came to members twice, and nothing was disturbed")
     }
 
     private static func isExcused(_ millis: Int64, _ scene: AudienceScene) -> Bool {
@@ -217,8 +225,8 @@ extension ChaosAudit.MemberCounts {
         let failures = self.failures.sorted { $0.key < $1.key }.map { "\(grouped($0.value)) \($0.key)" }
         return [
             "member failures     \(failures.isEmpty ? "none" : failures.joined(separator: ", "))",
-            "member repeats      \(grouped(self.repeats)) pushes, among them \(grouped(self.alertRepeats)) alerts (a worker died over them, or "
-                + "their answer was lost)",
+            "member repeats      \(grouped(self.repeats)) pushes, among them \(grouped(self.alertRepeats)) alerts (a worker died over them, their "
+                + "answer was lost, or the phone came back)",
             "members that moved  \(grouped(self.moved)) came from another audience",
             "member pace         \(grouped(self.tooClose)) pushes too soon after another"
                 + (self.excused > 0 ? ", \(grouped(self.excused)) that a paused worker had on their way" : ""),

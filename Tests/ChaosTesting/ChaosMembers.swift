@@ -8,6 +8,8 @@ struct ChaosMembers {
         /// `content-state` of the last push, and whether it was an `end`, whatever the phone made of it.
         var lastContent: [UInt8] = []
         var lastWasEnd = false
+        /// Pushes that brought it what it had been brought before.
+        var repeatedCount = 0
     }
 
     /// Two pushes to one token, milliseconds since 1970.
@@ -57,7 +59,10 @@ struct ChaosMembers {
             known.lastContent = Array(body[content.contentState])
             known.lastWasEnd = content.event == .end
             let (end, state) = (content.event == .end, known.lastContent)
-            if !self.notes(token, end ? [1] + state : [0] + state) { self.repeatedCount += 1 }
+            if !self.notes(token, end ? [1] + state : [0] + state) {
+                self.repeatedCount += 1
+                known.repeatedCount += 1
+            }
             if reaction == .shown, !content.alert.isEmpty, !self.notes(token, [2] + Array(body[content.alert])) {
                 self.repeatedAlertCount += 1
             }
