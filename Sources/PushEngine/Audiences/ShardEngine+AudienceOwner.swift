@@ -181,7 +181,8 @@ extension ShardEngine {
             // The newest, and what outlives it. What it brings is late for whoever asks now, unless it is still on its way there: this may come first.
             let versions = newest.fallbacks + [newest.version]
             self.journal.tell(
-                versions.map { $0.answer(keepsAlert: newest.isOpen) }, bundleID: bundleID, id: key, to: question.partition,
+                versions.map { $0.answer(keepsAlert: newest.isOpen) }, bundleID: bundleID, id: key,
+                to: question.partition,
                 acknowledgement: self.journal.expectGuarded(.routed, slot: slot, stateWaits: false, in: &self.memory))
         }
         self.dispatch.reschedule(slot, in: &self.memory, now: now)
