@@ -63,7 +63,9 @@ struct ChaosAudit {
         }
 
         /// It tells of one member whom the event did not reach, and not of the event.
-        var isOfMember: Bool { self.outcome != "applied" && self.audience != nil && self.tokenHash != nil }
+        var isOfMember: Bool {
+            !["applied", "duplicate"].contains(self.outcome) && self.audience != nil && self.tokenHash != nil
+        }
     }
 
     private var outcomes: [Position: [Outcome]] = [:]

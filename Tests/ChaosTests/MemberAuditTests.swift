@@ -203,4 +203,18 @@ struct MemberAuditTests {
         #expect(audit.memberCounts.failures == [reason: 1] && audit.faults.count == faultCount)
         #expect(audit.outcomeCounts == ["fanned-out": 1] && event.audience == "match")
     }
+
+    /// What is said of a join or a leave is said of the record.
+    @Test(arguments: ["applied", "duplicate"])
+    func whatBecameOfAJoinIsNoFailure(outcome: String) throws {
+        var scene = Scene()
+        scene.join(at: 1)
+        let json =
+            "{\"outcome\":\"\(outcome)\",\"topic\":\"events\",\"partition\":3,\"offset\":0,\"reason\":\"replayed\","
+            + "\"audience\":\"match\",\"token-hash\":\"1f\"}"
+        scene.logs.outcomes.append(
+            OwnedRecord(partition: 3, offset: 9, timestampMillis: 0, key: Array("1f".utf8), value: Array(json.utf8)))
+        let audit = try scene.audit()
+        #expect(audit.faults == [] && audit.memberCounts.failures.isEmpty)
+    }
 }
