@@ -19,8 +19,8 @@ struct SimulatedStarter {
     var pushes: [Int: [Push]] = [:]
     /// The same: cards that it has put up.
     var cards: [Int: Int] = [:]
-    /// Pushes that left and were not refused, within the last hour.
-    var spent: [SimulatedMember.Ten] = []
+    /// Starts that left and were not refused, within the last hour. Of those sent twice, the last push.
+    var spent: [Int: SimulatedMember.Ten] = [:]
 
     struct Movement {
         var position: SourcePosition

@@ -41,7 +41,7 @@ extension SimulationWorld {
             self.fail("\(worker.loop.engine.updatesHeld) updates of \(counters.activities) slots are in memory")
         }
         if worker.loop.engine.ledgerEntriesOpen > 2
-            * (counters.activities + counters.unacknowledged + self.members.count)
+            * (counters.activities + counters.unacknowledged + self.members.count + self.starters.count)
         {
             self.fail(
                 "\(worker.loop.engine.ledgerEntriesOpen) ledger entries are open for \(counters.activities) slots and "
@@ -49,7 +49,8 @@ extension SimulationWorld {
         }
         self.checkUnits(worker)
         self.checkMembers(worker)
-        if counters.inFlight < 0 || counters.inFlight > counters.activities + self.members.count {
+        let membershipCount = self.members.count + self.starters.count * self.plan.audiences.audiences.count
+        if counters.inFlight < 0 || counters.inFlight > counters.activities + membershipCount {
             self.fail("\(counters.inFlight) pushes of \(counters.activities) slots are in flight")
         }
     }

@@ -121,15 +121,20 @@ extension SimulationWorld {
     private func checkStartsPerHour(_ flight: Flight, starter: Int) {
         let hourMillis: Int64 = 3_600_000
         let slack = 2 * self.plan.clockSkewMillisMax + self.differenceMillis
-        self.starters[starter].spent.removeAll { $0.atMillis + hourMillis < self.steadyMillis }
+        self.starters[starter].spent = self.starters[starter].spent.filter {
+            $0.value.atMillis + hourMillis >= self.steadyMillis
+        }
+        guard let start = flight.start else { return }
+        // A start that is sent once more is one.
         let spent = self.starters[starter].spent.count {
-            $0.atMillis + hourMillis - (self.aheadMillis - $0.aheadMillis) - slack > self.steadyMillis
+            $0.key != start
+                && $0.value.atMillis + hourMillis - (self.aheadMillis - $0.value.aheadMillis) - slack
+                    > self.steadyMillis
         }
         let limit = self.plan.audiences.startsPerHour
         if spent + 1 > limit { self.fail("starter \(starter): start \(spent + 1) of \(limit) within an hour") }
-        self.starters[starter].spent.append(
-            SimulatedMember.Ten(
-                worker: flight.worker, id: flight.id, atMillis: self.steadyMillis, aheadMillis: self.aheadMillis))
+        self.starters[starter].spent[start] = SimulatedMember.Ten(
+            worker: flight.worker, id: flight.id, atMillis: self.steadyMillis, aheadMillis: self.aheadMillis)
     }
 
     // MARK: Answers
@@ -174,6 +179,6 @@ extension SimulationWorld {
         else { return }
         self.starters[starter].pushes[start]?[index].end = end
         guard end == .refused else { return }
-        self.starters[starter].spent.removeAll { $0.worker == flight.worker && $0.id == flight.id }
+        if self.starters[starter].spent[start]?.id == flight.id { self.starters[starter].spent[start] = nil }
     }
 }

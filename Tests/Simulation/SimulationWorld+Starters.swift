@@ -48,7 +48,7 @@ extension SimulationWorld {
     private func makeStarter(isDevelopment: Bool) -> Int {
         let number = self.starters.count
         let digits = "0000000" + String(number, radix: 16)
-        let byteCount = [32, 80, 160].randomElement(using: &self.startRandom)!
+        let byteCount = [32, 80, 128].randomElement(using: &self.startRandom)!
         // Neither activities nor update members have tokens that begin so.
         let token = "fd" + digits.suffix(8) + String(repeating: "5a", count: byteCount - 5)
         self.starters.append(
@@ -99,10 +99,8 @@ extension SimulationWorld {
 
     /// - Parameter audience: `nil`: all of them.
     private func writeStartLeave(_ starter: Int, audience: Int?) {
-        let named = audience.map { ",\"audience\":\"\(self.phones[$0].key)\"" } ?? ""
-        self.write(
-            starter, kind: .leave, audience: audience,
-            value: "{\"event\":\"unregister\",\"token-type\":\"start\"\(named)}")
+        let named = audience.map { ",\"token-type\":\"start\",\"audience\":\"\(self.phones[$0].key)\"" } ?? ""
+        self.write(starter, kind: .leave, audience: audience, value: "{\"event\":\"unregister\"\(named)}")
     }
 
     private func write(_ starter: Int, kind: WrittenEvent.Kind, audience: Int?, value: String) {

@@ -231,6 +231,8 @@ package final class SimulationWorld {
         self.runUntil(self.steadyMillis + 14 * 3_600_000)
         // An audience that has none but those who came after its last version lives on with them.
         if !self.audienceNumbers.isEmpty { self.runUntil(self.steadyMillis + self.plan.lifetimeMillis) }
+        // And start members stay for so long.
+        if !self.starters.isEmpty { self.runUntil(self.steadyMillis + AudiencePlan.starterLifeMillis) }
         self.checkSettled()
     }
 
