@@ -20,7 +20,7 @@ struct Mailboat: AsyncParsableCommand {
             DemoCommand.self, RunCommand.self, Check.self, Publish.self, APNSSimulatorCommand.self,
             EmbeddedKafkaCommand.self,
             TopicsCommand.self, StateCommand.self, DeadLettersCommand.self, OffsetsCommand.self,
-            ChannelsCommand.self,
+            ChannelsCommand.self, AudienceCommand.self,
         ]
     )
 

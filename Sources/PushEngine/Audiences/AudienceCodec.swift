@@ -16,6 +16,8 @@ import PushModel
 ///     served joins          offset in `state`: members whose record lies before it are not late
 ///     last join             seconds since 1970
 ///     passes                count, then each: see `write(_ pass:)`
+///     late moves            until when no member's mark of a move is given up, seconds since 1970
+///     report                what became of members so far: see `CrowdReport`
 /// voided                    key: `d/<bundle id>/<audience id>`
 ///     epoch, life           members whose record lies before this one are none
 /// ```
@@ -147,9 +149,11 @@ enum AudienceCodec {
         var servedJoins: Int64 = -1
         var lastJoinSeconds: Int64 = 0
         var passes: [PassPart] = []
+        var lateMovesUntilSeconds: Int64 = 0
+        var report = CrowdReport()
     }
     static func byteCountMax(_ progress: borrowing Progress) -> Int {
-        var count = 9 * ByteCursor.leb128ByteCountMax
+        var count = 10 * ByteCursor.leb128ByteCountMax + CrowdReport.byteCountMax
         for pass in progress.passes {
             count +=
                 (13 + 2 * pass.untils.count + pass.waiting.count + pass.skipped.count) * ByteCursor.leb128ByteCountMax
@@ -184,6 +188,8 @@ enum AudienceCodec {
             for position in pass.skipped { writer.signed(position) }
             for member in pass.waiting { writer.unsigned(UInt64(member.position) << 1 | (member.owesAlert ? 1 : 0)) }
         }
+        writer.signed(progress.lateMovesUntilSeconds)
+        progress.report.write(to: &writer)
     }
     static func readProgress(_ reader: inout StateReader) throws(StateError) -> Progress {
         var progress = Progress()
@@ -226,6 +232,8 @@ enum AudienceCodec {
             }
             progress.passes.append(pass)
         }
+        progress.lateMovesUntilSeconds = try StateCodec.readSeconds(&reader)
+        progress.report = try CrowdReport(&reader)
         guard reader.isAtEnd else { throw .malformed("bytes behind the last pass") }
         return progress
     }

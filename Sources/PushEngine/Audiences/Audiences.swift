@@ -9,11 +9,18 @@ struct Audiences: ~Copyable {
     var crowds: CrowdTable
     var pushes = MemberPushStore()
     var deadlines = DeadlineQueue<CrowdID>()
+    /// What owners of audiences have been told of their newest versions, the oldest first, and when they say so.
+    var rollUps: [SlotID: [RollUp]] = [:]
+    var rollUpDeadlines = DeadlineQueue<SlotID>()
     /// Pushes in flight to members that have left since, by partition and position of the token.
     var departed: [DepartedKey: MemberPushID] = [:]
     /// When phones of members that have left may be pushed to again, should they come back at once.
     var departures = RecentDepartures()
     var forwarded = ForwardedRecords()
+    /// Who has left an audience, or was marked as moved then, within the hour.
+    var leavers = RecentLeavers()
+    /// What operators have stopped.
+    var pauses = PauseTable()
     /// The raw token of the record that is being taken.
     var scratchToken: [UInt8] = []
     var scratchEntries: [RingEntry] = []
@@ -43,8 +50,10 @@ struct Audiences: ~Copyable {
         self.pushes.release(push)
     }
 
-    /// When a crowd has something to do, steady; `Int64.max`: none waits for a time.
-    var nextDeadlineMillis: Int64 { self.deadlines.earliestMillis ?? .max }
+    /// When a crowd, or an audience's owner, has something to do, steady; `Int64.max`: none waits for a time.
+    var nextDeadlineMillis: Int64 {
+        min(self.deadlines.earliestMillis ?? .max, self.rollUpDeadlines.earliestMillis ?? .max)
+    }
 }
 
 /// Tokens that have left a moment after they were pushed to.

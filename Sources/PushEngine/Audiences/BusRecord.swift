@@ -13,6 +13,8 @@ public enum RoutedKind: UInt8, Sendable, CaseIterable {
     case void
     /// A partition tells the owner how far it is.
     case report
+    /// An operator stops the pushes to members of an audience, or of all audiences of an app, or lets them go on.
+    case pause
     /// Of a release to come. Its name is given in place of the record's `traceparent`.
     case unknown
 
@@ -24,6 +26,7 @@ public enum RoutedKind: UInt8, Sendable, CaseIterable {
         case .version: "version"
         case .void: "void"
         case .report: "report"
+        case .pause: "pause"
         }
     }
     /// - Parameter name: the header's value.
@@ -64,8 +67,15 @@ enum BusRecord {
         var life: Int64 = 0
         /// Nobody here gets priority 10 any more by a version up to that.
         var doneStampSeconds: Int64 = 0
+        /// Nobody here is owed the version that is counted.
         var isFinished = false
         var counts = CrowdReport()
+    }
+    struct Pause: Equatable {
+        var bundleID: [UInt8] = []
+        /// The key names the app, and not one audience.
+        var isOfApp = false
+        var isPaused = false
     }
     struct Versions {
         var bundleID: [UInt8] = []
@@ -87,6 +97,11 @@ enum BusRecord {
         writer.signed(void.life)
         writer.byte(void.isEnded ? 1 : 0)
     }
+    static func write(_ pause: borrowing Pause, to writer: inout ByteCursor) {
+        writer.byte(Self.version)
+        writer.run(pause.bundleID.span)
+        writer.byte((pause.isPaused ? 1 : 0) | (pause.isOfApp ? 2 : 0))
+    }
     static func write(_ report: borrowing Report, to writer: inout ByteCursor) {
         writer.byte(Self.version)
         writer.run(report.bundleID.span)
@@ -94,10 +109,7 @@ enum BusRecord {
         writer.signed(report.life)
         writer.signed(report.doneStampSeconds)
         writer.byte(report.isFinished ? 1 : 0)
-        writer.signed(report.counts.stampSeconds)
-        for count in report.counts.numbers { writer.unsigned(count) }
-        writer.signed(report.counts.firstAcceptedMillis)
-        writer.signed(report.counts.lastAcceptedMillis)
+        report.counts.write(to: &writer)
     }
     static func write(
         bundleID: [UInt8], versions: [Version], topicHashes: [UInt32], to writer: inout ByteCursor
@@ -108,7 +120,7 @@ enum BusRecord {
         for version in versions { AudienceCodec.write(version, topicHashes: topicHashes, to: &writer) }
     }
     static func byteCountMax(bundleID: [UInt8], versions: [Version] = []) -> Int {
-        var count = 32 * ByteCursor.leb128ByteCountMax + bundleID.count
+        var count = 32 * ByteCursor.leb128ByteCountMax + bundleID.count + CrowdReport.byteCountMax
         for version in versions { count += AudienceCodec.byteCountMax(version) }
         return count
     }
@@ -138,6 +150,15 @@ enum BusRecord {
         guard reader.isAtEnd else { throw .malformed("bytes behind a void") }
         return void
     }
+    static func readPause(_ value: Span<UInt8>) throws(StateError) -> Pause {
+        var reader = StateReader(value)
+        var pause = Pause(bundleID: try Self.readHead(&reader))
+        let flags = try reader.byte()
+        guard flags < 4, reader.isAtEnd else { throw .malformed("flags \(flags) of a pause, or bytes behind them") }
+        pause.isPaused = flags & 1 != 0
+        pause.isOfApp = flags & 2 != 0
+        return pause
+    }
     static func readReport(_ value: Span<UInt8>) throws(StateError) -> Report {
         var reader = StateReader(value)
         var report = Report()
@@ -146,12 +167,7 @@ enum BusRecord {
         report.life = try reader.signed()
         report.doneStampSeconds = try StateCodec.readSeconds(&reader)
         report.isFinished = try reader.byte() != 0
-        report.counts.stampSeconds = try StateCodec.readSeconds(&reader)
-        var numbers: [UInt64] = []
-        for _ in report.counts.numbers { numbers.append(try reader.unsigned()) }
-        report.counts.numbers = numbers
-        report.counts.firstAcceptedMillis = try reader.signed()
-        report.counts.lastAcceptedMillis = try reader.signed()
+        report.counts = try CrowdReport(&reader)
         guard reader.isAtEnd else { throw .malformed("bytes behind a report") }
         return report
     }
@@ -163,28 +179,5 @@ enum BusRecord {
         let versions = try AudienceCodec.readVersions(&reader, topicHashes: topicHashes, now: now)
         guard reader.isAtEnd, !versions.isEmpty else { throw .malformed("bytes behind the last version, or none") }
         return Versions(bundleID: bundleID, versions: versions)
-    }
-}
-
-extension CrowdReport {
-    /// What is counted, in the order in which it is written.
-    var numbers: [UInt64] {
-        get {
-            [
-                self.members, self.accepted, self.superseded, self.expired, self.gone, self.failed, self.left,
-                self.retried,
-            ]
-        }
-        set {
-            guard newValue.count == 8 else { return }
-            self.members = newValue[0]
-            self.accepted = newValue[1]
-            self.superseded = newValue[2]
-            self.expired = newValue[3]
-            self.gone = newValue[4]
-            self.failed = newValue[5]
-            self.left = newValue[6]
-            self.retried = newValue[7]
-        }
     }
 }

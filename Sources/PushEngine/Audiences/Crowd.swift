@@ -44,6 +44,15 @@ struct Crowd {
     /// When the audience's owner, who has forgotten it, is asked anew; steady.
     var askAtMillis: Int64 = .max
 
+    /// An operator has stopped its passes.
+    var isPaused = false
+    /// Of its members waiting, those counted as paused.
+    var pausedCount = 0
+    /// When a push with priority 10 last left, steady.
+    var lastHighMillis: Int64 = .min
+    /// Members came from other audiences by records that were taken late: until then, seconds since 1970, no mark of a move is given up.
+    var lateMovesUntilSeconds: Int64 = 0
+
     // What is written down.
     /// The newest version lies in `state`, and what it began: members may be met.
     var isDurable: Bool { !self.awaitsVersions && !self.awaitsProgress }
@@ -73,8 +82,17 @@ struct Crowd {
     var alertBody: [UInt8] = []
     var aloneBody: [UInt8] = []
 
-    // What is told to the owner.
+    // What is told to the owner, and in outcomes.
+    /// Of the newest version.
     var report = CrowdReport()
+    /// Of versions that a newer one has taken over from while pushes of theirs had no answer.
+    var formerReports: [CrowdReport] = []
+    /// Members that an expired version has left to the one before, until the reports change places.
+    var revivedCount = 0
+    var lastReportMillis: Int64 = .min
+    var lastRecordMillis: Int64 = .min
+    /// Its pass has ended, or has told something else since, and no `pass` record says so.
+    var isRecordDue = false
 
     /// Of a restore: members read and where their records lie, until it is known which of them are served.
     var restoredJoins: [(member: MemberID, offset: Int64)] = []
@@ -116,22 +134,4 @@ struct Crowd {
         self.alertBody = []
         self.aloneBody = []
     }
-}
-
-/// What became of the members of one version, as a partition tells the audience's owner.
-struct CrowdReport: Equatable {
-    var stampSeconds: Int64 = 0
-    var members: UInt64 = 0
-    var accepted: UInt64 = 0
-    var superseded: UInt64 = 0
-    var expired: UInt64 = 0
-    var gone: UInt64 = 0
-    var failed: UInt64 = 0
-    var left: UInt64 = 0
-    var retried: UInt64 = 0
-    /// Wall milliseconds; 0: none.
-    var firstAcceptedMillis: Int64 = 0
-    var lastAcceptedMillis: Int64 = 0
-    /// Something has changed since it was last told.
-    var isUntold = false
 }

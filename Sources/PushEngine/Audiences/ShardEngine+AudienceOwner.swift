@@ -85,6 +85,7 @@ extension ShardEngine {
         var book = self.memory.book(of: slot)
         for index in book.publications.indices where !book.publications[index].isDurable {
             book.publications[index].isDurable = true
+            self.beginRollUp(of: book.publications[index], slot: slot, asked: book.asked, now: now)
             self.tell(&book, publication: index, slot: slot)
         }
         self.memory.setBook(book, of: slot)
@@ -149,7 +150,9 @@ extension ShardEngine {
     mutating func tellAgain(_ slot: SlotID, now: EngineTime) {
         guard self.memory.slots[slot].kind == .audience else { return }
         var book = self.memory.book(of: slot)
-        for index in book.publications.indices where book.publications[index].isOpen {
+        for index in book.publications.indices
+        where book.publications[index].isOpen || self.isRecent(book.publications[index], now: now) {
+            self.beginRollUp(of: book.publications[index], slot: slot, asked: book.asked, now: now)
             self.tell(&book, publication: index, slot: slot)
         }
         self.memory.setBook(book, of: slot)
@@ -197,6 +200,7 @@ extension ShardEngine {
         book.note(
             report: report.partition, doneStampSeconds: report.doneStampSeconds, nowMillis: now.steadyMillis)
         self.memory.setBook(book, of: slot)
+        self.rollUp(report, slot: slot, now: now)
     }
     /// The audience is over for its owner: whoever asked is told, and then its record goes.
     mutating func tellVoid(_ slot: SlotID) {

@@ -97,7 +97,7 @@ extension ShardEngine {
             self.audiences.crowds[crowd].alert = nil
             self.audiences.crowds[crowd].restoredProgress = nil
             self.audiences.crowds.hide(crowd)
-        case .activity, .marker, .channel, .audience, .member: return .ignored
+        case .activity, .marker, .channel, .audience, .member, .paused: return .ignored
         }
         return .restored
     }
@@ -119,7 +119,9 @@ extension ShardEngine {
             switch self.audiences.crowds[crowd].standing {
             case .gone: continue
             case .leaving: self.audiences.deadlines.set(now.steadyMillis, for: crowd)
-            case .living: self.settleRestored(crowd, now: now)
+            case .living:
+                self.readPause(crowd)
+                self.settleRestored(crowd, now: now)
             }
         }
         guard let members = self.audiences.crowds.membersIfAny(of: partition) else { return }
@@ -155,6 +157,7 @@ extension ShardEngine {
         self.audiences.crowds[crowd].restoredJoins = []
         self.audiences.crowds[crowd].alert =
             isOfLife ? all.first { $0.stampSeconds == progress.alertStampSeconds && $0.hasAlert } : nil
+        self.resumeReport(crowd, from: progress, now: now)
         for pass in self.audiences.crowds[crowd].passes.indices {
             self.restore(crowd, pass: pass, from: progress, joins: joins, members: members, now: now)
         }
@@ -264,6 +267,7 @@ extension ShardEngine {
                 self.memory.counters.members.handedOver &+= UInt64(truncatingIfNeeded: waiting)
                 self.noteWaiting(-waiting)
             }
+            self.uncount(crowd)
         }
         if let members = self.audiences.crowds.membersIfAny(of: partition) {
             self.memory.counters.membersHeld -= members.table.count
@@ -272,6 +276,7 @@ extension ShardEngine {
         self.audiences.forwarded.forget(partition: partition)
         self.audiences.departed = self.audiences.departed.filter { $0.key.partition != partition }
         self.audiences.crowds.removePartition(partition)
+        self.audiences.pauses.forget(partition: partition)
     }
     /// A record of another about a member or a crowd, found in a gap: what this owner knows is written again.
     /// - Returns: `nil`: the key names neither.
@@ -282,6 +287,7 @@ extension ShardEngine {
             self.memory.counters.stateRecordsForeign += 1
             return self.repairMember(key.extracting(1..<key.count), partition: partition)
         }
+        if let done = self.repairPause(partition: partition, key: key) { return done }
         guard let (app, id) = self.journal.texts.crowdKey(ofState: key) else { return nil }
         self.memory.counters.stateRecordsForeign += 1
         let reference = CrowdTable.reference(bundleID: self.intake.bundleID(app: app).span, id: id.span)

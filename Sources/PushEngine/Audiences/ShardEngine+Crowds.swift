@@ -16,6 +16,8 @@ extension ShardEngine {
         let serves =
             self.memory.partitions[self.audiences.crowds[crowd].partition].mayPush
             && self.audiences.crowds[crowd].isDurable && !self.audiences.crowds[crowd].versions.isEmpty
+            && !self.audiences.crowds[crowd].isPaused
+        self.countPaused(crowd)
         let distance = self.distanceMillis(crowd)
         if serves {
             for pass in self.audiences.crowds[crowd].passes.indices {
@@ -38,6 +40,7 @@ extension ShardEngine {
         if self.audiences.crowds[crowd].isProgressDue, !self.audiences.crowds[crowd].isProgressUnderWay {
             deadline = min(deadline, self.progressDueMillis(crowd, now: now))
         }
+        deadline = min(deadline, self.reportDueMillis(crowd, now: now))
         deadline = min(deadline, self.audiences.crowds[crowd].askAtMillis)
         if deadline == .max {
             self.audiences.deadlines.remove(crowd)
@@ -85,6 +88,7 @@ extension ShardEngine {
                     self.writeProgress(crowd, now: now)
                     self.tellReport(crowd, now: now)
                 }
+                if self.reportDueMillis(crowd, now: now) <= now.steadyMillis { self.tellReport(crowd, now: now) }
                 self.schedule(crowd, now: now)
             }
         }
@@ -118,6 +122,8 @@ extension ShardEngine {
         progress.stampSeconds = self.audiences.crowds[crowd].stampSeconds
         progress.alertStampSeconds = self.audiences.crowds[crowd].alert?.stampSeconds ?? 0
         progress.lastJoinSeconds = self.audiences.crowds[crowd].lastJoinSeconds
+        progress.lateMovesUntilSeconds = self.audiences.crowds[crowd].lateMovesUntilSeconds
+        progress.report = self.audiences.crowds[crowd].report
         progress.servedJoins = self.memory.partitions[partition].nextStateOffset
         let members = self.audiences.crowds.members(of: partition)
         for pass in self.audiences.crowds[crowd].passes.indices {

@@ -54,6 +54,7 @@ extension ShardEngine {
                 self.audiences.crowds[crowd].restoredJoins = []
             }
             self.audiences.crowds[crowd].lastJoinSeconds = Int64(joinedSeconds)
+            self.readPause(crowd)
             // Its members are served once the question has come through.
             self.writeProgress(crowd, entry: entry, now: now)
             self.journal.ask(crowd, entry: entry, in: &self.memory, audiences: self.audiences)
@@ -128,6 +129,7 @@ extension ShardEngine {
             let member = members.table.insert(
                 self.audiences.scratchToken.span, in: ring, joinedSeconds: joinedSeconds, flags: frequent)
             self.memory.counters.membersHeld += 1
+            let frequent = self.markReturn(of: member, to: crowd, joinedSeconds, members: members, now: now)
             let notBefore = self.reunite(member, of: crowd, with: members)
             let late = self.entered(
                 member, crowd: crowd, pass: pass, members: members, notBeforeMillis: notBefore, now: now)
@@ -148,7 +150,10 @@ extension ShardEngine {
         flags = members.table.flags(of: found)
         flags.remove(.isFrequent)
         flags.formUnion(frequent)
-        if former != crowd { flags.formUnion(.isMoved) }
+        if former != crowd {
+            flags.formUnion(.isMoved)
+            self.noteMove(to: crowd, joinedSeconds: joinedSeconds, now: now)
+        }
         members.table.setFlags(flags, of: found)
         members.table.move(found, to: ring)
         members.table.setJoinedSeconds(joinedSeconds, of: found)
@@ -247,6 +252,7 @@ extension ShardEngine {
         self.memory.counters.membersHeld -= 1
         let key = Audiences.DepartedKey(
             partition: self.audiences.crowds[crowd].partition, position: members.table.position(of: member))
+        self.noteLeaver(member, key: key, of: crowd, members: members, now: now)
         self.audiences.departures.note(key, notBeforeMillis: notBefore, nowMillis: now.steadyMillis)
         guard members.table.flags(of: member).contains(.isInFlight) else {
             members.table.remove(member)
@@ -287,6 +293,7 @@ extension ShardEngine {
     mutating func noteDue(_ crowd: CrowdID, pass: Int, before: Int) {
         let after = self.audiences.crowds[crowd].passes[pass].waitingCount
         self.memory.counters.members.due &+= UInt64(truncatingIfNeeded: after - before)
+        self.audiences.crowds[crowd].report.counts.due &+= UInt64(truncatingIfNeeded: after - before)
         self.noteWaiting(after - before)
     }
     /// Fewer are owed something than before, for this reason.
@@ -296,6 +303,7 @@ extension ShardEngine {
         let after = self.audiences.crowds[crowd].passes[pass].waitingCount
         self.memory.counters.members.due &+= UInt64(due)
         self.memory.counters.members.count(settlement, UInt64(truncatingIfNeeded: before + due - after))
+        self.noteSettled(crowd, due: due, count: before + due - after, into: settlement)
         self.noteWaiting(after - before)
     }
     mutating func noteWaiting(_ step: Int) {

@@ -42,6 +42,7 @@ extension ShardEngine {
         let partition = self.audiences.crowds[crowd].partition
         return self.memory.partitions[partition].sends && self.memory.partitions[partition].mayPush
             && self.audiences.crowds[crowd].isDurable && !self.audiences.crowds[crowd].versions.isEmpty
+            && !self.audiences.crowds[crowd].isPaused
     }
     /// Who is next, and with what; it counts as met from here on.
     private mutating func nextServing(
@@ -84,6 +85,7 @@ extension ShardEngine {
                 entry = RetrySet.Entry(notBeforeMillis: .max, isOwed: true)
                 self.audiences.crowds[crowd].passes[pass].retries.set(entry, for: member)
                 self.memory.counters.members.due += 1
+                self.audiences.crowds[crowd].report.counts.due += 1
                 self.noteWaiting(1)
             }
             return serving
@@ -188,7 +190,8 @@ extension ShardEngine {
         let member = serving.member
         members.table.insertFlag(.isInFlight, of: member)
         self.audiences.crowds[crowd].passes[pass].inFlightCount += 1
-        let isHigh = serving.mayBeHigh && !members.table.flags(of: member).contains(.isMoved)
+        let isHigh = serving.mayBeHigh && !self.hasMoved(member, to: crowd, members: members, now: now)
+        if isHigh { self.audiences.crowds[crowd].lastHighMillis = now.steadyMillis }
         let id = self.audiences.pushes.make()
         let version = self.audiences.crowds[crowd].facts(isAlone: serving.isAlone)
         self.audiences.pushes[id].crowd = crowd
@@ -198,7 +201,9 @@ extension ShardEngine {
         self.audiences.pushes[id].partition = partition
         self.audiences.pushes[id].partitionGeneration = self.memory.partitions[partition].generation
         self.audiences.pushes[id].stampSeconds = version.stampSeconds
-        self.audiences.pushes[id].recordMillis = version.recordMillis
+        // Whoever joined later has waited since.
+        self.audiences.pushes[id].recordMillis = max(
+            version.recordMillis, Int64(members.table.joinedSeconds(of: member)) * 1_000)
         self.audiences.pushes[id].sentMillis = now.steadyMillis
         self.audiences.pushes[id].priority = isHigh ? .high : .low
         self.audiences.pushes[id].alertStampSeconds =

@@ -23,6 +23,10 @@ extension ShardEngine {
                 let void = try BusRecord.readVoid(value)
                 self.passBusRecord()
                 self.takeVoid(void, key: key, now: now)
+            case .pause:
+                let pause = try BusRecord.readPause(value)
+                self.passBusRecord()
+                self.takePause(pause, key: key, now: now)
             case .unknown: self.stopPartition("holds a record of kind “\(self.intake.kindName)”")
             }
         } catch {
@@ -62,7 +66,10 @@ extension ShardEngine {
             self.take(version, crowd: crowd)
             isTaken = true
         }
-        guard isTaken else { return }
+        guard isTaken else {
+            self.answerAgain(crowd, record.versions, now: now)
+            return
+        }
         // The offset is done with when the versions lie in `state`, not when they have reached anybody.
         let entry = self.journal.ledger.open(
             log: self.intake.log, offset: self.intake.record.offset, settled: false)
@@ -113,6 +120,7 @@ extension ShardEngine {
                 version, count: count, dropping: dropped, alertGoesAlone: goesAlone, in: &members.table)
             self.settleMembers(crowd, pass: pass, before: before, due: count, into: .superseded)
         }
+        self.tellFormerReports(crowd)
     }
     /// What was shown before is of another life: nothing of it is brought to anybody any more.
     private mutating func endLife(of crowd: CrowdID) {
@@ -143,6 +151,7 @@ extension ShardEngine {
             self.audiences.crowds[crowd].versions.removeLast()
             self.audiences.crowds[crowd].forgetBodies()
             for pass in self.audiences.crowds[crowd].passes.indices { self.expireNewest(crowd, pass: pass) }
+            self.returnToFormerReport(crowd)
             self.audiences.crowds[crowd].isProgressDue = true
         }
     }
@@ -158,7 +167,8 @@ extension ShardEngine {
         self.memory.counters.members.expired &+= UInt64(truncatingIfNeeded: owed)
         self.memory.counters.members.due &+= UInt64(truncatingIfNeeded: left)
         self.noteWaiting(left - owed)
-        self.audiences.crowds[crowd].report.expired &+= UInt64(truncatingIfNeeded: owed)
+        self.noteSettled(crowd, due: 0, count: owed, into: .expired)
+        self.audiences.crowds[crowd].revivedCount += left
     }
 
     // MARK: Voids
@@ -197,6 +207,7 @@ extension ShardEngine {
             self.audiences.crowds[crowd].passes[pass].reset(in: &members.table)
             self.settleMembers(crowd, pass: pass, before: before, into: .left)
         }
+        self.recordAtTheEnd(of: crowd)
         self.audiences.crowds[crowd].versions = []
         self.audiences.crowds[crowd].alert = nil
         self.audiences.crowds[crowd].standing = .leaving

@@ -61,6 +61,12 @@ public struct EngineCounters: Sendable, Equatable {
     public var members = MemberCounters()
     /// Members of audiences in memory.
     public var membersHeld: Int = 0
+    /// Of these, those for whom APNs refused the newest version for good.
+    public var membersRefused: Int = 0
+    /// Of the members waiting, those of audiences that are paused.
+    public var membersPaused: Int = 0
+    /// Audiences that are paused, in each partition where they have members.
+    public var audiencesPaused: Int = 0
     /// Slots in memory, and how many of them have something to send or in flight.
     public var activities: Int = 0
     /// Of these, channels.
@@ -97,4 +103,7 @@ public struct AcceptedSample: Sendable, Equatable {
     public var queuedMillis: Int64
     /// From leaving to the answer, microseconds.
     public var apnsMicros: Int64
+    /// It went to a member of an audience. `recordMillis` is the version's, or the member's join if that came later, and nothing is known of
+    /// the queue.
+    public var isMember = false
 }

@@ -13,7 +13,10 @@ extension ShardEngine {
     /// Does what has become due: windows that close, budget that returns, content that expires, waits that end, state to be written.
     public mutating func advance(now: EngineTime) {
         while let slot = self.dispatch.popDue(now: now) { self.becameDue(slot, now: now) }
-        if self.audiences.nextDeadlineMillis <= now.steadyMillis { self.advanceCrowds(now: now) }
+        if self.audiences.nextDeadlineMillis <= now.steadyMillis {
+            self.advanceCrowds(now: now)
+            self.advanceRollUps(now: now)
+        }
         self.refreshMarkers(now: now)
         self.advanceCatchUps(now: now)
         self.dispatch.advanceGates(in: &self.memory, now: now)

@@ -128,6 +128,7 @@ public struct ShardEngine: ~Copyable {
     mutating func removeSlot(_ slot: SlotID) {
         self.dispatch.letGo(slot, in: &self.memory)
         self.coalescer.letGo(slot, in: &self.memory)
+        self.forgetRollUps(slot)
         self.memory.removeSlot(slot)
     }
 }

@@ -47,6 +47,12 @@ extension Journal {
         JSONBytes.appendString(literal: layer.isEnd ? "end" : layer.isStart ? "start" : "update", to: &self.batch.bytes)
         self.batch.bytes.append(utf8: ",\"app\":")
         JSONBytes.appendString(memory.app(of: slot).bundleID, to: &self.batch.bytes)
+        if memory.slots[slot].kind == .audience {
+            self.batch.bytes.append(utf8: ",\"to\":{\"audience\":")
+            let id = unsafe memory.slots.idBytes(slot)
+            JSONBytes.appendString(unsafe Span(_unsafeElements: id), to: &self.batch.bytes)
+            self.batch.bytes.append(UInt8(ascii: "}"))
+        }
         if memory.slots[slot].kind == .channel {
             self.batch.bytes.append(utf8: ",\"to\":{\"channel\":")
             let id = unsafe memory.slots.idBytes(slot)

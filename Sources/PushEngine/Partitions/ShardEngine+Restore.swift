@@ -30,6 +30,10 @@ extension ShardEngine {
                 self.restoreMemberTombstone(key.extracting(1..<key.count), partition: partition)
                 return .ignored
             }
+            if let pause = self.pauseKey(ofState: key, partition: partition) {
+                self.audiences.pauses.remove(pause)
+                return .ignored
+            }
             guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
             if let slot = self.memory.slots.find(slotKey, partition: partition) {
                 self.emptyRestored(slot)
@@ -84,6 +88,7 @@ extension ShardEngine {
                 key.extracting(1..<key.count), reader: &reader, partition: partition, offset: offset)
         case .versions, .progress, .voided:
             return try self.restoreCrowd(kind, key: key, reader: &reader, partition: partition, now: now)
+        case .paused: return try self.restorePause(key: key, reader: &reader, partition: partition)
         case .audience:
             guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
             guard slotKey.kind == .audience else { throw .malformed("an audience under another key") }

@@ -9,6 +9,8 @@ public struct StateRecordDescription: Equatable, Sendable {
         case member(Member)
         /// How far the members of one audience in this partition are.
         case crowd(Crowd)
+        /// An operator has stopped the pushes to members of an audience, or of all audiences of an app, in this partition.
+        case pause(Pause)
         /// An owner took the partition, or said once more that it has it.
         case marker(Marker)
         /// The slot has left; with the epoch of the owner that said so, where it did.
@@ -66,8 +68,53 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var channel: Channel?
         /// It is an audience, as its owner has it.
         public var isAudience = false
+        /// What only an audience has.
+        public var book: Book?
         /// What waits or was on its way.
         public var updates: [Update]
+    }
+
+    /// What the owner of an audience keeps.
+    public struct Book: Equatable, Sendable, Encodable {
+        /// Which life of the audience this is.
+        public var audienceLife: Int64
+        /// Partitions that have members, and up to which version each has said that nobody there gets priority 10 any more; 0: none.
+        public var partitions: [Partition]
+        /// The newest last.
+        public var versions: [Version]
+        /// Units of the two ledgers that are out: of members without `frequent-updates`, and with.
+        public var budgetUnitsOut: Int
+        /// The same for members with `frequent-updates`.
+        public var frequentBudgetUnitsOut: Int
+
+        /// One that has asked for the audience's versions.
+        public struct Partition: Equatable, Sendable, Encodable {
+            /// Its number, from 0.
+            public var partition: Int32
+            /// `aps.timestamp` of a version; 0: none.
+            public var doneStampSeconds: Int64
+        }
+        /// A version that the owner has made of an event.
+        public struct Version: Equatable, Sendable, Encodable {
+            /// Its `aps.timestamp`.
+            public var stampSeconds: Int64
+            /// Not every partition has it: its event has no outcome.
+            public var isOpen: Bool
+            /// `update` or `end`.
+            public var event: String
+            /// Events that went into it.
+            public var mergedCount: Int
+        }
+    }
+
+    /// Says that pushes to members are stopped.
+    public struct Pause: Equatable, Sendable, Encodable {
+        /// Offset of the marker of the owner that wrote the record.
+        public var epoch: Int64
+        /// Milliseconds since 1970.
+        public var sinceMillis: Int64
+        /// All audiences of the app are meant.
+        public var isOfApp: Bool
     }
 
     /// What only a channel has.
@@ -150,6 +197,8 @@ public struct StateRecordDescription: Equatable, Sendable {
             /// Members that are unanswered or wait to be tried again.
             public var waitingCount: Int
         }
+        /// What became of its members so far, by name; of a progress record.
+        public var counts: [String: UInt64]?
     }
 
     /// Says that an owner took the partition.

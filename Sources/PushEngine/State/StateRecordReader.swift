@@ -49,6 +49,7 @@ public struct StateRecordReader: Sendable {
         let slash = UInt8(ascii: "/")
         for (kind, text) in SlotKind.allCases.map({ ($0, StateCodec.keyPrefix(of: $0)) })
             + AudienceCodec.CrowdRecord.allCases.map({ (.audience, $0.keyPrefix) })
+            + [(.audience, ShardEngine.pauseKeyPrefix)]
         {
             var prefix: [UInt8] = []
             prefix.append(utf8: text)
@@ -81,6 +82,10 @@ public struct StateRecordReader: Sendable {
         case .member: return .member(try self.member(&reader, key: key))
         case .versions: return .crowd(try self.versions(&reader, nowMillis: nowMillis))
         case .progress: return .crowd(try self.progress(&reader))
+        case .paused:
+            let pause = try AudienceCodec.readPause(&reader)
+            return .pause(
+                .init(epoch: pause.epoch, sinceMillis: pause.sinceMillis, isOfApp: key.last == UInt8(ascii: "/")))
         case .voided:
             let epoch = try reader.signed()
             return .crowd(.init(record: "voided", epoch: epoch, life: try reader.signed()))
@@ -128,7 +133,35 @@ public struct StateRecordReader: Sendable {
                     shareMet: max(
                         0, 1 - Double(($0.untils.last?.until ?? 0) - $0.position) / Double(Pass.circle)),
                     waitingCount: $0.waiting.count)
-            })
+            },
+            counts: progress.report.stampSeconds > 0 ? Self.describe(progress.report) : nil)
+    }
+    private static func describe(_ report: CrowdReport) -> [String: UInt64] {
+        [
+            "members": report.counts.due, "accepted": report.counts.accepted, "superseded": report.counts.superseded,
+            "expired": report.counts.expired, "gone": report.counts.gone, "failed": report.counts.failed,
+            "left": report.counts.left, "waiting": report.waitingCount, "retried": report.counts.repeated,
+        ]
+    }
+    private static func describe(_ book: AudienceBook) -> StateRecordDescription.Book {
+        .init(
+            audienceLife: book.life,
+            partitions: book.asked.map { .init(partition: $0, doneStampSeconds: book.reported[$0] ?? 0) },
+            versions: book.publications.map {
+                .init(
+                    stampSeconds: $0.version.stampSeconds, isOpen: $0.isOpen, event: "\($0.version.kind)",
+                    mergedCount: Int($0.mergedCount))
+            },
+            budgetUnitsOut: book.ledger.count, frequentBudgetUnitsOut: book.frequentLedger.count)
+    }
+    /// Whether the record is a member's: its key is a mark and the raw token.
+    public static func isMember(key: [UInt8]) -> Bool { key.count > 1 && key[0] == AudienceCodec.memberKeyMark }
+    /// How records of members name an audience: `StateRecordDescription.Member.audienceReference`.
+    public static func audienceReference(app bundleID: String, audience: String) -> String {
+        let (bundleID, id) = (Array(bundleID.utf8), Array(audience.utf8))
+        var digits: [UInt8] = []
+        Hex.append(CrowdTable.reference(bundleID: bundleID.span, id: id.span), to: &digits)
+        return String(decoding: digits, as: UTF8.self)
     }
 
     private static func describe(_ marker: StateCodec.Marker) -> StateRecordDescription.Marker {
@@ -150,9 +183,9 @@ public struct StateRecordReader: Sendable {
             updates.append(
                 self.describe(try StateCodec.readUpdate(&reader, topicHashes: self.topicHashes, now: now)))
         }
-        if kind == .audience {
-            _ = try AudienceCodec.readBook(&reader, topicHashes: self.topicHashes, now: now)
-        }
+        let book =
+            kind == .audience
+            ? try AudienceCodec.readBook(&reader, topicHashes: self.topicHashes, now: now) : nil
         guard reader.isAtEnd else { throw .malformed("bytes behind the last update") }
         let slot = read.slot
         return .init(
@@ -171,7 +204,8 @@ public struct StateRecordReader: Sendable {
                 ? nil : self.describe(read.routed.appliedOrigin),
             budgetUnitsOut: read.budget.answers.count,
             budgetReturnsMillis: read.budget.answers.first.map { $0 + RollingBudget.windowMillis },
-            channel: read.channel.map(Self.describe), isAudience: kind == .audience, updates: updates)
+            channel: read.channel.map(Self.describe), isAudience: kind == .audience,
+            book: book.map(Self.describe), updates: updates)
     }
 
     private static func describe(_ channel: StateCodec.ChannelPart) -> StateRecordDescription.Channel {

@@ -39,6 +39,8 @@ public enum OutcomePublication: String, Sendable, CaseIterable {
         case (.failures, _): true
         }
     }
+    /// Whether records about many are written: `pass` and `audience`.
+    public var includesPasses: Bool { self != .failures }
 }
 
 /// An event's identity: where it first lay (contract §1). A forwarded record keeps its original one.

@@ -9,7 +9,7 @@ public enum RecordHeader: CaseIterable, Sendable {
     case epoch
     /// Of an owner's marker in `state`, until it is refreshed: how far it stamps past owners before it (`PartitionState.takeoversRead`).
     case takeovers
-    /// What a record of the routed topic is, if it is no event: `question`, `version`, `void` or `report`.
+    /// What a record of the routed topic is, if it is no event: `question`, `version`, `void`, `report` or `pause`.
     case kind
     /// On a dead letter that was sent back: where the letter lies, as `<partition>:<offset>`.
     case republished

@@ -12,11 +12,12 @@ struct StateCommand: ParsableCommand {
 
     struct Dump: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print what the state topic says of each activity and channel.",
+            abstract: "Print what the state topic says of each activity, channel and audience.",
             discussion: """
                 Reads the compacted topic from its beginning, without joining any group, and prints the newest record of each key: activities \
                 with their life, the hash of their token (never the token), the newest event accepted, the last stamp, positions, budget, and \
-                what waits to be sent; broadcast channels with what they keep; ownership markers; with --all also tombstones and the records that newer ones have replaced.
+                what waits to be sent; broadcast channels with what they keep; audiences, as their owner has them, as each partition with members \
+                has them, and their members, by the first digits of their tokens; what is paused; ownership markers; with --all also tombstones and the records that newer ones have replaced.
 
                 Records that this release does not know, or that are damaged, are named with partition and offset.
 
@@ -26,6 +27,7 @@ struct StateCommand: ParsableCommand {
                 EXAMPLES
                   mailboat state dump --bootstrap localhost:9092
                   mailboat state dump --bootstrap localhost:9092 --key order-7
+                  mailboat state dump --bootstrap localhost:9092 --audience match-7
                   mailboat state dump --bootstrap localhost:9092 --partition 3 --format json --content
                 """)
 
@@ -49,6 +51,9 @@ struct StateCommand: ParsableCommand {
         @Option(help: ArgumentHelp("Only this activity or channel.", valueName: "id"))
         var key: String?
 
+        @Option(help: ArgumentHelp("Only this audience and its members.", valueName: "id"))
+        var audience: String?
+
         @Option(help: "Lines for a person, or one JSON object a line.")
         var format = Format.table
 
@@ -57,6 +62,12 @@ struct StateCommand: ParsableCommand {
 
         @Flag(help: "Also tombstones and replaced records.")
         var all = false
+
+        func validate() throws {
+            if self.key != nil, self.audience != nil {
+                throw ValidationError("--key and --audience are given: expected one of them")
+            }
+        }
 
         func run() async throws {
             let command = self
@@ -75,7 +86,8 @@ struct StateCommand: ParsableCommand {
             var listing = StateListing(
                 reader: StateRecordReader(
                     inputTopics: self.inputTopics.isEmpty ? topics.events + [topics.routed] : self.inputTopics),
-                key: self.key, showsAll: self.all, showsContent: self.content, isJSON: self.format == .json,
+                key: self.key, audience: self.audience, showsAll: self.all, showsContent: self.content,
+                isJSON: self.format == .json,
                 nowMillis: Int64(Date().timeIntervalSince1970 * 1_000))
             let status = StatusLine()
             let partitions = self.partition.map { [$0] } ?? Array(0..<count)

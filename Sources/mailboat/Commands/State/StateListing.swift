@@ -8,6 +8,7 @@ import PushModel
 struct StateListing {
     private let reader: StateRecordReader
     private let key: String?
+    private let audience: String?
     private let showsAll: Bool
     private let showsContent: Bool
     private let isJSON: Bool
@@ -19,6 +20,14 @@ struct StateListing {
     private(set) var recordCount = 0
     private var slotCount = 0
     private var pendingCount = 0
+    private var audienceCount = 0
+    private var memberCount = 0
+    /// How members of the partition being read name the audience that is looked for, once for each app.
+    private var audienceReferences: Set<String> = []
+    /// Members of the audience that is looked for, and partitions that have some.
+    private var foundMemberCount = 0
+    private var foundPartitions: Set<Int32> = []
+    private var foundCounts: [String: UInt64] = [:]
 
     private struct Entry {
         var partition: Int32
@@ -28,10 +37,12 @@ struct StateListing {
     }
 
     init(
-        reader: StateRecordReader, key: String?, showsAll: Bool, showsContent: Bool, isJSON: Bool, nowMillis: Int64
+        reader: StateRecordReader, key: String?, audience: String? = nil, showsAll: Bool, showsContent: Bool,
+        isJSON: Bool, nowMillis: Int64
     ) {
         self.reader = reader
         self.key = key
+        self.audience = audience
         self.showsAll = showsAll
         self.showsContent = showsContent
         self.isJSON = isJSON
@@ -45,7 +56,7 @@ struct StateListing {
             key: key, value: record.value,
             tombstoneEpoch: record.text(of: .epoch).flatMap { Int64($0) }, nowMillis: self.nowMillis)
         let entry = Entry(
-            partition: record.partition, offset: record.offset, key: String(decoding: key, as: UTF8.self),
+            partition: record.partition, offset: record.offset, key: Self.text(ofKey: key),
             description: description)
         if self.showsAll { return self.entries.append(entry) }
         if let location = self.entryIndexes[key] {
@@ -56,33 +67,86 @@ struct StateListing {
         }
     }
 
+    /// A member's key is its raw token: shown as its first digits.
+    private static func text(ofKey key: [UInt8]) -> String {
+        guard StateRecordReader.isMember(key: key) else { return String(decoding: key, as: UTF8.self) }
+        var digits: [UInt8] = []
+        for byte in key.dropFirst() { digits.append(copying: Array(Self.hex(byte)).span) }
+        return TokenText.shortened("t/" + String(decoding: digits, as: UTF8.self))
+    }
+    private static func hex(_ byte: UInt8) -> String.UTF8View {
+        let digits = String(byte, radix: 16)
+        return (byte < 16 ? "0" + digits : digits).utf8
+    }
+
     /// What is to be said of the partition that was read; the next one begins.
     mutating func takeLines() -> [String] {
         let entries = self.entries
         self.entries = []
         self.entryIndexes = [:]
+        self.audienceReferences = []
+        for entry in entries {
+            guard let audience, entry.description.audience == audience, let app = entry.description.app else {
+                continue
+            }
+            self.audienceReferences.insert(StateRecordReader.audienceReference(app: app, audience: audience))
+        }
         return entries.sorted { $0.offset < $1.offset }.flatMap { self.lines($0) }
     }
 
     var summary: String {
         "\(self.recordCount) records read: \(self.slotCount) activities, \(self.pendingCount) with something to send"
+            + (self.audienceCount + self.memberCount == 0
+                ? "" : "; \(self.audienceCount) audiences, \(self.memberCount) members")
+            + self.foundSummary
             + (self.unreadableCount == 0 ? "" : "; \(self.unreadableCount) records could not be read")
     }
 
+    /// What was found of the audience that is looked for, in all partitions.
+    private var foundSummary: String {
+        guard let audience else { return "" }
+        let names = ["members", "accepted", "waiting", "gone", "failed"]
+        let counts = names.compactMap { name in self.foundCounts[name].map { "\($0) \(name)" } }
+        return "; \(audience): \(self.foundMemberCount) members in \(self.foundPartitions.count) partitions"
+            + (counts.isEmpty ? "" : "; newest versions there: \(counts.joined(separator: ", "))")
+    }
+    /// Whether the record is about what is looked for.
+    private func isMeant(_ entry: Entry) -> Bool {
+        if let audience {
+            if case .member(let member) = entry.description.content {
+                return self.audienceReferences.contains(member.audienceReference)
+            }
+            if case .pause(let pause) = entry.description.content, pause.isOfApp { return true }
+            return entry.description.audience == audience
+        }
+        return self.key == nil || self.key == entry.description.id
+    }
+    private mutating func noteFound(_ entry: Entry) {
+        switch entry.description.content {
+        case .member:
+            self.foundMemberCount += 1
+            self.foundPartitions.insert(entry.partition)
+        case .crowd(let crowd):
+            for (name, count) in crowd.counts ?? [:] { self.foundCounts[name, default: 0] += count }
+        default: break
+        }
+    }
     private mutating func lines(_ entry: Entry) -> [String] {
         var isUnreadable = false
         switch entry.description.content {
         case .slot(let slot):
-            self.slotCount += 1
+            if slot.isAudience { self.audienceCount += 1 } else { self.slotCount += 1 }
             if !slot.updates.isEmpty { self.pendingCount += 1 }
         case .unknownVersion, .malformed:
             isUnreadable = true
             self.unreadableCount += 1
-        case .marker, .member, .crowd: break
+        case .member: self.memberCount += 1
+        case .marker, .crowd, .pause: break
         case .tombstone: if !self.showsAll { return [] }
         }
         // What cannot be read is always named: it may be what is looked for.
-        guard isUnreadable || self.key == nil || self.key == entry.description.id else { return [] }
+        guard isUnreadable || self.isMeant(entry) else { return [] }
+        self.noteFound(entry)
         return self.isJSON ? [self.json(entry)] : self.text(entry)
     }
 
@@ -107,17 +171,26 @@ struct StateListing {
         case .slot(let slot): return self.text(slot, head: "\(location)  \(name)")
         case .member(let member):
             return [
-                "\(location)  member #\(member.tokenHash) of audience \(member.audienceReference), \(member.environment), "
-                    + "joined \(Self.time(millis: member.joinedSeconds * 1_000)), epoch \(member.epoch)"
+                "\(location)  member \(entry.key.dropFirst(2)) #\(member.tokenHash) of audience \(self.audience ?? member.audienceReference), "
+                    + "\(member.environment)\(member.frequentUpdates ? ", frequent updates" : ""), joined \(Self.time(millis: member.joinedSeconds * 1_000)), epoch \(member.epoch)"
             ]
         case .crowd(let crowd):
             let passes = crowd.passes.map {
                 "\($0.environment): \(Int($0.shareMet * 100)) % of the round done, \($0.waitingCount) members wait"
             }
+            let counts = crowd.counts.map { counts in
+                let names = ["members", "accepted", "superseded", "expired", "gone", "failed", "left", "waiting"]
+                return ["    " + names.map { "\($0) \(counts[$0] ?? 0)" }.joined(separator: ", ")]
+            }
             let stamps = crowd.stampSeconds.map { "\($0)" }.joined(separator: ", ")
             return [
                 "\(location)  \(name)  \(crowd.record) here, life \(crowd.life), stamps \(stamps), epoch \(crowd.epoch)"
-            ] + passes.map { "    \($0)" }
+            ] + passes.map { "    \($0)" } + (counts ?? [])
+        case .pause(let pause):
+            let what = pause.isOfApp ? "all audiences of \(entry.description.app ?? "")" : name
+            return [
+                "\(location)  \(what) paused here since \(Self.time(millis: pause.sinceMillis)), epoch \(pause.epoch)"
+            ]
         }
     }
 
@@ -145,7 +218,24 @@ struct StateListing {
         if let applied = slot.applied { times.append("applied up to \(applied.topic)@\(applied.offset)") }
         if let offset = slot.appliedRoutedOffset { times.append("applied up to routed@\(offset)") }
         return ["\(head)  \(facts.joined(separator: ", "))", "    \(times.joined(separator: ", "))"]
-            + slot.updates.flatMap { self.text($0) }
+            + (slot.book.map { self.text($0) } ?? []) + slot.updates.flatMap { self.text($0) }
+    }
+
+    private func text(_ book: StateRecordDescription.Book) -> [String] {
+        var lines = [
+            "    life \(book.audienceLife), members in \(book.partitions.count) partitions, "
+                + "budget \(book.budgetUnitsOut) spent, \(book.frequentBudgetUnitsOut) of frequent updates"
+        ]
+        if !book.partitions.isEmpty {
+            let partitions = book.partitions.map { "\($0.partition) up to \($0.doneStampSeconds)" }
+            lines.append("    priority 10 done: \(partitions.joined(separator: ", "))")
+        }
+        for version in book.versions {
+            lines.append(
+                "    version \(version.stampSeconds): \(version.event) of \(version.mergedCount) events, "
+                    + (version.isOpen ? "not told to all partitions" : "told to all partitions"))
+        }
+        return lines
     }
 
     private func text(_ update: StateRecordDescription.Update) -> [String] {
@@ -185,6 +275,7 @@ struct StateListing {
         var marker: StateRecordDescription.Marker?
         var member: StateRecordDescription.Member?
         var crowd: StateRecordDescription.Crowd?
+        var pause: StateRecordDescription.Pause?
         var tombstone: Bool?
         var epoch: Int64?
         var unreadable: String?
@@ -205,6 +296,7 @@ struct StateListing {
             line.slot = slot
         case .marker(let marker): line.marker = marker
         case .member(let member): line.member = member
+        case .pause(let pause): line.pause = pause
         case .crowd(var crowd):
             if !self.showsContent { crowd.contentState = nil }
             line.crowd = crowd

@@ -1,0 +1,183 @@
+import PushModel
+
+/// The record that stops the pushes to members of an audience, or of all audiences of an app, or lets them go on. Written to every partition of
+/// the routed topic: each obeys for its own members, whoever owns the audience, and remembers it in `state`.
+public enum PauseRecord {
+    /// - Parameter audience: `nil`: all of the app.
+    /// - Returns: key and value of a record whose header `RecordHeader.kind` is that of `RoutedKind.pause`.
+    public static func make(
+        bundleID: String, audience: String?, isPaused: Bool
+    ) -> (key: [UInt8], value: [UInt8]) {
+        let pause = BusRecord.Pause(
+            bundleID: Array(bundleID.utf8), isOfApp: audience == nil, isPaused: isPaused)
+        var (value, scratch): ([UInt8], [UInt8]) = ([], [])
+        value.append(atMost: BusRecord.byteCountMax(bundleID: pause.bundleID), using: &scratch) {
+            BusRecord.write(pause, to: &$0)
+        }
+        return (Array((audience ?? bundleID).utf8), value)
+    }
+}
+
+/// What operators have stopped, by partition.
+struct PauseTable {
+    struct Key: Hashable {
+        var partition: PartitionIndex
+        var app: UInt16
+        /// Empty: all audiences of the app.
+        var audience: [UInt8]
+    }
+    /// Since when, milliseconds since 1970.
+    private var sinceMillis: [Key: Int64] = [:]
+
+    mutating func set(_ key: Key, sinceMillis: Int64) { self.sinceMillis[key] = sinceMillis }
+    mutating func remove(_ key: Key) { self.sinceMillis[key] = nil }
+    subscript(_ key: Key) -> Int64? { self.sinceMillis[key] }
+    func isPaused(partition: PartitionIndex, app: UInt16, audience: [UInt8]) -> Bool {
+        guard !self.sinceMillis.isEmpty else { return false }
+        return self.sinceMillis[Key(partition: partition, app: app, audience: [])] != nil
+            || self.sinceMillis[Key(partition: partition, app: app, audience: audience)] != nil
+    }
+    mutating func forget(partition: PartitionIndex) {
+        self.sinceMillis = self.sinceMillis.filter { $0.key.partition != partition }
+    }
+}
+
+/// Passes that an operator has stopped.
+extension ShardEngine {
+    /// An operator says so. The last to come into this partition counts.
+    mutating func takePause(_ pause: BusRecord.Pause, key: Span<UInt8>, now: EngineTime) {
+        guard let app = self.app(named: pause.bundleID), pause.isOfApp || (try? EventRules.checkKey(key)) != nil else {
+            return
+        }
+        let partition = self.intake.partition
+        var audience: [UInt8] = []
+        if !pause.isOfApp { audience.append(copying: key) }
+        let pauseKey = PauseTable.Key(partition: partition, app: app, audience: audience)
+        let entry = self.journal.ledger.open(
+            log: self.intake.log, offset: self.intake.record.offset, settled: false)
+        if pause.isPaused {
+            self.audiences.pauses.set(pauseKey, sinceMillis: now.wallMillis)
+        } else {
+            self.audiences.pauses.remove(pauseKey)
+        }
+        self.journal.writePause(pauseKey, sinceMillis: self.audiences.pauses[pauseKey], entry: entry, in: &self.memory)
+        for crowd in self.audiences.crowds.crowds(of: partition)
+        where self.audiences.crowds[crowd].app == app
+            && (pause.isOfApp || self.audiences.crowds[crowd].id == audience)
+        {
+            self.readPause(crowd)
+            self.schedule(crowd, now: now)
+        }
+    }
+    /// What operators have said about the crowd's audience, and its app.
+    mutating func readPause(_ crowd: CrowdID) {
+        let isPaused =
+            self.audiences.crowds[crowd].standing == .living
+            && self.audiences.pauses.isPaused(
+                partition: self.audiences.crowds[crowd].partition, app: self.audiences.crowds[crowd].app,
+                audience: self.audiences.crowds[crowd].id)
+        guard isPaused != self.audiences.crowds[crowd].isPaused else { return }
+        self.audiences.crowds[crowd].isPaused = isPaused
+        self.memory.counters.audiencesPaused += isPaused ? 1 : -1
+    }
+    /// Members that wait because somebody wants them to are told apart in the counters.
+    mutating func countPaused(_ crowd: CrowdID) {
+        guard self.audiences.crowds[crowd].isPaused || self.audiences.crowds[crowd].pausedCount != 0 else { return }
+        var count = 0
+        if self.audiences.crowds[crowd].isPaused {
+            for pass in self.audiences.crowds[crowd].passes.indices {
+                count += self.audiences.crowds[crowd].passes[pass].waitingCount
+            }
+        }
+        self.memory.counters.membersPaused += count - self.audiences.crowds[crowd].pausedCount
+        self.audiences.crowds[crowd].pausedCount = count
+    }
+    /// The crowd leaves memory, or its audience is over: it is in no gauge any more.
+    mutating func uncount(_ crowd: CrowdID) {
+        if self.audiences.crowds[crowd].isPaused {
+            self.audiences.crowds[crowd].isPaused = false
+            self.memory.counters.audiencesPaused -= 1
+            self.countPaused(crowd)
+        }
+        self.uncountRefused(crowd)
+    }
+
+    // MARK: In state
+    /// `h/<bundle id>/<audience id>`; without an id: all of the app.
+    static var pauseKeyPrefix: StaticString { "h/" }
+    /// `nil`: the key is another's, or of an app that is configured no more.
+    func pauseKey(ofState key: Span<UInt8>, partition: PartitionIndex) -> PauseTable.Key? {
+        guard key.count > 2, key[0] == UInt8(ascii: "h"), key[1] == UInt8(ascii: "/") else { return nil }
+        for app in self.memory.configuration.apps.indices {
+            let bundleID = self.intake.bundleID(app: UInt16(app))
+            let end = 2 + bundleID.count
+            guard key.count > end, key[end] == UInt8(ascii: "/"),
+                key.extracting(2..<end).holdsSameBytes(as: bundleID.span)
+            else { continue }
+            var audience: [UInt8] = []
+            audience.append(copying: key.extracting((end + 1)..<key.count))
+            return PauseTable.Key(partition: partition, app: UInt16(app), audience: audience)
+        }
+        return nil
+    }
+    /// - Returns: `nil`: an owner wrote it that was not the owner any more.
+    mutating func restorePause(
+        key: Span<UInt8>, reader: inout StateReader, partition: PartitionIndex
+    ) throws(StateError) -> RestoreResult? {
+        let pause = try AudienceCodec.readPause(&reader)
+        guard let key = self.pauseKey(ofState: key, partition: partition) else { return .ignored }
+        guard pause.epoch >= self.memory.partitions[partition].newestEpochRead else { return nil }
+        self.memory.noteEpoch(pause.epoch, partition: partition)
+        self.audiences.pauses.set(key, sinceMillis: pause.sinceMillis)
+        return .restored
+    }
+    /// A record of another about a pause, found in a gap.
+    /// - Returns: `nil`: it is about something else.
+    mutating func repairPause(partition: PartitionIndex, key: Span<UInt8>) -> StateRepair? {
+        guard let pauseKey = self.pauseKey(ofState: key, partition: partition) else { return nil }
+        self.memory.counters.stateRecordsForeign += 1
+        let since = self.audiences.pauses[pauseKey]
+        self.journal.writePause(pauseKey, sinceMillis: since, entry: .none, in: &self.memory)
+        return since == nil ? .removed : .overwritten
+    }
+}
+
+extension AudienceCodec {
+    static func readPause(_ reader: inout StateReader) throws(StateError) -> (epoch: Int64, sinceMillis: Int64) {
+        let pause = (epoch: try reader.signed(), sinceMillis: try StateCodec.readMillis(&reader))
+        guard reader.isAtEnd else { throw .malformed("bytes behind a pause") }
+        return pause
+    }
+}
+
+extension Journal {
+    /// - Parameters:
+    ///   - sinceMillis: `nil`: it is paused no more.
+    ///   - entry: settled once Kafka has the record.
+    mutating func writePause(
+        _ pause: PauseTable.Key, sinceMillis: Int64?, entry: EntryID, in memory: inout ShardMemory
+    ) {
+        let keyStart = self.batch.bytes.count
+        self.batch.bytes.append(utf8: ShardEngine.pauseKeyPrefix)
+        self.batch.bytes.append(contentsOf: memory.configuration.apps[Int(pause.app)].bundleID.utf8)
+        self.batch.bytes.append(UInt8(ascii: "/"))
+        self.batch.bytes.append(contentsOf: pause.audience)
+        let key = keyStart..<self.batch.bytes.count
+        guard let sinceMillis else {
+            return self.writeTombstone(key: key, of: pause.partition, entry: entry, in: &memory)
+        }
+        let start = self.batch.bytes.count
+        let epoch = memory.partitions[pause.partition].epoch
+        self.batch.bytes.append(atMost: 4 * ByteCursor.leb128ByteCountMax, using: &self.scratchBytes) { cursor in
+            cursor.byte(StateCodec.version)
+            cursor.byte(StateCodec.Kind.paused.rawValue)
+            cursor.signed(epoch)
+            cursor.signed(sinceMillis)
+        }
+        memory.counters.stateRecords += 1
+        self.batch.append(
+            .state, partition: memory.partitions[pause.partition].number, key: key,
+            value: start..<self.batch.bytes.count,
+            acknowledgement: self.open(.state, partition: pause.partition, entry: entry, in: &memory))
+    }
+}

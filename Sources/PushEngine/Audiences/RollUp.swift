@@ -1,0 +1,151 @@
+import PushModel
+
+/// What the owner of an audience has been told of one version, by partition, and when it says so in an `audience` record (fan-out §5).
+struct RollUp {
+    struct Told {
+        var isFinished = false
+        var counts = CrowdReport()
+    }
+    /// Versions of an audience that are summed; the oldest is given up.
+    static let countMax = 4
+    /// What is missing then is named.
+    static let patienceMillis: Int64 = 60_000
+    /// Once it is written, later reports are this often at most; and once more when the last partition has finished.
+    static let rewriteMillis: Int64 = 60_000
+
+    /// Of the slot, which another audience may have taken since.
+    var generation: UInt32
+    /// The version: its event speaks for all that were merged into it.
+    var version: Version
+    var mergedCount: UInt32
+    /// Partitions that were told, in ascending order.
+    var asked: [Int32]
+    /// By partition, those that asked later too.
+    var told: [Int32: Told] = [:]
+    /// Steady.
+    var dueMillis: Int64
+    var lastWriteMillis: Int64 = .min
+    var wasComplete = false
+    /// Reasons for which APNs refused the message itself, and for which a dead letter was written.
+    var letters: [String] = []
+
+    init(of publication: AudienceBook.Publication, generation: UInt32, asked: [Int32], nowMillis: Int64) {
+        self.generation = generation
+        self.version = publication.version
+        self.mergedCount = publication.mergedCount
+        self.asked = asked
+        self.dueMillis = asked.isEmpty ? nowMillis : nowMillis + Self.patienceMillis
+    }
+
+    /// Every partition that was told has finished.
+    var isComplete: Bool { self.asked.allSatisfy { self.told[$0]?.isFinished ?? false } }
+    /// Partitions of which nothing has come.
+    var missing: [Int32] { self.asked.filter { self.told[$0] == nil } }
+    /// Partitions that have members it is still owed to.
+    var unfinished: [Int32] { self.told.filter { !$0.value.isFinished }.keys.sorted() }
+    var sum: CrowdReport {
+        var sum = CrowdReport()
+        sum.stampSeconds = self.version.stampSeconds
+        for told in self.told.values { sum.add(told.counts) }
+        // In the same order whichever partition was first.
+        sum.refusals.sort { ($1.count, $0.reason) < ($0.count, $1.reason) }
+        return sum
+    }
+
+    /// A partition's report replaces its former one.
+    mutating func take(_ report: BusRecord.Report, nowMillis: Int64) {
+        self.told[report.partition] = Told(isFinished: report.isFinished, counts: report.counts)
+        if self.isComplete, !self.wasComplete {
+            self.dueMillis = nowMillis
+        } else if self.lastWriteMillis != .min {
+            self.dueMillis = min(self.dueMillis, max(nowMillis, self.lastWriteMillis + Self.rewriteMillis))
+        }
+    }
+    mutating func written(nowMillis: Int64) {
+        self.wasComplete = self.isComplete
+        self.lastWriteMillis = nowMillis
+        self.dueMillis = .max
+    }
+}
+
+/// Versions of audiences, summed by their owner.
+extension ShardEngine {
+    /// Whoever takes the audience over asks its partitions once more how far they are.
+    func isRecent(_ publication: AudienceBook.Publication, now: EngineTime) -> Bool {
+        now.wallMillis - publication.version.layer.recordMillis < Self.toldAnewMillis
+    }
+    /// A version is about to be told.
+    mutating func beginRollUp(
+        of publication: AudienceBook.Publication, slot: SlotID, asked: [Int32], now: EngineTime
+    ) {
+        let generation = self.memory.slots[slot].generation
+        var rollUps = (self.audiences.rollUps[slot] ?? []).filter { $0.generation == generation }
+        guard
+            !rollUps.contains(where: {
+                ($0.version.life, $0.version.stampSeconds)
+                    == (publication.version.life, publication.version.stampSeconds)
+            })
+        else { return }
+        rollUps.append(
+            RollUp(of: publication, generation: generation, asked: asked, nowMillis: now.steadyMillis))
+        while rollUps.count > RollUp.countMax {
+            if rollUps[0].dueMillis != .max { self.journal.recordRollUp(rollUps[0], of: slot, in: &self.memory) }
+            rollUps.removeFirst()
+        }
+        self.audiences.rollUps[slot] = rollUps
+        self.scheduleRollUps(slot)
+    }
+    /// A partition tells how far it is with a version.
+    mutating func rollUp(_ report: BusRecord.Report, slot: SlotID, now: EngineTime) {
+        guard
+            let index = self.audiences.rollUps[slot]?.firstIndex(where: {
+                $0.generation == self.memory.slots[slot].generation && $0.version.life == report.life
+                    && $0.version.stampSeconds == report.counts.stampSeconds
+            })
+        else { return }
+        self.audiences.rollUps[slot]?[index].take(report, nowMillis: now.steadyMillis)
+        self.writeLetters(report.counts, slot: slot, index: index)
+        self.scheduleRollUps(slot)
+    }
+    /// A message that APNs refuses is handed back once for each reason, however many members it was for.
+    private mutating func writeLetters(_ counts: CrowdReport, slot: SlotID, index: Int) {
+        for refusal in counts.refusals where refusal.isOfMessage {
+            guard let rollUp = self.audiences.rollUps[slot]?[index], !rollUp.letters.contains(refusal.reason),
+                rollUp.letters.count < CrowdReport.refusalsMax
+            else { continue }
+            self.audiences.rollUps[slot]?[index].letters.append(refusal.reason)
+            var details = OutcomeDetails()
+            details.status = refusal.status
+            details.reason = refusal.reason
+            self.journal.deadLetter(rollUp.version.layer, of: slot, details: details, in: &self.memory)
+        }
+    }
+    private mutating func scheduleRollUps(_ slot: SlotID) {
+        let due = self.audiences.rollUps[slot]?.map(\.dueMillis).min() ?? .max
+        if due == .max {
+            self.audiences.rollUpDeadlines.remove(slot)
+        } else {
+            self.audiences.rollUpDeadlines.set(due, for: slot)
+        }
+    }
+    /// Writes the `audience` records that are due.
+    mutating func advanceRollUps(now: EngineTime) {
+        while let slot = self.audiences.rollUpDeadlines.popDue(nowMillis: now.steadyMillis) {
+            guard let count = self.audiences.rollUps[slot]?.count, self.memory.slots[slot].isLive else { continue }
+            guard self.memory.partitions[self.memory.slots[slot].partition].sends else { continue }
+            for index in 0..<count {
+                guard let rollUp = self.audiences.rollUps[slot]?[index], rollUp.dueMillis <= now.steadyMillis else {
+                    continue
+                }
+                self.journal.recordRollUp(rollUp, of: slot, in: &self.memory)
+                self.audiences.rollUps[slot]?[index].written(nowMillis: now.steadyMillis)
+            }
+            self.scheduleRollUps(slot)
+        }
+    }
+    /// The slot leaves memory.
+    mutating func forgetRollUps(_ slot: SlotID) {
+        guard self.audiences.rollUps.removeValue(forKey: slot) != nil else { return }
+        self.audiences.rollUpDeadlines.remove(slot)
+    }
+}

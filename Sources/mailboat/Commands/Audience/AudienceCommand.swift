@@ -1,0 +1,116 @@
+import ArgumentParser
+import CommandSupport
+import KafkaLog
+import PushEngine
+import PushModel
+import PushWorker
+
+/// `mailboat audience`.
+struct AudienceCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audience", abstract: "Stop the pushes to the members of an audience, and let them go on.",
+        subcommands: [Pause.self, Resume.self])
+
+    struct Pause: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Push nothing more to the members of an audience.",
+            discussion: """
+                Writes a record to each partition of the routed topic. Every worker obeys as soon as it has read it, and remembers it: it holds \
+                until 'resume', whoever has the partitions by then, and for members that join later as well. Repeat the command if it fails: the \
+                last one counts.
+
+                Pushes that are in flight finish. Events are taken as before: each becomes the newest version, and has its outcome; of what is \
+                paused only the pushes wait. Time goes on: content that expires is not sent, alerts of versions meanwhile replaced are not \
+                sent either unless they are the newest, and an audience that ends is forgotten after its retention, with its members, whether \
+                they have got the end or not: resume in time. Activities and channels are not affected.
+
+                'mailboat state dump --audience ID' shows what is paused; so do the metrics mailboat_audiences_paused and \
+                mailboat_members_paused.
+
+                Exit status: 0 when every partition was told, 1 when one was not, 64 when the command line is wrong.
+
+                EXAMPLES
+                  mailboat audience pause match-7 --app com.example.football --bootstrap localhost:9092
+                  mailboat audience pause --all --app com.example.football --config mailboat.yaml
+                """)
+
+        @OptionGroup var order: Order
+
+        func run() async throws { try await self.order.give(isPaused: true) }
+    }
+
+    struct Resume: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Go on with the pushes to the members of an audience.",
+            discussion: """
+                Whoever is owed something gets the newest version. An audience that was paused by its id stays paused when all of the app are \
+                resumed, and one of an app that was paused with --all stays paused until --all is resumed.
+
+                Exit status: 0 when every partition was told, 1 when one was not, 64 when the command line is wrong.
+
+                EXAMPLES
+                  mailboat audience resume match-7 --app com.example.football --bootstrap localhost:9092
+                  mailboat audience resume --all --app com.example.football --config mailboat.yaml
+                """)
+
+        @OptionGroup var order: Order
+
+        func run() async throws { try await self.order.give(isPaused: false) }
+    }
+
+    /// Which audience is meant, and how to reach the workers.
+    struct Order: ParsableArguments {
+        @OptionGroup var kafka: KafkaOptions
+
+        @Argument(help: "The audience's id.")
+        var id: String?
+
+        @Option(help: ArgumentHelp("The app that it is an audience of.", valueName: "bundle id"))
+        var app: String
+
+        @Flag(help: "All audiences of the app, instead of one.")
+        var all = false
+
+        @Option(
+            name: .customLong("topic"),
+            help: ArgumentHelp(
+                "The routed topic. Default: that of --config, or a worker's own default.", valueName: "topic"))
+        var givenTopic: String?
+
+        func validate() throws {
+            guard (self.id == nil) == self.all else {
+                throw ValidationError(
+                    self.all ? "an id and --all are given: expected one of them" : "expected an audience's id, or --all"
+                )
+            }
+            guard !self.app.isEmpty, !self.app.contains("/"), self.app.utf8.count <= 255 else {
+                throw ValidationError("--app is “\(self.app)”: expected a bundle id")
+            }
+            guard let id else { return }
+            let bytes = Array(id.utf8)
+            do throws(EventRejection) { try EventRules.checkKey(bytes.span) } catch {
+                throw ValidationError("the id “\(TokenText.shortened(id))” \(error.reason)")
+            }
+        }
+
+        func give(isPaused: Bool) async throws {
+            let order = self
+            try await NamedThread.run("audience") { Result { try order.tellPartitions(isPaused: isPaused) } }.get()
+        }
+        /// Blocks.
+        private func tellPartitions(isPaused: Bool) throws {
+            let topic = try self.givenTopic ?? self.kafka.cluster.configuration().topics.routed
+            let count = try self.kafka.partitionCount(of: topic)
+            let record = PauseRecord.make(bundleID: self.app, audience: self.id, isPaused: isPaused)
+            let failures = try PartitionTeller(self.kafka).tell(record, kind: .pause, topic: topic, count: count)
+            let what = self.id.map { "audience \(TokenText.shortened($0))" } ?? "all audiences"
+            for failure in failures { StandardError.print(failure) }
+            guard failures.isEmpty else {
+                throw CommandFailure(
+                    "\(what) of \(self.app): \(failures.count) of \(count) partitions were not told; repeat the command"
+                )
+            }
+            StandardOutput.tell("\(isPaused ? "paused" : "resumed") \(what) of \(self.app): \(count) partitions told")
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import ArgumentParser
+import CommandSupport
+import KafkaLog
+import PushEngine
+import PushModel
+import Testing
+
+@testable import mailboat
+
+/// `mailboat state dump --audience`: an audience from its owner's record to its members.
+@Suite struct StateListingAudienceTests {
+    private static let app = "com.example.pizza"
+    private static let token = [UInt8](repeating: 0xab, count: 32)
+
+    private static func listing(audience: String?, isJSON: Bool = false) -> StateListing {
+        StateListing(
+            reader: StateRecordReader(inputTopics: ["liveactivity.events"]), key: nil, audience: audience,
+            showsAll: false, showsContent: false, isJSON: isJSON, nowMillis: 1_700_000_000_000)
+    }
+    private static func record(_ key: [UInt8], _ value: [UInt8], offset: Int64, partition: Int32 = 3) -> OwnedRecord {
+        OwnedRecord(partition: partition, offset: offset, timestampMillis: 0, key: key, value: value, headers: [])
+    }
+    /// Version 1, a member of epoch 5 that joined at 60 s, in production.
+    private static func member(of audience: String) -> [UInt8] {
+        let digits = StateRecordReader.audienceReference(app: Self.app, audience: audience)
+        let reference = UInt64(digits, radix: 16) ?? 0
+        return [1, 7, 10, 0, 60] + (0..<8).map { UInt8(truncatingIfNeeded: reference >> (8 * UInt64($0))) }
+    }
+    /// Version 1, progress of epoch 5: life 7, version 9, no pass; of 12 members 11 accepted and 1 gone.
+    private static let progress: [UInt8] =
+        [1, 6, 10, 14, 18, 0, 0, 0, 0] + [0] + [18, 12, 11, 0, 0, 1, 0, 0, 2, 0, 0, 0]
+    private static func key(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+    @Test func anAudienceIsShownWithItsMembersAndNoOther() {
+        var listing = Self.listing(audience: "match")
+        listing.add(Self.record(Self.key("p/com.example.pizza/match"), Self.progress, offset: 1))
+        listing.add(Self.record(Self.key("p/com.example.pizza/other"), Self.progress, offset: 2))
+        listing.add(Self.record([UInt8(ascii: "t")] + Self.token, Self.member(of: "match"), offset: 3))
+        listing.add(
+            Self.record([UInt8(ascii: "t")] + Self.token.dropLast(), Self.member(of: "other"), offset: 4))
+        listing.add(Self.record(Self.key("h/com.example.pizza/match"), [1, 12, 10, 0], offset: 5))
+        listing.add(Self.record(Self.key("h/com.example.pizza/"), [1, 12, 10, 0], offset: 6))
+        let lines = listing.takeLines()
+        #expect(
+            lines.filter { $0.hasPrefix("[") }.map { $0.prefix(6) } == ["[3]@1 ", "[3]@3 ", "[3]@5 ", "[3]@6 "])
+        #expect(lines.contains { $0.contains("members 12, accepted 11, superseded 0, expired 0, gone 1") })
+        #expect(lines.contains { $0.contains("member abababab…(64 digits) #") && $0.contains("of audience match") })
+        #expect(lines.contains { $0.contains("match paused here since 1970-01-01T00:00:00Z") })
+        #expect(lines.contains { $0.contains("all audiences of com.example.pizza paused here") })
+        #expect(!lines.joined().contains(String(repeating: "ab", count: 9)), "no token is shown")
+        #expect(listing.summary.contains("match: 1 members in 1 partitions"))
+        #expect(listing.summary.contains("12 members, 11 accepted"))
+        #expect(listing.unreadableCount == 0)
+    }
+
+    /// Partitions are read one after the other: members are told by what lies in their own.
+    @Test func sumsGoOverPartitions() {
+        var listing = Self.listing(audience: "match")
+        for partition in Int32(0)..<4 {
+            listing.add(
+                Self.record(Self.key("p/com.example.pizza/match"), Self.progress, offset: 1, partition: partition))
+            listing.add(
+                Self.record(
+                    [UInt8(ascii: "t")] + Self.token, Self.member(of: "match"), offset: 2, partition: partition))
+            _ = listing.takeLines()
+        }
+        #expect(listing.summary.contains("match: 4 members in 4 partitions"))
+        #expect(listing.summary.contains("48 members, 44 accepted"))
+    }
+
+    @Test func jsonShowsNoTokenEither() {
+        var listing = Self.listing(audience: nil, isJSON: true)
+        listing.add(Self.record([UInt8(ascii: "t")] + Self.token, Self.member(of: "match"), offset: 3))
+        let lines = listing.takeLines()
+        #expect(lines.count == 1)
+        #expect(
+            lines.first?.contains(#""key":"t\/abababab…(64 digits)""#) == true
+                || lines.first?.contains(#""key":"t/abababab…(64 digits)""#) == true)
+        #expect(listing.summary.contains("1 members"))
+    }
+
+    @Test func keyAndAudienceAreNotGivenTogether() {
+        #expect(throws: (any Error).self) {
+            _ = try StateCommand.Dump.parse(["--bootstrap", "localhost:1", "--key", "a", "--audience", "b"])
+        }
+    }
+}

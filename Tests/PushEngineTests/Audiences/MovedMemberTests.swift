@@ -1,0 +1,94 @@
+import APNSProtocol
+import PushEngine
+import PushModel
+import Testing
+
+/// A phone that comes from another audience has its tens of the hour behind it, by whatever way it comes; an hour later it has not.
+@Suite struct MovedMemberTests {
+    private static let hourMillis: Int64 = 3_600_000
+
+    @Test(arguments: [false, true])
+    func theMarkIsForgottenAfterAnHour(isRestored: Bool) {
+        let h = AudienceTests.harness()
+        h.join(1, of: "match")
+        h.audienceUpdate(1, of: "match")
+        #expect(h.deliverAll().map(\.priority) == [10])
+        h.join(1, of: "other")
+        h.audienceUpdate(2, of: "other")
+        h.advance(2_000)
+        #expect(h.deliverAll().map(\.priority) == [5])
+        h.advance(Self.hourMillis - 12_000)
+        h.audienceUpdate(3, of: "other")
+        #expect(h.deliverAll().map(\.priority) == [5])
+        if isRestored {
+            h.crash()
+            h.carryBus()
+            h.advance(3_000)
+            h.deliverAll()
+        }
+        h.advance(12_000)
+        h.audienceUpdate(4, of: "other")
+        h.advance(1_000)
+        #expect(h.deliverAll().last?.priority == 10)
+    }
+
+    @Test func whoLeavesAndJoinsElsewhereIsMarked() {
+        let h = AudienceTests.harness()
+        h.join(1, of: "match")
+        h.audienceUpdate(1, of: "match")
+        h.deliverAll()
+        h.leave(1)
+        h.advance(60_000)
+        h.join(1, of: "other")
+        h.join(2, of: "other")
+        h.audienceUpdate(2, of: "other")
+        let pushes = h.deliverAll()
+        #expect(pushes.first { $0.token == EngineHarness.memberToken(1) }?.priority == 5)
+        #expect(pushes.first { $0.token == EngineHarness.memberToken(2) }?.priority == 10, "nobody else is")
+        h.advance(Self.hourMillis + 2_000)
+        h.audienceUpdate(3, of: "other")
+        #expect(h.deliverAll().map(\.priority) == [10, 10])
+    }
+
+    @Test func whoLeavesAndComesBackIsNot() {
+        let h = AudienceTests.harness()
+        h.join(1)
+        h.audienceUpdate(1)
+        h.deliverAll()
+        h.leave(1)
+        h.advance(2_000)
+        h.join(1)
+        h.deliverAll()
+        h.advance(2_000)
+        h.audienceUpdate(2)
+        #expect(h.deliverAll().map(\.priority) == [10])
+    }
+
+    /// The mark goes along, whatever audiences lie between.
+    @Test func whoWasMovedIsMovedWhereverItGoes() {
+        let h = AudienceTests.harness()
+        h.join(1, of: "first")
+        h.audienceUpdate(1, of: "first")
+        h.deliverAll()
+        h.join(1, of: "second")
+        h.leave(1)
+        h.join(1, of: "second")
+        h.audienceUpdate(2, of: "second")
+        h.advance(2_000)
+        #expect(h.deliverAll().map(\.priority) == [5])
+    }
+
+    /// Whoever left an audience that sent nothing of priority 10 has all of its tens.
+    @Test func whoLeavesAQuietAudienceIsNot() {
+        let h = AudienceTests.harness()
+        h.join(1, of: "match")
+        h.audienceUpdate(1, of: "match", priority: 5)
+        h.advance(2_000)
+        h.deliverAll()
+        h.leave(1)
+        h.advance(2_000)
+        h.join(1, of: "other")
+        h.audienceUpdate(2, of: "other")
+        #expect(h.deliverAll().map(\.priority) == [10])
+    }
+}
