@@ -48,6 +48,16 @@ extension EngineCounters: CountedBySource {
 
     private static let memberRows: [CounterRow<EngineCounters>] = [
         .gauge("mailboat_members", unit: "members", "Members of audiences in memory.", \.membersHeld),
+        .gauge(
+            "mailboat_members_refused", unit: "members",
+            "Of these, those for whom APNs refused the newest version for good.",
+            \.membersRefused),
+        .gauge(
+            "mailboat_members_paused", unit: "members", "Of the members waiting, those of audiences that are paused.",
+            \.membersPaused),
+        .gauge(
+            "mailboat_audiences_paused", unit: "audiences",
+            "Audiences that are paused, each counted once for every partition with members of its.", \.audiencesPaused),
         .total(
             "mailboat_versions_published_total", unit: "versions", "Versions that audiences made of events.",
             \.versionsPublished),

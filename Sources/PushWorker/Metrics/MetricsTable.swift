@@ -8,6 +8,7 @@ public enum MetricsTable {
         Self.families(EngineCounters.rows)
             + [
                 WorkerMetrics.unaccounted, WorkerMetrics.recordToAccepted, WorkerMetrics.takenToAccepted,
+                WorkerMetrics.membersCurrent, WorkerMetrics.memberFreshness, WorkerMetrics.fanoutDrain,
                 WorkerMetrics.partitions, WorkerMetrics.shards,
             ] + Self.families(RouteCounters.rows) + [WorkerMetrics.goAways]
             + Self.families(KafkaCounters.rows)

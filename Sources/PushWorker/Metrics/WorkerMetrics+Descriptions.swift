@@ -5,10 +5,27 @@ extension WorkerMetrics {
         help: "Consumed and restored less everything else; always 0.")
     static let recordToAccepted = MetricDescription(
         name: "mailboat_push_event_to_accepted_seconds", kind: .histogram, unit: "seconds",
-        help: "From the newest event's record time to APNs' acceptance.")
+        help:
+            "From the newest event's record time to APNs' acceptance; pushes to members of audiences are not among them."
+    )
     static let takenToAccepted = MetricDescription(
         name: "mailboat_push_taken_to_accepted_seconds", kind: .histogram, unit: "seconds",
-        help: "From being taken out of Kafka to APNs' acceptance.")
+        help: "From being taken out of Kafka to APNs' acceptance; pushes to members of audiences are not among them.")
+    static let membersCurrent = MetricDescription(
+        name: "mailboat_members_current", kind: .gauge, unit: "members",
+        help:
+            "Members of audiences that are owed nothing and were not refused the newest version; of `mailboat_members`."
+    )
+    static let memberFreshness = MetricDescription(
+        name: "mailboat_member_freshness_seconds", kind: .histogram, unit: "seconds",
+        help:
+            "From the record time of an audience's event, or of the member's join if that is later, to APNs' acceptance for the member."
+    )
+    static let fanoutDrain = MetricDescription(
+        name: "mailboat_fanout_drain_seconds", kind: .gauge, unit: "seconds",
+        help:
+            "How long what members are owed will take at the pace of the last seconds: 0 without work, 3600 when nothing gets on. Members of paused audiences are left out."
+    )
     static let partitions = MetricDescription(
         name: "mailboat_partitions", kind: .gauge, unit: "partitions", help: "Owned partitions by where they stand.",
         labels: ["phase"])

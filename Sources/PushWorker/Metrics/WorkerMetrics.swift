@@ -30,6 +30,9 @@ enum WorkerMetrics {
         text.write(Self.unaccounted, snapshot.engine.unaccounted)
         text.write(Self.recordToAccepted, snapshot.recordToAccepted)
         text.write(Self.takenToAccepted, snapshot.takenToAccepted)
+        text.write(Self.membersCurrent, Double(snapshot.engine.membersCurrent))
+        text.write(Self.memberFreshness, snapshot.memberFreshness)
+        text.write(Self.fanoutDrain, snapshot.fanoutDrainSeconds)
         self.writePartitions(snapshot, to: &text)
         self.writeRoutes(snapshot, to: &text)
         text.write(KafkaCounters.rows, of: snapshot.kafka)
@@ -77,6 +80,10 @@ enum WorkerMetrics {
 }
 
 extension EngineCounters {
+    /// A member with a push in flight may be owed a newer version beside, and is counted twice among those waiting.
+    fileprivate var membersCurrent: Int {
+        max(0, self.membersHeld - Int(clamping: self.members.waiting) - self.membersRefused)
+    }
     /// Taken and not told of again: anything but 0 is a defect.
     fileprivate var unaccounted: Double {
         Double(self.consumed + self.restored)

@@ -9,6 +9,8 @@ struct ShardReport: Sendable {
     var partitions: [WorkerSnapshot.Partition] = []
     var recordToAccepted = LatencyDistribution()
     var takenToAccepted = LatencyDistribution()
+    var memberFreshness = LatencyDistribution()
+    var drain = DrainEstimate()
     var kafka = KafkaCounters()
     /// Next offsets to be committed, by input topic and partition: lag is measured from them.
     var watermarks: [CommitPosition] = []
@@ -20,8 +22,12 @@ struct ShardReport: Sendable {
 
 extension ShardReport {
     /// Takes the figures of this moment; those about latency are gathered turn by turn.
-    mutating func take(from loop: borrowing ShardLoop, transport: ShardTransport, shard: Int) {
+    mutating func take(from loop: borrowing ShardLoop, transport: ShardTransport, shard: Int, nowMillis: Int64) {
         self.engine = loop.engine.counters
+        let members = self.engine.members
+        self.drain.note(
+            waiting: self.engine.membersDue, served: members.accepted + members.gone + members.failed,
+            nowMillis: nowMillis)
         for route in self.routes.indices {
             self.routes[route].counters = transport.counters(route: UInt16(route))
             self.routes[route].standing = transport.standing(route: UInt16(route))
@@ -59,4 +65,9 @@ extension WorkerSnapshot.PartitionPhase {
             case .quieting, .writing, .left: .releasing
             }
     }
+}
+
+extension EngineCounters {
+    /// Members that wait, but for those that an operator lets wait.
+    var membersDue: Int { max(0, Int(clamping: self.members.waiting) - self.membersPaused) }
 }

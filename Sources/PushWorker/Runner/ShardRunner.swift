@@ -91,6 +91,9 @@ final class ShardRunner {
         for news in self.loop.takeNews() { self.tell(news) }
         // In the turn of the answers: then is now.
         self.loop.takeAcceptedSamples { sample in
+            if sample.isMember {
+                return self.report.memberFreshness.record(millis: now.wallMillis - sample.recordMillis)
+            }
             self.report.recordToAccepted.record(millis: now.wallMillis - sample.recordMillis)
             self.report.takenToAccepted.record(micros: sample.queuedMillis * 1_000 + sample.apnsMicros)
         }
@@ -151,7 +154,8 @@ final class ShardRunner {
     // MARK: Reports
 
     private func publishIfDue(_ now: EngineTime, hasChanged: Bool) {
-        if hasChanged, self.reportDueMillis == nil {
+        // Work that does not get on is news as well.
+        if hasChanged || self.loop.engine.counters.membersDue > 0, self.reportDueMillis == nil {
             self.reportDueMillis = self.lastReportMillis + Self.reportDistanceMillis
         }
         guard let due = self.reportDueMillis, due <= now.steadyMillis else { return }
@@ -162,7 +166,8 @@ final class ShardRunner {
 
     /// Copies the counters out.
     private func publish() {
-        self.report.take(from: self.loop, transport: self.transport, shard: self.number)
+        self.report.take(
+            from: self.loop, transport: self.transport, shard: self.number, nowMillis: MachineClock.now().steadyMillis)
         self.shared.hub.publish(self.report, shard: self.number)
     }
 

@@ -126,6 +126,8 @@ final class SnapshotHub: Sendable {
             snapshot.partitions += shard.partitions
             snapshot.recordToAccepted.add(shard.recordToAccepted)
             snapshot.takenToAccepted.add(shard.takenToAccepted)
+            snapshot.memberFreshness.add(shard.memberFreshness)
+            snapshot.fanoutDrainSeconds = max(snapshot.fanoutDrainSeconds, shard.drain.seconds)
             snapshot.kafka.add(shard.kafka)
             snapshot.errors += shard.errors
         }

@@ -58,6 +58,10 @@ public struct WorkerSnapshot: Sendable {
     public var recordToAccepted = LatencyDistribution()
     /// From being taken out of Kafka to APNs' acceptance, milliseconds.
     public var takenToAccepted = LatencyDistribution()
+    /// Age of the newest state of an audience when APNs takes it for a member, milliseconds.
+    public var memberFreshness = LatencyDistribution()
+    /// How long what members are owed will take, at the pace of late: that of the shard with the most left. 0 without work, at most an hour.
+    public var fanoutDrainSeconds = 0.0
     /// The group has given partitions at least once (none, perhaps).
     public var hasJoinedGroup = false
     /// Partitions the group has given and whose shards have not said yet where they stand.
