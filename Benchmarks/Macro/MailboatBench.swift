@@ -26,6 +26,9 @@ struct MailboatBench: AsyncParsableCommand {
 enum RowGroup: String, CaseIterable, ExpressibleByArgument {
     case transport, worker, instructions, paced, coalescing, ingest, latency, growth, memory, channels, roundtrip,
         scrape, restore
+    case fanout, freshness
+    case membersMemory = "members-memory"
+    case membersRestore = "members-restore"
     case backlog, burst
 
     /// Run on a real broker when the run is given one; its machine is not measured, and it has partitions as few as a worker of a scaled
@@ -142,6 +145,10 @@ struct RunRowsCommand: ParsableCommand {
             case .scrape: try ScrapeRows(bench: bench).run()
             case .backlog: try BacklogRows(bench: bench).run()
             case .burst: try BurstRows(bench: bench).run()
+            case .fanout: try FanoutRows(bench: bench).run()
+            case .freshness: try FreshnessRows(bench: bench).run()
+            case .membersMemory: try MemberMemoryRows(bench: bench).run()
+            case .membersRestore: try MemberRestoreRows(bench: bench).run()
             }
         }
         results.rows = bench.rows

@@ -85,13 +85,20 @@ final class Worker {
 
     /// When its log said that the group had given it partitions, and that the last one was restored.
     private(set) var (assignedMicros, restoredMicros) = (Int64(0), Int64(0))
+    /// Its CPU between the two, microseconds.
+    var restoringCPUMicros: Int64 { self.restoredCPUMicros - self.assignedCPUMicros }
+    private var (assignedCPUMicros, restoredCPUMicros) = (Int64(0), Int64(0))
 
     private func readProgress(until count: Int) throws {
         try Waiting.until("the worker to restore", limitSeconds: 120, process: self.process, everyMillis: 2) {
             let progress = StartProgress(log: self.process.output)
-            if progress.isAssigned, self.assignedMicros == 0 { self.assignedMicros = Clock.nowMicros }
+            if progress.isAssigned, self.assignedMicros == 0 {
+                self.assignedMicros = Clock.nowMicros
+                self.assignedCPUMicros = self.process.meter.cpuMicros
+            }
             guard progress.restoredPartitionCount >= count else { return false }
             self.restoredMicros = Clock.nowMicros
+            self.restoredCPUMicros = self.process.meter.cpuMicros
             return true
         }
     }
@@ -160,7 +167,8 @@ final class Worker {
     ///
     /// The worker is watched by its CPU clock, and by what APNs has answered: asking it would cost it time. It is done when it has been idle for a
     /// while and then says so itself; that while does not count.
-    func work(consumed: Int, limitSeconds: Int = 120, prepare: () throws -> Void) throws -> Work {
+    /// - Parameter answered: it is not done before APNs has answered so many pushes: an event for an audience is settled before its members are served.
+    func work(consumed: Int, answered: Int = 0, limitSeconds: Int = 120, prepare: () throws -> Void) throws -> Work {
         self.process.pause()
         do {
             try prepare()
@@ -171,30 +179,31 @@ final class Worker {
         let (worker, server, kafka) = (self.process.meter, self.sink.process.meter, self.broker)
         let begin = (worker.cpuMicros, server.cpuMicros, kafka.cpuMicros, Clock.nowMicros)
         let deadline = begin.3 + Int64(limitSeconds) * 1_000_000
-        var answered = (count: self.sink.answeredCount, atMicros: begin.3)
+        let answeredBefore = self.sink.answeredCount
+        var last = (answered: answeredBefore, atMicros: begin.3)
         self.process.resume()
         while true {
             var busy = (worker.cpuMicros, server.cpuMicros, kafka.cpuMicros, Clock.nowMicros)
-            var last = (busy.0, busy.3)
-            while last.1 - busy.3 < Self.idleMicros {
+            var seen = (busy.0, busy.3)
+            while seen.1 - busy.3 < Self.idleMicros {
                 Clock.sleep(millis: 10)
                 let now = (worker.cpuMicros, Clock.nowMicros)
                 // An idle worker turns over now and then, for its heartbeats and fetches.
-                if Double(now.0 - last.0) > Self.idleShareMax * Double(now.1 - last.1) {
+                if Double(now.0 - seen.0) > Self.idleShareMax * Double(now.1 - seen.1) {
                     busy = (now.0, server.cpuMicros, kafka.cpuMicros, now.1)
                 }
-                last = now
+                seen = now
                 let count = self.sink.answeredCount
-                if count != answered.count { answered = (count, now.1) }
+                if count != last.answered { last = (count, now.1) }
                 guard now.1 < deadline else {
                     throw BenchmarkFailure(
                         "the worker was not done within \(limitSeconds) s: \(self.consumedCount) of \(consumed) events taken"
                     )
                 }
             }
-            if self.isSettled(consumed: consumed) {
+            if last.answered - answeredBefore >= answered, self.isSettled(consumed: consumed) {
                 return Work(
-                    wallMicros: Double(busy.3 - begin.3), pushingMicros: Double(answered.atMicros - begin.3),
+                    wallMicros: Double(busy.3 - begin.3), pushingMicros: Double(last.atMicros - begin.3),
                     workerMicros: Double(busy.0 - begin.0),
                     serverMicros: Double(busy.1 - begin.1), kafkaMicros: Double(busy.2 - begin.2))
             }

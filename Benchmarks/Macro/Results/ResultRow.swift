@@ -99,5 +99,13 @@ struct Target: Equatable {
     static let channelByteCount = Target.atMost(420, aim: 250)
     /// A first broadcast with the question before it, beside one without.
     static let askingFirst = Target.atMost(1.6)
+    /// A push to a member beside the transport alone.
+    static let memberPushCPU = Target.atMost(1.5, aim: 1.2)
+    /// Beyond the raw token.
+    static let memberByteCount = Target.atMost(24, aim: 12)
+    static let joins = Target.atLeast(200_000, aim: 400_000)
+    static let memberRestore = Target.atLeast(400_000, aim: 1_000_000)
+    static let freshness = Target.atMost(1)
+    static let singlesDuringPass = Target.atMost(1)
     static let transportPeakMegabytes = Target.atMost(60, aim: 40)
 }

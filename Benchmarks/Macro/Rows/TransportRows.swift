@@ -61,6 +61,11 @@ struct TransportRows {
         sample.h2loadRate.add(result.requestsPerSecond)
     }
 
+    /// The transport alone, for rows that set something else beside it.
+    func measure(_ sink: Sink, connections: Int, pushes: Int) throws -> TransportMeasurement {
+        try self.launch(sink, connections, pushes, environment: [:])
+    }
+
     private func launch(_ sink: Sink, _ connections: Int, _ pushes: Int, environment: [String: String]) throws
         -> TransportMeasurement
     {

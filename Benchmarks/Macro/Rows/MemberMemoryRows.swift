@@ -1,0 +1,42 @@
+/// What a member takes in a worker beyond its raw token, with tokens of either length.
+struct MemberMemoryRows {
+    let bench: Bench
+
+    /// Joined at once: what a backlog takes while it lasts is not memory per member.
+    private static let atOnce = 25_000
+
+    func run() throws {
+        for length in AudienceWorkload.TokenLength.allCases { try self.measure(length) }
+    }
+
+    private func measure(_ length: AudienceWorkload.TokenLength) throws {
+        let (before, added) = self.bench.isQuick ? (50_000, 200_000) : (200_000, 1_000_000)
+        let all = before + added
+        let partitionCount = AudienceWorkload.partitionCount(members: all, length: length)
+        self.bench.say("members-memory: \(added) more than \(before), tokens of \(length.rawValue) bytes")
+        let stage = try Stage(self.bench, partitionCount: partitionCount)
+        defer { stage.stop() }
+        let worker = stage.worker
+        let prefiller = try Prefiller(stage.broker, partitionCount: partitionCount)
+        func join(_ members: Range<Int>) throws {
+            for start in stride(from: members.lowerBound, to: members.upperBound, by: Self.atOnce) {
+                let end = min(members.upperBound, start + Self.atOnce)
+                try prefiller.join(start..<end, length: length)
+                try worker.settle(consumed: end)
+            }
+        }
+        // What the process needs for such work, whoever it is about, it has after these.
+        try join(0..<before)
+        let first = worker.process.meter.residentByteCount
+        try join(before..<all)
+        let second = worker.process.meter.residentByteCount
+        guard worker.metric("mailboat_members") == all else {
+            throw BenchmarkFailure("\(worker.metric("mailboat_members")) members of \(all) have joined")
+        }
+        self.bench.add(
+            ResultRow(
+                "memory per member beyond its token of \(length.rawValue) bytes",
+                Double(second - first) / Double(added) - Double(length.rawValue), "B", target: .memberByteCount))
+        try stage.broker.checkNothingWasDropped()
+    }
+}
