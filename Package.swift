@@ -109,8 +109,8 @@ let package = Package(
             name: "mailboat-bench",
             dependencies: [
                 "PushWorker", "PushTransport", "ShardLoop", "PushEngine", "APNSPool", "APNSProtocol", "PushModel",
-                "HTTP2Session", "KafkaLog", "LocalFiles", "TLSSession", "CRDKafka", logging, lifecycle, histogram,
-                argumentParser,
+                "HTTP2Session", "KafkaLog", "LocalFiles", "TLSSession", "APNSSimulator", "CRDKafka", logging, lifecycle,
+                histogram, argumentParser,
             ] + nio,
             path: "Benchmarks/Macro", exclude: ["Counted/thresholds.json"]),
 

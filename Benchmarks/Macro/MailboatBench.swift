@@ -29,6 +29,11 @@ enum RowGroup: String, CaseIterable, ExpressibleByArgument {
     case fanout, freshness
     case membersMemory = "members-memory"
     case membersRestore = "members-restore"
+    case membersDead = "members-dead"
+    case audiences
+    case brownOut = "brown-out"
+    case supersession
+    case twoWorkers = "two-workers"
     case backlog, burst
 
     /// Run on a real broker when the run is given one; its machine is not measured, and it has partitions as few as a worker of a scaled
@@ -149,6 +154,11 @@ struct RunRowsCommand: ParsableCommand {
             case .freshness: try FreshnessRows(bench: bench).run()
             case .membersMemory: try MemberMemoryRows(bench: bench).run()
             case .membersRestore: try MemberRestoreRows(bench: bench).run()
+            case .membersDead: try DeadMembersRows(bench: bench).run()
+            case .audiences: try AudiencesRows(bench: bench).run()
+            case .brownOut: try BrownOutRows(bench: bench).run()
+            case .supersession: try SupersessionRows(bench: bench, plots: self.plots).run()
+            case .twoWorkers: try TwoWorkersRows(bench: bench).run()
             }
         }
         results.rows = bench.rows

@@ -37,8 +37,10 @@ enum AudienceWorkload {
 
     /// An event for all, whose pushes have the size of `SampleRequest.body`.
     /// - Parameter number: one digit of it makes the content another each time.
-    static func appendUpdate(_ number: Int, to bytes: inout [UInt8]) {
-        bytes.append(contentsOf: #"{"event":"update","priority":10,"to":{"audience":"match"},"content-state":"#.utf8)
+    static func appendUpdate(_ number: Int, audience: String = "match", to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: #"{"event":"update","priority":10,"to":{"audience":""#.utf8)
+        bytes.append(contentsOf: audience.utf8)
+        bytes.append(contentsOf: #""},"content-state":"#.utf8)
         bytes.append(contentsOf: #"{"driverName":"Anne","estimatedDeliveryTime":165941640"#.utf8)
         bytes.append(UInt8(ascii: "0") + UInt8(number % 10))
         bytes.append(contentsOf: #","stage":"baking","progress":0.425},"alert":{"title":"Delivery Update","#.utf8)

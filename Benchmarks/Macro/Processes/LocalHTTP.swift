@@ -10,6 +10,8 @@ enum LocalHTTP {
         self.request("POST", port: port, path, body: body)
     }
 
+    static func delete(port: Int, _ path: String) -> String? { self.request("DELETE", port: port, path, body: "") }
+
     static func put(port: Int, _ path: String, _ body: String) -> String? {
         self.request("PUT", port: port, path, body: body)
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A simulated APNs in its cheapest mode, as a process.
+/// A simulated APNs, as a process: in its cheapest mode, or with phones, faults of single requests and a journal.
 final class Sink {
     let process: ChildProcess
     let port: Int
@@ -13,7 +13,25 @@ final class Sink {
     static let keyID = "SIMULATOR1"
     static let teamID = "SIMULATEAM"
 
-    init(_ bench: Bench, takesQuestions: Bool = false) throws {
+    /// What it knows of the pushes it gets.
+    enum Mode {
+        /// Framing and headers.
+        case sink
+        /// Everything; each token has a phone. It takes several times the CPU.
+        case full
+        /// And each push is written to this file.
+        case journal(path: String)
+
+        fileprivate var words: [String] {
+            switch self {
+            case .sink: ["--sink"]
+            case .full: []
+            case .journal(let path): ["--journal", path]
+            }
+        }
+    }
+
+    init(_ bench: Bench, mode: Mode = .sink, takesQuestions: Bool = false) throws {
         self.port = try LocalHTTP.freePort()
         self.controlPort = try LocalHTTP.freePort()
         self.managementPort = takesQuestions ? try LocalHTTP.freePort() : nil
@@ -22,9 +40,9 @@ final class Sink {
         self.process = try ChildProcess(
             "simulated APNs",
             [
-                bench.mailboat, "apns-simulator", "--sink", "--port", "\(self.port)", "--control",
+                bench.mailboat, "apns-simulator", "--port", "\(self.port)", "--control",
                 "\(self.controlPort)", "--generate-credentials", self.credentials,
-            ] + management, core: bench.cores.server, logPath: bench.logPath("apns"))
+            ] + mode.words + management, core: bench.cores.server, logPath: bench.logPath("apns"))
         let (process, controlPort) = (self.process, self.controlPort)
         try Waiting.until("the simulated APNs", limitSeconds: 30, process: process) {
             LocalHTTP.get(port: controlPort, "/healthz") != nil
@@ -63,6 +81,23 @@ final class Sink {
                 let channel = try? JSONDecoder().decode(Channel.self, from: Data(text.utf8))
             else { throw BenchmarkFailure("the simulated APNs makes no channel") }
             return Array(channel.id.utf8)
+        }
+    }
+
+    /// So many of a hundred pushes are answered so from now on, at random. Not in the cheapest mode.
+    func refuse(percent: Double, status: Int, reason: String, timestampMillis: Int64? = nil) throws {
+        let timestamp = timestampMillis.map { ", \"timestampMillis\": \($0)" } ?? ""
+        let document =
+            "{\"kind\": \"answer\", \"rate\": \(percent / 100), \"status\": \(status), \"reason\": \"\(reason)\"\(timestamp)}"
+        guard LocalHTTP.post(port: self.controlPort, "/faults", document) != nil else {
+            throw BenchmarkFailure("the simulated APNs does not take the fault \(document)")
+        }
+    }
+
+    /// All is well again.
+    func clearFaults() throws {
+        guard LocalHTTP.delete(port: self.controlPort, "/faults") != nil else {
+            throw BenchmarkFailure("the simulated APNs does not clear its faults")
         }
     }
 

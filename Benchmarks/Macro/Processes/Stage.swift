@@ -6,9 +6,12 @@ struct Stage {
     private let partitionCount: Int
 
     /// Waits until all three are ready. Nothing stays running when it throws.
-    init(_ bench: Bench, partitionCount: Int, options: Worker.Options = Worker.Options()) throws {
+    /// - Parameter mode: of the simulated APNs.
+    init(
+        _ bench: Bench, partitionCount: Int, mode: Sink.Mode = .sink, options: Worker.Options = Worker.Options()
+    ) throws {
         self.partitionCount = partitionCount
-        self.sink = try Sink(bench, takesQuestions: options.asksAboutChannels)
+        self.sink = try Sink(bench, mode: mode, takesQuestions: options.asksAboutChannels)
         do {
             self.broker = try Broker(bench, partitionCount: partitionCount)
         } catch {
@@ -33,6 +36,24 @@ struct Stage {
         try prefiller.register(0..<activityCount)
         try self.worker.settle(consumed: activityCount)
         return prefiller
+    }
+
+    /// So many members join the audience, while the worker goes on.
+    func join(_ members: Int) throws {
+        let prefiller = try Prefiller(self.broker, partitionCount: self.partitionCount)
+        for begin in stride(from: 0, to: members, by: Self.joinedTogether) {
+            let end = min(members, begin + Self.joinedTogether)
+            try prefiller.join(begin..<end)
+            try self.worker.settle(consumed: end)
+        }
+    }
+    private static let joinedTogether = 50_000
+
+    /// Nobody is owed anything.
+    func waitForMembers(limitSeconds: Int = 300, everyMillis: Int = 20) throws {
+        try Waiting.until(
+            "members that wait", limitSeconds: limitSeconds, process: self.worker.process, everyMillis: everyMillis
+        ) { self.worker.metric("mailboat_members_waiting") == 0 }
     }
 
     func stop() {

@@ -107,5 +107,11 @@ struct Target: Equatable {
     static let memberRestore = Target.atLeast(400_000, aim: 1_000_000)
     static let freshness = Target.atMost(1)
     static let singlesDuringPass = Target.atMost(1)
+    static let deadMembers = Target.atMost(1.5, aim: 1.1)
+    /// Of an audience and event whose members lie in one partition: the version to it, and what that tells of its pass.
+    static let routedRecords = Target.atMost(4)
+    static let latePushes = Target.atMost(0)
+    static let twoWorkersRate = Target.atLeast(1.95)
+    static let twoWorkersCPU = Target.atMost(1.1)
     static let transportPeakMegabytes = Target.atMost(60, aim: 40)
 }

@@ -6,22 +6,12 @@ struct FreshnessRows {
 
     private var members: Int { self.bench.isQuick ? 100_000 : 200_000 }
     private var eventCount: Int { self.bench.isQuick ? 8 : 30 }
-    private static let joinedTogether = 50_000
     /// Of APNs, in practice.
     private static let apnsMillis = 50
 
     func run() throws {
         try self.measureAge()
         try self.measureSingles()
-    }
-
-    private func join(_ stage: Stage, partitionCount: Int) throws {
-        let prefiller = try Prefiller(stage.broker, partitionCount: partitionCount)
-        for begin in stride(from: 0, to: self.members, by: Self.joinedTogether) {
-            let end = min(self.members, begin + Self.joinedTogether)
-            try prefiller.join(begin..<end)
-            try stage.worker.settle(consumed: end)
-        }
     }
 
     // MARK: Age
@@ -33,7 +23,7 @@ struct FreshnessRows {
         let stage = try Stage(self.bench, partitionCount: partitionCount, options: .init(distributionPath: path))
         defer { stage.stop() }
         let worker = stage.worker
-        try self.join(stage, partitionCount: partitionCount)
+        try stage.join(self.members)
         let publisher = try Prefiller(stage.broker, partitionCount: partitionCount, lingerMillis: 0)
         try stage.sink.setLatency(millis: Self.apnsMillis)
 
@@ -88,7 +78,7 @@ struct FreshnessRows {
         self.bench.say("freshness: single activities during passes")
         let stage = try Stage(self.bench, partitionCount: partitionCount)
         defer { stage.stop() }
-        try self.join(stage, partitionCount: partitionCount)
+        try stage.join(self.members)
         try stage.register(Self.activities)
         var consumed = self.members + Self.activities
         let publisher = try Prefiller(stage.broker, partitionCount: partitionCount, lingerMillis: 0)
