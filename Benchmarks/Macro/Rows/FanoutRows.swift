@@ -12,6 +12,7 @@ struct FanoutRows {
         var (join, cpu, transport) = (Sample(), Sample(), Sample())
         var (rate, workerBusy, serverBusy) = (Sample(), Sample(), Sample())
         var (first, last) = (Sample(), Sample())
+        var (sentBytes, receivedBytes) = (Sample(), Sample())
     }
 
     func run() throws {
@@ -33,6 +34,9 @@ struct FanoutRows {
         // Round 0 warms up.
         for round in 0...roundCount {
             let accepted = worker.acceptedCount
+            let bytes = (
+                worker.metric("mailboat_apns_sent_bytes_total"), worker.metric("mailboat_apns_received_bytes_total")
+            )
             let work = try worker.work(consumed: members + round + 1, answered: members) {
                 try publisher.updateAudience(round)
             }
@@ -45,6 +49,9 @@ struct FanoutRows {
             samples.rate.add(Double(members) / work.pushingMicros * 1e6)
             samples.workerBusy.add(work.workerMicros / work.wallMicros)
             samples.serverBusy.add(work.serverMicros / work.wallMicros)
+            let perMember = 1 / Double(members)
+            samples.sentBytes.add(Double(worker.metric("mailboat_apns_sent_bytes_total") - bytes.0) * perMember)
+            samples.receivedBytes.add(Double(worker.metric("mailboat_apns_received_bytes_total") - bytes.1) * perMember)
             let transport = try TransportRows(bench: self.bench).measure(
                 stage.sink, connections: Self.connectionCount, pushes: members)
             samples.transport.add(transport.cpuMicros / Double(transport.pushes))
@@ -112,6 +119,8 @@ struct FanoutRows {
                 "\(name): members per second\(isServerBound ? " (server-bound)" : "")", samples.rate.median, "1/s"))
         self.bench.add(ResultRow("\(name): worker busy", samples.workerBusy.median * 100, "% of a core"))
         self.bench.add(ResultRow("\(name): server busy", samples.serverBusy.median * 100, "% of a core"))
+        self.bench.add(ResultRow("\(name): sent to APNs, a push", samples.sentBytes.median, "B"))
+        self.bench.add(ResultRow("\(name): received from APNs, a push", samples.receivedBytes.median, "B"))
         var first = ResultRow("\(name): produced -> first acceptance", samples.first.median, "ms")
         first.aim = 50
         self.bench.add(first)

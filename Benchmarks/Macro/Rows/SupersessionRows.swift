@@ -10,7 +10,7 @@ struct SupersessionRows {
     private static let inFlightMillis: Int64 = 100
 
     func run() throws {
-        let members = self.bench.isQuick ? 50_000 : 100_000
+        let members = self.bench.isQuick ? 50_000 : 200_000
         let eventCount = self.bench.isQuick ? 5 : 12
         let partitionCount = AudienceWorkload.partitionCount(members: members)
         self.bench.say("supersession: \(members) members")
