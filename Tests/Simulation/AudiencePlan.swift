@@ -4,7 +4,7 @@ import PushModel
 /// What one seed makes of audiences: how many there are, who is in them, and how much of what happens concerns them.
 package struct AudiencePlan {
     /// Worlds that have audiences, in a hundred, unless whoever plays says otherwise.
-    package static let worldsPercent = 0
+    package static let worldsPercent = 10
     /// Of these, worlds that have start members, in a hundred. 0 as long as no worker takes them.
     package static let startsPercent = 0
     /// How long a start member stays that does not join again: longer than anything is written, so that nobody is forgotten meanwhile.
