@@ -4,7 +4,13 @@ import PushModel
 
 /// Faults that are aimed at a moment: each of these does harm only there, and drawn blindly is met once in thousands of runs.
 extension SimulationWorld {
-    static let audienceTombstoneStrikesMax = 16
+    static let audienceStrikesMax = 16
+    /// Whoever takes over an audience writes its records again: if a worker died over each of them, none would come to anything.
+    private func mayStrike(_ activity: Int) -> Bool {
+        guard self.isAudience(activity) else { return true }
+        self.audienceStrikes += 1
+        return self.audienceStrikes <= Self.audienceStrikesMax
+    }
     private func strikes(_ kind: SimulationPlan.Strike) -> Bool {
         self.plan.strikes.contains(kind) && self.chance(self.plan.strikePercent)
     }
@@ -17,11 +23,7 @@ extension SimulationWorld {
     /// A tombstone leaves. Its worker dies over it; it may arrive when the activity lives again.
     func strikeAtTombstone(_ record: LoggedRecord, of worker: SimulatedWorker) {
         guard let activity = self.activity(ofStateKey: record.key), self.strikes(.tombstone) else { return }
-        if self.isAudience(activity) {
-            // Whoever takes over writes it again: a worker that dies over each would never come to anything.
-            guard self.audienceTombstoneStrikes < Self.audienceTombstoneStrikesMax else { return }
-            self.audienceTombstoneStrikes += 1
-        }
+        guard self.mayStrike(activity) else { return }
         self.tell("worker \(worker.number) is to die over the tombstone of activity \(activity)")
         worker.fuse = 1
         self.attend(to: activity, events: 8)
@@ -35,14 +37,15 @@ extension SimulationWorld {
         if owner != transit.producer {
             // The owner runs: it has written its second marker, and from then on is believed alone.
             guard let worker = self.workers.first(where: { $0.number == owner && $0.runs }),
-                worker.partitions[transit.place.partition]?.isRunning == true, self.strikes(.lateRecord)
+                worker.partitions[transit.place.partition]?.isRunning == true, self.strikes(.lateRecord),
+                self.mayStrike(activity)
             else { return }
             self.tell("worker \(owner) is to die over a late record of activity \(activity)")
             worker.fuse = Int.random(in: 1...4, using: &self.random)
             self.attend(to: activity, events: 4)
         } else if let worker = self.workers.first(where: { $0.number == owner && $0.runs }),
             self.kafka.transits.contains(where: { $0.place.topic == .outcomes && $0.producer == owner }),
-            self.strikes(.outcomeUnderWay)
+            self.strikes(.outcomeUnderWay), self.mayStrike(activity)
         {
             self.tell("worker \(owner) is to die over outcomes that are under way")
             worker.fuse = 1

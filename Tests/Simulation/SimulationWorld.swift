@@ -81,7 +81,7 @@ package final class SimulationWorld {
     var evidence = SimulationEvidence()
     /// The activity that the next so many events are about, mostly.
     var focus: (activity: Int, events: Int)?
-    var audienceTombstoneStrikes = 0
+    var audienceStrikes = 0
     /// Tokens that APNs has called dead, and meant it.
     var tokensRefused: Set<String> = []
     var withdrawals: Withdrawals

@@ -3,7 +3,10 @@ import PushModel
 /// The record that stops the pushes to members of an audience, or of all audiences of an app, or lets them go on. Written to every partition of
 /// the routed topic: each obeys for its own members, whoever owns the audience, and remembers it in `state`.
 public enum PauseRecord {
-    /// - Parameter audience: `nil`: all of the app.
+    /// - Parameters:
+    ///   - bundleID: of the app.
+    ///   - audience: `nil`: all of the app.
+    ///   - isPaused: `false`: pushes go on.
     /// - Returns: key and value of a record whose header `RecordHeader.kind` is that of `RoutedKind.pause`.
     public static func make(
         bundleID: String, audience: String?, isPaused: Bool

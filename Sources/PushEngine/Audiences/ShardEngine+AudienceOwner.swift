@@ -196,7 +196,13 @@ extension ShardEngine {
         let slotKey = SlotKey(kind: .audience, app: app, id: key)
         guard let slot = self.memory.slots.find(slotKey, partition: self.intake.partition) else { return }
         var book = self.memory.book(of: slot)
-        guard report.life == book.life else { return }
+        guard report.life == book.life, report.partition >= 0,
+            report.partition < self.memory.configuration.partitionCount
+        else { return }
+        // It serves members of this life, whether or not its question is known here.
+        let isKnown = book.asked.contains(report.partition)
+        book.ask(report.partition)
+        if !isKnown { self.journal.markDirty(slot, in: &self.memory, now: now) }
         book.note(
             report: report.partition, doneStampSeconds: report.doneStampSeconds, nowMillis: now.steadyMillis)
         self.memory.setBook(book, of: slot)

@@ -178,8 +178,9 @@ extension ShardEngine {
             return
         }
         let lastJoin = self.audiences.crowds[crowd].lastJoinSeconds
-        // The end itself may have expired here.
-        let isEnded = void.isEnded || self.audiences.crowds[crowd].newest?.isEnd ?? false
+        // The end itself may have expired here. Members that have met no version yet came after that life: the void is an older one, or told twice.
+        let isEnded =
+            void.isEnded && self.audiences.crowds[crowd].life > 0 || self.audiences.crowds[crowd].newest?.isEnd ?? false
         let entry = self.journal.ledger.open(
             log: self.intake.log, offset: self.intake.record.offset, settled: false)
         guard isEnded || (now.wallSeconds - lastJoin) * 1_000 >= self.memory.configuration.settings.lifetimeMillis

@@ -78,4 +78,33 @@ import Testing
         let pushes = h.deliverAll()
         #expect(pushes.count == 3 && pushes.allSatisfy { $0.n == 2 && $0.alert == "penalty" })
     }
+
+    /// An owner that dies before its tombstone is followed by one that says it once more. Whoever has joined in between stays.
+    @Test func aVoidThatIsToldTwiceTakesNobodyOfTheNextLife() throws {
+        let h = AudienceTests.harness()
+        h.join(1)
+        h.audienceUpdate(1)
+        h.deliverAll()
+        h.advance(1_000)
+        h.audienceEnd(2)
+        h.advance(1_000)
+        h.deliverAll()
+        for _ in 0..<100 where h.counters.membersHeld > 0 {
+            h.advance(60_000)
+            h.carryBus()
+        }
+        h.advance(60_000)
+        let void = try #require(h.written.last { $0.headers[RecordHeader.kind.text] == "void" })
+        h.join(2)
+        h.consume(keyBytes: void.key, valueBytes: void.value, topic: 1, kind: .void)
+        h.carryBus()
+        for _ in 0..<10 {
+            h.advance(1_000)
+            h.carryBus()
+        }
+        #expect(h.counters.membersHeld == 1)
+        h.audienceUpdate(3)
+        h.advance(1_000)
+        #expect(h.deliverAll().map(\.n) == [3])
+    }
 }
