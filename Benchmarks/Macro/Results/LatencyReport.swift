@@ -10,6 +10,8 @@ struct LatencyReport: Codable, Equatable {
 
     var takenToAccepted: Buckets = [:]
     var recordToAccepted: Buckets = [:]
+    /// Of pushes to members, which are in neither of the others.
+    var memberFreshness: Buckets = [:]
     var accepted: UInt64 = 0
 
     init() {}
@@ -17,6 +19,7 @@ struct LatencyReport: Codable, Equatable {
     init(_ snapshot: WorkerSnapshot) {
         snapshot.takenToAccepted.forEachBucket { self.takenToAccepted[$0] = $1 }
         snapshot.recordToAccepted.forEachBucket { self.recordToAccepted[$0] = $1 }
+        snapshot.memberFreshness.forEachBucket { self.memberFreshness[$0] = $1 }
         self.accepted = snapshot.engine.pushesAccepted
     }
 
@@ -33,6 +36,7 @@ struct LatencyReport: Codable, Equatable {
         var result = LatencyReport()
         result.takenToAccepted = Self.difference(left.takenToAccepted, right.takenToAccepted)
         result.recordToAccepted = Self.difference(left.recordToAccepted, right.recordToAccepted)
+        result.memberFreshness = Self.difference(left.memberFreshness, right.memberFreshness)
         result.accepted = left.accepted - right.accepted
         return result
     }

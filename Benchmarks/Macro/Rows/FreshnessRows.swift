@@ -49,7 +49,7 @@ struct FreshnessRows {
             worker.metric("mailboat_members_waiting") == 0
         }
         let report = try worker.latencies(path) - before
-        let ages = LatencyReport.histogram(report.recordToAccepted)
+        let ages = LatencyReport.histogram(report.memberFreshness)
         guard ages.totalCount == report.accepted else {
             throw BenchmarkFailure("\(ages.totalCount) ages of \(report.accepted) pushes: nothing may be missing")
         }
