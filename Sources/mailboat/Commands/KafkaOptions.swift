@@ -23,6 +23,15 @@ struct KafkaOptions: ParsableArguments {
 
     var limit: Duration { .seconds(self.timeout) }
 
+    /// A producer whose records are given up after `timeout`. Whoever makes it serves its deliveries.
+    func producer() throws -> KafkaProducer {
+        let settings = try self.settings(for: .producer).appending("message.timeout.ms", "\(self.timeout * 1_000)")
+        do throws(KafkaError) {
+            return try KafkaProducer(
+                ProducerConfiguration(settings: settings, log: { _ in }), onDeliveries: {}, onError: { _ in })
+        } catch { throw CommandFailure("\(error)") }
+    }
+
     /// How many partitions a topic has. Blocks.
     func partitionCount(of topic: String) throws -> Int32 {
         let brokers = try self.cluster.brokers()

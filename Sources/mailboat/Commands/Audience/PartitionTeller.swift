@@ -12,11 +12,7 @@ struct PartitionTeller {
 
     init(_ kafka: KafkaOptions) throws {
         self.kafka = kafka
-        let settings = try kafka.settings(for: .producer).appending("message.timeout.ms", "\(kafka.timeout * 1_000)")
-        do throws(KafkaError) {
-            self.producer = try KafkaProducer(
-                ProducerConfiguration(settings: settings, log: { _ in }), onDeliveries: {}, onError: { _ in })
-        } catch { throw CommandFailure("\(error)") }
+        self.producer = try kafka.producer()
     }
 
     /// - Returns: what went wrong, a line for each partition that does not have it.

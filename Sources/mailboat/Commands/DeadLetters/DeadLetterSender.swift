@@ -17,11 +17,7 @@ struct DeadLetterSender {
 
     init(_ kafka: KafkaOptions) throws {
         self.kafka = kafka
-        let settings = try kafka.settings(for: .producer).appending("message.timeout.ms", "\(kafka.timeout * 1_000)")
-        do throws(KafkaError) {
-            self.producer = try KafkaProducer(
-                ProducerConfiguration(settings: settings, log: { _ in }), onDeliveries: {}, onError: { _ in })
-        } catch { throw CommandFailure("\(error)") }
+        self.producer = try kafka.producer()
     }
 
     /// - Returns: whether it is on its way.
