@@ -57,11 +57,11 @@ struct StateListingTests {
     /// Whatever is looked for: a record that cannot be read is named.
     @Test func unreadableRecordsAreNamedWithPartitionAndOffset() {
         var listing = Self.listing(key: "y", isJSON: true)
-        listing.add(Self.record("a/app/x", [1, 9], offset: 10))
+        listing.add(Self.record("a/app/x", [1, 11], offset: 10))
         listing.add(Self.record("m", Self.marker, offset: 12))
         let lines = listing.takeLines()
         #expect(lines.count == 1)
-        #expect(lines.first?.contains("\"offset\":10,\"partition\":3,\"unreadable\":\"a record of kind 9\"") == true)
+        #expect(lines.first?.contains("\"offset\":10,\"partition\":3,\"unreadable\":\"a record of kind 11\"") == true)
         #expect(
             listing.summary == "2 records read: 0 activities, 0 with something to send; 1 records could not be read")
     }

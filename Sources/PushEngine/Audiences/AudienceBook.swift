@@ -32,6 +32,9 @@ struct AudienceBook {
     /// By partition that has asked: the newest stamp up to which nobody there will get priority 10 any more.
     var reported: [Int32: Int64] = [:]
 
+    /// Until when some partition keeps start members, seconds since 1970; 0: none does.
+    var startsUntilSeconds: Int64 = 0
+
     /// Events in publications that have no outcome.
     var openCount: Int { self.publications.count { $0.isOpen } }
     /// The newest version that may be told.

@@ -26,12 +26,15 @@ enum AudienceCodec {
     /// Which record of a crowd a key names.
     enum CrowdRecord: UInt8, CaseIterable {
         case versions, progress, voided
+        /// See `StartCodec`.
+        case starts
 
         var keyPrefix: StaticString {
             switch self {
             case .versions: "v/"
             case .progress: "p/"
             case .voided: "d/"
+            case .starts: "r/"
             }
         }
     }
@@ -92,12 +95,16 @@ enum AudienceCodec {
     // MARK: Versions
     static func byteCountMax(_ version: borrowing Version) -> Int {
         4 * ByteCursor.leb128ByteCountMax + StateCodec.byteCountMax(version.layer)
+            + (version.start.map { StartCodec.byteCountMax($0) } ?? 0)
     }
     static func write(_ version: borrowing Version, topicHashes: [UInt32], to writer: inout ByteCursor) {
         writer.signed(version.life)
         writer.signed(version.stampSeconds)
-        writer.byte((version.isHigh ? 1 : 0) | (version.isFrequentHigh ? 2 : 0) | (version.withdrawsAlert ? 4 : 0))
+        writer.byte(
+            (version.isHigh ? 1 : 0) | (version.isFrequentHigh ? 2 : 0) | (version.withdrawsAlert ? 4 : 0)
+                | (version.starts.isEmpty ? 0 : 8))
         StateCodec.write(version.layer, topicHashes: topicHashes, to: &writer)
+        if let order = version.start { StartCodec.write(order, topicHashes: topicHashes, to: &writer) }
     }
     static func readVersion(
         _ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime
@@ -106,11 +113,16 @@ enum AudienceCodec {
         version.life = try reader.signed()
         version.stampSeconds = try StateCodec.readSeconds(&reader)
         let flags = try reader.byte()
-        guard flags < 8 else { throw .malformed("version flags \(flags)") }
+        guard flags < 16 else { throw .malformed("version flags \(flags)") }
         version.isHigh = flags & 1 != 0
         version.isFrequentHigh = flags & 2 != 0
         version.withdrawsAlert = flags & 4 != 0
         version.layer = try StateCodec.readLayer(&reader, topicHashes: topicHashes, now: now)
+        if flags & 8 != 0 {
+            version.starts = [
+                try StartCodec.readOrder(&reader, life: version.life, topicHashes: topicHashes, now: now)
+            ]
+        }
         return version
     }
     static func readVersions(
@@ -260,6 +272,7 @@ enum AudienceCodec {
         _ book: borrowing AudienceBook, topicHashes: [UInt32], now: EngineTime, to writer: inout ByteCursor
     ) {
         writer.signed(book.life)
+        writer.signed(book.startsUntilSeconds)
         writer.unsigned(UInt64(book.asked.count))
         for partition in book.asked {
             writer.signed(Int64(partition))
@@ -287,6 +300,7 @@ enum AudienceCodec {
     ) throws(StateError) -> AudienceBook {
         var book = AudienceBook()
         book.life = try reader.signed()
+        book.startsUntilSeconds = try StateCodec.readSeconds(&reader)
         let asked = try reader.unsigned()
         guard asked <= Self.askedMax else { throw .malformed("\(asked) partitions") }
         for _ in 0..<asked {

@@ -82,6 +82,8 @@ struct PassReference: Equatable {
     var crowd: CrowdID
     var generation: UInt32
     var pass: Int
+    /// It is one of the crowd's start rounds.
+    var isStart = false
 }
 
 /// Passes of one lane that have somebody to serve: those with an alert first, each for a while.
@@ -148,7 +150,7 @@ public struct MemberCounters: Sendable, Equatable {
     /// Nothing appeared and nothing vanished.
     public var isConserved: Bool {
         self.due
-            == self.accepted + self.superseded + self.expired + self.gone + self.failed + self.unknown + self.left
-            + self.handedOver + self.waiting
+            == self.accepted &+ self.superseded &+ self.expired &+ self.gone &+ self.failed &+ self.unknown
+            &+ self.left &+ self.handedOver &+ self.waiting
     }
 }

@@ -54,6 +54,8 @@ enum BusRecord {
         var life: Int64 = 0
         /// When the newest member there joined, seconds since 1970.
         var lastJoinSeconds: Int64 = 0
+        /// Until when it keeps start members, seconds since 1970; 0: it has none.
+        var startsUntilSeconds: Int64 = 0
     }
     struct Void: Equatable {
         var bundleID: [UInt8] = []
@@ -90,6 +92,7 @@ enum BusRecord {
         writer.signed(Int64(question.partition))
         writer.signed(question.life)
         writer.signed(question.lastJoinSeconds)
+        writer.signed(question.startsUntilSeconds)
     }
     static func write(_ void: borrowing Void, to writer: inout ByteCursor) {
         writer.byte(Self.version)
@@ -139,7 +142,8 @@ enum BusRecord {
         var reader = StateReader(value)
         let question = Question(
             bundleID: try Self.readHead(&reader), partition: try Self.readPartition(&reader), life: try reader.signed(),
-            lastJoinSeconds: try StateCodec.readSeconds(&reader))
+            lastJoinSeconds: try StateCodec.readSeconds(&reader),
+            startsUntilSeconds: try StateCodec.readSeconds(&reader))
         guard reader.isAtEnd else { throw .malformed("bytes behind a question") }
         return question
     }

@@ -38,7 +38,9 @@ struct Crowd {
     var alert: Version?
     /// Up to one an environment.
     var passes: [Pass] = []
-    /// When the newest member joined, seconds since 1970.
+    /// What it has of start members.
+    var starts = CrowdStarts()
+    /// When the newest update member joined, seconds since 1970.
     var lastJoinSeconds: Int64 = 0
 
     /// When the audience's owner, who has forgotten it, is asked anew; steady.

@@ -206,7 +206,8 @@ extension Journal {
         let question = BusRecord.Question(
             bundleID: Array(memory.configuration.apps[Int(audiences.crowds[crowd].app)].bundleID.utf8),
             partition: memory.partitions[partition].number, life: audiences.crowds[crowd].life,
-            lastJoinSeconds: audiences.crowds[crowd].lastJoinSeconds)
+            lastJoinSeconds: audiences.crowds[crowd].lastJoinSeconds,
+            startsUntilSeconds: audiences.startsUntilSeconds(crowd, in: memory))
         if entry.isSome { self.ledger.expectAcknowledgement(entry) }
         let acknowledgement = self.open(.routed, partition: partition, entry: entry, in: &memory)
         self.writeBus(

@@ -8,3 +8,13 @@ extension MemberFlags {
     /// It came from another audience: its pushes do not use priority 10.
     static var isMoved: Self { Self(bit: 5) }
 }
+
+/// Of start members.
+extension MemberFlags {
+    /// Its phone can listen to a channel (iOS 18 or later).
+    static var isChannelCapable: Self { Self(bit: 6) }
+    /// It has left, and is kept to remember that it was sent a start.
+    static var isGhost: Self { Self(bit: 7) }
+    /// It joined late, and was sent the start before the round came to it.
+    static var isServedEarly: Self { Self(bit: 8) }
+}

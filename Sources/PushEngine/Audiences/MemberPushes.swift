@@ -29,6 +29,8 @@ struct MemberPush {
     var apnsID: (UInt64, UInt64) = (0, 0)
     /// What the member waited with before, if it was tried again.
     var attempt: UInt8 = 0
+    /// It starts a card: `pass` is a start round of the crowd.
+    var isStart = false
     var sequence: UInt32 = 0
     var isLive = false
     /// Others of its pass.

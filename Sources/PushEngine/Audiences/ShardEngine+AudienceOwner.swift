@@ -22,6 +22,9 @@ extension ShardEngine {
         let update = self.memory.slots[slot].pending
         var book = self.memory.book(of: slot)
         if book.life == 0 { book.life = max(1, now.wallSeconds) }
+        if self.memory.updates[update].isStart, book.publications.last?.version.isEnd == true {
+            book.life = max(book.life + 1, now.wallSeconds)
+        }
         var publication = AudienceBook.Publication()
         publication.mergedCount = self.memory.updates[update].mergedCount
         let withdrawsAlert = self.memory.updates[update].withdrawsAlert
@@ -46,7 +49,13 @@ extension ShardEngine {
             slot, floorSeconds: self.memory.updates[update].top.stampFloorSeconds)
         publication.version.layer = self.memory.updates[update].top
         publication.version.withdrawsAlert = withdrawsAlert
-        if let former = book.publications.last?.version { publication.version.bringAlong(contentOf: former) }
+        if let part = self.memory.updates[update].start.first {
+            publication.version.begin(part, isHigh: self.memory.updates[update].priority == .high)
+        }
+        if let former = book.publications.last?.version {
+            publication.version.bringAlong(contentOf: former)
+            publication.version.carry(startOf: former, nowSeconds: now.wallSeconds)
+        }
         self.takeUnits(for: &publication.version, update: update, slot: slot, book: &book, now: now)
         book.publications.append(publication)
         book.dropDone()
@@ -65,7 +74,8 @@ extension ShardEngine {
     private mutating func takeUnits(
         for version: inout Version, update: UpdateID, slot: SlotID, book: inout AudienceBook, now: EngineTime
     ) {
-        guard self.memory.updates[update].priority == .high else { return }
+        // A start is for start members, and takes no unit of others.
+        guard self.memory.updates[update].priority == .high, !version.layer.isStart else { return }
         let app = self.memory.app(of: slot)
         let isReserved = version.hasAlert || version.isEnd
         func mayTake(_ ledger: inout VersionLedger, _ limit: Int) -> Bool {
@@ -177,7 +187,9 @@ extension ShardEngine {
         var book = self.memory.book(of: slot)
         book.ask(question.partition)
         if book.publications.isEmpty { book.life = max(book.life, question.life + 1, now.wallSeconds) }
+        book.startsUntilSeconds = max(book.startsUntilSeconds, question.startsUntilSeconds)
         self.memory.setBook(book, of: slot)
+        self.memory.stayForStarts(slot, now: now)
         self.journal.markDirty(slot, in: &self.memory, now: now)
         if let newest = book.newest {
             let bundleID = Array(self.memory.app(of: slot).bundleID.utf8)

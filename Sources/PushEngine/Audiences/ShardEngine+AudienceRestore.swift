@@ -97,7 +97,12 @@ extension ShardEngine {
             self.audiences.crowds[crowd].alert = nil
             self.audiences.crowds[crowd].restoredProgress = nil
             self.audiences.crowds.hide(crowd)
-        case .activity, .marker, .channel, .audience, .member, .paused: return .ignored
+            _ = self.moveStarts(from: crowd)
+        case .startProgress:
+            let progress = try StartCodec.readProgress(&reader)
+            guard self.isBelieved(progress.epoch, partition: partition) else { return nil }
+            self.restoreStarts(progress, of: crowd(&self), now: now)
+        case .activity, .marker, .channel, .audience, .member, .startMember, .paused: return .ignored
         }
         return .restored
     }
@@ -164,7 +169,9 @@ extension ShardEngine {
         if !self.audiences.crowds[crowd].passes.contains(where: { $0.owesAlert || $0.retries.owesAlert }) {
             self.audiences.crowds[crowd].alert = nil
         }
+        if let newest = known.last { self.takeStart(of: newest, crowd: crowd) }
         for version in newer.sorted(by: { $0.stampSeconds < $1.stampSeconds }) { self.take(version, crowd: crowd) }
+        self.settleRestoredStarts(crowd, now: now)
         if stampSeconds > 0 { self.audiences.crowds[crowd].stampSeconds = stampSeconds }
         if versions.isEmpty {
             // The question may have been lost with the owner before.
@@ -257,11 +264,16 @@ extension ShardEngine {
         where self.audiences.crowds[crowd].standing == .living && self.audiences.crowds[crowd].isProgressDue {
             self.writeProgress(crowd, now: now)
         }
+        for crowd in self.audiences.crowds.crowds(of: partition) where self.audiences.crowds[crowd].standing == .living
+        {
+            self.releaseStarts(crowd, now: now)
+        }
     }
     /// Everything of the partition leaves memory at once.
     mutating func forgetCrowds(of partition: PartitionIndex) {
         for crowd in self.audiences.crowds.crowds(of: partition) {
             self.audiences.deadlines.remove(crowd)
+            self.forgetStarts(crowd)
             for pass in self.audiences.crowds[crowd].passes.indices {
                 let waiting = self.audiences.crowds[crowd].passes[pass].waitingCount
                 self.memory.counters.members.handedOver &+= UInt64(truncatingIfNeeded: waiting)
@@ -288,6 +300,10 @@ extension ShardEngine {
             return self.repairMember(key.extracting(1..<key.count), partition: partition)
         }
         if let done = self.repairPause(partition: partition, key: key) { return done }
+        if key.count > 1, key[0] == StartCodec.memberKeyMark {
+            self.memory.counters.stateRecordsForeign += 1
+            return self.repairStartMember(key: key, partition: partition)
+        }
         guard let (app, id) = self.journal.texts.crowdKey(ofState: key) else { return nil }
         self.memory.counters.stateRecordsForeign += 1
         let reference = CrowdTable.reference(bundleID: self.intake.bundleID(app: app).span, id: id.span)
@@ -297,6 +313,7 @@ extension ShardEngine {
         }
         self.writeVersions(crowd, entry: .none)
         self.writeProgress(crowd, now: now)
+        self.repairStarts(crowd, now: now)
         return .overwritten
     }
     private mutating func repairMember(_ token: Span<UInt8>, partition: PartitionIndex) -> StateRepair {

@@ -40,7 +40,7 @@ extension ShardEngine {
         if self.audiences.crowds[crowd].isProgressDue, !self.audiences.crowds[crowd].isProgressUnderWay {
             deadline = min(deadline, self.progressDueMillis(crowd, now: now))
         }
-        deadline = min(deadline, self.reportDueMillis(crowd, now: now))
+        deadline = min(deadline, self.reportDueMillis(crowd, now: now), self.scheduleStarts(crowd, now: now))
         deadline = min(deadline, self.audiences.crowds[crowd].askAtMillis)
         if deadline == .max {
             self.audiences.deadlines.remove(crowd)
@@ -89,6 +89,7 @@ extension ShardEngine {
                     self.tellReport(crowd, now: now)
                 }
                 if self.reportDueMillis(crowd, now: now) <= now.steadyMillis { self.tellReport(crowd, now: now) }
+                self.advanceStarts(crowd, now: now)
                 self.schedule(crowd, now: now)
             }
         }

@@ -16,6 +16,10 @@ extension ShardEngine {
             }
         }
         switch self.intake.event.kind {
+        case .register where self.intake.event.isStartMember:
+            try self.joinStart(app: app, partition: partition, now: now)
+        case .unregister where self.isStartMember(of: partition):
+            self.leaveStart(app: app, partition: partition, now: now)
         case .register: try self.join(app: app, partition: partition, now: now)
         case .unregister: self.leave(app: app, partition: partition, now: now)
         case .start, .update, .end: break
@@ -28,9 +32,14 @@ extension ShardEngine {
         guard key.count <= 2 * MemberTable.tokenByteCountMax, !key.isEmpty,
             Hex.decode(key, to: &self.audiences.scratchToken)
         else { return false }
-        return members.table.find(self.audiences.scratchToken.span).isSome
+        return members.table.find(self.audiences.scratchToken.span).isSome || self.isStartMember(of: partition)
     }
-    private func reference(app: UInt16) -> UInt64 {
+    /// `scratchToken` is a start token that has joined some audience.
+    private func isStartMember(of partition: PartitionIndex) -> Bool {
+        guard let members = self.audiences.crowds.membersIfAny(of: partition) else { return false }
+        return members.table.firstMembership(ofStartToken: self.audiences.scratchToken.span).isSome
+    }
+    func reference(app: UInt16) -> UInt64 {
         CrowdTable.reference(
             bundleID: self.intake.bundleID(app: app).span,
             id: self.intake.event.text.span.extracting(self.intake.event.audienceInText.range))
@@ -278,7 +287,7 @@ extension ShardEngine {
     }
 
     /// A join or a leave is done with.
-    private mutating func finishMemberEvent(
+    mutating func finishMemberEvent(
         app: UInt16, outcome: Outcome = .applied, cause: OutcomeDetails.Cause = .none
     ) {
         var details = OutcomeDetails()

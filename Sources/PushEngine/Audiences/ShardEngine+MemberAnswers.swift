@@ -6,6 +6,7 @@ extension ShardEngine {
     /// Takes the answer to a push to a member. One to an attempt that is no longer in flight changes nothing.
     mutating func memberAnswered(_ answer: PushAnswer, now: EngineTime) {
         guard let id = self.audiences.pushes.id(of: answer.id) else { return }
+        if self.audiences.pushes[id].isStart { return self.startAnswered(id, answer, now: now) }
         let push = self.audiences.pushes[id]
         self.audiences.release(id)
         self.memory.partitions[push.partition].inFlightCount -= 1

@@ -16,6 +16,15 @@ extension ShardEngine {
     mutating func nextMemberPush(lane: LaneIndex, into request: inout PushRequest, now: EngineTime) -> Bool {
         while let reference = self.dispatch.lanes[lane].passes.first {
             let crowd = reference.crowd
+            if reference.isStart {
+                if self.sendNextStart(reference, into: &request, now: now) {
+                    self.dispatch.lanes[lane].passes.served()
+                    return true
+                }
+                self.dispatch.lanes[lane].passes.removeFirst()
+                self.startTurnOver(reference, now: now)
+                continue
+            }
             let isThere =
                 self.audiences.crowds[crowd].generation == reference.generation
                 && self.audiences.crowds[crowd].standing == .living

@@ -121,6 +121,7 @@ extension ShardEngine {
             self.settleMembers(crowd, pass: pass, before: before, due: count, into: .superseded)
         }
         self.tellFormerReports(crowd)
+        self.takeStart(of: version, crowd: crowd)
     }
     /// What was shown before is of another life: nothing of it is brought to anybody any more.
     private mutating func endLife(of crowd: CrowdID) {
@@ -183,6 +184,8 @@ extension ShardEngine {
             void.isEnded && self.audiences.crowds[crowd].life > 0 || self.audiences.crowds[crowd].newest?.isEnd ?? false
         let entry = self.journal.ledger.open(
             log: self.intake.log, offset: self.intake.record.offset, settled: false)
+        self.ceaseStart(crowd, into: \.superseded)
+        guard !self.hasOnlyStarts(crowd) else { return self.keepAfterVoid(crowd, entry: entry, now: now) }
         guard isEnded || (now.wallSeconds - lastJoin) * 1_000 >= self.memory.configuration.settings.lifetimeMillis
         else {
             return self.keepAfterVoid(crowd, entry: entry, now: now)
@@ -215,6 +218,7 @@ extension ShardEngine {
         // A join from here on is of another life.
         self.audiences.crowds.hide(crowd)
         self.audiences.deadlines.set(now.steadyMillis, for: crowd)
+        self.carryStarts(from: crowd, now: now)
     }
     /// Members of a voided audience whose tombstones are written at a time, and how long until the next.
     static var leavingMax: Int { 1_024 }
@@ -232,6 +236,9 @@ extension ShardEngine {
                 self.writeMemberTombstone(entry.member, members: members, partition: partition)
                 self.remove(entry.member, members: members, now: now)
             }
+            return self.audiences.deadlines.set(now.steadyMillis + Self.leavingEveryMillis, for: crowd)
+        }
+        if self.removeSomeStarts(of: crowd) {
             return self.audiences.deadlines.set(now.steadyMillis + Self.leavingEveryMillis, for: crowd)
         }
         // Answers that come are counted here.

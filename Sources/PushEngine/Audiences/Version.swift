@@ -31,6 +31,8 @@ struct Version {
     var isFrequentHigh = false
     /// Alerts of versions before it that have not been sent are not sent any more.
     var withdrawsAlert = false
+    /// One element while a start goes round.
+    var starts: [StartOrder] = []
 
     var isEnd: Bool { self.layer.isEnd }
     var hasAlert: Bool { !self.layer.alert.isEmpty }

@@ -19,6 +19,14 @@ public struct AppConfiguration: Sendable {
     public var budgetAudiencePerHour: Int = 15
     /// The same for members with `frequent-updates: true`.
     public var budgetAudienceFrequentPerHour: Int = 120
+    /// Starts of audiences that a push-to-start token is sent in any rolling hour. 1...`startsPerHourMax`.
+    public var startsPerHour: Int = 4
+    /// No more starts can be allowed.
+    public static var startsPerHourMax: Int { 16 }
+    /// How long a start member stays that does not join again, milliseconds.
+    public var startMemberLifeMillis: Int64 = 30 * 86_400_000
+    /// A start of an audience goes out over so long, milliseconds; 0: at once.
+    public var audienceSpreadMillis: Int64 = 0
     /// Units kept for pushes with an alert and for `end`. 0..<budgetPerHour.
     public var budgetReserve: Int = 2
     /// What happens to a high-priority update when no budget is left.
@@ -95,6 +103,8 @@ public struct EngineConfiguration: Sendable {
     public var partitionCount: Int32
     /// Events for audiences, joins and leaves are taken. Without it they are dead-lettered.
     public var takesAudiences = true
+    /// Of these, joins of push-to-start tokens and starts, too. Without it those are dead-lettered.
+    public var takesStartMembers = false
     /// Kafka's own name of the cluster, at most 255 bytes; empty: not known. State of another cluster voids positions.
     public var clusterID = ""
 

@@ -59,6 +59,10 @@ public struct EngineCounters: Sendable, Equatable {
     public var versionsPublished: UInt64 = 0
     /// What became of what members were due.
     public var members = MemberCounters()
+    /// What became of starts that start members were due.
+    public var startMembers = MemberCounters()
+    /// Times that a start waited, or was not sent, because its token had had its starts of the hour.
+    public var startsHeldBack: UInt64 = 0
     /// Members of audiences in memory.
     public var membersHeld: Int = 0
     /// Of these, those for whom APNs refused the newest version for good.

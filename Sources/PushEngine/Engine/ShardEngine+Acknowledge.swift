@@ -25,6 +25,11 @@ extension ShardEngine {
             self.progressAcknowledged(crowd, generation: generation, number: number, now: now)
         case .lateJoin(let crowd, let generation, let pass, let number):
             self.lateJoinAcknowledged(crowd, generation: generation, pass: pass, number: number, offset: offset)
+        case .startProgress(let crowd, let generation, let number):
+            self.startsAcknowledged(crowd, generation: generation, number: number, now: now)
+        case .startMember(let crowd, let generation, let round, let number):
+            self.startMemberAcknowledged(
+                crowd, generation: generation, round: round, number: number, offset: offset, now: now)
         }
     }
 }

@@ -46,4 +46,15 @@ extension ShardEngine {
         }
         return count
     }
+
+    /// The same of start members: what `counters.startMembers.waiting` must equal.
+    public func countWaitingStartMembers() -> Int {
+        var count = 0
+        for partition in self.memory.partitions.identifiers {
+            for crowd in self.audiences.crowds.crowds(of: partition) {
+                count += self.audiences.crowds[crowd].starts.waitingCount
+            }
+        }
+        return count
+    }
 }

@@ -24,7 +24,8 @@ extension ShardMemory {
         self.slots[slot].life = .awaiting
         self.slots[slot].awaitsTokenOfStart = false
         self.slots[slot].lastAcceptedSeconds = .min
-        self.slots[slot].lastStampSeconds = 0
+        // Stamps of an audience tell its versions apart in all its lives.
+        if self.slots[slot].kind != .audience { self.slots[slot].lastStampSeconds = 0 }
     }
 
     /// A start, update or end comes.
@@ -36,6 +37,9 @@ extension ShardMemory {
         switch (kind, self.slots[slot].life) {
         case (.update, .ending), (.update, .ended), (.end, .ending), (.end, .ended):
             return (.late, .afterEnd)
+        case (.start, .alive) where self.slots[slot].kind == .audience:
+            // It is known, and has not been started.
+            self.slots[slot].life = .starting
         case (.start, .alive), (.start, .starting), (.start, .started), (.start, .ending):
             return (.duplicate, .alreadyStarted)
         case (.start, .ended), (.start, .awaiting):
@@ -55,9 +59,10 @@ extension ShardMemory {
         self.slots[slot].lastAcceptedSeconds = max(
             self.slots[slot].lastAcceptedSeconds, self.updates[update].top.timestampSeconds)
         if self.updates[update].isStart {
-            self.slots[slot].awaitsTokenOfStart = !self.slots[slot].hasToken
+            let isAudience = self.slots[slot].kind == .audience
+            self.slots[slot].awaitsTokenOfStart = isAudience || !self.slots[slot].hasToken
             if self.slots[slot].life == .starting {
-                self.slots[slot].life = self.slots[slot].hasToken ? .alive : .started
+                self.slots[slot].life = self.slots[slot].hasToken && !isAudience ? .alive : .started
             }
         } else if self.updates[update].isEnd {
             self.slots[slot].life = .ended
@@ -83,7 +88,8 @@ extension ShardMemory {
     mutating func reviveAfterFailedEnd(_ slot: SlotID) {
         guard self.slots[slot].life == .ending else { return }
         let isStarted = self.slots[slot].awaitsTokenOfStart
-        self.slots[slot].life = self.slots[slot].hasToken ? .alive : isStarted ? .started : .awaiting
+        let isAlive = self.slots[slot].hasToken && !(isStarted && self.slots[slot].kind == .audience)
+        self.slots[slot].life = isAlive ? .alive : isStarted ? .started : .awaiting
     }
 
     /// A version of the audience has not been told to every partition that asked.

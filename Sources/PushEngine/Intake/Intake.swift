@@ -87,7 +87,7 @@ struct Intake: ~Copyable {
         if !self.namesNoOther {
             if !memory.configuration.takesAudiences { try EventRules.refuseAudience(self.event) }
             try EventRules.checkTarget(self.event, key: key)
-            try EventRules.refuseStartMembers(self.event)
+            if !memory.configuration.takesStartMembers { try EventRules.refuseStartMembers(self.event) }
         }
         try self.checkEnvironment(of: app, in: memory)
         let eventSeconds = self.timestampSeconds(now: now)

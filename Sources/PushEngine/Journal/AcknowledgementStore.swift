@@ -7,11 +7,18 @@ struct PendingAcknowledgement {
         /// Records of `state` about a crowd, which stands in `slot` by its number: its versions, its progress, a join that came late. `stateVersion` is
         /// the record's number, and the pass of a join stands in `routedEntry`.
         case versions, progress, lateJoin
+        /// The same about start members: how far a start is, and a membership.
+        case startProgress, startMember
 
         /// The record lies in `state`.
         var isState: Bool { self == .marker || self == .state || self.isOfCrowd }
         /// It is about a crowd, and no slot.
-        var isOfCrowd: Bool { self == .versions || self == .progress || self == .lateJoin }
+        var isOfCrowd: Bool {
+            switch self {
+            case .versions, .progress, .lateJoin, .startProgress, .startMember: true
+            case .marker, .state, .outcome, .deadLetter, .routed, .version: false
+            }
+        }
     }
     var kind: Kind
     var sequence: UInt32

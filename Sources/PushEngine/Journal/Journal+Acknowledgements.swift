@@ -113,6 +113,10 @@ extension Journal {
         case progress(CrowdID, generation: UInt32, number: UInt32)
         /// So does a join that came late.
         case lateJoin(CrowdID, generation: UInt32, pass: Int, number: UInt32)
+        /// How far a crowd's start is lies in `state`.
+        case startProgress(CrowdID, generation: UInt32, number: UInt32)
+        /// So does a record of a start member.
+        case startMember(CrowdID, generation: UInt32, round: Int, number: UInt32)
     }
 
     /// Kafka has the record. Once per record; an acknowledgement of a partition that has left since changes nothing.
@@ -131,12 +135,22 @@ extension Journal {
             memory.counters.stateGaps += 1
         }
         if done.kind.isOfCrowd {
-            if done.entry.isSome, done.kind == .progress { self.ledger.acknowledged(done.entry) }
-            if done.entry.isSome, done.kind != .progress { self.ledger.settle(done.entry) }
+            if done.entry.isSome {
+                if done.kind == .progress || done.kind == .startMember {
+                    self.ledger.acknowledged(done.entry)
+                } else {
+                    self.ledger.settle(done.entry)
+                }
+            }
             let crowd = CrowdID(rawValue: done.slot.rawValue)
             switch done.kind {
             case .versions: return .versions(crowd, generation: done.slotGeneration, number: done.stateVersion)
             case .progress: return .progress(crowd, generation: done.slotGeneration, number: done.stateVersion)
+            case .startProgress:
+                return .startProgress(crowd, generation: done.slotGeneration, number: done.stateVersion)
+            case .startMember:
+                return .startMember(
+                    crowd, generation: done.slotGeneration, round: done.routedEntry.index, number: done.stateVersion)
             default:
                 return .lateJoin(
                     crowd, generation: done.slotGeneration, pass: done.routedEntry.index, number: done.stateVersion)
@@ -148,7 +162,7 @@ extension Journal {
         switch done.kind {
         case .marker:
             return .marker(partition)
-        case .versions, .progress, .lateJoin: return .none
+        case .versions, .progress, .lateJoin, .startProgress, .startMember: return .none
         case .version: return isSlotThere ? .versionTold(done.slot, stampLow: done.stateVersion) : .none
         case .state:
             if done.entry.isSome { self.ledger.settle(done.entry) }

@@ -207,8 +207,14 @@ extension Journal {
     mutating func writeTombstone(
         key keyRange: Range<Int>, of partition: PartitionIndex, entry: EntryID, in memory: inout ShardMemory
     ) {
+        self.writeTombstone(
+            key: keyRange, of: partition,
+            acknowledgement: self.open(.state, partition: partition, entry: entry, in: &memory), in: &memory)
+    }
+    mutating func writeTombstone(
+        key keyRange: Range<Int>, of partition: PartitionIndex, acknowledgement: UInt64, in memory: inout ShardMemory
+    ) {
         memory.counters.stateRecords += 1
-        let acknowledgement = self.open(.state, partition: partition, entry: entry, in: &memory)
         let headers = self.appendEpochHeader(partition: partition, in: memory)
         self.batch.append(
             .state, partition: memory.partitions[partition].number, key: keyRange,

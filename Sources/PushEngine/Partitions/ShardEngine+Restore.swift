@@ -34,6 +34,10 @@ extension ShardEngine {
                 self.audiences.pauses.remove(pause)
                 return .ignored
             }
+            if key.count > 1, key[0] == StartCodec.memberKeyMark {
+                self.restoreStartTombstone(key: key, partition: partition)
+                return .ignored
+            }
             guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
             if let slot = self.memory.slots.find(slotKey, partition: partition) {
                 self.emptyRestored(slot)
@@ -86,7 +90,9 @@ extension ShardEngine {
             }
             return try self.restoreMember(
                 key.extracting(1..<key.count), reader: &reader, partition: partition, offset: offset)
-        case .versions, .progress, .voided:
+        case .startMember:
+            return try self.restoreStartMember(key: key, reader: &reader, partition: partition, offset: offset)
+        case .versions, .progress, .voided, .startProgress:
             return try self.restoreCrowd(kind, key: key, reader: &reader, partition: partition, now: now)
         case .paused: return try self.restorePause(key: key, reader: &reader, partition: partition)
         case .audience:
@@ -157,6 +163,7 @@ extension ShardEngine {
             self.memory.counters.restored += UInt64(book.openCount)
             self.memory.counters.pending += UInt64(book.openCount)
             self.memory.setBook(book, of: slot)
+            self.memory.stayForStarts(slot, now: now)
             self.dispatch.setErrand(.version, of: slot, in: &self.memory)
         }
         guard !held.isEmpty else { return .restored }

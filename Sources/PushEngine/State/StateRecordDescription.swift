@@ -163,6 +163,10 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var epoch: Int64
         /// 16 hex digits.
         public var tokenHash: String
+        /// The token starts cards.
+        public var isStartToken = false
+        /// It has left, and is kept to remember what it was sent.
+        public var hasLeft = false
         /// `production` or `development`.
         public var environment: String
         /// The registration asked for the larger budget (`frequent-updates: true`).
@@ -175,7 +179,7 @@ public struct StateRecordDescription: Equatable, Sendable {
 
     /// What a partition keeps of an audience that it has members of.
     public struct Crowd: Equatable, Sendable, Encodable {
-        /// `versions`, `progress` or `voided`.
+        /// `versions`, `progress`, `voided` or `starts`.
         public var record: String
         /// Offset of the marker of the owner that wrote the record.
         public var epoch: Int64

@@ -86,6 +86,8 @@ public struct StateRecordReader: Sendable {
             let pause = try AudienceCodec.readPause(&reader)
             return .pause(
                 .init(epoch: pause.epoch, sinceMillis: pause.sinceMillis, isOfApp: key.last == UInt8(ascii: "/")))
+        case .startMember: return .member(try self.startMember(&reader, key: key))
+        case .startProgress: return .crowd(try self.startProgress(&reader))
         case .voided:
             let epoch = try reader.signed()
             return .crowd(.init(record: "voided", epoch: epoch, life: try reader.signed()))
@@ -103,6 +105,32 @@ public struct StateRecordReader: Sendable {
             epoch: member.epoch, tokenHash: Self.hash(Array(key.dropFirst())), environment: "\(member.environment)",
             frequentUpdates: member.isFrequent, joinedSeconds: Int64(member.joinedSeconds),
             audienceReference: String(decoding: reference, as: UTF8.self))
+    }
+
+    private func startMember(
+        _ reader: inout StateReader, key: [UInt8]
+    ) throws(StateError) -> StateRecordDescription.Member {
+        guard let range = StartCodec.tokenRange(inKey: key.span) else {
+            throw .malformed("a start member under a key that names none")
+        }
+        let member = try StartCodec.readMember(&reader)
+        var reference: [UInt8] = []
+        Hex.append(StartCodec.reference(inKey: key.span), to: &reference)
+        return .init(
+            epoch: member.epoch, tokenHash: Self.hash(Array(key[range])), isStartToken: true, hasLeft: member.hasLeft,
+            environment: "\(member.environment)", frequentUpdates: member.isFrequent,
+            joinedSeconds: Int64(member.joinedSeconds), audienceReference: String(decoding: reference, as: UTF8.self))
+    }
+
+    private func startProgress(_ reader: inout StateReader) throws(StateError) -> StateRecordDescription.Crowd {
+        let progress = try StartCodec.readProgress(&reader)
+        return .init(
+            record: "starts", epoch: progress.epoch, life: progress.life, stampSeconds: [progress.stampSeconds],
+            passes: progress.rounds.map {
+                .init(
+                    environment: "\($0.environment)", shareMet: Double($0.horizon) / Double(StartRound.end),
+                    waitingCount: $0.named.count)
+            })
     }
 
     private func versions(

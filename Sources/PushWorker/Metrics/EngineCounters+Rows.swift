@@ -78,6 +78,23 @@ extension EngineCounters: CountedBySource {
         .total(
             "mailboat_members_repeated_total", unit: "requests", "Requests to members that were sent again.",
             \.members.repeated),
+        .total(
+            "mailboat_starts_due_total", unit: "members", "Starts of audiences that were due to start members.",
+            \.startMembers.due),
+        .startResult("accepted", \.startMembers.accepted), .startResult("superseded", \.startMembers.superseded),
+        .startResult("expired", \.startMembers.expired), .startResult("gone", \.startMembers.gone),
+        .startResult("failed", \.startMembers.failed), .startResult("unknown", \.startMembers.unknown),
+        .startResult("left", \.startMembers.left), .startResult("handed-over", \.startMembers.handedOver),
+        .gauge(
+            "mailboat_starts_waiting", unit: "members",
+            "Start members that are owed a start now, those without an answer included.", \.startMembers.waiting),
+        .total(
+            "mailboat_starts_repeated_total", unit: "requests", "Requests to start members that were sent again.",
+            \.startMembers.repeated),
+        .total(
+            "mailboat_starts_held_back_total", unit: "members",
+            "Starts that waited, or were not sent, because their token had had its starts of the hour.",
+            \.startsHeldBack),
     ]
 
     private static let stateRows: [CounterRow<EngineCounters>] = [
@@ -124,6 +141,13 @@ extension CounterRow<EngineCounters> {
     fileprivate static func memberResult(_ result: String, _ path: Unsigned) -> Self {
         .total(
             "mailboat_members_results_total", unit: "members", "What became of what members were due.", path,
+            label: .init(name: "result", value: result))
+    }
+
+    fileprivate static func startResult(_ result: String, _ path: Unsigned) -> Self {
+        .total(
+            "mailboat_starts_results_total", unit: "members", "What became of starts that start members were due.",
+            path,
             label: .init(name: "result", value: result))
     }
 

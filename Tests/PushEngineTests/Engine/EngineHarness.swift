@@ -334,6 +334,11 @@ final class EngineHarness {
         if UInt64(waiting) != counters.members.waiting {
             Issue.record("\(waiting) members wait, \(counters.members.waiting) are counted")
         }
+        if !counters.startMembers.isConserved { Issue.record("starts are not conserved: \(counters.startMembers)") }
+        let starts = self.engine.countWaitingStartMembers()
+        if starts < 0 || UInt64(bitPattern: Int64(starts)) != counters.startMembers.waiting {
+            Issue.record("\(starts) start members wait, \(counters.startMembers.waiting) are counted")
+        }
         let pending = self.engine.countPendingEvents()
         if pending != counters.pending {
             Issue.record("\(pending) events are pending, \(counters.pending) are counted")

@@ -279,7 +279,7 @@ import Testing
         #expect(told == [.restore(partition: 0, markerOffset: 9)])
         #expect(restore("a/com.example.pizza/x", [7, 1]) == .unknownVersion(7))
         #expect(restore("a/com.example.pizza/x", []) == .malformed("the record is cut short"))
-        #expect(restore("a/com.example.pizza/x", [1, 9]) == .malformed("a record of kind 9"))
+        #expect(restore("a/com.example.pizza/x", [1, 11]) == .malformed("a record of kind 11"))
         #expect(restore("a/com.example.pizza/x", [1, 3]) == .malformed("a channel under an activity's key"))
         #expect(restore("c/com.example.pizza/x", [1, 1]) == .malformed("an activity under a channel's key"))
         #expect(restore("a/com.example.gone/x", [1, 1]) == .ignored)

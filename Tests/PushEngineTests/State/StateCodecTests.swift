@@ -159,7 +159,7 @@ import Testing
         for version in [UInt8(0), 2, 255] {
             #expect(throws: StateError.unknownVersion(version)) { try Self.read([version, 1, 0]) }
         }
-        #expect(throws: StateError.malformed("a record of kind 9")) { try Self.read([1, 9]) }
+        #expect(throws: StateError.malformed("a record of kind 11")) { try Self.read([1, 11]) }
     }
 
     @Test func topicHashesAreStableAndNeverZero() {

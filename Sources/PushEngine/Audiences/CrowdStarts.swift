@@ -1,0 +1,155 @@
+import PushModel
+
+/// What a partition has of an audience's start members: their rings, the start that goes round, and those that went round within the hour.
+struct CrowdStarts {
+    /// A start whose pushes left here.
+    struct Past: Equatable {
+        var stampSeconds: Int64
+        /// The last of them, steady.
+        var lastSentMillis: Int64
+    }
+    /// More starts of one audience are not told apart within an hour: `start.per-hour` reaches no further.
+    static let pastMax = AppConfiguration.startsPerHourMax
+
+    /// The start that goes round: one element, or none. It is large, and rarely there.
+    private var orders: [StartOrder] = []
+    /// Its stamp and its end; 0: none goes round.
+    private(set) var orderStampSeconds: Int64 = 0
+    private(set) var orderExpiresSeconds: Int64 = 0
+    /// When it began here, wall milliseconds; 0: it has not.
+    var beganMillis: Int64 = 0
+    /// One an environment.
+    var rounds: [StartRound] = []
+    /// Starts whose pushes left within the hour, the oldest first.
+    private(set) var past: [Past] = []
+
+    // The record of how far it is.
+    /// Counted per crowd.
+    var recordNumber: UInt32 = 0
+    var isRecordUnderWay = false
+    /// Something has happened that no record tells.
+    var isRecordDue = false
+    var lastRecordMillis: Int64 = .min
+    /// Pushes that left since then.
+    var sentSinceRecord = 0
+
+    // Records of members.
+    /// Of the last one, counted per crowd.
+    private(set) var memberNumber: UInt32 = 0
+    /// Those that Kafka has not acknowledged.
+    private var memberRecordsUnderWay = 0
+    /// Of those, records from before the start: the round does not begin before they are acknowledged.
+    private var memberRecordsBefore = 0
+    private var numberAtBegin: UInt32 = 0
+
+    /// When the newest of its members joined, seconds since 1970.
+    private(set) var lastJoinSeconds: Int64 = 0
+
+    /// Bodies, made once for all: for phones that can listen to a channel, and for others.
+    private var capableBody: [UInt8] = []
+    private var plainBody: [UInt8] = []
+    /// Outcome records of single members that were told of this start.
+    var toldCount = 0
+
+    /// When ghosts, and members that have not joined for very long, are looked for; steady.
+    var sweepAtMillis: Int64 = .max
+    /// A sweep has come so far.
+    var sweepPosition: UInt64 = 0
+
+    // Of a restore, until it is known what goes round.
+    var restored: StartCodec.Progress?
+    var restoredMarks: [MemberID: StartCodec.RestoredMark] = [:]
+
+    /// `state` told of a start, or of members that one has met.
+    var isRestoring: Bool { self.restored != nil || !self.restoredMarks.isEmpty }
+
+    /// Members in rings, ghosts included.
+    func memberCount(in table: borrowing MemberTable) -> Int {
+        var count = 0
+        for round in self.rounds { count += table.count(of: round.ring) }
+        return count
+    }
+    var waitingCount: Int { self.rounds.reduce(0) { $0 + $1.waitingCount } }
+    /// The start that goes round; `nil`: none, or it has expired.
+    var order: StartOrder? { self.orders.first }
+    var hasOrder: Bool { !self.orders.isEmpty }
+    /// There is nothing to do, and nothing to remember.
+    var isIdle: Bool { self.rounds.isEmpty && self.orders.isEmpty && !self.isRecordDue }
+    /// Join records from before the start are acknowledged.
+    var mayBegin: Bool { self.memberRecordsBefore == 0 }
+
+    // MARK: The start
+    mutating func begin(_ order: StartOrder) {
+        self.orders = [order]
+        self.orderStampSeconds = order.stampSeconds
+        self.orderExpiresSeconds = order.expiresSeconds
+        self.beganMillis = 0
+        self.toldCount = 0
+        self.memberRecordsBefore = self.memberRecordsUnderWay
+        self.numberAtBegin = self.memberNumber
+        self.forgetBodies()
+    }
+    mutating func cease() {
+        self.orders = []
+        self.orderStampSeconds = 0
+        self.orderExpiresSeconds = 0
+        self.forgetBodies()
+    }
+    mutating func forgetBodies() {
+        self.capableBody = []
+        self.plainBody = []
+    }
+    mutating func appendBody(newest: Version?, isChannelCapable: Bool, to body: inout [UInt8]) {
+        guard let order = self.order else { return }
+        if isChannelCapable {
+            if self.capableBody.isEmpty {
+                order.appendBody(newest: newest, isChannelCapable: true, to: &self.capableBody)
+            }
+            body.append(contentsOf: self.capableBody)
+        } else {
+            if self.plainBody.isEmpty {
+                order.appendBody(newest: newest, isChannelCapable: false, to: &self.plainBody)
+            }
+            body.append(contentsOf: self.plainBody)
+        }
+    }
+
+    // MARK: Within the hour
+    /// A push of the start leaves.
+    mutating func noteSent(stampSeconds: Int64, nowMillis: Int64) {
+        if let last = self.past.last, last.stampSeconds == stampSeconds {
+            self.past[self.past.count - 1].lastSentMillis = max(last.lastSentMillis, nowMillis)
+            return
+        }
+        self.forgetPast(nowMillis: nowMillis)
+        if self.past.count >= Self.pastMax { self.past.removeFirst() }
+        self.past.append(Past(stampSeconds: stampSeconds, lastSentMillis: nowMillis))
+    }
+    mutating func forgetPast(nowMillis: Int64) {
+        self.past.removeAll { $0.lastSentMillis + RollingBudget.windowMillis <= nowMillis }
+    }
+    mutating func restorePast(_ past: [Past]) { self.past = past }
+
+    // MARK: Records of members
+    mutating func noteJoin(seconds: UInt32) { self.lastJoinSeconds = max(self.lastJoinSeconds, Int64(seconds)) }
+    mutating func nextMemberNumber() -> UInt32 {
+        self.memberNumber &+= 1
+        return self.memberNumber
+    }
+    /// One more is written.
+    mutating func memberRecordLeft() -> UInt32 {
+        self.memberRecordsUnderWay += 1
+        return self.nextMemberNumber()
+    }
+    mutating func memberRecordAcknowledged(_ number: UInt32) {
+        self.memberRecordsUnderWay = max(0, self.memberRecordsUnderWay - 1)
+        guard self.memberRecordsBefore > 0, Int32(bitPattern: self.numberAtBegin &- number) >= 0 else { return }
+        self.memberRecordsBefore -= 1
+    }
+    /// The rings go over to another crowd: acknowledgements still name the one before.
+    mutating func forgetRecordsUnderWay() {
+        self.memberRecordsUnderWay = 0
+        self.memberRecordsBefore = 0
+        self.isRecordUnderWay = false
+    }
+}

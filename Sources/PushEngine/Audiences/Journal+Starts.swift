@@ -1,0 +1,107 @@
+import PushModel
+
+/// What is written down about start members.
+extension Journal {
+    /// The record of a membership.
+    /// - Parameters:
+    ///   - round: of the crowd's, the one whose ring has the member.
+    ///   - number: of the record, counted per crowd.
+    ///   - entry: one of its acknowledgements is awaited from here on; none: no event waits for it.
+    mutating func writeStartMember(
+        _ token: Span<UInt8>, _ member: StartCodec.Member, of crowd: CrowdID, round: Int, number: UInt32,
+        entry: EntryID,
+        in memory: inout ShardMemory, audiences: borrowing Audiences
+    ) {
+        let partition = audiences.crowds[crowd].partition
+        let key = self.appendStartKey(token, of: crowd, audiences: audiences)
+        let start = self.batch.bytes.count
+        self.batch.bytes.append(atMost: StartCodec.memberByteCountMax, using: &self.scratchBytes) { cursor in
+            StartCodec.write(member, to: &cursor)
+        }
+        let value = start..<self.batch.bytes.count
+        if entry.isSome { self.ledger.expectAcknowledgement(entry) }
+        let acknowledgement = self.open(
+            .startMember, crowd: crowd, generation: audiences.crowds[crowd].generation, pass: round, number: number,
+            partition: partition, entry: entry, in: &memory)
+        memory.counters.stateRecords += 1
+        self.batch.append(
+            .state, partition: memory.partitions[partition].number, key: key, value: value,
+            acknowledgement: acknowledgement)
+    }
+    /// The membership is over.
+    /// - Parameter entry: as above.
+    mutating func writeStartTombstone(
+        _ token: Span<UInt8>, of crowd: CrowdID, round: Int, number: UInt32, entry: EntryID,
+        in memory: inout ShardMemory,
+        audiences: borrowing Audiences
+    ) {
+        let partition = audiences.crowds[crowd].partition
+        let key = self.appendStartKey(token, of: crowd, audiences: audiences)
+        if entry.isSome { self.ledger.expectAcknowledgement(entry) }
+        let acknowledgement = self.open(
+            .startMember, crowd: crowd, generation: audiences.crowds[crowd].generation, pass: round, number: number,
+            partition: partition, entry: entry, in: &memory)
+        self.writeTombstone(key: key, of: partition, acknowledgement: acknowledgement, in: &memory)
+    }
+    private mutating func appendStartKey(
+        _ token: Span<UInt8>, of crowd: CrowdID, audiences: borrowing Audiences
+    ) -> Range<Int> {
+        let start = self.batch.bytes.count
+        StartCodec.appendKey(reference: audiences.crowds[crowd].reference, token: token, to: &self.batch.bytes)
+        return start..<self.batch.bytes.count
+    }
+    /// How far a crowd's start is.
+    mutating func writeStarts(
+        _ progress: StartCodec.Progress, of crowd: CrowdID, in memory: inout ShardMemory, audiences: borrowing Audiences
+    ) {
+        let partition = audiences.crowds[crowd].partition
+        let keyStart = self.batch.bytes.count
+        AudienceCodec.appendKey(
+            .starts, bundleID: memory.configuration.apps[Int(audiences.crowds[crowd].app)].bundleID,
+            id: audiences.crowds[crowd].id, to: &self.batch.bytes)
+        let key = keyStart..<self.batch.bytes.count
+        let start = self.batch.bytes.count
+        self.batch.bytes.append(atMost: StartCodec.byteCountMax(progress), using: &self.scratchBytes) { cursor in
+            StartCodec.write(progress, to: &cursor)
+        }
+        let value = start..<self.batch.bytes.count
+        memory.counters.stateRecords += 1
+        self.batch.append(
+            .state, partition: memory.partitions[partition].number, key: key, value: value,
+            acknowledgement: self.open(
+                .startProgress, crowd: crowd, generation: audiences.crowds[crowd].generation,
+                number: audiences.crowds[crowd].starts.recordNumber, partition: partition, in: &memory))
+    }
+    /// A start member was not started, or nobody knows.
+    mutating func tellFailedStart(
+        _ outcome: Outcome, of order: StartOrder, audience: [UInt8], app: UInt16, details: borrowing OutcomeDetails,
+        partition: PartitionIndex, in memory: inout ShardMemory
+    ) {
+        var version = Version()
+        version.layer = order.layer
+        self.tellFailure(
+            outcome, of: version, audience: audience, app: app, details: details, partition: partition, in: &memory)
+    }
+}
+
+extension Audiences {
+    /// Until when the partition keeps start members of the crowd's audience, seconds since 1970; 0: it has none.
+    func startsUntilSeconds(_ crowd: CrowdID, in memory: borrowing ShardMemory) -> Int64 {
+        guard let members = self.crowds.membersIfAny(of: self.crowds[crowd].partition),
+            self.crowds[crowd].starts.memberCount(in: members.table) > 0
+        else { return 0 }
+        let life = memory.configuration.apps[Int(self.crowds[crowd].app)].startMemberLifeMillis
+        return self.crowds[crowd].starts.lastJoinSeconds + life / 1_000
+    }
+}
+
+extension ShardMemory {
+    /// An audience of which nothing else is known is remembered as long as a partition keeps start members of it: that is told of its next life.
+    mutating func stayForStarts(_ slot: SlotID, now: EngineTime) {
+        guard let book = self.books[slot], book.publications.isEmpty, book.startsUntilSeconds > 0,
+            self.slots[slot].life != .ended
+        else { return }
+        let ends = now.steadyMillis + book.startsUntilSeconds * 1_000 - now.wallMillis
+        self.slots[slot].lifeEndsMillis = max(self.slots[slot].lifeEndsMillis, ends)
+    }
+}

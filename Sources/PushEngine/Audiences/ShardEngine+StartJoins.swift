@@ -1,0 +1,327 @@
+import PushModel
+
+/// Start members that come and go (fan-out §2).
+extension ShardEngine {
+    /// The record's key is a push-to-start token that joins an audience. `scratchToken` has it raw.
+    mutating func joinStart(app: UInt16, partition: PartitionIndex, now: EngineTime) throws(EventRejection) {
+        let reference = self.reference(app: app)
+        let members = self.audiences.crowds.members(of: partition)
+        let joinedSeconds = UInt32(clamping: max(0, self.intake.record.timestampMillis / 1_000))
+        var crowd = self.audiences.crowds.find(reference: reference, partition: partition) ?? .none
+        let found = crowd.isNone ? .none : self.startMember(self.audiences.scratchToken.span, of: crowd)
+        if found.isNone { try self.checkRoom(for: self.audiences.scratchToken.span, members: members) }
+        let isMade = crowd.isNone
+        if isMade {
+            crowd = self.audiences.crowds.make(
+                app: app, id: Array(self.intake.event.text[self.intake.event.audienceInText.range]),
+                reference: reference, partition: partition)
+        }
+        let member = self.enter(
+            crowd, environment: self.intake.event.environment, found: found, joinedSeconds: joinedSeconds,
+            members: members)
+        guard member.isSome else {
+            if isMade { self.discard(crowd, members: members) }
+            throw EventRejection(
+                field: "audience",
+                reason: "this partition has as many members, or audiences, as it can hold: expected fewer")
+        }
+        self.audiences.crowds[crowd].starts.noteJoin(seconds: joinedSeconds)
+        let entry = self.journal.ledger.open(log: self.intake.log, offset: self.intake.record.offset, settled: false)
+        if isMade || self.audiences.crowds[crowd].id.isEmpty {
+            self.introduce(crowd, app: app, entry: entry, now: now)
+        }
+        let isChanged = self.place(
+            member, isNew: member != found, joinedSeconds: joinedSeconds, members: members, now: now)
+        self.finishMemberEvent(app: app)
+        if isChanged { self.writeStartMember(member, members: members, entry: entry) }
+        self.journal.ledger.settle(entry)
+        self.scheduleSweep(crowd, now: now)
+        self.schedule(crowd, now: now)
+    }
+    /// - Returns: the member that the joining token is; `none`: there is no room.
+    private mutating func enter(
+        _ crowd: CrowdID, environment: PushEnvironment, found: MemberID, joinedSeconds: UInt32,
+        members: CrowdTable.Members
+    ) -> MemberID {
+        guard let round = self.audiences.crowds.startRound(of: crowd, environment: environment) else { return .none }
+        let ring = self.audiences.crowds[crowd].starts.rounds[round].ring
+        var wasSent = false
+        if found.isSome {
+            // A push of the other environment has to be answered first; the next join is taken as it is.
+            guard members.table.ring(of: found) != ring, !members.table.flags(of: found).contains(.isInFlight) else {
+                return found
+            }
+            wasSent = self.wasSentStart(found, members: members)
+            self.removeStart(found, members: members)
+        }
+        let member = members.table.insert(self.audiences.scratchToken.span, in: ring, joinedSeconds: joinedSeconds)
+        guard member.isSome else { return .none }
+        self.memory.counters.membersHeld += 1
+        if wasSent { self.audiences.crowds[crowd].starts.rounds[round].noteServedEarly(member, in: &members.table) }
+        return member
+    }
+    private func checkRoom(for token: Span<UInt8>, members: CrowdTable.Members) throws(EventRejection) {
+        var count = 0
+        var other = members.table.firstMembership(ofStartToken: token)
+        while other.isSome {
+            count += 1
+            other = members.table.nextMembership(after: other)
+        }
+        guard count >= MemberTable.ringsOfStartTokenMax else { return }
+        throw EventRejection(
+            field: "audience",
+            reason:
+                "this start token is in \(count) audiences already, those that it left within the hour counted: expected at most \(MemberTable.ringsOfStartTokenMax)"
+        )
+    }
+    /// A crowd that was made for a join that found no room.
+    private mutating func discard(_ crowd: CrowdID, members: CrowdTable.Members) {
+        for round in self.audiences.crowds[crowd].starts.rounds { members.table.removeRing(round.ring) }
+        self.audiences.crowds.remove(crowd)
+    }
+    /// The crowd's name is written down, and its audience's owner asked. The event waits for both.
+    private mutating func introduce(_ crowd: CrowdID, app: UInt16, entry: EntryID, now: EngineTime) {
+        if self.audiences.crowds[crowd].id.isEmpty {
+            let id = Array(self.intake.event.text[self.intake.event.audienceInText.range])
+            self.audiences.crowds.name(crowd, app: app, id: id)
+            self.audiences.crowds[crowd].restoredJoins = []
+        }
+        self.writeProgress(crowd, entry: entry, now: now)
+        self.journal.ask(crowd, entry: entry, in: &self.memory, audiences: self.audiences)
+    }
+    /// A join that says the same again is written down so often, that its life begins again; seconds.
+    static var rejoinSeconds: UInt32 { 86_400 }
+    /// The member is what its join says from here on.
+    /// - Returns: whether anything has changed.
+    private mutating func place(
+        _ member: MemberID, isNew: Bool, joinedSeconds: UInt32, members: CrowdTable.Members, now: EngineTime
+    ) -> Bool {
+        let (crowd, round) = self.home(of: member, members: members)
+        let before = members.table.flags(of: member)
+        var flags = before.subtracting([.isFrequent, .isChannelCapable, .isGhost])
+        if self.intake.event.frequentUpdates { flags.formUnion(.isFrequent) }
+        if self.intake.event.channelCapable { flags.formUnion(.isChannelCapable) }
+        members.table.setFlags(flags, of: member)
+        var isChanged = isNew || flags != before
+        self.audiences.crowds[crowd].starts.forgetPast(nowMillis: now.steadyMillis)
+        // What it was sent within the hour is told by when it joined.
+        if !isNew, self.audiences.crowds[crowd].starts.past.isEmpty,
+            joinedSeconds >= members.table.joinedSeconds(of: member) &+ Self.rejoinSeconds
+        {
+            members.table.setJoinedSeconds(joinedSeconds, of: member)
+            isChanged = true
+        }
+        let ghostStamp = self.audiences.crowds[crowd].starts.rounds[round].ghosts.removeValue(forKey: member)
+        guard isNew || before.contains(.isGhost), self.audiences.crowds[crowd].starts.hasOrder,
+            ghostStamp != self.audiences.crowds[crowd].starts.orderStampSeconds, !flags.contains(.isServedEarly)
+        else { return isChanged }
+        // It has not been sent what goes round, whatever else.
+        members.table.insertFlag(.isLate, of: member)
+        return true
+    }
+
+    // MARK: Leaving
+    /// The record's key is a push-to-start token, which leaves one audience or all. `scratchToken` has it raw.
+    mutating func leaveStart(app: UInt16, partition: PartitionIndex, now: EngineTime) {
+        let entry = self.journal.ledger.open(log: self.intake.log, offset: self.intake.record.offset, settled: false)
+        self.finishMemberEvent(app: app)
+        let members = self.audiences.crowds.members(of: partition)
+        let reference = self.intake.event.audienceInText.isEmpty ? nil : self.reference(app: app)
+        for member in self.memberships(of: self.audiences.scratchToken.span, members: members) {
+            let crowd = members.ringOwners[members.table.ring(of: member).index]
+            guard reference == nil || self.audiences.crowds[crowd].reference == reference,
+                !members.table.flags(of: member).contains(.isGhost)
+            else { continue }
+            self.leave(member, members: members, entry: entry, now: now)
+            self.schedule(crowd, now: now)
+        }
+        self.journal.ledger.settle(entry)
+    }
+    func memberships(of token: Span<UInt8>, members: CrowdTable.Members) -> [MemberID] {
+        var all: [MemberID] = []
+        var member = members.table.firstMembership(ofStartToken: token)
+        while member.isSome {
+            all.append(member)
+            member = members.table.nextMembership(after: member)
+        }
+        return all
+    }
+    /// A member leaves. While it has to be remembered what it was sent, it stays as a ghost.
+    mutating func leave(
+        _ member: MemberID, members: CrowdTable.Members, entry: EntryID = .none, now: EngineTime
+    ) {
+        let wasSent = self.wasSentStart(member, members: members)
+        guard let sentStamp = self.sentStamp(member, wasSent: wasSent, members: members, now: now) else {
+            self.writeStartTombstone(member, members: members, entry: entry)
+            return self.removeStart(member, members: members)
+        }
+        let (crowd, round) = self.home(of: member, members: members)
+        let before = self.audiences.crowds[crowd].starts.rounds[round].waitingCount
+        self.owesNoStart(member, of: crowd, round: round, members: members)
+        self.settleStarts(crowd, round: round, before: before, into: \.left)
+        members.table.insertFlag(.isGhost, of: member)
+        self.audiences.crowds[crowd].starts.rounds[round].ghosts[member] = sentStamp
+        self.writeStartMember(member, members: members, entry: entry)
+        self.scheduleSweep(crowd, now: now)
+    }
+    /// The newest start that the member was sent, or may have been, as far as that has to be remembered.
+    private mutating func sentStamp(
+        _ member: MemberID, wasSent: Bool, members: CrowdTable.Members, now: EngineTime
+    ) -> Int64? {
+        let crowd = self.home(of: member, members: members).crowd
+        if wasSent { return self.audiences.crowds[crowd].starts.orderStampSeconds }
+        self.audiences.crowds[crowd].starts.forgetPast(nowMillis: now.steadyMillis)
+        let joinedMillis = Int64(members.table.joinedSeconds(of: member)) * 1_000
+        let current = self.audiences.crowds[crowd].starts.orderStampSeconds
+        let past = self.audiences.crowds[crowd].starts.past.last {
+            $0.stampSeconds != current && joinedMillis <= now.wallMillis - (now.steadyMillis - $0.lastSentMillis)
+        }
+        if let past { return past.stampSeconds }
+        // Its number is kept until the answer comes.
+        return members.table.flags(of: member).contains(.isInFlight) ? 0 : nil
+    }
+    /// The round does not come to it any more, and it does not wait.
+    private mutating func owesNoStart(
+        _ member: MemberID, of crowd: CrowdID, round: Int, members: CrowdTable.Members
+    ) {
+        let flags = members.table.flags(of: member)
+        let position = members.table.position(of: member)
+        if flags.contains(.isLate) {
+            self.audiences.crowds[crowd].starts.rounds[round].forgetLate(member, in: &members.table)
+        } else if self.audiences.crowds[crowd].starts.rounds[round].retries[member] != nil {
+            self.audiences.crowds[crowd].starts.rounds[round].retries.remove(member)
+        } else if flags.isDisjoint(with: [.isServedEarly, .isGhost]),
+            self.audiences.crowds[crowd].starts.rounds[round].isUnderWay,
+            self.audiences.crowds[crowd].starts.rounds[round].isAhead(member, at: position)
+        {
+            self.audiences.crowds[crowd].starts.rounds[round].leftAhead(at: position)
+        }
+    }
+    /// Takes the member out of the table. Nothing is owed to it, and no push to it is in flight.
+    mutating func removeStart(_ member: MemberID, members: CrowdTable.Members) {
+        let (crowd, round) = self.home(of: member, members: members)
+        let before = self.audiences.crowds[crowd].starts.rounds[round].waitingCount
+        self.owesNoStart(member, of: crowd, round: round, members: members)
+        self.settleStarts(crowd, round: round, before: before, into: \.left)
+        self.audiences.crowds[crowd].starts.rounds[round].forget(member, in: &members.table)
+        members.table.remove(member)
+        self.memory.counters.membersHeld -= 1
+    }
+
+    // MARK: Members
+    /// The token's membership in the crowd, ghosts included; none: it has none.
+    func startMember(_ token: Span<UInt8>, of crowd: CrowdID) -> MemberID {
+        guard let members = self.audiences.crowds.membersIfAny(of: self.audiences.crowds[crowd].partition) else {
+            return .none
+        }
+        for round in self.audiences.crowds[crowd].starts.rounds {
+            let member = members.table.find(token, in: round.ring)
+            if member.isSome { return member }
+        }
+        return .none
+    }
+    /// Whose member it is, and of which of its rounds.
+    func home(of member: MemberID, members: CrowdTable.Members) -> (crowd: CrowdID, round: Int) {
+        let ring = members.table.ring(of: member)
+        let crowd = members.ringOwners[ring.index]
+        let round = self.audiences.crowds[crowd].starts.rounds.firstIndex { $0.ring == ring }
+        return (crowd, round ?? 0)
+    }
+    /// It was sent the start that goes round, or may have been.
+    func wasSentStart(_ member: MemberID, members: CrowdTable.Members) -> Bool {
+        let (crowd, round) = self.home(of: member, members: members)
+        guard self.audiences.crowds[crowd].starts.hasOrder else { return false }
+        let flags = members.table.flags(of: member)
+        if let stamp = self.audiences.crowds[crowd].starts.rounds[round].ghosts[member] {
+            return stamp == self.audiences.crowds[crowd].starts.orderStampSeconds
+        }
+        if flags.contains(.isLate) || self.audiences.crowds[crowd].starts.rounds[round].retries[member] != nil {
+            return false
+        }
+        if flags.contains(.isServedEarly) { return true }
+        return !self.audiences.crowds[crowd].starts.rounds[round].isAhead(
+            member, at: members.table.position(of: member))
+    }
+    /// Writes down what is known of a member.
+    mutating func writeStartMember(_ member: MemberID, members: CrowdTable.Members, entry: EntryID = .none) {
+        let (crowd, round) = self.home(of: member, members: members)
+        let flags = members.table.flags(of: member)
+        var record = StartCodec.Member()
+        record.epoch = self.memory.partitions[self.audiences.crowds[crowd].partition].epoch
+        record.environment = self.audiences.crowds[crowd].starts.rounds[round].environment
+        record.isFrequent = flags.contains(.isFrequent)
+        record.isChannelCapable = flags.contains(.isChannelCapable)
+        record.joinedSeconds = members.table.joinedSeconds(of: member)
+        let number = self.audiences.crowds[crowd].starts.memberRecordLeft()
+        if flags.contains(.isGhost) {
+            record.hasLeft = true
+            record.mark = .sent
+            record.stampSeconds = self.audiences.crowds[crowd].starts.rounds[round].ghosts[member] ?? 0
+        } else if self.audiences.crowds[crowd].starts.hasOrder {
+            if flags.contains(.isLate) {
+                record.mark = .waits
+                let before = self.audiences.crowds[crowd].starts.rounds[round].waitingCount
+                self.audiences.crowds[crowd].starts.rounds[round].wait(late: member, number: number)
+                self.noteStartsDue(crowd, round: round, before: before)
+            } else if flags.contains(.isServedEarly) {
+                record.mark = .sent
+            }
+            record.stampSeconds = record.mark == .none ? 0 : self.audiences.crowds[crowd].starts.orderStampSeconds
+        }
+        // The member's bytes stay while it is written.
+        let token = unsafe members.table.tokenBytes(member)
+        self.journal.writeStartMember(
+            unsafe Span(_unsafeElements: token), record, of: crowd, round: round, number: number, entry: entry,
+            in: &self.memory, audiences: self.audiences)
+    }
+    mutating func writeStartTombstone(_ member: MemberID, members: CrowdTable.Members, entry: EntryID = .none) {
+        let (crowd, round) = self.home(of: member, members: members)
+        let number = self.audiences.crowds[crowd].starts.memberRecordLeft()
+        let token = unsafe members.table.tokenBytes(member)
+        self.journal.writeStartTombstone(
+            unsafe Span(_unsafeElements: token), of: crowd, round: round, number: number, entry: entry,
+            in: &self.memory, audiences: self.audiences)
+    }
+    /// Kafka has a member's record.
+    mutating func startMemberAcknowledged(
+        _ crowd: CrowdID, generation: UInt32, round: Int, number: UInt32, offset: Int64, now: EngineTime
+    ) {
+        guard self.audiences.crowds.contains(crowd), self.audiences.crowds[crowd].generation == generation else {
+            return
+        }
+        self.audiences.crowds[crowd].starts.memberRecordAcknowledged(number)
+        guard round < self.audiences.crowds[crowd].starts.rounds.count else { return }
+        self.audiences.crowds[crowd].starts.rounds[round].noteLate(number, offset: offset)
+        if self.audiences.crowds[crowd].starts.hasOrder { self.schedule(crowd, now: now) }
+    }
+
+    // MARK: Counting
+    /// Start members are owed more than before.
+    mutating func noteStartsDue(_ crowd: CrowdID, round: Int, before: Int) {
+        let step = self.audiences.crowds[crowd].starts.rounds[round].waitingCount - before
+        self.memory.counters.startMembers.due &+= UInt64(truncatingIfNeeded: step)
+        self.memory.counters.startMembers.waiting &+= UInt64(truncatingIfNeeded: step)
+    }
+    /// Fewer are owed something than before, for this reason.
+    mutating func settleStarts(
+        _ crowd: CrowdID, round: Int, before: Int, into reason: WritableKeyPath<MemberCounters, UInt64>
+    ) {
+        let step = before - self.audiences.crowds[crowd].starts.rounds[round].waitingCount
+        self.memory.counters.startMembers[keyPath: reason] &+= UInt64(truncatingIfNeeded: step)
+        self.memory.counters.startMembers.waiting &-= UInt64(truncatingIfNeeded: step)
+    }
+}
+
+extension CrowdTable {
+    /// The round over the crowd's start members in that environment, made when the first comes; `nil`: there are too many rings.
+    mutating func startRound(of crowd: CrowdID, environment: PushEnvironment) -> Int? {
+        if let index = self[crowd].starts.rounds.firstIndex(where: { $0.environment == environment }) { return index }
+        let members = self.members(of: self[crowd].partition)
+        let ring = members.table.makeRing(of: .start)
+        guard ring.isSome else { return nil }
+        while members.ringOwners.count <= ring.index { members.ringOwners.append(.none) }
+        members.ringOwners[ring.index] = crowd
+        self[crowd].starts.rounds.append(StartRound(ring: ring, environment: environment))
+        return self[crowd].starts.rounds.count - 1
+    }
+}

@@ -1,0 +1,102 @@
+import APNSProtocol
+import PushModel
+
+/// One `start` of an audience, as it goes to push-to-start tokens (fan-out, "`start` to start members").
+///
+/// Every version of its life carries it along until it expires, so that a partition has it from whichever it gets. Life and stamp tell it from
+/// any other.
+struct StartOrder {
+    /// Of the audience.
+    var life: Int64 = 0
+    /// Of the version that brought it first.
+    var stampSeconds: Int64 = 0
+    /// Seconds since 1970: who has not been sent it by then is not.
+    var expiresSeconds: Int64 = 0
+    /// The event had priority 10.
+    var isHigh = true
+    /// The whole of it: attributes, its own content-state, its alert, and the event that speaks for it.
+    var layer = Layer()
+
+    func isSame(as other: borrowing StartOrder) -> Bool {
+        (self.life, self.stampSeconds) == (other.life, other.stampSeconds)
+    }
+    func isExpired(nowSeconds: Int64) -> Bool { self.expiresSeconds <= nowSeconds }
+
+    /// The attributes and what else only a start says, for a body with newer content.
+    private func part(isChannelCapable: Bool) -> StartPart {
+        var content = self.layer.content
+        if isChannelCapable {
+            content.inputPushToken = content.inputPushChannel.isEmpty
+        } else {
+            // An older phone does not start a card that names a channel, and gives a token without being asked.
+            content.inputPushChannel = ByteRange()
+            content.inputPushToken = false
+        }
+        return StartPart(
+            token: [], environment: .production, blob: self.layer.blob, content: content,
+            expiresSeconds: self.expiresSeconds)
+    }
+
+    /// The body of a push that starts the card with what is newest: content and alert of `newest`, where it has them and they fit.
+    func appendBody(newest: Version?, isChannelCapable: Bool, to body: inout [UInt8]) {
+        var part = self.part(isChannelCapable: isChannelCapable)
+        if let newest, newest.life == self.life, newest.stampSeconds > self.stampSeconds,
+            !newest.layer.content.contentState.isEmpty
+        {
+            let own = self.layer.blob.span.extracting(self.layer.alert.range)
+            let stamp = newest.stampSeconds
+            if newest.hasAlert {
+                let alert = newest.layer.blob.span.extracting(newest.layer.alert.range)
+                if Self.append(newest.layer, part, alert: alert, stampSeconds: stamp, to: &body) { return }
+            }
+            if Self.append(newest.layer, part, alert: own, stampSeconds: stamp, to: &body) { return }
+        }
+        let own = self.layer.blob.span.extracting(self.layer.alert.range)
+        if Self.append(self.layer, part, alert: own, stampSeconds: self.stampSeconds, to: &body) { return }
+        // It was let in with what it says itself.
+        part.content.inputPushToken = self.layer.content.inputPushToken && isChannelCapable
+        _ = Self.append(self.layer, part, alert: own, stampSeconds: self.stampSeconds, isForced: true, to: &body)
+    }
+    /// - Returns: whether it fits; if not, nothing was appended.
+    private static func append(
+        _ layer: borrowing Layer, _ part: StartPart, alert: Span<UInt8>, stampSeconds: Int64, isForced: Bool = false,
+        to body: inout [UInt8]
+    ) -> Bool {
+        let (blob, content) = layer.combined(with: part)
+        guard
+            isForced
+                || PayloadWriter.byteCount(
+                    kind: .start, stampSeconds: max(stampSeconds, EventRules.sizedStampSecondsMin), content: content,
+                    source: blob.span, alert: alert) <= PayloadWriter.payloadByteCountMax
+        else { return false }
+        PayloadWriter.append(
+            kind: .start, stampSeconds: stampSeconds, content: content, source: blob.span, alert: alert, to: &body)
+        return true
+    }
+}
+
+extension Version {
+    /// The start that goes round while this version is the newest.
+    var start: StartOrder? { self.starts.first }
+
+    /// The version of an event that starts cards: update members have its content, without its alert.
+    mutating func begin(_ part: StartPart, isHigh: Bool) {
+        var order = StartOrder()
+        order.life = self.life
+        order.stampSeconds = self.stampSeconds
+        order.expiresSeconds = part.expiresSeconds
+        order.isHigh = isHigh
+        order.layer = self.layer
+        (order.layer.blob, order.layer.content) = self.layer.combined(with: part)
+        self.starts = [order]
+        // One that came behind the start has its own.
+        if self.layer.isStart { self.layer.alert = ByteRange() }
+    }
+    /// A start that was told before goes on, unless this version ends it.
+    mutating func carry(startOf former: Version, nowSeconds: Int64) {
+        guard self.starts.isEmpty, !self.isEnd, former.life == self.life, let order = former.start,
+            !order.isExpired(nowSeconds: nowSeconds)
+        else { return }
+        self.starts = [order]
+    }
+}

@@ -1,0 +1,100 @@
+import PushModel
+
+/// Start members that surely were not started: refused for now, or not processed. They are sent to again when their time comes, but never while
+/// `state` says that they were not: a takeover would send to them once more.
+struct StartRetries {
+    struct Entry {
+        /// Not before this, steady; `Int64.max`: the answer to a push of another start comes first.
+        var notBeforeMillis: Int64
+        var attempt: UInt8 = 0
+    }
+    /// A round stands still while so many wait.
+    static let countMax = 1_024
+    private var entries: [MemberID: Entry] = [:]
+    /// Before this none is due; may be too early.
+    private var earliestMillis: Int64 = .max
+    /// Those whom the last record names, and the one under way.
+    private var named: Set<MemberID> = []
+    private var nextNamed: Set<MemberID> = []
+
+    var count: Int { self.entries.count }
+    var isFull: Bool { self.entries.count >= Self.countMax }
+    var members: [MemberID] { self.entries.keys.sorted { $0.rawValue < $1.rawValue } }
+    subscript(_ member: MemberID) -> Entry? { self.entries[member] }
+
+    mutating func set(_ entry: Entry, for member: MemberID) {
+        self.entries[member] = entry
+        self.earliestMillis = min(self.earliestMillis, entry.notBeforeMillis)
+    }
+    @discardableResult mutating func remove(_ member: MemberID) -> Entry? {
+        guard let entry = self.entries.removeValue(forKey: member) else { return nil }
+        if self.entries.isEmpty { self.earliestMillis = .max }
+        return entry
+    }
+    /// Its number may be used again.
+    mutating func forget(_ member: MemberID) {
+        self.remove(member)
+        self.named.remove(member)
+        self.nextNamed.remove(member)
+    }
+
+    // MARK: Whose time has come
+    /// The next that may be sent to; it stays.
+    /// - Parameter sendsNamed: whatever `state` says of them.
+    mutating func nextDue(sendsNamed: Bool, nowMillis: Int64) -> MemberID? {
+        self.firstDue(nowMillis: nowMillis) { sendsNamed || !$0.isNamed($1) }
+    }
+    /// When that is, steady; `Int64.max`: a record comes first, or an answer.
+    mutating func nextDueMillis(sendsNamed: Bool, nowMillis: Int64) -> Int64 {
+        guard self.earliestMillis <= nowMillis else { return self.earliestMillis }
+        if self.nextDue(sendsNamed: sendsNamed, nowMillis: nowMillis) != nil { return .min }
+        return self.earliestMillis > nowMillis ? self.earliestMillis : self.laterMillis(than: nowMillis)
+    }
+    /// When a record has to be written that does not name somebody whose time has come, steady.
+    mutating func nextNamedDueMillis(nowMillis: Int64) -> Int64 {
+        guard !self.named.isEmpty || !self.nextNamed.isEmpty else { return .max }
+        guard self.earliestMillis <= nowMillis else { return self.earliestMillis }
+        if self.firstDue(nowMillis: nowMillis, where: { $0.isNamed($1) }) != nil { return .min }
+        return self.laterMillis(than: nowMillis)
+    }
+    private func isNamed(_ member: MemberID) -> Bool { self.named.contains(member) || self.nextNamed.contains(member) }
+    private func laterMillis(than nowMillis: Int64) -> Int64 {
+        self.entries.values.reduce(.max) { $1.notBeforeMillis > nowMillis ? min($0, $1.notBeforeMillis) : $0 }
+    }
+    private mutating func firstDue(nowMillis: Int64, where isMeant: (Self, MemberID) -> Bool) -> MemberID? {
+        guard self.earliestMillis <= nowMillis else { return nil }
+        var first: (member: MemberID, millis: Int64)?
+        var earliest = Int64.max
+        for (member, entry) in self.entries {
+            earliest = min(earliest, entry.notBeforeMillis)
+            guard entry.notBeforeMillis <= nowMillis, isMeant(self, member) else { continue }
+            // A dictionary's order differs from process to process.
+            if let other = first, (other.millis, other.member.rawValue) < (entry.notBeforeMillis, member.rawValue) {
+                continue
+            }
+            first = (member, entry.notBeforeMillis)
+        }
+        self.earliestMillis = earliest
+        return first?.member
+    }
+
+    // MARK: Records
+    /// A record is written.
+    /// - Parameter namesAll: those, too, whose time has come.
+    /// - Returns: whom it names.
+    mutating func announce(nowMillis: Int64, namesAll: Bool) -> [MemberID] {
+        let members = self.members.filter { namesAll || (self.entries[$0]?.notBeforeMillis ?? .min) > nowMillis }
+        self.nextNamed = Set(members)
+        return members
+    }
+    /// It is there.
+    mutating func announced() { self.named = self.nextNamed }
+    /// A restore has read it.
+    mutating func restoreNamed(_ members: [MemberID]) {
+        for member in members { self.set(Entry(notBeforeMillis: .min, attempt: 1), for: member) }
+        self.named = Set(members)
+        self.nextNamed = self.named
+    }
+    /// Those that the record under way does not name.
+    var unnamedCount: Int { self.entries.keys.count { !self.nextNamed.contains($0) } }
+}
