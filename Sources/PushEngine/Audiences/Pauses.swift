@@ -21,30 +21,6 @@ public enum PauseRecord {
     }
 }
 
-/// What operators have stopped, by partition.
-struct PauseTable {
-    struct Key: Hashable {
-        var partition: PartitionIndex
-        var app: UInt16
-        /// Empty: all audiences of the app.
-        var audience: [UInt8]
-    }
-    /// Since when, milliseconds since 1970.
-    private var sinceMillis: [Key: Int64] = [:]
-
-    mutating func set(_ key: Key, sinceMillis: Int64) { self.sinceMillis[key] = sinceMillis }
-    mutating func remove(_ key: Key) { self.sinceMillis[key] = nil }
-    subscript(_ key: Key) -> Int64? { self.sinceMillis[key] }
-    func isPaused(partition: PartitionIndex, app: UInt16, audience: [UInt8]) -> Bool {
-        guard !self.sinceMillis.isEmpty else { return false }
-        return self.sinceMillis[Key(partition: partition, app: app, audience: [])] != nil
-            || self.sinceMillis[Key(partition: partition, app: app, audience: audience)] != nil
-    }
-    mutating func forget(partition: PartitionIndex) {
-        self.sinceMillis = self.sinceMillis.filter { $0.key.partition != partition }
-    }
-}
-
 /// Passes that an operator has stopped.
 extension ShardEngine {
     /// An operator says so. The last to come into this partition counts.
@@ -56,6 +32,7 @@ extension ShardEngine {
         var audience: [UInt8] = []
         if !pause.isOfApp { audience.append(copying: key) }
         let pauseKey = PauseTable.Key(partition: partition, app: app, audience: audience)
+        guard !pause.isPaused || self.makeRoom(for: pauseKey) else { return }
         let entry = self.journal.ledger.open(
             log: self.intake.log, offset: self.intake.record.offset, settled: false)
         if pause.isPaused {
@@ -71,6 +48,23 @@ extension ShardEngine {
             self.readPause(crowd)
             self.schedule(crowd, now: now)
         }
+    }
+    /// Of too many pauses those give way first that hold up nobody here: audiences without a member in this partition, in the order in which they
+    /// were paused.
+    /// - Returns: `false`: members of as many paused audiences as can be remembered are held here; this one is not paused.
+    private mutating func makeRoom(for pause: PauseTable.Key) -> Bool {
+        guard !self.audiences.pauses.hasRoom(for: pause) else { return true }
+        self.memory.counters.pausesDropped += 1
+        let references = Set(
+            self.audiences.crowds.crowds(of: pause.partition).map { self.audiences.crowds[$0].reference })
+        let idle = self.audiences.pauses.oldest(of: pause.partition) { key in
+            !references.contains(
+                CrowdTable.reference(bundleID: self.intake.bundleID(app: key.app).span, id: key.audience.span))
+        }
+        guard let idle else { return false }
+        self.audiences.pauses.remove(idle)
+        self.journal.writePause(idle, sinceMillis: nil, entry: .none, in: &self.memory)
+        return true
     }
     /// What operators have said about the crowd's audience, and its app.
     mutating func readPause(_ crowd: CrowdID) {

@@ -71,6 +71,8 @@ public struct EngineCounters: Sendable, Equatable {
     public var membersPaused: Int = 0
     /// Audiences that are paused, in each partition where they have members.
     public var audiencesPaused: Int = 0
+    /// Pauses of audiences that a partition could not keep, or forgot for a later one: it remembers so many at most.
+    public var pausesDropped: UInt64 = 0
     /// Slots in memory, and how many of them have something to send or in flight.
     public var activities: Int = 0
     /// Of these, channels.

@@ -59,6 +59,10 @@ extension EngineCounters: CountedBySource {
             "mailboat_audiences_paused", unit: "audiences",
             "Audiences that are paused, each counted once for every partition with members of its.", \.audiencesPaused),
         .total(
+            "mailboat_pauses_dropped_total", unit: "pauses",
+            "Pauses of audiences that a partition could not keep, or forgot for a later one: it remembers 1024.",
+            \.pausesDropped),
+        .total(
             "mailboat_versions_published_total", unit: "versions", "Versions that audiences made of events.",
             \.versionsPublished),
         .total(

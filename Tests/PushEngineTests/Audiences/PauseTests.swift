@@ -1,5 +1,5 @@
 import APNSProtocol
-import PushEngine
+@testable import PushEngine
 import PushModel
 import Testing
 
@@ -130,6 +130,73 @@ import Testing
         let h = AudienceTests.harness()
         h.consume(keyBytes: Array("match".utf8), valueBytes: [1, 0, 9], topic: 1, kind: .pause)
         #expect(h.stopReason != nil && !h.isCommitted(topic: 1))
+    }
+
+    // MARK: Too many
+
+    /// Names of audiences that nobody is a member of here.
+    private func pauseMany(_ h: EngineHarness, _ range: Range<Int>) {
+        for number in range {
+            h.advance(1)
+            h.pause("over-\(number)")
+        }
+    }
+
+    @Test func oneTooManyTakesThePlaceOfTheOldestThatHoldsUpNobody() {
+        let h = AudienceTests.harness()
+        h.join(1, of: "match")
+        h.pause("match")
+        self.pauseMany(h, 0..<PauseTable.audiencesMax - 1)
+        #expect(h.counters.pausesDropped == 0)
+        h.join(2, of: "other")
+        h.pause("other")
+        #expect(h.counters.pausesDropped == 1)
+        h.pause("other")
+        h.pause("match")
+        #expect(h.counters.pausesDropped == 1, "what is paused has its place")
+        h.pause(nil)
+        h.pause(nil, isPaused: false)
+        #expect(h.counters.pausesDropped == 1, "an app always finds room")
+        h.advance(2_000)
+        #expect(h.isCommitted(topic: 1))
+        for _ in 0..<2 {
+            h.audienceUpdate(1, of: "match")
+            h.audienceUpdate(2, of: "other")
+            h.advance(5_000)
+            #expect(h.deliverAll().isEmpty, "who is paused first and has members stays paused")
+            h.join(3, of: "over-0")
+            h.join(4, of: "over-1")
+            h.audienceUpdate(3, of: "over-0")
+            h.audienceUpdate(4, of: "over-1")
+            h.advance(5_000)
+            #expect(h.deliverAll().allSatisfy { $0.token == EngineHarness.memberToken(3) })
+            h.crash()
+            h.carryBus()
+            h.advance(30_000)
+        }
+        let live = Dictionary(h.stateLog.map { ($0.keyText, $0.isNull) }, uniquingKeysWith: { $1 })
+        #expect(live.count { $0.key.hasPrefix("h/") && !$0.value } == PauseTable.audiencesMax)
+    }
+
+    @Test func oneIsRefusedWhenAllOthersHaveMembersHere() {
+        let h = AudienceTests.harness()
+        for number in 0..<PauseTable.audiencesMax {
+            h.join(number + 1, of: "m\(number)")
+            h.pause("m\(number)")
+        }
+        h.join(0, of: "late")
+        h.pause("late")
+        #expect(h.counters.pausesDropped == 1 && h.counters.audiencesPaused == PauseTable.audiencesMax)
+        h.advance(2_000)
+        #expect(h.stopReason == nil && h.isCommitted(topic: 1))
+        h.audienceUpdate(1, of: "late")
+        h.audienceUpdate(2, of: "m0")
+        #expect(h.deliverAll().map(\.n) == [1])
+        h.pause("m0", isPaused: false)
+        h.pause("late")
+        h.audienceUpdate(3, of: "late")
+        h.advance(5_000)
+        #expect(h.deliverAll().map(\.n) == [2], "what is resumed makes room")
     }
 }
 

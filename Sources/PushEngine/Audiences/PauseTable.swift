@@ -1,0 +1,54 @@
+import PushModel
+
+/// What operators have stopped, by partition.
+struct PauseTable {
+    /// Audiences of one partition that are remembered as paused. A pause holds until somebody takes it back, and those of audiences that are long
+    /// over are easily forgotten: without a bound, names of up to 256 bytes would pile up here and in `state`. Whoever wants to stop more than so
+    /// many stops the app, which always finds room: there are only as many apps as are configured.
+    static let audiencesMax = 1_024
+
+    struct Key: Hashable {
+        var partition: PartitionIndex
+        var app: UInt16
+        /// Empty: all audiences of the app.
+        var audience: [UInt8]
+    }
+    /// Since when, milliseconds since 1970.
+    private var sinceMillis: [PartitionIndex: [Key: Int64]] = [:]
+    /// By partition, apps left out.
+    private var audienceCounts: [PartitionIndex: Int] = [:]
+
+    mutating func set(_ key: Key, sinceMillis: Int64) {
+        let former = self.sinceMillis[key.partition, default: [:]].updateValue(sinceMillis, forKey: key)
+        if former == nil, !key.audience.isEmpty { self.audienceCounts[key.partition, default: 0] += 1 }
+    }
+    mutating func remove(_ key: Key) {
+        let former = self.sinceMillis[key.partition]?.removeValue(forKey: key)
+        if former != nil, !key.audience.isEmpty { self.audienceCounts[key.partition, default: 0] -= 1 }
+    }
+    subscript(_ key: Key) -> Int64? { self.sinceMillis[key.partition]?[key] }
+    func isPaused(partition: PartitionIndex, app: UInt16, audience: [UInt8]) -> Bool {
+        guard let paused = self.sinceMillis[partition], !paused.isEmpty else { return false }
+        return paused[Key(partition: partition, app: app, audience: [])] != nil
+            || paused[Key(partition: partition, app: app, audience: audience)] != nil
+    }
+    /// A restored partition may hold more: nothing that `state` says is left out.
+    func hasRoom(for key: Key) -> Bool {
+        key.audience.isEmpty || self[key] != nil || self.audienceCounts[key.partition, default: 0] < Self.audiencesMax
+    }
+    /// Of the paused audiences of a partition, the one paused first among those that can be spared; apps are never among them.
+    func oldest(of partition: PartitionIndex, where isSpared: (Key) -> Bool) -> Key? {
+        (self.sinceMillis[partition] ?? [:])
+            .filter { !$0.key.audience.isEmpty && isSpared($0.key) }
+            // In the same order on every machine, should two be of one moment.
+            .min { one, other in
+                (one.value, one.key.app) == (other.value, other.key.app)
+                    ? one.key.audience.lexicographicallyPrecedes(other.key.audience)
+                    : (one.value, one.key.app) < (other.value, other.key.app)
+            }?.key
+    }
+    mutating func forget(partition: PartitionIndex) {
+        self.sinceMillis[partition] = nil
+        self.audienceCounts[partition] = nil
+    }
+}
