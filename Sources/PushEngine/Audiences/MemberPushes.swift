@@ -82,15 +82,24 @@ struct MemberPushStore: ~Copyable {
         PushID(
             rawValue: UInt64(UInt32(bitPattern: id.rawValue) | Self.mark) | UInt64(self.pushes[id].sequence) << 32)
     }
+    /// An answer to it will be taken soon.
+    func prefetch(of push: PushID) {
+        guard Self.isMember(push) else { return }
+        let id = Self.identifier(of: push)
+        if self.pushes.contains(id) { self.pushes.prefetch(id) }
+    }
     /// Whether it is a member's push, and not an update's or a question.
     static func isMember(_ push: PushID) -> Bool {
         let low = UInt32(truncatingIfNeeded: push.rawValue)
         return low & Self.mark != 0 && low & 0x8000_0000 == 0
     }
+    private static func identifier(of push: PushID) -> MemberPushID {
+        MemberPushID(rawValue: Int32(UInt32(truncatingIfNeeded: push.rawValue) & ~Self.mark))
+    }
     /// `nil`: it is in flight no more.
     func id(of push: PushID) -> MemberPushID? {
         guard Self.isMember(push) else { return nil }
-        let id = MemberPushID(rawValue: Int32(UInt32(truncatingIfNeeded: push.rawValue) & ~Self.mark))
+        let id = Self.identifier(of: push)
         guard self.pushes.contains(id), self.pushes[id].isLive,
             self.pushes[id].sequence == UInt32(truncatingIfNeeded: push.rawValue >> 32)
         else { return nil }

@@ -12,7 +12,7 @@ extension ShardEngine {
         let lead = Self.answerLead
         var step = 0
         while step < answers.count + 3 * lead {
-            if step < answers.count { self.memory.updates.prefetch(of: answers[step].id) }
+            if step < answers.count { self.prefetchPush(answers[step].id) }
             if answers.indices.contains(step - lead) { self.prefetchSlot(of: answers[step - lead].id) }
             if answers.indices.contains(step - 2 * lead) { self.prefetchRest(of: answers[step - 2 * lead].id) }
             if step >= 3 * lead { self.answered(answers[step - 3 * lead], now: now) }
@@ -20,9 +20,20 @@ extension ShardEngine {
         }
     }
 
-    private func prefetchSlot(of push: PushID) {
+    private func prefetchPush(_ push: PushID) {
+        self.memory.updates.prefetch(of: push)
+        self.audiences.pushes.prefetch(of: push)
+    }
+
+    private mutating func prefetchSlot(of push: PushID) {
+        if let id = self.audiences.pushes.id(of: push) { return self.prefetchMember(of: id) }
         guard let update = self.memory.updates.id(of: push) else { return }
         self.memory.slots.prefetch(self.memory.updates[update].slot)
+    }
+
+    private mutating func prefetchMember(of id: MemberPushID) {
+        let push = self.audiences.pushes[id]
+        self.audiences.crowds.members(of: push.partition).table.prefetch(push.member)
     }
 
     private func prefetchRest(of push: PushID) {
