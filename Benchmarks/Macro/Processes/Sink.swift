@@ -19,6 +19,8 @@ final class Sink {
         case sink
         /// Everything; each token has a phone. It takes several times the CPU.
         case full
+        /// The same, and a connection is down to one stream from a refusal until the next push that is taken.
+        case collapsing
         /// And each push is written to this file.
         case journal(path: String)
 
@@ -26,6 +28,7 @@ final class Sink {
             switch self {
             case .sink: ["--sink"]
             case .full: []
+            case .collapsing: ["--collapse-on-rejection"]
             case .journal(let path): ["--journal", path]
             }
         }

@@ -3,18 +3,36 @@ struct DeadMembersRows {
     let bench: Bench
 
     private static let deadPercent = 1.0
+    /// Of an APNs that is as far away as Apple's.
+    private static let latencyMillis = 50
+
+    private enum Kind {
+        /// Answered with 410, at once.
+        case gone
+        /// Answered with 400, from afar, by connections that are down to one stream until the next push that is taken.
+        case collapsing
+    }
 
     func run() throws {
         let members = self.bench.isQuick ? 50_000 : 200_000
+        try self.run(.gone, members, "first event to \(Double(members).short) members")
+        // A pass of a second says nothing of it: its last answers, one stream a connection, take as long.
+        guard !self.bench.isQuick else { return }
+        try self.run(
+            .collapsing, members,
+            "first event to \(Double(members).short) members, \(Self.latencyMillis) ms away, refusals collapse a connection"
+        )
+    }
+
+    private func run(_ kind: Kind, _ members: Int, _ name: String) throws {
         var (alive, dead, gone) = (Sample(), Sample(), Sample())
         for round in 1...(self.bench.isQuick ? 1 : 3) {
-            self.bench.say("members-dead: round \(round), \(members) members")
-            alive.add(try self.measure(members, deadPercent: 0).millis)
-            let other = try self.measure(members, deadPercent: Self.deadPercent)
+            self.bench.say("members-dead: \(kind), round \(round), \(members) members")
+            alive.add(try self.measure(members, kind, deadPercent: 0).millis)
+            let other = try self.measure(members, kind, deadPercent: Self.deadPercent)
             dead.add(other.millis)
             gone.add(Double(other.goneCount) / Double(members) * 100)
         }
-        let name = "first event to \(Double(members).short) members"
         self.bench.add(
             ResultRow(
                 "\(name), 1 % of them dead: time to the last, beside none dead", dead.median, "ms",
@@ -22,16 +40,23 @@ struct DeadMembersRows {
         self.bench.add(ResultRow("\(name), 1 % of them dead: removed", gone.median, "% of the members"))
     }
 
-    private func measure(_ members: Int, deadPercent: Double) throws -> (millis: Double, goneCount: Int) {
+    private func measure(_ members: Int, _ kind: Kind, deadPercent: Double) throws -> (millis: Double, goneCount: Int) {
         let partitionCount = AudienceWorkload.partitionCount(members: members)
-        let stage = try Stage(self.bench, partitionCount: partitionCount, mode: .full)
+        let stage = try Stage(
+            self.bench, partitionCount: partitionCount, mode: kind == .gone ? .full : .collapsing)
         defer { stage.stop() }
         try stage.join(members)
         // A token that died before its member joined would be tried again.
         Clock.sleep(millis: 1_500)
+        if kind == .collapsing { try stage.sink.setLatency(millis: Self.latencyMillis) }
         if deadPercent > 0 {
-            try stage.sink.refuse(
-                percent: deadPercent, status: 410, reason: "Unregistered", timestampMillis: Clock.wallMicros / 1_000)
+            switch kind {
+            case .gone:
+                try stage.sink.refuse(
+                    percent: deadPercent, status: 410, reason: "Unregistered",
+                    timestampMillis: Clock.wallMicros / 1_000)
+            case .collapsing: try stage.sink.refuse(percent: deadPercent, status: 400, reason: "BadDeviceToken")
+            }
         }
         let publisher = try Prefiller(stage.broker, partitionCount: partitionCount, lingerMillis: 0)
         let begin = Clock.nowMicros
