@@ -22,6 +22,14 @@ ROWS = [
     "channels, asking first: CPU per first broadcast", "instructions per push, loop",
     "instructions per push, transport", "scrape, 64 partitions: CPU per page", "scrape, 256 partitions: CPU per page", "round trip 100 ms: pushes per second",
     "restore, 200,000 activities: start until ready",
+    "fan-out, 100,000 members: CPU per member push, beside the transport's",
+    "freshness, an event a second to 100,000 members: age at acceptance, worst, beside a pass and a second",
+    "memory per member beyond its token of 80 bytes",
+    "first event to 50,000 members, 1 % of them dead: time to the last, beside none dead",
+    "1,000 audiences of 20, in one partition each: CPU per member push",
+    "brown-out of 8 s in mid-pass, 50,000 members: growth of memory",
+    "an event a second to 50,000 members: of an older version, 100 ms after its partition's first of the newer",
+    "two workers, together, beside one: members per second",
 ]
 
 
