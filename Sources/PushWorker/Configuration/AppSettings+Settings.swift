@@ -132,6 +132,18 @@ extension AppSettings: SettingsRoot {
         .choice(
             "start.on-unknown", scope: .app, \.engine.startOnUnknown,
             "Whether a `start` is sent again when nobody knows whether it arrived; a second card may appear."),
+        .number(
+            "start.per-hour", scope: .app, in: 1...AppConfiguration.startsPerHourMax,
+            unit: "starts per push-to-start token", \.engine.startsPerHour,
+            "Starts of audiences that a push-to-start token is sent in any rolling hour. Apple publishes no number; others saw about ten in a short time."
+        ),
+        .duration(
+            "start-member.life", scope: .app, in: 86_400_000...31_536_000_000, \.engine.startMemberLifeMillis,
+            "How long a start member stays that does not join again."),
+        .duration(
+            "audience.spread", scope: .app, in: 0...600_000, \.engine.audienceSpreadMillis,
+            "A start of an audience goes out over so long, but never over more than half the time to its `expires`: phones that come back with update tokens do so at once otherwise."
+        ),
         .duration(
             "registration-wait", scope: .app, in: 0...43_200_000, \.engine.registrationWaitMillis,
             "How long an update waits for a usable token."),
