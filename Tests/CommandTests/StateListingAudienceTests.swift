@@ -29,6 +29,12 @@ import Testing
     /// Version 1, progress of epoch 5: life 7, version 9, no pass; of 12 members 11 accepted and 1 gone.
     private static let progress: [UInt8] =
         [1, 6, 10, 14, 18, 0, 0, 0, 0] + [0] + [18, 12, 11, 0, 0, 1, 0, 0, 2, 0, 0, 0]
+    /// A start member's key: a mark, how it names the audience, and the token.
+    private static func startKey(of audience: String) -> [UInt8] {
+        let reference = UInt64(StateRecordReader.audienceReference(app: Self.app, audience: audience), radix: 16) ?? 0
+        return [UInt8(ascii: "s")] + (0..<8).map { UInt8(truncatingIfNeeded: reference >> (8 * UInt64($0))) }
+            + Self.token
+    }
     private static func key(_ text: String) -> [UInt8] { Array(text.utf8) }
 
     @Test func anAudienceIsShownWithItsMembersAndNoOther() {
@@ -38,17 +44,22 @@ import Testing
         listing.add(Self.record([UInt8(ascii: "t")] + Self.token, Self.member(of: "match"), offset: 3))
         listing.add(
             Self.record([UInt8(ascii: "t")] + Self.token.dropLast(), Self.member(of: "other"), offset: 4))
+        listing.add(Self.record(Self.startKey(of: "match"), [1, 9, 10, 8, 60, 0], offset: 7))
+        listing.add(Self.record(Self.startKey(of: "other"), [1, 9, 10, 0, 60, 0], offset: 8))
         listing.add(Self.record(Self.key("h/com.example.pizza/match"), [1, 12, 10, 0], offset: 5))
         listing.add(Self.record(Self.key("h/com.example.pizza/"), [1, 12, 10, 0], offset: 6))
         let lines = listing.takeLines()
         #expect(
-            lines.filter { $0.hasPrefix("[") }.map { $0.prefix(6) } == ["[3]@1 ", "[3]@3 ", "[3]@5 ", "[3]@6 "])
+            lines.filter { $0.hasPrefix("[") }.map { $0.prefix(6) } == [
+                "[3]@1 ", "[3]@3 ", "[3]@5 ", "[3]@6 ", "[3]@7 ",
+            ])
         #expect(lines.contains { $0.contains("members 12, accepted 11, superseded 0, expired 0, gone 1") })
         #expect(lines.contains { $0.contains("member abababab…(64 digits) #") && $0.contains("of audience match") })
+        #expect(lines.contains { $0.contains("start member abababab…(64 digits) #") && $0.contains(", has left") })
         #expect(lines.contains { $0.contains("match paused here since 1970-01-01T00:00:00Z") })
         #expect(lines.contains { $0.contains("all audiences of com.example.pizza paused here") })
         #expect(!lines.joined().contains(String(repeating: "ab", count: 9)), "no token is shown")
-        #expect(listing.summary.contains("match: 1 members in 1 partitions"))
+        #expect(listing.summary.contains("match: 2 members in 1 partitions"))
         #expect(listing.summary.contains("12 members, 11 accepted"))
         #expect(listing.unreadableCount == 0)
     }

@@ -85,6 +85,7 @@ extension ShardEngine {
             for pass in self.audiences.crowds[crowd].passes.indices {
                 count += self.audiences.crowds[crowd].passes[pass].waitingCount
             }
+            count += self.audiences.crowds[crowd].starts.waitingCount
         }
         self.memory.counters.membersPaused += count - self.audiences.crowds[crowd].pausedCount
         self.audiences.crowds[crowd].pausedCount = count

@@ -67,7 +67,7 @@ public struct EngineCounters: Sendable, Equatable {
     public var membersHeld: Int = 0
     /// Of these, those for whom APNs refused the newest version for good.
     public var membersRefused: Int = 0
-    /// Of the members waiting, those of audiences that are paused.
+    /// Of the members waiting, for versions or starts, those of audiences that are paused.
     public var membersPaused: Int = 0
     /// Audiences that are paused, in each partition where they have members.
     public var audiencesPaused: Int = 0

@@ -182,8 +182,12 @@ public struct StateRecordReader: Sendable {
             },
             budgetUnitsOut: book.ledger.count, frequentBudgetUnitsOut: book.frequentLedger.count)
     }
-    /// Whether the record is a member's: its key is a mark and the raw token.
-    public static func isMember(key: [UInt8]) -> Bool { key.count > 1 && key[0] == AudienceCodec.memberKeyMark }
+    /// The raw token in the key of a member's record; `nil`: the record is no member's. Nobody is to see it whole.
+    /// - Parameter key: of a record of `state`.
+    public static func memberToken(inKey key: [UInt8]) -> [UInt8]? {
+        if key.count > 1, key[0] == AudienceCodec.memberKeyMark { return Array(key.dropFirst()) }
+        return StartCodec.tokenRange(inKey: key.span).map { Array(key[$0]) }
+    }
     /// How records of members name an audience: `StateRecordDescription.Member.audienceReference`.
     public static func audienceReference(app bundleID: String, audience: String) -> String {
         let (bundleID, id) = (Array(bundleID.utf8), Array(audience.utf8))

@@ -53,8 +53,8 @@ extension EngineCounters: CountedBySource {
             "Of these, those for whom APNs refused the newest version for good.",
             \.membersRefused),
         .gauge(
-            "mailboat_members_paused", unit: "members", "Of the members waiting, those of audiences that are paused.",
-            \.membersPaused),
+            "mailboat_members_paused", unit: "members",
+            "Of the members waiting, for versions or starts, those of audiences that are paused.", \.membersPaused),
         .gauge(
             "mailboat_audiences_paused", unit: "audiences",
             "Audiences that are paused, each counted once for every partition with members of its.", \.audiencesPaused),

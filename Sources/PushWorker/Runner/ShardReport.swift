@@ -24,10 +24,11 @@ extension ShardReport {
     /// Takes the figures of this moment; those about latency are gathered turn by turn.
     mutating func take(from loop: borrowing ShardLoop, transport: ShardTransport, shard: Int, nowMillis: Int64) {
         self.engine = loop.engine.counters
-        let members = self.engine.members
+        let (members, starts) = (self.engine.members, self.engine.startMembers)
+        let served = members.accepted &+ members.gone &+ members.failed
+        let started = starts.accepted &+ starts.gone &+ starts.failed &+ starts.unknown
         self.drain.note(
-            waiting: self.engine.membersDue, served: members.accepted + members.gone + members.failed,
-            nowMillis: nowMillis)
+            waiting: self.engine.membersDue, served: served &+ started, nowMillis: nowMillis)
         for route in self.routes.indices {
             self.routes[route].counters = transport.counters(route: UInt16(route))
             self.routes[route].standing = transport.standing(route: UInt16(route))
@@ -68,6 +69,8 @@ extension WorkerSnapshot.PartitionPhase {
 }
 
 extension EngineCounters {
-    /// Members that wait, but for those that an operator lets wait.
-    var membersDue: Int { max(0, Int(clamping: self.members.waiting) - self.membersPaused) }
+    /// Members that wait for a version or a start, but for those that an operator lets wait.
+    var membersDue: Int {
+        max(0, Int(clamping: self.members.waiting &+ self.startMembers.waiting) - self.membersPaused)
+    }
 }

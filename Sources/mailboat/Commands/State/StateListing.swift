@@ -69,10 +69,10 @@ struct StateListing {
 
     /// A member's key is its raw token: shown as its first digits.
     private static func text(ofKey key: [UInt8]) -> String {
-        guard StateRecordReader.isMember(key: key) else { return String(decoding: key, as: UTF8.self) }
+        guard let token = StateRecordReader.memberToken(inKey: key) else { return String(decoding: key, as: UTF8.self) }
         var digits: [UInt8] = []
-        for byte in key.dropFirst() { digits.append(copying: Array(Self.hex(byte)).span) }
-        return TokenText.shortened("t/" + String(decoding: digits, as: UTF8.self))
+        for byte in token { digits.append(copying: Array(Self.hex(byte)).span) }
+        return TokenText.shortened("\(Character(Unicode.Scalar(key[0])))/" + String(decoding: digits, as: UTF8.self))
     }
     private static func hex(_ byte: UInt8) -> String.UTF8View {
         let digits = String(byte, radix: 16)
@@ -171,8 +171,8 @@ struct StateListing {
         case .slot(let slot): return self.text(slot, head: "\(location)  \(name)")
         case .member(let member):
             return [
-                "\(location)  member \(entry.key.dropFirst(2)) #\(member.tokenHash) of audience \(self.audience ?? member.audienceReference), "
-                    + "\(member.environment)\(member.frequentUpdates ? ", frequent updates" : ""), joined \(Self.time(millis: member.joinedSeconds * 1_000)), epoch \(member.epoch)"
+                "\(location)  \(member.isStartToken ? "start member" : "member") \(entry.key.dropFirst(2)) #\(member.tokenHash) of audience \(self.audience ?? member.audienceReference), "
+                    + "\(member.environment)\(member.frequentUpdates ? ", frequent updates" : "")\(member.hasLeft ? ", has left" : ""), joined \(Self.time(millis: member.joinedSeconds * 1_000)), epoch \(member.epoch)"
             ]
         case .crowd(let crowd):
             let passes = crowd.passes.map {
