@@ -106,6 +106,7 @@ import Testing
             {"key":"\(token)","value":{"event":"unregister"}}
             {"key":"order-7","value":{"event":"unregister"}}
             {"event":"register","audience":"match-7"}
+            {"key":"00ff","value":{"event":"register","audience":"match-7","token-type":"start","channel-capable":true}}
             """)
         let lines = reports.map { report in
             if case .taken(_, let lines) = report { lines } else { ["\(report)"] }
@@ -121,6 +122,7 @@ import Testing
                 ["token 80e080e0…(160 digits) leaves every audience"],
                 ["activity “order-7” has no token any more"],
                 ["the token that the key spells joins audience “match-7” (to update an activity, production)"],
+                ["token 00ff joins audience “match-7” (to start activities, production, channel-capable)"],
             ])
     }
 
@@ -129,8 +131,11 @@ import Testing
             """
             {"key":"match-7","value":{"event":"update","content-state":{"home":1},"timestamp":1699999990,"to":{"audience":"match-7"}}}
             {"event":"end","to":{"audience":"match-7"}}
+            {"event":"start","to":{"audience":"match-7"},"attributes-type":"Match","attributes":{},"content-state":{},"alert":{"title":"","body":""}}
             """)
-        guard reports.count == 2, case .taken(1, let update) = reports[0], case .taken(2, let end) = reports[1] else {
+        guard reports.count == 3, case .taken(1, let update) = reports[0], case .taken(2, let end) = reports[1],
+            case .taken(3, let start) = reports[2]
+        else {
             Issue.record("\(reports)")
             return
         }
@@ -140,17 +145,12 @@ import Testing
         #expect(update[9] == "(76 of 4096 bytes)")
         #expect(end[0] == update[0])
         #expect(end[4] == "apns-priority: 10")
+        #expect(
+            start[0] == "POST https://api.push.apple.com/3/device/(each push-to-start token in audience “match-7”)")
+        #expect(start.last == "(its update members get the content as an update, at priority 5 and without the alert)")
     }
 
     @Test(arguments: [
-        (
-            #"{"event":"start","to":{"audience":"a"},"attributes-type":"Match","attributes":{},"content-state":{},"alert":{"title":"","body":""}}"#,
-            "“to.audience” is not supported for a “start” by this version: expected {\"start-token\": hex}, for each phone"
-        ),
-        (
-            #"{"key":"00ff","value":{"event":"register","audience":"a","token-type":"start"}}"#,
-            "“token-type” “start” is not supported by this version: expected an update token's join"
-        ),
         (
             #"{"key":"order-7","value":{"event":"register","audience":"a"}}"#,
             "“key” is not hexadecimal at character 1 of 7: expected the member's token, in the digits 0-9 and a-f only"

@@ -5,8 +5,8 @@ import PushModel
 package struct AudiencePlan {
     /// Worlds that have audiences, in a hundred, unless whoever plays says otherwise.
     package static let worldsPercent = 10
-    /// Of these, worlds that have start members, in a hundred. 0 as long as no worker takes them.
-    package static let startsPercent = 0
+    /// Of these, worlds that have start members, in a hundred.
+    package static let startsPercent = 40
     /// How long a start member stays that does not join again: longer than anything is written, so that nobody is forgotten meanwhile.
     static let starterLifeMillis: Int64 = 30 * 3_600_000
     /// The other app of worlds with two; the first is the activities'.
@@ -104,6 +104,10 @@ extension SimulationPlan {
         guard !self.audiences.audiences.isEmpty, Int.random(in: 0..<100, using: &random) < worldsPercent else { return }
         self.audiences.starterCount = [1, 6, 20, 60].randomElement(using: &random)!
         self.audiences.startSharePercent = [20, 50].randomElement(using: &random)!
+        self.audiences.startsPerHour = Int.random(in: 1...4, using: &random)
+        self.app.startsPerHour = self.audiences.startsPerHour
+        self.app.startMemberLifeMillis = AudiencePlan.starterLifeMillis
+        self.app.audienceSpreadMillis = [0, 0, 5_000, 60_000].randomElement(using: &random)!
     }
 
     /// All that are configured.

@@ -241,6 +241,12 @@ extension SimulationWorld {
                 "worker \(worker.number): \(waiting) members wait, \(worker.loop.engine.counters.members.waiting) are counted"
             )
         }
+        let starters = worker.loop.engine.counters.startMembers
+        let starterCount = worker.loop.engine.countWaitingStartMembers()
+        if UInt64(starterCount) != starters.waiting {
+            self.fail("worker \(worker.number): \(starterCount) starts wait, \(starters.waiting) are counted")
+        }
+        if !starters.isConserved { self.fail("start members are not conserved: \(starters)") }
         let members = worker.loop.engine.counters.members
         if !members.isConserved { self.fail("members are not conserved: \(members)") }
     }

@@ -33,7 +33,7 @@ extension SimulationWorld {
         let audiences = self.audienceNumbers.count
         let room =
             16 + 4 * self.phones.count + 2 * Int(self.plan.partitions)
-            + audiences * (4 * Int(self.plan.partitions) + self.members.count)
+            + audiences * (4 * Int(self.plan.partitions) + self.members.count + self.starters.count)
         if counters.unacknowledged > self.plan.unacknowledgedMax + room || counters.unacknowledged < 0 {
             self.fail("\(counters.unacknowledged) records are not acknowledged")
         }

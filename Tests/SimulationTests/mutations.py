@@ -278,6 +278,11 @@ MUTATIONS = [
         "audience-void-believed", "a void is believed whichever life it is about",
         engine("Audiences/ShardEngine+Versions"),
         "self.audiences.crowds[crowd].life <= void.life else", "void.life >= 0 else", audiences=True),
+    Mutation(
+        "start-rejoin", "whoever was sent a start, left and comes back, is sent it again",
+        engine("Audiences/ShardEngine+StartJoins"),
+        "            ghostStamp != self.audiences.crowds[crowd].starts.orderStampSeconds, !flags.contains(.isServedEarly)\n",
+        "            ghostStamp != -1, !flags.contains(.isServedEarly)\n", audiences=True),
 ]
 
 

@@ -34,6 +34,8 @@ struct AudienceBook {
 
     /// Until when some partition keeps start members, seconds since 1970; 0: none does.
     var startsUntilSeconds: Int64 = 0
+    /// A start that the next version brings: one element, or none.
+    var waitingStarts: [StartOrder] = []
 
     /// Events in publications that have no outcome.
     var openCount: Int { self.publications.count { $0.isOpen } }

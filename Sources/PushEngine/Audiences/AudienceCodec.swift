@@ -261,6 +261,7 @@ enum AudienceCodec {
     // MARK: Books
     static func byteCountMax(_ book: borrowing AudienceBook) -> Int {
         var count = (12 + 2 * book.asked.count) * ByteCursor.leb128ByteCountMax
+        for order in book.waitingStarts { count += StartCodec.byteCountMax(order) }
         count += (book.ledger.count + book.frequentLedger.count) * ByteCursor.leb128ByteCountMax
         for publication in book.publications {
             count += 4 * ByteCursor.leb128ByteCountMax + Self.byteCountMax(publication.version)
@@ -273,6 +274,8 @@ enum AudienceCodec {
     ) {
         writer.signed(book.life)
         writer.signed(book.startsUntilSeconds)
+        writer.byte(book.waitingStarts.isEmpty ? 0 : 1)
+        if let order = book.waitingStarts.first { StartCodec.write(order, topicHashes: topicHashes, to: &writer) }
         writer.unsigned(UInt64(book.asked.count))
         for partition in book.asked {
             writer.signed(Int64(partition))
@@ -301,6 +304,13 @@ enum AudienceCodec {
         var book = AudienceBook()
         book.life = try reader.signed()
         book.startsUntilSeconds = try StateCodec.readSeconds(&reader)
+        let starts = try reader.byte()
+        guard starts < 2 else { throw .malformed("\(starts) starts wait") }
+        if starts == 1 {
+            book.waitingStarts = [
+                try StartCodec.readOrder(&reader, life: 0, topicHashes: topicHashes, now: now)
+            ]
+        }
         let asked = try reader.unsigned()
         guard asked <= Self.askedMax else { throw .malformed("\(asked) partitions") }
         for _ in 0..<asked {

@@ -7,6 +7,16 @@ struct CrowdStarts {
         var stampSeconds: Int64
         /// The last of them, steady.
         var lastSentMillis: Int64
+        /// The same by the wall clock of then, with which joins are compared.
+        var lastSentWallMillis: Int64
+
+        /// So much a clock may differ from another's, and from what it says after it was set back.
+        static let clockDifferenceMillisMax: Int64 = 300_000
+        /// Whether it may have been sent to somebody who joined then. Rather one too many than one too few.
+        func mayHaveReached(joinedSeconds: UInt32) -> Bool {
+            Int64(joinedSeconds) * 1_000 <= self.lastSentWallMillis + Self.clockDifferenceMillisMax
+        }
+        func isOver(nowMillis: Int64) -> Bool { self.lastSentMillis + RollingBudget.windowMillis <= nowMillis }
     }
     /// More starts of one audience are not told apart within an hour: `start.per-hour` reaches no further.
     static let pastMax = AppConfiguration.startsPerHourMax
@@ -116,18 +126,18 @@ struct CrowdStarts {
 
     // MARK: Within the hour
     /// A push of the start leaves.
-    mutating func noteSent(stampSeconds: Int64, nowMillis: Int64) {
+    mutating func noteSent(stampSeconds: Int64, now: EngineTime) {
         if let last = self.past.last, last.stampSeconds == stampSeconds {
-            self.past[self.past.count - 1].lastSentMillis = max(last.lastSentMillis, nowMillis)
+            self.past[self.past.count - 1].lastSentMillis = max(last.lastSentMillis, now.steadyMillis)
+            self.past[self.past.count - 1].lastSentWallMillis = max(last.lastSentWallMillis, now.wallMillis)
             return
         }
-        self.forgetPast(nowMillis: nowMillis)
+        self.forgetPast(nowMillis: now.steadyMillis)
         if self.past.count >= Self.pastMax { self.past.removeFirst() }
-        self.past.append(Past(stampSeconds: stampSeconds, lastSentMillis: nowMillis))
+        self.past.append(
+            Past(stampSeconds: stampSeconds, lastSentMillis: now.steadyMillis, lastSentWallMillis: now.wallMillis))
     }
-    mutating func forgetPast(nowMillis: Int64) {
-        self.past.removeAll { $0.lastSentMillis + RollingBudget.windowMillis <= nowMillis }
-    }
+    mutating func forgetPast(nowMillis: Int64) { self.past.removeAll { $0.isOver(nowMillis: nowMillis) } }
     mutating func restorePast(_ past: [Past]) { self.past = past }
 
     // MARK: Records of members

@@ -22,9 +22,7 @@ extension ShardEngine {
         let update = self.memory.slots[slot].pending
         var book = self.memory.book(of: slot)
         if book.life == 0 { book.life = max(1, now.wallSeconds) }
-        if self.memory.updates[update].isStart, book.publications.last?.version.isEnd == true {
-            book.life = max(book.life + 1, now.wallSeconds)
-        }
+        let start = self.takeWaitingStart(of: slot, isEnd: self.memory.updates[update].isEnd, book: &book, now: now)
         var publication = AudienceBook.Publication()
         publication.mergedCount = self.memory.updates[update].mergedCount
         let withdrawsAlert = self.memory.updates[update].withdrawsAlert
@@ -49,9 +47,7 @@ extension ShardEngine {
             slot, floorSeconds: self.memory.updates[update].top.stampFloorSeconds)
         publication.version.layer = self.memory.updates[update].top
         publication.version.withdrawsAlert = withdrawsAlert
-        if let part = self.memory.updates[update].start.first {
-            publication.version.begin(part, isHigh: self.memory.updates[update].priority == .high)
-        }
+        if let start { publication.version.begin(start) }
         if let former = book.publications.last?.version {
             publication.version.bringAlong(contentOf: former)
             publication.version.carry(startOf: former, nowSeconds: now.wallSeconds)
@@ -61,6 +57,7 @@ extension ShardEngine {
         book.dropDone()
         self.memory.setBook(book, of: slot)
         self.memory.noteAccepted(update, of: slot, now: now)
+        if start != nil { self.memory.noteStarted(slot) }
         // Its event is still pending: the book has it.
         self.coalescer.dropUpdate(update, of: slot, in: &self.memory)
         self.coalescer.dropOlderThanAccepted(slot, in: &self.memory)
@@ -74,8 +71,7 @@ extension ShardEngine {
     private mutating func takeUnits(
         for version: inout Version, update: UpdateID, slot: SlotID, book: inout AudienceBook, now: EngineTime
     ) {
-        // A start is for start members, and takes no unit of others.
-        guard self.memory.updates[update].priority == .high, !version.layer.isStart else { return }
+        guard self.memory.updates[update].priority == .high else { return }
         let app = self.memory.app(of: slot)
         let isReserved = version.hasAlert || version.isEnd
         func mayTake(_ ledger: inout VersionLedger, _ limit: Int) -> Bool {

@@ -171,6 +171,7 @@ extension ShardEngine {
         }
         if let newest = known.last { self.takeStart(of: newest, crowd: crowd) }
         for version in newer.sorted(by: { $0.stampSeconds < $1.stampSeconds }) { self.take(version, crowd: crowd) }
+        if let newest = versions.last, !newer.isEmpty { self.takeStart(of: newest, crowd: crowd) }
         self.settleRestoredStarts(crowd, now: now)
         if stampSeconds > 0 { self.audiences.crowds[crowd].stampSeconds = stampSeconds }
         if versions.isEmpty {

@@ -6,10 +6,13 @@ extension ShardEngine {
     mutating func joinStart(app: UInt16, partition: PartitionIndex, now: EngineTime) throws(EventRejection) {
         let reference = self.reference(app: app)
         let members = self.audiences.crowds.members(of: partition)
-        let joinedSeconds = UInt32(clamping: max(0, self.intake.record.timestampMillis / 1_000))
+        let joinedSeconds = UInt32(clamping: max(0, min(self.intake.record.timestampMillis, now.wallMillis) / 1_000))
         var crowd = self.audiences.crowds.find(reference: reference, partition: partition) ?? .none
         let found = crowd.isNone ? .none : self.startMember(self.audiences.scratchToken.span, of: crowd)
-        if found.isNone { try self.checkRoom(for: self.audiences.scratchToken.span, members: members) }
+        if found.isNone {
+            try self.checkMemberCount()
+            try self.checkRoom(for: self.audiences.scratchToken.span, members: members)
+        }
         let isMade = crowd.isNone
         if isMade {
             crowd = self.audiences.crowds.make(
@@ -60,6 +63,13 @@ extension ShardEngine {
         if wasSent { self.audiences.crowds[crowd].starts.rounds[round].noteServedEarly(member, in: &members.table) }
         return member
     }
+    private func checkMemberCount() throws(EventRejection) {
+        let most = self.memory.configuration.settings.membersMax
+        let held = self.memory.counters.membersHeld
+        guard held >= most else { return }
+        throw EventRejection(
+            field: "audience", reason: "has no room: this shard holds \(held) members, and limits.members is \(most)")
+    }
     private func checkRoom(for token: Span<UInt8>, members: CrowdTable.Members) throws(EventRejection) {
         var count = 0
         var other = members.table.firstMembership(ofStartToken: token)
@@ -86,6 +96,7 @@ extension ShardEngine {
             self.audiences.crowds.name(crowd, app: app, id: id)
             self.audiences.crowds[crowd].restoredJoins = []
         }
+        self.readPause(crowd)
         self.writeProgress(crowd, entry: entry, now: now)
         self.journal.ask(crowd, entry: entry, in: &self.memory, audiences: self.audiences)
     }
@@ -171,10 +182,10 @@ extension ShardEngine {
         let crowd = self.home(of: member, members: members).crowd
         if wasSent { return self.audiences.crowds[crowd].starts.orderStampSeconds }
         self.audiences.crowds[crowd].starts.forgetPast(nowMillis: now.steadyMillis)
-        let joinedMillis = Int64(members.table.joinedSeconds(of: member)) * 1_000
+        let joinedSeconds = members.table.joinedSeconds(of: member)
         let current = self.audiences.crowds[crowd].starts.orderStampSeconds
         let past = self.audiences.crowds[crowd].starts.past.last {
-            $0.stampSeconds != current && joinedMillis <= now.wallMillis - (now.steadyMillis - $0.lastSentMillis)
+            $0.stampSeconds != current && $0.mayHaveReached(joinedSeconds: joinedSeconds)
         }
         if let past { return past.stampSeconds }
         // Its number is kept until the answer comes.

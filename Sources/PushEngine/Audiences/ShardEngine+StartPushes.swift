@@ -115,13 +115,12 @@ extension ShardEngine {
         let crowd = self.home(of: member, members: members).crowd
         guard !self.audiences.crowds[crowd].starts.past.isEmpty else { return }
         let current = self.audiences.crowds[crowd].starts.orderStampSeconds
-        let joinedMillis = Int64(members.table.joinedSeconds(of: member)) * 1_000
-        for past in self.audiences.crowds[crowd].starts.past
-        where past.lastSentMillis + RollingBudget.windowMillis > now.steadyMillis {
+        let joinedSeconds = members.table.joinedSeconds(of: member)
+        for past in self.audiences.crowds[crowd].starts.past where !past.isOver(nowMillis: now.steadyMillis) {
             if past.stampSeconds == current {
                 guard !isOwn, self.wasSentStart(member, members: members) else { continue }
             } else {
-                guard joinedMillis <= now.wallMillis - (now.steadyMillis - past.lastSentMillis) else { continue }
+                guard past.mayHaveReached(joinedSeconds: joinedSeconds) else { continue }
             }
             millis.append(past.lastSentMillis)
         }
@@ -156,7 +155,7 @@ extension ShardEngine {
         self.audiences.pushes.link(id, into: &first)
         self.audiences.crowds[crowd].starts.rounds[round].firstPush = first
         self.audiences.crowds[crowd].starts.rounds[round].inFlightCount += 1
-        self.audiences.crowds[crowd].starts.noteSent(stampSeconds: order.stampSeconds, nowMillis: now.steadyMillis)
+        self.audiences.crowds[crowd].starts.noteSent(stampSeconds: order.stampSeconds, now: now)
         self.audiences.crowds[crowd].starts.sentSinceRecord += 1
         self.audiences.crowds[crowd].starts.isRecordDue = true
         self.memory.partitions[partition].inFlightCount += 1

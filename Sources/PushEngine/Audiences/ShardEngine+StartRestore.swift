@@ -66,7 +66,8 @@ extension ShardEngine {
             progress.past.map {
                 CrowdStarts.Past(
                     stampSeconds: $0.stampSeconds,
-                    lastSentMillis: now.steadyMillis - max(0, now.wallMillis - $0.lastSentMillis))
+                    lastSentMillis: now.steadyMillis - max(0, now.wallMillis - $0.lastSentMillis),
+                    lastSentWallMillis: $0.lastSentWallMillis)
             })
         self.audiences.crowds[crowd].starts.restored = progress
     }
@@ -182,6 +183,7 @@ extension ShardEngine {
         self.readPause(crowd)
         self.writeProgress(crowd, now: now)
         self.audiences.crowds[crowd].starts.isRecordDue = true
+        self.sweepAfterVoid(crowd, now: now)
         self.audiences.crowds[crowd].askAtMillis = now.steadyMillis + Self.askAgainMillis
         self.schedule(crowd, now: now)
     }

@@ -33,6 +33,13 @@ extension ShardEngine {
         }
         return until
     }
+    /// Start members whose time is over go before the owner is asked for them once more.
+    mutating func sweepAfterVoid(_ crowd: CrowdID, now: EngineTime) {
+        let until = self.audiences.startsUntilSeconds(crowd, in: self.memory)
+        guard until > 0, until <= now.wallSeconds else { return }
+        self.audiences.crowds[crowd].starts.sweepPosition = 0
+        self.audiences.crowds[crowd].starts.sweepAtMillis = now.steadyMillis
+    }
     /// A step of looking through a crowd.
     mutating func sweepStarts(_ crowd: CrowdID, now: EngineTime) {
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)

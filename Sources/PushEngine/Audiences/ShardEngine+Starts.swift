@@ -212,12 +212,17 @@ extension ShardEngine {
         }
         progress.past = self.audiences.crowds[crowd].starts.past.map {
             CrowdStarts.Past(
-                stampSeconds: $0.stampSeconds, lastSentMillis: now.wallMillis - (now.steadyMillis - $0.lastSentMillis))
+                stampSeconds: $0.stampSeconds, lastSentMillis: now.wallMillis - (now.steadyMillis - $0.lastSentMillis),
+                lastSentWallMillis: $0.lastSentWallMillis)
         }
         if let order, progress.rounds.contains(where: { $0.unansweredCount > 0 }) {
             // What is announced leaves from here on.
+            let before = progress.past.last { $0.stampSeconds == order.stampSeconds }?.lastSentWallMillis ?? 0
             progress.past.removeAll { $0.stampSeconds == order.stampSeconds }
-            progress.past.append(CrowdStarts.Past(stampSeconds: order.stampSeconds, lastSentMillis: now.wallMillis))
+            progress.past.append(
+                CrowdStarts.Past(
+                    stampSeconds: order.stampSeconds, lastSentMillis: now.wallMillis,
+                    lastSentWallMillis: max(before, now.wallMillis)))
             if progress.past.count > CrowdStarts.pastMax { progress.past.removeFirst() }
         }
         self.journal.writeStarts(progress, of: crowd, in: &self.memory, audiences: self.audiences)
@@ -267,7 +272,7 @@ extension ShardEngine {
         part.horizon = self.audiences.crowds[crowd].starts.rounds[round].nextHorizon
         if resends {
             // Whatever has no answer is sent again.
-            part.horizon = self.audiences.crowds[crowd].starts.rounds[round].position
+            part.horizon = self.audiences.crowds[crowd].starts.rounds[round].unmetPosition
             var push = self.audiences.crowds[crowd].starts.rounds[round].firstPush
             while push.isSome {
                 named.append(self.audiences.pushes[push].member)

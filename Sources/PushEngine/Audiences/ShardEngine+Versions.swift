@@ -70,6 +70,8 @@ extension ShardEngine {
             self.answerAgain(crowd, record.versions, now: now)
             return
         }
+        // Those beneath the newest outlive it, and tell of no start.
+        if let newest = record.versions.last { self.takeStart(of: newest, crowd: crowd) }
         // The offset is done with when the versions lie in `state`, not when they have reached anybody.
         let entry = self.journal.ledger.open(
             log: self.intake.log, offset: self.intake.record.offset, settled: false)
@@ -121,7 +123,6 @@ extension ShardEngine {
             self.settleMembers(crowd, pass: pass, before: before, due: count, into: .superseded)
         }
         self.tellFormerReports(crowd)
-        self.takeStart(of: version, crowd: crowd)
     }
     /// What was shown before is of another life: nothing of it is brought to anybody any more.
     private mutating func endLife(of crowd: CrowdID) {
@@ -181,7 +182,8 @@ extension ShardEngine {
         let lastJoin = self.audiences.crowds[crowd].lastJoinSeconds
         // The end itself may have expired here. Members that have met no version yet came after that life: the void is an older one, or told twice.
         let isEnded =
-            void.isEnded && self.audiences.crowds[crowd].life > 0 || self.audiences.crowds[crowd].newest?.isEnd ?? false
+            void.isEnded && self.audiences.crowds[crowd].stampSeconds > 0
+            || self.audiences.crowds[crowd].newest?.isEnd ?? false
         let entry = self.journal.ledger.open(
             log: self.intake.log, offset: self.intake.record.offset, settled: false)
         self.ceaseStart(crowd, into: \.superseded)
@@ -201,6 +203,7 @@ extension ShardEngine {
         self.endLife(of: crowd)
         // So it is written down, and whoever restores that asks.
         self.writeVersions(crowd, entry: entry)
+        self.sweepAfterVoid(crowd, now: now)
         self.audiences.crowds[crowd].askAtMillis = now.steadyMillis + Self.askAgainMillis
         self.schedule(crowd, now: now)
     }

@@ -12,7 +12,7 @@ import PushModel
 ///     began                 wall milliseconds
 ///     rounds                count, then each: environment; horizon; late offset; members without an answer;
 ///                           named: count, then positions of members that surely were not started
-///     past                  count, then each: stamp; last sent, wall milliseconds
+///     past                  count, then each: stamp; last sent, wall milliseconds of now and of then
 /// ```
 enum StartCodec {
     static let memberKeyMark = UInt8(ascii: "s")
@@ -121,7 +121,7 @@ enum StartCodec {
         var past: [CrowdStarts.Past] = []
     }
     static func byteCountMax(_ progress: borrowing Progress) -> Int {
-        var count = (7 + 2 * progress.past.count) * ByteCursor.leb128ByteCountMax
+        var count = (7 + 3 * progress.past.count) * ByteCursor.leb128ByteCountMax
         for round in progress.rounds { count += (5 + round.named.count) * ByteCursor.leb128ByteCountMax }
         return count
     }
@@ -145,6 +145,7 @@ enum StartCodec {
         for past in progress.past {
             writer.signed(past.stampSeconds)
             writer.signed(past.lastSentMillis)
+            writer.signed(past.lastSentWallMillis)
         }
     }
     static func readProgress(_ reader: inout StateReader) throws(StateError) -> Progress {
@@ -162,7 +163,8 @@ enum StartCodec {
             progress.past.append(
                 CrowdStarts.Past(
                     stampSeconds: try StateCodec.readSeconds(&reader),
-                    lastSentMillis: try StateCodec.readMillis(&reader)))
+                    lastSentMillis: try StateCodec.readMillis(&reader),
+                    lastSentWallMillis: try StateCodec.readMillis(&reader)))
         }
         guard reader.isAtEnd else { throw .malformed("bytes behind the last start") }
         return progress

@@ -40,12 +40,12 @@ struct StartOrder {
     /// The body of a push that starts the card with what is newest: content and alert of `newest`, where it has them and they fit.
     func appendBody(newest: Version?, isChannelCapable: Bool, to body: inout [UInt8]) {
         var part = self.part(isChannelCapable: isChannelCapable)
-        if let newest, newest.life == self.life, newest.stampSeconds > self.stampSeconds,
+        if let newest, newest.life == self.life, newest.stampSeconds >= self.stampSeconds,
             !newest.layer.content.contentState.isEmpty
         {
             let own = self.layer.blob.span.extracting(self.layer.alert.range)
             let stamp = newest.stampSeconds
-            if newest.hasAlert {
+            if self.givesWay(toAlertOf: newest) {
                 let alert = newest.layer.blob.span.extracting(newest.layer.alert.range)
                 if Self.append(newest.layer, part, alert: alert, stampSeconds: stamp, to: &body) { return }
             }
@@ -56,6 +56,12 @@ struct StartOrder {
         // It was let in with what it says itself.
         part.content.inputPushToken = self.layer.content.inputPushToken && isChannelCapable
         _ = Self.append(self.layer, part, alert: own, stampSeconds: self.stampSeconds, isForced: true, to: &body)
+    }
+    /// The version has an alert that came after this start, and not one of an event before that update members have not heard yet.
+    private func givesWay(toAlertOf newest: borrowing Version) -> Bool {
+        guard newest.hasAlert else { return false }
+        let isOfEvent = !newest.layer.isStart && !newest.layer.alertIsInherited
+        return isOfEvent || newest.layer.alertSeconds > self.layer.alertSeconds
     }
     /// - Returns: whether it fits; if not, nothing was appended.
     private static func append(
@@ -79,18 +85,12 @@ extension Version {
     /// The start that goes round while this version is the newest.
     var start: StartOrder? { self.starts.first }
 
-    /// The version of an event that starts cards: update members have its content, without its alert.
-    mutating func begin(_ part: StartPart, isHigh: Bool) {
-        var order = StartOrder()
+    /// The version brings a start first.
+    mutating func begin(_ start: StartOrder) {
+        var order = start
         order.life = self.life
         order.stampSeconds = self.stampSeconds
-        order.expiresSeconds = part.expiresSeconds
-        order.isHigh = isHigh
-        order.layer = self.layer
-        (order.layer.blob, order.layer.content) = self.layer.combined(with: part)
         self.starts = [order]
-        // One that came behind the start has its own.
-        if self.layer.isStart { self.layer.alert = ByteRange() }
     }
     /// A start that was told before goes on, unless this version ends it.
     mutating func carry(startOf former: Version, nowSeconds: Int64) {

@@ -108,6 +108,8 @@ struct StartRound {
     }
 
     // MARK: In turn
+    /// Whoever stands there or behind has not been met.
+    var unmetPosition: Int64 { self.metHere.isEmpty ? self.position : min(Self.end, self.position + 1) }
     /// The round comes to a member that stands there, which is neither late nor served.
     func isAhead(_ member: MemberID, at ringPosition: UInt64) -> Bool {
         let there = Int64(ringPosition)
@@ -251,7 +253,7 @@ struct StartRound {
     }
     /// Nothing more leaves here: whoever is announced and was not sent to is not announced any more.
     mutating func withdrawAnnouncements() {
-        self.nextHorizon = self.metHere.isEmpty ? self.position : min(Self.end, self.position + 1)
+        self.nextHorizon = self.unmetPosition
         self.announcedCount = 0
         self.lateAnnounced = 0
         self.lateNext = 0

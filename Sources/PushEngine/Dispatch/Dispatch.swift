@@ -255,6 +255,9 @@ struct Dispatch: ~Copyable {
         var at = max(memory.slots[slot].notBeforeMillis, memory.slots[slot].backoffUntilMillis)
         let app = Int(memory.slots[slot].app)
         if memory.updates[update].priority != .high {
+            guard memory.slots[slot].kind != .audience || !memory.hasWaitingStart(slot) else {
+                return at <= now.steadyMillis ? .ready : .at(millis: at)
+            }
             at = max(
                 at, memory.updates[update].firstUnsentMillis + memory.configuration.apps[app].lowPriorityWindowMillis)
         } else if memory.configuration.apps[app].budgetPolicy == .defer, memory.slots[slot].kind != .audience, !isStart,

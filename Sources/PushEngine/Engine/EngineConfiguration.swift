@@ -103,8 +103,6 @@ public struct EngineConfiguration: Sendable {
     public var partitionCount: Int32
     /// Events for audiences, joins and leaves are taken. Without it they are dead-lettered.
     public var takesAudiences = true
-    /// Of these, joins of push-to-start tokens and starts, too. Without it those are dead-lettered.
-    public var takesStartMembers = false
     /// Kafka's own name of the cluster, at most 255 bytes; empty: not known. State of another cluster voids positions.
     public var clusterID = ""
 

@@ -195,10 +195,14 @@ extension ShardEngine {
         let kind = self.intake.event.kind
         let expires = self.intake.contentExpiresSeconds
         let isExpired = expires <= now.wallSeconds
+        let isOfAudience = self.memory.slots[slot].kind == .audience
+        if isOfAudience, kind == .start, !self.mayTakeStart(slot, now: now) {
+            return self.finishEvent(slot: slot, outcome: .expired, cause: .startExpired, key: key)
+        }
         if let refusal = self.memory.enterLife(kind, isExpired: isExpired, of: slot) {
             return self.finishEvent(slot: slot, outcome: refusal.outcome, cause: refusal.cause, key: key)
         }
-        if kind == .start {
+        if kind == .start, !isOfAudience {
             self.dispatch.setEnvironment(self.intake.event.environment, of: slot, in: &self.memory)
         }
         if self.intake.event.target == .channel {
@@ -233,7 +237,13 @@ extension ShardEngine {
         self.intake.fill(
             &self.coalescer.scratchLayer, value: value, arrival: self.memory.counters.consumed, now: now)
         self.coalescer.scratchLayer.mayBeSent = mayBeSent
-        let start = kind == .start ? self.intake.startPart(value: value, now: now) : nil
+        var start = kind == .start ? self.intake.startPart(value: value, now: now) : nil
+        var priority = self.intake.event.priority
+        if isOfAudience, let part = start {
+            self.keepStart(part, of: slot)
+            // For its update members it is an update like others.
+            (start, priority) = (nil, .low)
+        }
         if isReplay, self.intake.event.priority == .high {
             self.dispatch.countUnrecordedPush(
                 slot, recordMillis: self.intake.record.timestampMillis, in: &self.memory, now: now)
@@ -241,9 +251,9 @@ extension ShardEngine {
         self.memory.counters.pending += 1
         if self.intake.event.withdrawsAlert { self.coalescer.withdrawAlerts(of: slot, in: &self.memory) }
         self.coalescer.merge(
-            into: slot, start: start, priority: self.intake.event.priority, isReplay: isReplay, in: &self.memory,
+            into: slot, start: start, priority: priority, isReplay: isReplay, in: &self.memory,
             now: now)
-        if self.intake.event.withdrawsAlert, self.memory.slots[slot].kind == .audience { self.noteWithdrawal(slot) }
+        if self.intake.event.withdrawsAlert, isOfAudience { self.noteWithdrawal(slot) }
         self.settleEndings()
     }
 }

@@ -74,7 +74,10 @@ extension ShardEngine {
         self.dispatch.leaveReadyQueue(slot, in: &self.memory)
         self.dispatch.noteWork(slot, in: &self.memory)
         self.memory.beginLeaving(slot)
-        if self.memory.slots[slot].kind == .audience { self.tellVoid(slot) }
+        if self.memory.slots[slot].kind == .audience {
+            self.memory.books[slot]?.waitingStarts = []
+            self.tellVoid(slot)
+        }
         self.journal.markDirty(slot, in: &self.memory, now: now)
     }
 

@@ -59,10 +59,9 @@ extension ShardMemory {
         self.slots[slot].lastAcceptedSeconds = max(
             self.slots[slot].lastAcceptedSeconds, self.updates[update].top.timestampSeconds)
         if self.updates[update].isStart {
-            let isAudience = self.slots[slot].kind == .audience
-            self.slots[slot].awaitsTokenOfStart = isAudience || !self.slots[slot].hasToken
+            self.slots[slot].awaitsTokenOfStart = !self.slots[slot].hasToken
             if self.slots[slot].life == .starting {
-                self.slots[slot].life = self.slots[slot].hasToken && !isAudience ? .alive : .started
+                self.slots[slot].life = self.slots[slot].hasToken ? .alive : .started
             }
         } else if self.updates[update].isEnd {
             self.slots[slot].life = .ended

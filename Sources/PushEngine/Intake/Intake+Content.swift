@@ -34,7 +34,6 @@ extension Intake {
 
     /// What a `start` brings beside its content.
     func startPart(value: Span<UInt8>, now: EngineTime) -> StartPart {
-        let writtenSeconds = min(self.record.timestampMillis, now.wallMillis) / 1_000
         var layer = Layer()
         let given = PayloadContent(of: self.event)
         var content = PayloadContent()
@@ -44,7 +43,11 @@ extension Intake {
         content.inputPushToken = given.inputPushToken
         return StartPart(
             token: Array(self.event.text[self.event.tokenInText.range]), environment: self.event.environment,
-            blob: layer.blob, content: content,
-            expiresSeconds: self.event.expiresSeconds ?? writtenSeconds + Self.startExpirySeconds)
+            blob: layer.blob, content: content, expiresSeconds: self.startExpiresSeconds(now: now))
+    }
+    /// When a `start` may not be sent any more, seconds since 1970.
+    func startExpiresSeconds(now: EngineTime) -> Int64 {
+        let writtenSeconds = min(self.record.timestampMillis, now.wallMillis) / 1_000
+        return self.event.expiresSeconds ?? writtenSeconds + Self.startExpirySeconds
     }
 }

@@ -87,7 +87,6 @@ struct Intake: ~Copyable {
         if !self.namesNoOther {
             if !memory.configuration.takesAudiences { try EventRules.refuseAudience(self.event) }
             try EventRules.checkTarget(self.event, key: key)
-            if !memory.configuration.takesStartMembers { try EventRules.refuseStartMembers(self.event) }
         }
         try self.checkEnvironment(of: app, in: memory)
         let eventSeconds = self.timestampSeconds(now: now)
@@ -166,6 +165,8 @@ struct Intake: ~Copyable {
         // A stale update is worth no more than an expired one (contract §2, `expires`).
         case .update: self.event.expiresSeconds ?? self.event.staleDateSeconds ?? .max
         case .end: self.event.expiresSeconds ?? .max
+        // What an audience's update members get of it; the start's own expiry stands in `StartOrder`.
+        case .start where self.event.target == .audience: self.event.expiresSeconds ?? .max
         // The start's own expiry stands in `StartPart`.
         case .start, .register, .unregister: .max
         }

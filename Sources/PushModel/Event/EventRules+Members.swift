@@ -15,22 +15,6 @@ extension EventRules {
         }
     }
 
-    /// Audiences start no activities yet: whoever takes records asks this beside `checkTarget`.
-    public static func refuseStartMembers(_ event: borrowing DecodedEvent) throws(EventRejection) {
-        guard event.target == .audience else { return }
-        if event.kind == .start {
-            throw EventRejection(
-                field: "to.audience",
-                reason:
-                    "is not supported for a “start” by this version: expected {\"start-token\": hex}, for each phone")
-        }
-        if event.kind == .register, event.isStartMember {
-            throw EventRejection(
-                field: "token-type", reason: "“start” is not supported by this version: expected an update token's join"
-            )
-        }
-    }
-
     private static func whyNoMemberToken(_ key: Span<UInt8>) -> String {
         if key.isEmpty { return "is empty: expected the member's token in hexadecimal digits" }
         for index in 0..<key.count where Hex.value(of: key[index]) > 15 {

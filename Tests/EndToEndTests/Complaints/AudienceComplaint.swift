@@ -6,17 +6,19 @@ extension Complaints {
     /// Complaint 9: broadcasts and channels are missing, and audiences. jchambers/pushy#1081 and #1104, sideshow/apns2#242,
     /// kylebrowning/APNSwift#205, parse-community/node-apn#162.
     ///
-    /// Both are here: `BroadcastDeliveryTests`, `AudienceDeliveryTests`. An audience starts no activities yet. Promised until it does: what asks
-    /// for that is a dead letter whose reason says so. It is never lost in silence, and nothing is pushed to the wrong place.
-    @Test func aStartForAnAudienceIsADeadLetterThatSaysWhy() async throws {
+    /// Both are here: `BroadcastDeliveryTests`, `AudienceDeliveryTests`. Promised besides: what names an audience wrongly is a dead letter whose
+    /// reason says so. It is never lost in silence, and nothing is pushed to the wrong place.
+    @Test func whatNamesAnAudienceWronglyIsADeadLetterThatSaysWhy() async throws {
         let records: [(key: String, value: String, field: String)] = [
             (
                 "team-red",
-                #"{"event":"start","to":{"audience":"team-red"},"attributes-type":"Match","attributes":{},"content-state":{"goals":0},"#
-                    + #""alert":{"title":"Kick-off","body":"It begins"}}"#,
-                "to.audience"
+                #"{"event":"start","to":{"audience":"team-red"},"attributes-type":"Match","attributes":{},"content-state":{"goals":0}}"#,
+                "alert"
             ),
-            (Tokens.make(7), #"{"event":"register","audience":"team-red","token-type":"start"}"#, "token-type"),
+            (
+                Tokens.make(7), #"{"event":"register","audience":"team-red","channel-capable":true}"#,
+                "channel-capable"
+            ),
             (Tokens.make(7).uppercased(), #"{"event":"register","audience":"team-red"}"#, "key"),
             ("team-red", #"{"event":"update","to":{"audience":"team-blue"},"content-state":{}}"#, "to.audience"),
         ]

@@ -26,6 +26,27 @@ import Testing
         #expect(h.counters.audiencesPaused == 0 && h.counters.membersPaused == 0)
     }
 
+    @Test func nobodyIsStartedMeanwhile() {
+        let h = EngineHarness.starts()
+        for member in 1...10 { h.joinStart(member) }
+        h.audienceStart(1)
+        let started = (1...4).compactMap { _ in h.deliver()?.token }
+        h.pause("match")
+        h.joinStart(11)
+        #expect(h.deliverAll(withinMillis: 10_000).isEmpty && h.counters.membersPaused == 7)
+        h.pause("match", isPaused: false)
+        let rest = h.deliverAll(withinMillis: 3_000).map(\.token)
+        #expect(rest.count == 7 && Set(rest).isDisjoint(with: started) && h.counters.membersPaused == 0)
+        h.pause("other")
+        h.joinStart(12, of: "other")
+        h.audienceStart(1, of: "other")
+        #expect(h.deliverAll(withinMillis: 3_000).isEmpty, "paused before anybody was in it")
+        h.advance(900_000)
+        h.pause("other", isPaused: false)
+        #expect(h.deliverAll(withinMillis: 3_000).isEmpty, "too late")
+        #expect(h.counters.startMembers.expired == 1 && h.counters.startMembers.isConserved)
+    }
+
     @Test func whatIsInFlightFinishesAndIsNotTriedAgainBefore() throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }

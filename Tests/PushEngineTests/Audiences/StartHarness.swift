@@ -6,10 +6,7 @@ import Testing
 /// Start members of an audience, as a test drives them.
 extension EngineHarness {
     static func starts(_ configure: (inout EngineConfiguration) -> Void = { _ in }) -> EngineHarness {
-        AudienceTests.harness {
-            $0.takesStartMembers = true
-            configure(&$0)
-        }
+        AudienceTests.harness(configure)
     }
 
     /// A push-to-start token joins.

@@ -5,13 +5,6 @@ import Testing
 
 /// Push-to-start tokens that join audiences, leave them, and are read from `state`.
 @Suite struct StartJoinTests {
-    @Test func whileTheyAreNotTakenTheyAreRefused() {
-        let h = AudienceTests.harness()
-        let join = h.joinStart(1)
-        let start = h.audienceStart(1)
-        #expect(h.outcomes(of: join) == ["dead-lettered"] && h.outcomes(of: start) == ["dead-lettered"])
-    }
-
     @Test func aJoinThatChangesNothingDoesNothing() {
         let h = EngineHarness.starts()
         h.joinStart(1)
@@ -34,6 +27,15 @@ import Testing
         h.leave(1, of: "match 3")
         let taken = h.joinStart(1, of: "one more")
         #expect(h.outcomes(of: taken) == ["applied"] && h.counters.membersHeld == 64)
+    }
+
+    @Test func whoIsOneTooManyIsRefused() {
+        let h = EngineHarness.starts { $0.settings.membersMax = 2 }
+        h.join(1)
+        h.joinStart(2)
+        #expect(h.outcomes(of: h.joinStart(3)) == ["dead-lettered"])
+        #expect(h.outcomes(of: h.joinStart(2, isCapable: true)) == ["applied"])
+        #expect(h.counters.membersHeld == 2 && h.isCommitted())
     }
 
     @Test func itLeavesOneAudienceOrAll() {

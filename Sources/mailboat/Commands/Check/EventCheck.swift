@@ -45,7 +45,6 @@ struct EventCheck {
             let named = isGroup ? self.event.audienceInText : self.event.activityInText
             let key = record.key ?? Array(self.event.text[named.range])
             try EventRules.checkTarget(self.event, key: key.span)
-            try EventRules.refuseStartMembers(self.event)
             switch self.event.kind {
             case .register, .unregister:
                 let isMembership = self.event.target == .audience
@@ -114,6 +113,9 @@ struct EventCheck {
         let head = self.event.target == .channel ? self.broadcastHead() : self.pushHead(record)
         var rest = ["", String(decoding: body, as: UTF8.self)]
         rest.append("(\(body.count) of \(PayloadWriter.payloadByteCountMax(for: self.event.target)) bytes)")
+        if self.event.target == .audience, self.event.kind == .start {
+            rest.append("(its update members get the content as an update, at priority 5 and without the alert)")
+        }
         if self.event.withdrawsAlert { rest.append("(an alert that has not been sent yet is withdrawn)") }
         return head + rest
     }

@@ -1,0 +1,76 @@
+import PushModel
+
+/// Starts at the owner of their audience (fan-out, "`start` to start members"). For update members a start's content is an update without an
+/// alert, and is merged like one. The start itself waits beside it, whole, for the next version, and takes no alert over nor gives its own away.
+extension ShardEngine {
+    /// One that came before and has not gone out in time makes room for another.
+    /// - Returns: false: the event is too old for anybody to be started.
+    mutating func mayTakeStart(_ slot: SlotID, now: EngineTime) -> Bool {
+        self.dropExpiredStart(of: slot, now: now)
+        return self.intake.startExpiresSeconds(now: now) > now.wallSeconds
+    }
+    /// The start in `scratchLayer` waits for the next version. What stays in `scratchLayer` is for update members.
+    mutating func keepStart(_ part: StartPart, of slot: SlotID) {
+        var order = StartOrder()
+        order.expiresSeconds = part.expiresSeconds
+        order.isHigh = self.intake.event.priority == .high
+        order.layer = self.coalescer.scratchLayer
+        (order.layer.blob, order.layer.content) = self.coalescer.scratchLayer.combined(with: part)
+        var book = self.memory.book(of: slot)
+        book.waitingStarts = [order]
+        self.memory.setBook(book, of: slot)
+        self.coalescer.scratchLayer.alert = ByteRange()
+        let accepted = self.memory.slots[slot].lastAcceptedSeconds
+        if self.coalescer.scratchLayer.timestampSeconds < accepted, let newest = book.publications.last?.version,
+            !newest.isEnd
+        {
+            // Its content is older than what update members were told: they keep that.
+            self.coalescer.scratchLayer.show(newest.layer.content, of: newest.layer.blob.span)
+            self.coalescer.scratchLayer.timestampSeconds = accepted
+        }
+        self.coalescer.scratchLayer.dropUncoveredBytes()
+    }
+    private mutating func dropExpiredStart(of slot: SlotID, now: EngineTime) {
+        var book = self.memory.book(of: slot)
+        guard let order = book.waitingStarts.first, order.isExpired(nowSeconds: now.wallSeconds) else { return }
+        book.waitingStarts = []
+        self.memory.setBook(book, of: slot)
+        self.memory.noteFailedStart(slot, outcome: .expired, timestampSeconds: 0)
+    }
+    /// The start that goes out with a version, if one waits and it is in time. What comes after an end is of a new life.
+    /// - Parameter isEnd: the version ends the audience, and whatever waits to start it.
+    mutating func takeWaitingStart(
+        of slot: SlotID, isEnd: Bool, book: inout AudienceBook, now: EngineTime
+    ) -> StartOrder? {
+        let order = book.waitingStarts.first
+        book.waitingStarts = []
+        if book.publications.last?.version.isEnd == true, order != nil || !isEnd {
+            book.life = max(book.life + 1, now.wallSeconds)
+        }
+        guard let order, !isEnd else { return nil }
+        guard !order.isExpired(nowSeconds: now.wallSeconds) else {
+            self.memory.noteFailedStart(slot, outcome: .expired, timestampSeconds: 0)
+            return nil
+        }
+        return order
+    }
+}
+
+extension ShardMemory {
+    /// A start of the audience goes out with its next version.
+    func hasWaitingStart(_ slot: SlotID) -> Bool { !(self.books[slot]?.waitingStarts.isEmpty ?? true) }
+    /// It has gone out.
+    mutating func noteStarted(_ slot: SlotID) {
+        self.slots[slot].awaitsTokenOfStart = true
+        if self.slots[slot].life == .starting { self.slots[slot].life = .started }
+    }
+}
+
+extension Layer {
+    /// Says what that content says instead of its own.
+    fileprivate mutating func show(_ other: PayloadContent, of source: Span<UInt8>) {
+        self.content.contentState = self.append(source.extracting(other.contentState.range))
+        self.content.relevanceScore = self.append(source.extracting(other.relevanceScore.range))
+        self.content.staleDateSeconds = other.staleDateSeconds
+    }
+}
