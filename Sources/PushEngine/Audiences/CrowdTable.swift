@@ -128,4 +128,9 @@ struct CrowdTable: ~Copyable {
                 app: app, environment: self.elements[crowd].passes[pass].environment)
         }
     }
+    /// A restore has met the tombstones of all that told its name.
+    mutating func unname(_ crowd: CrowdID) {
+        self.elements[crowd].id = []
+        for pass in self.elements[crowd].passes.indices { self.elements[crowd].passes[pass].lane = .none }
+    }
 }

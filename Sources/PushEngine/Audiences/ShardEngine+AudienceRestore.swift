@@ -52,7 +52,7 @@ extension ShardEngine {
     mutating func restoreCrowd(
         _ kind: StateCodec.Kind, key: Span<UInt8>, reader: inout StateReader, partition: PartitionIndex, now: EngineTime
     ) throws(StateError) -> RestoreResult? {
-        guard let (app, id) = self.journal.texts.crowdKey(ofState: key) else { return .ignored }
+        guard let (_, app, id) = self.journal.texts.crowdKey(ofState: key) else { return .ignored }
         let reference = CrowdTable.reference(
             bundleID: self.intake.bundleID(app: app).span, id: id.span)
         func crowd(_ engine: inout ShardEngine) -> CrowdID {
@@ -105,6 +105,31 @@ extension ShardEngine {
         case .activity, .marker, .channel, .audience, .member, .startMember, .paused: return .ignored
         }
         return .restored
+    }
+    /// A tombstone of a record about a crowd: its last member had gone. Without it a later crowd of that name would have versions of a life before.
+    mutating func restoreCrowdTombstone(_ key: Span<UInt8>, partition: PartitionIndex) {
+        guard let (record, app, id) = self.journal.texts.crowdKey(ofState: key) else { return }
+        let reference = CrowdTable.reference(bundleID: self.intake.bundleID(app: app).span, id: id.span)
+        guard let crowd = self.audiences.crowds.find(reference: reference, partition: partition) else { return }
+        switch record {
+        case .versions:
+            self.audiences.crowds[crowd].life = 0
+            self.audiences.crowds[crowd].stampSeconds = 0
+            self.audiences.crowds[crowd].versions = []
+            self.audiences.crowds[crowd].alert = nil
+            self.audiences.crowds[crowd].hasRestoredVersions = false
+        case .progress:
+            self.audiences.crowds[crowd].restoredProgress = nil
+            self.audiences.crowds[crowd].lastJoinSeconds = 0
+        case .starts: self.audiences.crowds[crowd].starts.restored = nil
+        case .voided: break
+        }
+        // Nothing tells its name any more: whoever is in it came after it, and names it with the join that comes again.
+        if self.audiences.crowds[crowd].restoredProgress == nil, !self.audiences.crowds[crowd].hasRestoredVersions,
+            self.audiences.crowds[crowd].starts.restored == nil
+        {
+            self.audiences.crowds.unname(crowd)
+        }
     }
     private mutating func isBelieved(_ epoch: Int64, partition: PartitionIndex) -> Bool {
         guard epoch >= self.memory.partitions[partition].newestEpochRead else { return false }
@@ -305,7 +330,7 @@ extension ShardEngine {
             self.memory.counters.stateRecordsForeign += 1
             return self.repairStartMember(key: key, partition: partition)
         }
-        guard let (app, id) = self.journal.texts.crowdKey(ofState: key) else { return nil }
+        guard let (_, app, id) = self.journal.texts.crowdKey(ofState: key) else { return nil }
         self.memory.counters.stateRecordsForeign += 1
         let reference = CrowdTable.reference(bundleID: self.intake.bundleID(app: app).span, id: id.span)
         guard let crowd = self.audiences.crowds.find(reference: reference, partition: partition) else {

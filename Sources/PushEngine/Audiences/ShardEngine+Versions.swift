@@ -248,9 +248,12 @@ extension ShardEngine {
         guard self.audiences.crowds[crowd].passes.allSatisfy({ $0.inFlightCount == 0 }) else {
             return self.audiences.deadlines.set(now.steadyMillis + Self.leavingEveryMillis, for: crowd)
         }
-        let isFollowed =
-            self.audiences.crowds.find(reference: self.audiences.crowds[crowd].reference, partition: partition) != nil
-        self.journal.writeCrowdTombstones(crowd, keepsOthers: isFollowed, in: &self.memory, audiences: self.audiences)
+        let follower = self.audiences.crowds.find(
+            reference: self.audiences.crowds[crowd].reference, partition: partition)
+        // The next life's crowd may have had no version yet: what lies there is of this life, and nothing will say that it is over.
+        if let follower { self.writeVersions(follower, entry: .none) }
+        self.journal.writeCrowdTombstones(
+            crowd, keepsOthers: follower != nil, in: &self.memory, audiences: self.audiences)
         self.audiences.deadlines.remove(crowd)
         for pass in self.audiences.crowds[crowd].passes { members.table.removeRing(pass.ring) }
         self.audiences.crowds.remove(crowd)

@@ -53,7 +53,7 @@ final class RecordTexts: Sendable {
     }
 
     /// The audience that a record of `state` about a crowd names, by its key; `nil`: the key is another's, or of an app that is configured no more.
-    func crowdKey(ofState key: Span<UInt8>) -> (app: UInt16, id: [UInt8])? {
+    func crowdKey(ofState key: Span<UInt8>) -> (record: AudienceCodec.CrowdRecord, app: UInt16, id: [UInt8])? {
         for index in self.crowdKeyPrefixes.indices {
             let prefix = self.crowdKeyPrefixes[index]
             guard key.count > prefix.count, key.count - prefix.count <= EventRules.keyByteCountMax,
@@ -61,7 +61,8 @@ final class RecordTexts: Sendable {
             else { continue }
             var id: [UInt8] = []
             id.append(copying: key.extracting(prefix.count..<key.count))
-            return (UInt16(index / AudienceCodec.CrowdRecord.allCases.count), id)
+            let records = AudienceCodec.CrowdRecord.allCases
+            return (records[index % records.count], UInt16(index / records.count), id)
         }
         return nil
     }

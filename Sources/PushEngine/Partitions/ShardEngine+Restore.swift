@@ -38,7 +38,10 @@ extension ShardEngine {
                 self.restoreStartTombstone(key: key, partition: partition)
                 return .ignored
             }
-            guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
+            guard let slotKey = self.journal.texts.slotKey(ofState: key) else {
+                self.restoreCrowdTombstone(key, partition: partition)
+                return .ignored
+            }
             if let slot = self.memory.slots.find(slotKey, partition: partition) {
                 self.emptyRestored(slot)
                 self.removeSlot(slot)
