@@ -164,8 +164,7 @@ extension ShardEngine {
         // Where an alert goes alone the round that comes next does not bring it.
         let isAhead =
             !(push.isAlone && isNewestAlert)
-            && !self.audiences.crowds[crowd].passes[push.pass].skipped.contains(push.member)
-            && self.audiences.crowds[crowd].passes[push.pass].isAhead(members.table.position(of: push.member))
+            && self.comesRound(to: push.member, of: crowd, pass: push.pass, members: members)
         var entry = RetrySet.Entry(notBeforeMillis: notBefore, isOwed: !isAhead)
         entry.isOwed = !isAhead
         entry.attempt = push.attempt < 20 ? push.attempt + 1 : push.attempt

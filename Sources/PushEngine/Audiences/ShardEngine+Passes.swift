@@ -89,8 +89,8 @@ extension ShardEngine {
             let serving = Serving(
                 member: member, hasAlert: entry.owesAlert && self.audiences.crowds[crowd].alert != nil,
                 isAlone: isAlone, mayBeHigh: entry.mayBeHigh, attempt: entry.attempt)
-            if isAlone {
-                // The newest content follows: that is owed beside.
+            if isAlone, !self.comesRound(to: member, of: crowd, pass: pass, members: members) {
+                // The newest content follows, and no round brings it: that is owed beside.
                 entry = RetrySet.Entry(notBeforeMillis: .max, isOwed: true)
                 self.audiences.crowds[crowd].passes[pass].retries.set(entry, for: member)
                 self.memory.counters.members.due += 1
@@ -184,11 +184,19 @@ extension ShardEngine {
             if isUnanswered { entry.notBeforeMillis = .max }
             entry.owesAlert = entry.owesAlert || serving.hasAlert
             entry.mayBeHigh = entry.mayBeHigh || serving.mayBeHigh
+            let before = self.audiences.crowds[crowd].passes[pass].waitingCount
             self.audiences.crowds[crowd].passes[pass].met(
                 isServed: false, distanceMillis: distance, nowMillis: now.steadyMillis)
             self.audiences.crowds[crowd].passes[pass].retries.set(entry, for: member)
+            // What it was owed already goes with this.
+            self.settleMembers(crowd, pass: pass, before: before, into: .superseded)
         }
         return nil
+    }
+    /// Whether the newest version's round comes to the member, and does not pass over it.
+    func comesRound(to member: MemberID, of crowd: CrowdID, pass: Int, members: CrowdTable.Members) -> Bool {
+        !self.audiences.crowds[crowd].passes[pass].skipped.contains(member)
+            && self.audiences.crowds[crowd].passes[pass].isAhead(members.table.position(of: member))
     }
 
     private mutating func send(

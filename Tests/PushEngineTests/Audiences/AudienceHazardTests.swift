@@ -107,4 +107,27 @@ import Testing
         h.advance(1_000)
         #expect(h.deliverAll().map(\.n) == [3])
     }
+
+    /// Of four the alert fails for three; its second try and the round of the newest meet.
+    @Test func anAlertThatGoesAloneAndFailsIsCountedOnce() {
+        let h = AudienceTests.harness()
+        for member in 1...4 { h.join(member) }
+        h.audienceUpdate(1, alert: "goal", padding: 1_900)
+        h.advance(1_000)
+        h.audienceUpdate(2, padding: 3_980)
+        h.advance(1_000)
+        let alone = (1...4).compactMap { _ in h.take() }
+        #expect(alone.count == 4 && alone.allSatisfy { $0.n == 1 && $0.alert == "goal" })
+        for push in alone.prefix(2) { h.answer(push, .notProcessed) }
+        h.answer(alone[2], .response(PushResponse(status: 503, reason: "ServiceUnavailable")))
+        h.answer(alone[3], .accepted)
+        var pushes: [Push] = []
+        for _ in 0..<30 {
+            h.advance(1_000)
+            pushes += h.deliverAll()
+        }
+        #expect(pushes.filter { $0.n == 1 }.count == 3 && pushes.filter { $0.n == 1 }.allSatisfy { $0.alert == "goal" })
+        #expect(pushes.filter { $0.n == 2 }.count == 4 && pushes.filter { $0.n == 2 }.allSatisfy { $0.alert == nil })
+        #expect(h.counters.members.waiting == 0)
+    }
 }

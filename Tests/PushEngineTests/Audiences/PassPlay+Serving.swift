@@ -53,7 +53,10 @@ extension PassPlay {
             }
             self.audiences[audience].pass.recent.note(member, servedMillis: self.nowMillis)
             let isAlone = entry.owesAlert && self.goesAlone(audience)
-            if isAlone {
+            let isAhead =
+                !self.audiences[audience].pass.skipped.contains(member)
+                && self.audiences[audience].pass.isAhead(self.table.position(of: member))
+            if isAlone, !isAhead {
                 self.audiences[audience].pass.retries.set(
                     RetrySet.Entry(notBeforeMillis: .max, isOwed: true), for: member)
             }
