@@ -88,31 +88,6 @@ struct Pass {
         self.targets = Array(repeating: Target(until: 0, ahead: 0), count: versionCount)
     }
 
-    // MARK: Where it stands
-    /// The newest version's round is not over.
-    @inline(__always) var isUnderWay: Bool { (self.targets.last?.until ?? 0) > self.position }
-    /// The newest version's round is over, and nobody is left behind.
-    @inline(__always) var isFinished: Bool {
-        !self.isUnderWay && self.retries.count == 0 && self.lateCount == 0 && self.inFlightCount == 0
-    }
-    /// Members that are owed something and have not got it, those without an answer included.
-    var waitingCount: Int {
-        (self.targets.last?.ahead ?? 0) - self.skipped.count + (self.alone?.ahead ?? 0) + self.retries.owedCount
-            + self.lateCount + self.inFlightCount
-    }
-    /// Whether the round comes to a position on the circle yet.
-    @inline(__always) func isAhead(_ ringPosition: UInt64) -> Bool {
-        self.turned(ringPosition) < (self.targets.last?.until ?? 0)
-    }
-    /// The first place at which the pass comes to a position on the circle.
-    @inline(__always) func turned(_ ringPosition: UInt64) -> Int64 {
-        let here = self.position & (Self.circle - 1)
-        let there = Int64(ringPosition)
-        return self.position - here + there + (there < here ? Self.circle : 0)
-    }
-    @inline(__always) var owesAlert: Bool { self.position < self.alertUntil }
-    @inline(__always) var isHigh: Bool { self.position < self.highUntil || self.position < self.frequentHighUntil }
-
     // MARK: Versions
     /// A newer version goes once round from here.
     /// - Parameters:
@@ -136,8 +111,12 @@ struct Pass {
         if version.isHigh { self.highUntil = self.position + Self.circle }
         if version.isFrequentHigh { self.frequentHighUntil = self.position + Self.circle }
         self.targets = zip(self.targets, dropped).compactMap { $1 ? nil : $0 }
+        self.goRound(count: count, alertGoesAlone: alertGoesAlone && !version.hasAlert, in: &table)
+    }
+    /// The newest version goes once round from here.
+    private mutating func goRound(count: Int, alertGoesAlone: Bool, in table: inout MemberTable) {
         var until = self.position + Self.circle
-        if alertGoesAlone, !version.hasAlert, self.owesAlert {
+        if alertGoesAlone, self.owesAlert {
             self.alone = self.alertTarget
             until = self.alertUntil + Self.circle
         } else {
@@ -149,10 +128,19 @@ struct Pass {
         self.forgetLate(in: &table)
     }
     /// The newest version has expired: whoever it left unserved is owed the one before.
-    mutating func dropNewest(in table: inout MemberTable) {
+    /// - Parameters:
+    ///   - count: members of the ring.
+    ///   - alertGoesAlone: what its members are still owed of an alert does not fit beside the one before.
+    ///   - table: that holds the ring.
+    mutating func dropNewest(count: Int, alertGoesAlone: Bool, in table: inout MemberTable) {
         self.targets.removeLast()
         self.alone = nil
         self.endSecondTurns()
+        if alertGoesAlone, !self.targets.isEmpty, self.owesAlert {
+            // That goes round once more, as it did when it was the newest: to all, as those that have it and those that have not lie mingled.
+            self.targets.removeLast()
+            return self.goRound(count: count, alertGoesAlone: true, in: &table)
+        }
         guard self.targets.isEmpty else {
             // Its round is shorter: some that it would have met are late now, or owed what they waited for before.
             self.skipped = self.skipped.filter { self.isAhead(table.position(of: $0)) }

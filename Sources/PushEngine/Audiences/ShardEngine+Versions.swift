@@ -162,7 +162,11 @@ extension ShardEngine {
             self.audiences.crowds[crowd].passes[pass].waitingCount
             - self.audiences.crowds[crowd].passes[pass].inFlightCount
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
-        self.audiences.crowds[crowd].passes[pass].dropNewest(in: &members.table)
+        let goesAlone =
+            self.audiences.crowds[crowd].passes[pass].owesAlert && self.audiences.crowds[crowd].alertGoesAlone
+        self.audiences.crowds[crowd].passes[pass].dropNewest(
+            count: members.table.count(of: self.audiences.crowds[crowd].passes[pass].ring),
+            alertGoesAlone: goesAlone, in: &members.table)
         let left =
             self.audiences.crowds[crowd].passes[pass].waitingCount
             - self.audiences.crowds[crowd].passes[pass].inFlightCount

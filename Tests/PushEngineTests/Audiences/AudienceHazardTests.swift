@@ -130,4 +130,28 @@ import Testing
         #expect(pushes.filter { $0.n == 2 }.count == 4 && pushes.filter { $0.n == 2 }.allSatisfy { $0.alert == nil })
         #expect(h.counters.members.waiting == 0)
     }
+
+    /// The content between fits beside the alert, and expires: what is left does not.
+    @Test func anAlertGoesAloneAgainWhenTheVersionBesideWhichItFitsExpires() {
+        let h = AudienceTests.harness()
+        for member in 1...6 { h.join(member) }
+        h.audienceUpdate(1, alert: "goal", padding: 1_900)
+        h.advance(1_000)
+        h.audienceUpdate(2, padding: 3_980)
+        h.advance(1_000)
+        h.deliver()
+        let seconds = h.now.wallMillis / 1_000
+        h.audienceUpdate(3, more: #""expires":\#(seconds + 4)"#)
+        h.advance(1_000)
+        #expect(h.deliver()?.n == 3)
+        h.advance(6_000)
+        var pushes: [Push] = []
+        for _ in 0..<4 {
+            pushes += h.deliverAll()
+            h.advance(2_000)
+        }
+        #expect(pushes.allSatisfy { $0.byteCount <= 4_096 })
+        #expect(Set(pushes.filter { $0.n == 2 }.map(\.token)).count == 6)
+        #expect(pushes.filter { $0.alert != nil }.count == 4 && pushes.allSatisfy { ($0.alert == nil) == ($0.n == 2) })
+    }
 }

@@ -63,7 +63,7 @@ struct PassModel {
         }
     }
     /// The newest has expired.
-    mutating func dropNewest() {
+    mutating func dropNewest(goesAlone: Bool) {
         self.ends.removeLast()
         self.aloneEnd = nil
         self.endSecondTurns()
@@ -73,6 +73,13 @@ struct PassModel {
             $0.isOwed.removeLast()
             $0.isOwedAlone = false
             if isEmpty { $0.isOwedAlert = false }
+        }
+        guard goesAlone, !isEmpty else { return }
+        self.aloneEnd = self.alertEnd
+        self.ends[self.ends.count - 1] = self.alertEnd + Self.circle
+        self.changeAll {
+            $0.isOwed[$0.isOwed.count - 1] = true
+            $0.isOwedAlone = $0.isOwedAlert
         }
     }
     mutating func forgetAlert() {

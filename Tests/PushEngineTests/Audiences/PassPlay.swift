@@ -165,8 +165,11 @@ final class PassPlay {
         }
         while let newest = self.audiences[audience].versions.last, newest.expiresMillis <= self.nowMillis {
             self.audiences[audience].versions.removeLast()
-            self.audiences[audience].pass.dropNewest(in: &self.table)
-            self.audiences[audience].model.dropNewest()
+            let goesAlone = self.audiences[audience].pass.owesAlert && self.goesAlone(audience)
+            self.audiences[audience].pass.dropNewest(
+                count: self.table.count(of: self.audiences[audience].pass.ring), alertGoesAlone: goesAlone,
+                in: &self.table)
+            self.audiences[audience].model.dropNewest(goesAlone: goesAlone)
         }
     }
 

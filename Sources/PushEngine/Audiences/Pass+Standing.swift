@@ -1,0 +1,26 @@
+/// Where a pass stands. Every push asks: all of it is inlined.
+extension Pass {
+    /// The newest version's round is not over.
+    @inline(__always) var isUnderWay: Bool { (self.targets.last?.until ?? 0) > self.position }
+    /// The newest version's round is over, and nobody is left behind.
+    @inline(__always) var isFinished: Bool {
+        !self.isUnderWay && self.retries.count == 0 && self.lateCount == 0 && self.inFlightCount == 0
+    }
+    /// Members that are owed something and have not got it, those without an answer included.
+    var waitingCount: Int {
+        (self.targets.last?.ahead ?? 0) - self.skipped.count + (self.alone?.ahead ?? 0) + self.retries.owedCount
+            + self.lateCount + self.inFlightCount
+    }
+    /// Whether the round comes to a position on the circle yet.
+    @inline(__always) func isAhead(_ ringPosition: UInt64) -> Bool {
+        self.turned(ringPosition) < (self.targets.last?.until ?? 0)
+    }
+    /// The first place at which the pass comes to a position on the circle.
+    @inline(__always) func turned(_ ringPosition: UInt64) -> Int64 {
+        let here = self.position & (Self.circle - 1)
+        let there = Int64(ringPosition)
+        return self.position - here + there + (there < here ? Self.circle : 0)
+    }
+    @inline(__always) var owesAlert: Bool { self.position < self.alertUntil }
+    @inline(__always) var isHigh: Bool { self.position < self.highUntil || self.position < self.frequentHighUntil }
+}
