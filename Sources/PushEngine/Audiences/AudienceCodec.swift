@@ -149,8 +149,9 @@ enum AudienceCodec {
         var horizon: Int64 = 0
         /// Members behind it that are unanswered or wait: their positions, and whether they are owed the alert.
         var waiting: [(position: Int64, owesAlert: Bool)] = []
-        /// Positions of members before it that were served already.
+        /// Positions of members before it that were served already, and of those that joined after the alert that goes round.
         var skipped: [Int64] = []
+        var quiet: [Int64] = []
     }
     struct Progress {
         var epoch: Int64 = -1
@@ -168,7 +169,8 @@ enum AudienceCodec {
         var count = 10 * ByteCursor.leb128ByteCountMax + CrowdReport.byteCountMax
         for pass in progress.passes {
             count +=
-                (13 + 2 * pass.untils.count + pass.waiting.count + pass.skipped.count) * ByteCursor.leb128ByteCountMax
+                (14 + 2 * pass.untils.count + pass.waiting.count + pass.skipped.count + pass.quiet.count)
+                * ByteCursor.leb128ByteCountMax
         }
         return count
     }
@@ -197,7 +199,8 @@ enum AudienceCodec {
             writer.signed(pass.horizon)
             writer.unsigned(UInt64(pass.waiting.count))
             writer.unsigned(UInt64(pass.skipped.count))
-            for position in pass.skipped { writer.signed(position) }
+            writer.unsigned(UInt64(pass.quiet.count))
+            for position in pass.skipped + pass.quiet { writer.signed(position) }
             for member in pass.waiting { writer.unsigned(UInt64(member.position) << 1 | (member.owesAlert ? 1 : 0)) }
         }
         writer.signed(progress.lateMovesUntilSeconds)
@@ -236,7 +239,10 @@ enum AudienceCodec {
             guard waiting <= UInt64(StateCodec.runByteCountMax) else { throw .malformed("\(waiting) members wait") }
             let skipped = try reader.unsigned()
             guard skipped <= UInt64(Pass.skippedMax) else { throw .malformed("\(skipped) members skipped") }
+            let quiet = try reader.unsigned()
+            guard quiet <= UInt64(Pass.skippedMax) else { throw .malformed("\(quiet) members without the alert") }
             for _ in 0..<skipped { pass.skipped.append(try Self.readPosition(&reader)) }
+            for _ in 0..<quiet { pass.quiet.append(try Self.readPosition(&reader)) }
             for _ in 0..<waiting {
                 let member = try reader.unsigned()
                 guard member >> 1 < UInt64(Pass.circle) else { throw .malformed("a member at \(member >> 1)") }

@@ -63,7 +63,7 @@ struct Pass {
     /// Members that joined late and were served before the round came to them: it passes over them.
     private(set) var skipped: Set<MemberID> = []
     /// Members that joined since the newest alert was taken and that its round comes to: it is not for them.
-    private var quiet: Set<MemberID> = []
+    private(set) var quiet: Set<MemberID> = []
     /// Number of the first of `late`, counted from the first ever.
     private(set) var lateFirst: UInt32 = 0
     /// Members served out of turn of late, and when, steady.
@@ -234,7 +234,11 @@ struct Pass {
         self.lateNumbers[member] = self.lateLast
         if !isAhead { self.lateCount += 1 }
         // One that leaves stays here: whoever has its number next has come later still.
-        if isAhead, self.owesAlert, self.quiet.count < Self.skippedMax { self.quiet.insert(member) }
+        if isAhead { self.keepQuiet(member) }
+    }
+    /// It came after the alert that goes round, whose round comes to it.
+    mutating func keepQuiet(_ member: MemberID) {
+        if self.owesAlert, self.quiet.count < Self.skippedMax { self.quiet.insert(member) }
     }
     /// More members are not served before the round comes to them.
     static let skippedMax = 4_096

@@ -260,6 +260,12 @@ extension ShardEngine {
                 self.audiences.crowds[crowd].passes[pass].skip(member)
             }
         }
+        for position in part.quiet {
+            let member = self.member(at: position, ring: ring, members: members)
+            if member.isSome, self.audiences.crowds[crowd].passes[pass].isAhead(UInt64(position)) {
+                self.audiences.crowds[crowd].passes[pass].keepQuiet(member)
+            }
+        }
         for join in joins
         where members.table.ring(of: join.member) == ring
             && !members.table.flags(of: join.member).contains(.isLate)

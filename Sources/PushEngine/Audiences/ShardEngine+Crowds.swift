@@ -166,6 +166,11 @@ extension ShardEngine {
             part.skipped.append(Int64(members.table.position(of: member)))
         }
         part.skipped.sort()
+        let ring = self.audiences.crowds[crowd].passes[pass].ring
+        for member in self.audiences.crowds[crowd].passes[pass].quiet where members.table.ring(of: member) == ring {
+            part.quiet.append(Int64(members.table.position(of: member)))
+        }
+        part.quiet.sort()
         var push = self.audiences.crowds[crowd].passes[pass].firstPush
         while push.isSome {
             let member = self.audiences.pushes[push].member

@@ -69,4 +69,24 @@ import Testing
         h.crash()
         Self.expectNextLife(h, of: 2)
     }
+
+    /// Who joined after an alert does not hear it, whoever sends the version that goes round next.
+    @Test func whoCameAfterAnAlertDoesNotHearItFromTheNextOwner() {
+        let h = AudienceTests.harness()
+        for member in 1...20 { h.join(member) }
+        h.audienceUpdate(1, alert: "goal")
+        let first = (1...3).compactMap { _ in h.deliver() }
+        for member in 21...30 { h.join(member) }
+        for _ in 1...10 { h.deliver() }
+        h.advance(1_500)
+        h.audienceUpdate(2)
+        h.crash()
+        h.carryBus()
+        h.advance(3_000)
+        let rest = h.deliverAll()
+        let late = Set((21...30).map { EngineHarness.memberToken($0) })
+        #expect(Set(rest.map(\.token)).count == 30 && rest.allSatisfy { $0.n == 2 })
+        #expect(rest.allSatisfy { $0.alert == nil || !late.contains($0.token) })
+        #expect(rest.count { $0.alert == "goal" } == 20 - first.count)
+    }
 }

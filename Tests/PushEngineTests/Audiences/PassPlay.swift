@@ -20,6 +20,7 @@ final class PassPlay {
         var alertUntil: Int64 = 0
         var waiting: [(position: Int64, owesAlert: Bool)] = []
         var skipped: [Int64] = []
+        var quiet: [Int64] = []
         var versions: [Play] = []
         var alert: Play?
         var servedJoins = 0
@@ -265,6 +266,7 @@ final class PassPlay {
             written.waiting.append((push.position, push.alert != nil))
         }
         written.skipped = pass.skipped.map { Int64(self.table.position(of: $0)) }
+        written.quiet = pass.quiet.map { Int64(self.table.position(of: $0)) }
         written.versions = self.audiences[audience].versions
         written.alert = self.audiences[audience].alert
         written.servedJoins = self.joinCount + 1
@@ -325,6 +327,9 @@ final class PassPlay {
         }
         for position in written.skipped where pass.isAhead(UInt64(position)) {
             if let member = member(position) { pass.skip(member) }
+        }
+        for position in written.quiet where pass.isAhead(UInt64(position)) {
+            if let member = member(position) { pass.keepQuiet(member) }
         }
         let joins = self.positions.filter {
             self.phones[$0]!.audience == audience && self.phones[$0]!.joinNumber >= written.servedJoins
