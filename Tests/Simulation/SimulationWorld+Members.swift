@@ -216,13 +216,17 @@ extension SimulationWorld {
             if let first, movements[stay].writtenMillis > first {
                 self.fail("member \(member): came after version \(flight.stampSeconds), and gets it at high priority")
             }
-            let since = self.steadyMillis - movements[stay].writtenMillis
-            if stay > 0, let former = movements[stay - 1].audience, !self.isOneAudience(former, body.audience),
-                since < hourMillis - slack - self.aheadMillis,
-                // One that has long been over sends nothing that counts.
-                self.end(of: former).map({ $0.millis + hourMillis > movements[stay].writtenMillis }) ?? true
-            {
-                self.fail("member \(member): at high priority \(since) ms after it came from another audience")
+            if stay > 0, let former = movements[stay - 1].audience, !self.isOneAudience(former, body.audience) {
+                // Of one that is over nothing is sent any more once it is forgotten, wherever its members go then; and when it has long been over
+                // nothing that counts.
+                let end = self.end(of: former)?.millis
+                let over = end.map { $0 + self.plan.app.retentionAfterEndMillis } ?? .max
+                let since = self.steadyMillis - min(movements[stay].writtenMillis, over)
+                if since < hourMillis - slack - self.aheadMillis,
+                    end.map({ $0 + hourMillis > movements[stay].writtenMillis }) ?? true
+                {
+                    self.fail("member \(member): at high priority \(since) ms after it came from another audience")
+                }
             }
         }
     }

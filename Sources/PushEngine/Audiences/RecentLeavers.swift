@@ -75,11 +75,15 @@ extension ShardEngine {
         }
         return members.table.flags(of: member)
     }
-    /// A member is about to leave. One of an audience that is over has had its hour: that is how long an end is remembered by default.
+    /// A member is about to leave. One of an audience that is over has had its hour, unless ends are remembered for less.
     mutating func noteLeaver(
         _ member: MemberID, key: Audiences.DepartedKey, of crowd: CrowdID, members: CrowdTable.Members, now: EngineTime
     ) {
-        guard self.audiences.crowds[crowd].standing == .living else { return }
+        let app = self.memory.configuration.apps[Int(self.audiences.crowds[crowd].app)]
+        guard
+            self.audiences.crowds[crowd].standing == .living
+                || app.retentionAfterEndMillis < RollingBudget.windowMillis
+        else { return }
         let hasMoved = self.hasMoved(member, to: crowd, members: members, now: now)
         let lastHigh = self.audiences.crowds[crowd].lastHighMillis
         guard hasMoved || (lastHigh != .min && lastHigh + RollingBudget.windowMillis > now.steadyMillis) else { return }

@@ -91,4 +91,24 @@ import Testing
         h.audienceUpdate(2, of: "other")
         #expect(h.deliverAll().map(\.priority) == [10])
     }
+
+    /// An end is remembered for an hour by default, and who leaves then has its hour behind it. Where it is less the members are marked.
+    @Test(arguments: [(Int64(600_000), 5), (Self.hourMillis, 10)])
+    func whoseAudienceIsOverHasAnHourToo(retentionMillis: Int64, priority: Int) {
+        let h = AudienceTests.harness { $0.apps[0].retentionAfterEndMillis = retentionMillis }
+        h.join(1, of: "match")
+        h.audienceUpdate(1, of: "match")
+        h.deliverAll()
+        h.advance(1_000)
+        h.audienceEnd(2, of: "match")
+        h.advance(1_000)
+        h.deliverAll()
+        for _ in 0..<200 where h.counters.membersHeld > 0 {
+            h.advance(60_000)
+            h.carryBus()
+        }
+        h.join(1, of: "other")
+        h.audienceUpdate(3, of: "other")
+        #expect(h.deliverAll().map(\.priority) == [priority])
+    }
 }
