@@ -213,7 +213,9 @@ extension SimulationWorld {
             .filter { $0.key.partition == flight.partition }.map(\.value).min()
         // The earliest that it may have come: an owner that has read less takes it for one of those before.
         if let stay = stays.min() {
-            if let first, movements[stay].writtenMillis > first {
+            if let first, movements[stay].writtenMillis > first,
+                !self.wasLeftUnserved(stay, of: member, by: body, flight)
+            {
                 self.fail("member \(member): came after version \(flight.stampSeconds), and gets it at high priority")
             }
             if stay > 0, let former = movements[stay - 1].audience, !self.isOneAudience(former, body.audience) {
@@ -228,6 +230,20 @@ extension SimulationWorld {
                     self.fail("member \(member): at high priority \(since) ms after it came from another audience")
                 }
             }
+        }
+    }
+
+    /// A newer version, for which the member was there in time, has expired and left it to this one. The unit of priority 10 is that version's,
+    /// and the member has not had it.
+    private func wasLeftUnserved(_ stay: Int, of member: Int, by body: MemberBody, _ flight: Flight) -> Bool {
+        guard let versions = self.phones[body.audience].audience?.versions else { return false }
+        return versions.contains { stamp, version in
+            guard stamp > flight.stampSeconds, let event = version.event,
+                let expires = self.written[self.order[event]]!.expiresSeconds,
+                expires <= self.wallSeconds + self.clockSlackSeconds
+            else { return false }
+            let first = version.first.filter { $0.key.partition == flight.partition }.map(\.value).min()
+            return first.map { $0 >= self.members[member].movements[stay].writtenMillis } ?? false
         }
     }
 

@@ -36,7 +36,7 @@ extension SimulationWorld {
     }
 
     /// How far a worker's clock may be off, rounded up.
-    private var clockSlackSeconds: Int64 {
+    var clockSlackSeconds: Int64 {
         (self.plan.clockSkewMillisMax + self.differenceMillis) / 1_000 + 1
     }
 
