@@ -286,8 +286,9 @@ package final class SimulationWorld {
             at(worker.stoppedUntilMillis)
             at(worker.isolatedUntilMillis)
             guard worker.runs else { continue }
-            for delivery in worker.inbox { at(delivery.comesMillis) }
-            for event in worker.events { at(event.comesMillis) }
+            // What comes behind the first is heard after it, and who is cut off hears nothing of its group.
+            at(worker.inbox.first?.comesMillis)
+            if worker.isolatedUntilMillis == nil { at(worker.events.first?.comesMillis) }
             for section in worker.sections { at(section.readDueMillis) }
             at(
                 worker.loop.deadlineMillis.map {
