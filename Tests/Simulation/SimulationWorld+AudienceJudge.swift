@@ -11,6 +11,8 @@ extension SimulationWorld {
     private struct Telling {
         /// Events that reached a version, in order, those older than the newest before them left out.
         var events: [Int]
+        /// The same with those.
+        var all: [Int]
         /// What a phone shows of it.
         var device: Device
     }
@@ -32,9 +34,10 @@ extension SimulationWorld {
         for choice in 0..<(1 << doubtful.count) {
             var pushed: [SourcePosition: Bool] = [:]
             for (bit, position) in doubtful.enumerated() { pushed[position] = choice >> bit & 1 == 1 }
-            let events = self.eventsTold(positions, doubtful: pushed)
-            if !tellings.contains(where: { $0.events == events }) {
-                tellings.append(Telling(events: events, device: self.phone(after: events)))
+            let all = self.eventsTold(positions, doubtful: pushed)
+            let events = self.growing(all)
+            if !tellings.contains(where: { $0.all == all }) {
+                tellings.append(Telling(events: events, all: all, device: self.phone(after: events)))
             }
         }
         for member in self.members.indices where self.isPresent(member, in: audience) {
@@ -73,16 +76,22 @@ extension SimulationWorld {
     private func eventsTold(_ positions: [SourcePosition], doubtful: [SourcePosition: Bool]) -> [Int] {
         var known = doubtful
         let onlySure = !doubtful.isEmpty && !doubtful.values.contains(true)
-        var newest = Int64.min
         var events: [Int] = []
-        for position in positions {
-            let event = self.written[position]!
-            guard self.wasPushed(position, known: &known, onlySure: onlySure) else { continue }
-            if event.kind == .update, event.timestampSeconds < newest { continue }
-            newest = max(newest, event.timestampSeconds)
-            events.append(event.number)
+        for position in positions where self.wasPushed(position, known: &known, onlySure: onlySure) {
+            events.append(self.written[position]!.number)
         }
         return events
+    }
+
+    /// Without updates that are older than one before them.
+    private func growing(_ events: [Int]) -> [Int] {
+        var newest = Int64.min
+        return events.filter { number in
+            let event = self.written[self.order[number]]!
+            if event.kind == .update, event.timestampSeconds < newest { return false }
+            newest = max(newest, event.timestampSeconds)
+            return true
+        }
     }
 
     /// A phone that got all of these, alerts aside.
@@ -110,7 +119,13 @@ extension SimulationWorld {
         let card = self.members[member].cards[audience] ?? MemberCard()
         var differences: [String] = []
         for telling in tellings {
-            for events in self.waysToExpire(telling.events, unshownBy: card) {
+            // What is older than one before it, and outlives that, comes into its own again when that expires.
+            let kept = Set(telling.events)
+            let told = telling.all.filter { kept.contains($0) || card.shown.contains($0) }
+            let ways =
+                self.waysToExpire(telling.events, unshownBy: card)
+                + (told == telling.events ? [] : self.waysToExpire(told, unshownBy: card))
+            for events in ways {
                 let device = events == telling.events ? telling.device : self.phone(after: events)
                 guard let difference = card.silent.firstDifference(from: device, countingCards: false) else {
                     return self.judgeAlert(card, member: member, audience: audience, events: telling.events)
@@ -129,19 +144,19 @@ extension SimulationWorld {
     /// Versions that expire end: whom they left unserved gets the newest that does not. What an end that has no content of its own brings along is
     /// such a one as well.
     private func waysToExpire(_ events: [Int], unshownBy card: MemberCard) -> [[Int]] {
-        var ways = [events]
-        var rest = events[...]
+        var ways = [self.growing(events)]
+        var rest = events
         func dropLast() -> Bool {
-            guard let last = rest.last, self.written[self.order[last]]!.expiresSeconds != nil,
+            guard let last = self.growing(rest).last, self.written[self.order[last]]!.expiresSeconds != nil,
                 !card.shown.contains(last)
             else { return false }
-            rest = rest.dropLast()
+            rest.removeAll { $0 == last }
             return true
         }
-        while dropLast() { ways.append(Array(rest)) }
+        while dropLast() { ways.append(self.growing(rest)) }
         guard let end = events.last, self.written[self.order[end]]!.kind == .end else { return ways }
         rest = events.dropLast()
-        while dropLast() { ways.append(rest + [end]) }
+        while dropLast() { ways.append(self.growing(rest) + [end]) }
         return ways
     }
 
