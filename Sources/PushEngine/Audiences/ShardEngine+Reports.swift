@@ -44,6 +44,8 @@ extension ShardEngine {
         let count = UInt64(truncatingIfNeeded: count)
         self.audiences.crowds[crowd].report.counts.due &+= UInt64(due)
         if due > 0, let last = self.audiences.crowds[crowd].formerReports.indices.last {
+            // Where all had the one before, nothing is new of it.
+            guard count > 0 else { return }
             self.audiences.crowds[crowd].formerReports[last].counts.count(settlement, count)
             self.audiences.crowds[crowd].formerReports[last].isUntold = true
         } else {

@@ -204,6 +204,26 @@ import Testing
 
     // MARK: On the bus
 
+    /// A version told to one partition and its report: very many small audiences cost by these.
+    @Test func aVersionThatAllHaveIsNotToldOfAgain() {
+        let h = AudienceTests.harness()
+        for member in 1...5 { h.join(member) }
+        for version in 1...4 {
+            let before = h.written.count { $0.topic == .routed }
+            let passes = h.outcomes.count { $0.outcome == "pass" }
+            h.audienceUpdate(version)
+            h.deliverAll()
+            h.advance(10)
+            h.carryBus()
+            h.deliverAll()
+            h.advance(5_000)
+            h.carryBus()
+            let records = h.written.count { $0.topic == .routed } - before
+            #expect(records == 2, "version \(version)")
+            #expect(h.outcomes.count { $0.outcome == "pass" } - passes == 1, "version \(version)")
+        }
+    }
+
     @Test func damagedReportsTrapNothing() {
         let h = AudienceTests.harness()
         h.join(1)
