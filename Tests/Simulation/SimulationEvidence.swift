@@ -139,7 +139,7 @@ struct SimulationEvidence {
         return nil
     }
 
-    private static let namesAboutMany = ["pass", "audience"]
+    private static let namesAboutMany = ["pass", "start-pass", "audience"]
     /// Of an audience's event the same as `delivered`.
     private static let fannedOut = "fanned-out"
 

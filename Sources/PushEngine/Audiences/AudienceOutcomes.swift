@@ -66,9 +66,14 @@ enum AudienceOutcomes {
         Self.append(",\"missing\":", partitions: rollUp.missing, to: &bytes)
         Self.append(",\"unfinished\":", partitions: rollUp.unfinished, to: &bytes)
         Self.appendCounts(rollUp.sum, to: &bytes)
+        if let sum = rollUp.startSum {
+            Self.append(",\"starts\":{\"partitions\":", Int64(rollUp.starts.count), to: &bytes)
+            sum.appendCounts(to: &bytes)
+            bytes.append(UInt8(ascii: "}"))
+        }
         bytes.append(UInt8(ascii: "}"))
     }
-    private static func appendHead(
+    static func appendHead(
         _ outcome: StaticString, bundleID: String, id: Span<UInt8>, life: Int64, _ stampSeconds: Int64,
         to bytes: inout [UInt8]
     ) {

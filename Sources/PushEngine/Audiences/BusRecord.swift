@@ -72,6 +72,8 @@ enum BusRecord {
         /// Nobody here is owed the version that is counted.
         var isFinished = false
         var counts = CrowdReport()
+        /// Of a start instead of a version.
+        var starts: StartReport?
     }
     struct Pause: Equatable {
         var bundleID: [UInt8] = []
@@ -111,8 +113,9 @@ enum BusRecord {
         writer.signed(Int64(report.partition))
         writer.signed(report.life)
         writer.signed(report.doneStampSeconds)
-        writer.byte(report.isFinished ? 1 : 0)
+        writer.byte((report.isFinished ? 1 : 0) | (report.starts == nil ? 0 : 2))
         report.counts.write(to: &writer)
+        report.starts?.write(to: &writer)
     }
     static func write(
         bundleID: [UInt8], versions: [Version], topicHashes: [UInt32], to writer: inout ByteCursor
@@ -124,6 +127,7 @@ enum BusRecord {
     }
     static func byteCountMax(bundleID: [UInt8], versions: [Version] = []) -> Int {
         var count = 32 * ByteCursor.leb128ByteCountMax + bundleID.count + CrowdReport.byteCountMax
+        count += StartReport.byteCountMax
         for version in versions { count += AudienceCodec.byteCountMax(version) }
         return count
     }
@@ -170,8 +174,11 @@ enum BusRecord {
         report.partition = try Self.readPartition(&reader)
         report.life = try reader.signed()
         report.doneStampSeconds = try StateCodec.readSeconds(&reader)
-        report.isFinished = try reader.byte() != 0
+        let flags = try reader.byte()
+        guard flags < 4 else { throw .malformed("flags \(flags) of a report") }
+        report.isFinished = flags & 1 != 0
         report.counts = try CrowdReport(&reader)
+        if flags & 2 != 0 { report.starts = try StartReport(&reader) }
         guard reader.isAtEnd else { throw .malformed("bytes behind a report") }
         return report
     }

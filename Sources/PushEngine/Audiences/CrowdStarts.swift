@@ -60,6 +60,12 @@ struct CrowdStarts {
     private var plainBody: [UInt8] = []
     /// Outcome records of single members that were told of this start.
     var toldCount = 0
+    /// What became of it, and of the one before until the next begins.
+    var report = StartReport()
+    var lastReportMillis: Int64 = .min
+    /// It has been told since its last record.
+    var isPassRecordDue = false
+    var lastPassRecordMillis: Int64 = .min
 
     /// When ghosts, and members that have not joined for very long, are looked for; steady.
     var sweepAtMillis: Int64 = .max
@@ -95,6 +101,10 @@ struct CrowdStarts {
         self.orderExpiresSeconds = order.expiresSeconds
         self.beganMillis = 0
         self.toldCount = 0
+        self.report = StartReport(of: order)
+        self.lastReportMillis = .min
+        self.isPassRecordDue = false
+        self.lastPassRecordMillis = .min
         self.memberRecordsBefore = self.memberRecordsUnderWay
         self.numberAtBegin = self.memberNumber
         self.forgetBodies()

@@ -26,6 +26,10 @@ struct RollUp {
     var dueMillis: Int64
     var lastWriteMillis: Int64 = .min
     var wasComplete = false
+    /// By partition, of the start that it brought first.
+    var starts: [Int32: StartReport] = [:]
+    /// When it was last written with all of those over, steady.
+    var lastStartsMillis: Int64
     /// Reasons for which APNs refused the message itself, and for which a dead letter was written.
     var letters: [String] = []
 
@@ -34,6 +38,7 @@ struct RollUp {
         self.version = publication.version
         self.mergedCount = publication.mergedCount
         self.asked = asked
+        self.lastStartsMillis = nowMillis - Self.rewriteMillis
         self.dueMillis = asked.isEmpty ? nowMillis : nowMillis + Self.patienceMillis
     }
 
@@ -64,6 +69,9 @@ struct RollUp {
     mutating func written(nowMillis: Int64) {
         self.wasComplete = self.isComplete
         self.lastWriteMillis = nowMillis
+        if !self.starts.isEmpty, self.starts.values.allSatisfy({ $0.waitingCount == 0 }) {
+            self.lastStartsMillis = nowMillis
+        }
         self.dueMillis = .max
     }
 }
@@ -120,7 +128,7 @@ extension ShardEngine {
             self.journal.deadLetter(rollUp.version.layer, of: slot, details: details, in: &self.memory)
         }
     }
-    private mutating func scheduleRollUps(_ slot: SlotID) {
+    mutating func scheduleRollUps(_ slot: SlotID) {
         let due = self.audiences.rollUps[slot]?.map(\.dueMillis).min() ?? .max
         if due == .max {
             self.audiences.rollUpDeadlines.remove(slot)

@@ -214,7 +214,11 @@ extension ShardEngine {
         book.note(
             report: report.partition, doneStampSeconds: report.doneStampSeconds, nowMillis: now.steadyMillis)
         self.memory.setBook(book, of: slot)
-        self.rollUp(report, slot: slot, now: now)
+        if let starts = report.starts {
+            self.rollUp(starts, from: report.partition, slot: slot, now: now)
+        } else {
+            self.rollUp(report, slot: slot, now: now)
+        }
     }
     /// The audience is over for its owner: whoever asked is told, and then its record goes.
     mutating func tellVoid(_ slot: SlotID) {

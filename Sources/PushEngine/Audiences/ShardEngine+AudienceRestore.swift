@@ -194,9 +194,9 @@ extension ShardEngine {
         if !self.audiences.crowds[crowd].passes.contains(where: { $0.owesAlert || $0.retries.owesAlert }) {
             self.audiences.crowds[crowd].alert = nil
         }
-        if let newest = known.last { self.takeStart(of: newest, crowd: crowd) }
+        if let newest = known.last { self.takeStart(of: newest, crowd: crowd, now: now) }
         for version in newer.sorted(by: { $0.stampSeconds < $1.stampSeconds }) { self.take(version, crowd: crowd) }
-        if let newest = versions.last, !newer.isEmpty { self.takeStart(of: newest, crowd: crowd) }
+        if let newest = versions.last, !newer.isEmpty { self.takeStart(of: newest, crowd: crowd, now: now) }
         self.settleRestoredStarts(crowd, now: now)
         if stampSeconds > 0 { self.audiences.crowds[crowd].stampSeconds = stampSeconds }
         if versions.isEmpty {

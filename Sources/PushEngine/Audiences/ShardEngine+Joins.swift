@@ -72,9 +72,11 @@ extension ShardEngine {
             self.audiences.crowds[crowd].lastJoinSeconds, Int64(joinedSeconds))
         self.expireVersions(crowd, now: now)
         let pass = self.audiences.crowds.passIndex(crowd, environment: self.intake.event.environment)
+        let held = self.memory.counters.membersHeld
         let isChanged = self.place(
             in: crowd, pass: pass, isFrequent: self.intake.event.frequentUpdates, joinedSeconds: joinedSeconds, now: now
         )
+        if self.memory.counters.membersHeld > held { self.noteReturned(crowd) }
         self.finishMemberEvent(app: app)
         if let late = isChanged {
             // A span of the engine's own would borrow all of it.

@@ -21,8 +21,7 @@ extension ShardEngine {
         let members = self.audiences.crowds.members(of: push.partition)
         members.table.removeFlag(.isInFlight, of: push.member)
         if let reason = self.judgeStart(answer, push: push, members: members, now: now) {
-            self.memory.counters.startMembers[keyPath: reason] += 1
-            self.memory.counters.startMembers.waiting &-= 1
+            self.settleStart(crowd, stampSeconds: push.stampSeconds, into: reason)
         }
         self.wakeStart(push, members: members, now: now)
         self.schedule(crowd, now: now)
@@ -59,6 +58,9 @@ extension ShardEngine {
         self.dispatch.deviceTokenAnswered(isSuspicious: false, lane: push.lane)
         self.dispatch.topicAnswered(.taken, lane: push.lane, in: &self.memory, now: now)
         self.sampleMember(push, apnsMicros: answer.apnsMicros, now: now)
+        if self.audiences.crowds[push.crowd].starts.report.stampSeconds == push.stampSeconds {
+            self.audiences.crowds[push.crowd].starts.report.noteAccepted(wallMillis: now.wallMillis)
+        }
         return \.accepted
     }
     private mutating func startRefused(

@@ -305,22 +305,6 @@ extension ShardEngine {
         self.audiences.crowds[crowd].starts.rounds[round].noteLate(number, offset: offset)
         if self.audiences.crowds[crowd].starts.hasOrder { self.schedule(crowd, now: now) }
     }
-
-    // MARK: Counting
-    /// Start members are owed more than before.
-    mutating func noteStartsDue(_ crowd: CrowdID, round: Int, before: Int) {
-        let step = self.audiences.crowds[crowd].starts.rounds[round].waitingCount - before
-        self.memory.counters.startMembers.due &+= UInt64(truncatingIfNeeded: step)
-        self.memory.counters.startMembers.waiting &+= UInt64(truncatingIfNeeded: step)
-    }
-    /// Fewer are owed something than before, for this reason.
-    mutating func settleStarts(
-        _ crowd: CrowdID, round: Int, before: Int, into reason: WritableKeyPath<MemberCounters, UInt64>
-    ) {
-        let step = before - self.audiences.crowds[crowd].starts.rounds[round].waitingCount
-        self.memory.counters.startMembers[keyPath: reason] &+= UInt64(truncatingIfNeeded: step)
-        self.memory.counters.startMembers.waiting &-= UInt64(truncatingIfNeeded: step)
-    }
 }
 
 extension CrowdTable {

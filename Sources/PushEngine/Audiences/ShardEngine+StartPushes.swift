@@ -87,8 +87,8 @@ extension ShardEngine {
         if isInTime, count < StartRetries.countMax / 2 {
             return self.hold(member, of: crowd, round: round, untilMillis: untilMillis, attempt: attempt)
         }
-        self.memory.counters.startMembers.expired += 1
-        self.memory.counters.startMembers.waiting &-= 1
+        self.settleStart(
+            crowd, stampSeconds: self.audiences.crowds[crowd].starts.orderStampSeconds, into: \.expired)
     }
 
     // MARK: Within the hour
@@ -163,7 +163,10 @@ extension ShardEngine {
         self.memory.counters.pushesSent += 1
         self.memory.counters.memberPushesSent += 1
         if order.isHigh { self.memory.counters.pushesHighPriority += 1 }
-        if attempt > 0 { self.memory.counters.startMembers.repeated += 1 }
+        if attempt > 0 {
+            self.memory.counters.startMembers.repeated += 1
+            self.audiences.crowds[crowd].starts.report.add(1, to: \.repeated)
+        }
         self.fill(&request, id: id, order: order)
         if self.startRecordDueIsNear(crowd) { self.schedule(crowd, now: now) }
     }

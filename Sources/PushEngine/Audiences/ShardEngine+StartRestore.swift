@@ -83,6 +83,12 @@ extension ShardEngine {
         self.audiences.crowds[crowd].starts.restored = nil
         self.audiences.crowds[crowd].starts.restoredMarks = [:]
         self.audiences.crowds[crowd].starts.beganMillis = known?.beganMillis ?? 0
+        if let report = known?.report, (report.life, report.stampSeconds) == (order.life, order.stampSeconds) {
+            self.audiences.crowds[crowd].starts.report = report
+            self.audiences.crowds[crowd].starts.report.resume()
+        }
+        // What was told last may have been lost with the owner before.
+        self.audiences.crowds[crowd].starts.report.isUntold = true
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         for round in self.audiences.crowds[crowd].starts.rounds.indices {
             let ring = self.audiences.crowds[crowd].starts.rounds[round].ring
@@ -110,9 +116,7 @@ extension ShardEngine {
                 at: position, count: self.countOwed(ring: ring, from: position, members: members),
                 lateOffset: part?.lateOffset ?? 0)
             self.audiences.crowds[crowd].starts.rounds[round].retries.restoreNamed(named)
-            let unanswered = part?.unansweredCount ?? 0
-            self.memory.counters.startMembers.due &+= unanswered
-            self.memory.counters.startMembers.unknown &+= unanswered
+            self.noteStartsUnknown(crowd, count: part?.unansweredCount ?? 0)
             self.noteStartsDue(crowd, round: round, before: 0)
         }
     }

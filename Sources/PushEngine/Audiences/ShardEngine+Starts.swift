@@ -11,16 +11,17 @@ extension ShardEngine {
 
     // MARK: Begin and end
     /// The newest version says which start goes round.
-    mutating func takeStart(of version: Version, crowd: CrowdID) {
+    mutating func takeStart(of version: Version, crowd: CrowdID, now: EngineTime) {
         if let old = self.audiences.crowds[crowd].starts.order {
             if let new = version.start, new.isSame(as: old) {
                 // It goes on, with what is newest.
                 return self.audiences.crowds[crowd].starts.forgetBodies()
             }
-            self.ceaseStart(crowd, into: \.superseded)
+            self.ceaseStart(crowd, into: \.superseded, now: now)
         }
         guard let order = version.start else { return }
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
+        self.tellStarts(crowd, isOver: true, now: now)
         self.audiences.crowds[crowd].starts.begin(order)
         self.audiences.crowds[crowd].starts.isRecordDue = true
         if self.audiences.crowds[crowd].starts.isRestoring { return self.resumeStart(order, of: crowd) }
@@ -34,7 +35,9 @@ extension ShardEngine {
         }
     }
     /// Whoever has not been sent it is not.
-    mutating func ceaseStart(_ crowd: CrowdID, into reason: WritableKeyPath<MemberCounters, UInt64>) {
+    mutating func ceaseStart(
+        _ crowd: CrowdID, into reason: WritableKeyPath<MemberCounters, UInt64>, now: EngineTime
+    ) {
         guard self.audiences.crowds[crowd].starts.hasOrder else { return }
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         for round in self.audiences.crowds[crowd].starts.rounds.indices {
@@ -42,6 +45,7 @@ extension ShardEngine {
             self.audiences.crowds[crowd].starts.rounds[round].cease(in: &members.table)
             self.settleStarts(crowd, round: round, before: before, into: reason)
         }
+        self.tellStarts(crowd, isOver: true, now: now)
         self.audiences.crowds[crowd].starts.cease()
         self.audiences.crowds[crowd].starts.isRecordDue = true
     }
@@ -49,7 +53,7 @@ extension ShardEngine {
         guard self.audiences.crowds[crowd].starts.hasOrder,
             self.audiences.crowds[crowd].starts.orderExpiresSeconds <= now.wallSeconds
         else { return }
-        self.ceaseStart(crowd, into: \.expired)
+        self.ceaseStart(crowd, into: \.expired, now: now)
     }
 
     // MARK: When
@@ -65,7 +69,9 @@ extension ShardEngine {
     /// - Returns: when something is due, steady.
     mutating func scheduleStarts(_ crowd: CrowdID, now: EngineTime) -> Int64 {
         guard !self.audiences.crowds[crowd].starts.isIdle else { return .max }
-        var deadline = self.audiences.crowds[crowd].starts.sweepAtMillis
+        var deadline = min(
+            self.audiences.crowds[crowd].starts.sweepAtMillis,
+            max(now.steadyMillis, self.startReportDueMillis(crowd, now: now)))
         if self.audiences.crowds[crowd].starts.hasOrder {
             let left = self.audiences.crowds[crowd].starts.orderExpiresSeconds * 1_000 - now.wallMillis
             deadline = min(deadline, now.steadyMillis + max(0, left))
@@ -179,6 +185,7 @@ extension ShardEngine {
     /// Does what has become due of a crowd's starts.
     mutating func advanceStarts(_ crowd: CrowdID, now: EngineTime) {
         self.expireStart(crowd, now: now)
+        if self.startReportDueMillis(crowd, now: now) <= now.steadyMillis { self.tellStarts(crowd, now: now) }
         if self.audiences.crowds[crowd].starts.sweepAtMillis <= now.steadyMillis { self.sweepStarts(crowd, now: now) }
         guard self.memory.partitions[self.audiences.crowds[crowd].partition].mayPush,
             self.audiences.crowds[crowd].isDurable
@@ -206,6 +213,8 @@ extension ShardEngine {
         progress.life = order?.life ?? 0
         progress.stampSeconds = order?.stampSeconds ?? 0
         progress.beganMillis = self.audiences.crowds[crowd].starts.beganMillis
+        progress.report = self.audiences.crowds[crowd].starts.report
+        progress.report.isUntold = false
         for round in self.audiences.crowds[crowd].starts.rounds.indices {
             if announces { self.extendStarts(crowd, round: round, count: chunk, now: now) }
             progress.rounds.append(self.startPart(crowd, round: round, announces: announces, now: now))

@@ -71,7 +71,7 @@ extension ShardEngine {
             return
         }
         // Those beneath the newest outlive it, and tell of no start.
-        if let newest = record.versions.last { self.takeStart(of: newest, crowd: crowd) }
+        if let newest = record.versions.last { self.takeStart(of: newest, crowd: crowd, now: now) }
         // The offset is done with when the versions lie in `state`, not when they have reached anybody.
         let entry = self.journal.ledger.open(
             log: self.intake.log, offset: self.intake.record.offset, settled: false)
@@ -190,7 +190,7 @@ extension ShardEngine {
             || self.audiences.crowds[crowd].newest?.isEnd ?? false
         let entry = self.journal.ledger.open(
             log: self.intake.log, offset: self.intake.record.offset, settled: false)
-        self.ceaseStart(crowd, into: \.superseded)
+        self.ceaseStart(crowd, into: \.superseded, now: now)
         guard !self.hasOnlyStarts(crowd) else { return self.keepAfterVoid(crowd, entry: entry, now: now) }
         guard isEnded || (now.wallSeconds - lastJoin) * 1_000 >= self.memory.configuration.settings.lifetimeMillis
         else {

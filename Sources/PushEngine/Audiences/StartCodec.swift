@@ -12,6 +12,7 @@ import PushModel
 ///     began                 wall milliseconds
 ///     rounds                count, then each: environment; horizon; late offset; members without an answer;
 ///                           named: count, then positions of members that surely were not started
+///     report                see `StartReport`
 ///     past                  count, then each: stamp; last sent, wall milliseconds of now and of then
 /// ```
 enum StartCodec {
@@ -117,11 +118,12 @@ enum StartCodec {
         var stampSeconds: Int64 = 0
         var beganMillis: Int64 = 0
         var rounds: [Round] = []
+        var report = StartReport()
         /// Stamp, and wall milliseconds of the last push.
         var past: [CrowdStarts.Past] = []
     }
     static func byteCountMax(_ progress: borrowing Progress) -> Int {
-        var count = (7 + 3 * progress.past.count) * ByteCursor.leb128ByteCountMax
+        var count = (7 + 3 * progress.past.count) * ByteCursor.leb128ByteCountMax + StartReport.byteCountMax
         for round in progress.rounds { count += (5 + round.named.count) * ByteCursor.leb128ByteCountMax }
         return count
     }
@@ -141,6 +143,7 @@ enum StartCodec {
             writer.unsigned(UInt64(round.named.count))
             for position in round.named { writer.signed(position) }
         }
+        progress.report.write(to: &writer)
         writer.unsigned(UInt64(progress.past.count))
         for past in progress.past {
             writer.signed(past.stampSeconds)
@@ -157,6 +160,7 @@ enum StartCodec {
         let count = try reader.unsigned()
         guard count <= UInt64(PushEnvironment.allCases.count) else { throw .malformed("\(count) start rounds") }
         for _ in 0..<count { progress.rounds.append(try Self.readRound(&reader)) }
+        progress.report = try StartReport(&reader)
         let past = try reader.unsigned()
         guard past <= UInt64(CrowdStarts.pastMax) else { throw .malformed("\(past) starts within the hour") }
         for _ in 0..<past {

@@ -61,6 +61,8 @@ public struct EngineCounters: Sendable, Equatable {
     public var members = MemberCounters()
     /// What became of starts that start members were due.
     public var startMembers = MemberCounters()
+    /// Update tokens that joined an audience, and were no members, while a start of it went round.
+    public var startTokensReturned: UInt64 = 0
     /// Times that a start waited, or was not sent, because its token had had its starts of the hour.
     public var startsHeldBack: UInt64 = 0
     /// Members of audiences in memory.

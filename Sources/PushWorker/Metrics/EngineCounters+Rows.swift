@@ -96,6 +96,10 @@ extension EngineCounters: CountedBySource {
             "mailboat_starts_repeated_total", unit: "requests", "Requests to start members that were sent again.",
             \.startMembers.repeated),
         .total(
+            "mailboat_starts_returned_total", unit: "tokens",
+            "Update tokens that joined an audience while a start of it went round: of cards that are up, as far as anybody can tell.",
+            \.startTokensReturned),
+        .total(
             "mailboat_starts_held_back_total", unit: "members",
             "Starts that waited, or were not sent, because their token had had its starts of the hour.",
             \.startsHeldBack),

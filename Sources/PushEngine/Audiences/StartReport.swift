@@ -1,0 +1,126 @@
+import PushModel
+
+/// What became of one start in one partition: told to the audience's owner, and written as a `start-pass` record. A later one of the same start
+/// replaces it.
+struct StartReport: Equatable {
+    /// Of the start; 0, 0: there was none.
+    var life: Int64 = 0
+    var stampSeconds: Int64 = 0
+    /// `due` are the start members that it is for, those that joined late among them. `repeated` are requests that were sent again.
+    var counts = MemberCounters()
+    /// Update tokens that joined the audience here while the start went round: of cards that are up, as far as anybody can tell.
+    var returnedCount: UInt64 = 0
+    /// Wall milliseconds; 0: none.
+    var firstAcceptedMillis: Int64 = 0
+    var lastAcceptedMillis: Int64 = 0
+    /// Something has changed since it was last told.
+    var isUntold = false
+
+    init() {}
+    init(of order: borrowing StartOrder) {
+        self.life = order.life
+        self.stampSeconds = order.stampSeconds
+    }
+
+    /// Members that are owed it still, those without an answer included.
+    var waitingCount: UInt64 {
+        var ended: UInt64 = 0
+        for field in Self.ends { ended &+= self.counts[keyPath: field] }
+        return self.counts.due > ended ? self.counts.due - ended : 0
+    }
+    mutating func noteAccepted(wallMillis: Int64) {
+        if self.firstAcceptedMillis == 0 { self.firstAcceptedMillis = wallMillis }
+        self.lastAcceptedMillis = max(self.lastAcceptedMillis, wallMillis)
+    }
+    mutating func add(_ count: UInt64, to field: WritableKeyPath<MemberCounters, UInt64>) {
+        guard count > 0 else { return }
+        self.counts[keyPath: field] = min(self.counts[keyPath: field] &+ count, Self.countMax)
+        self.isUntold = true
+    }
+    /// A new owner of the partition goes on counting; who waits is counted anew.
+    mutating func resume() { self.counts.due -= self.waitingCount }
+    /// As if all had been counted here.
+    mutating func add(_ other: StartReport) {
+        for field in Self.fields { self.add(other.counts[keyPath: field], to: field) }
+        self.returnedCount = min(self.returnedCount &+ other.returnedCount, Self.countMax)
+        let firsts = [self.firstAcceptedMillis, other.firstAcceptedMillis].filter { $0 > 0 }
+        self.firstAcceptedMillis = firsts.min() ?? 0
+        self.lastAcceptedMillis = max(self.lastAcceptedMillis, other.lastAcceptedMillis)
+    }
+
+    // MARK: In records
+    /// How a member that was due can end.
+    private static var ends: [WritableKeyPath<MemberCounters, UInt64>] {
+        [\.accepted, \.superseded, \.expired, \.gone, \.failed, \.unknown, \.left]
+    }
+    /// What is counted, in the order in which it is written.
+    private static var fields: [WritableKeyPath<MemberCounters, UInt64>] { [\.due] + Self.ends + [\.repeated] }
+    /// No record counts more; the sums of all partitions stay in range.
+    private static let countMax: UInt64 = 1 << 40
+    static let byteCountMax = 14 * ByteCursor.leb128ByteCountMax
+
+    func write(to writer: inout ByteCursor) {
+        writer.signed(self.life)
+        writer.signed(self.stampSeconds)
+        for field in Self.fields { writer.unsigned(self.counts[keyPath: field]) }
+        writer.unsigned(self.returnedCount)
+        writer.signed(self.firstAcceptedMillis)
+        writer.signed(self.lastAcceptedMillis)
+    }
+    init(_ reader: inout StateReader) throws(StateError) {
+        self.life = try reader.signed()
+        self.stampSeconds = try StateCodec.readSeconds(&reader)
+        for field in Self.fields { self.counts[keyPath: field] = try Self.readCount(&reader) }
+        self.returnedCount = try Self.readCount(&reader)
+        self.firstAcceptedMillis = try StateCodec.readMillis(&reader)
+        self.lastAcceptedMillis = try StateCodec.readMillis(&reader)
+    }
+    private static func readCount(_ reader: inout StateReader) throws(StateError) -> UInt64 {
+        let count = try reader.unsigned()
+        guard count <= Self.countMax else { throw .malformed("\(count) members") }
+        return count
+    }
+
+    // MARK: In outcomes
+    /// `,"members":` and all that follows.
+    func appendCounts(to bytes: inout [UInt8]) {
+        let numbers: [(StaticString, UInt64)] = [
+            (",\"members\":", self.counts.due), (",\"accepted\":", self.counts.accepted),
+            (",\"superseded\":", self.counts.superseded), (",\"expired\":", self.counts.expired),
+            (",\"gone\":", self.counts.gone), (",\"failed\":", self.counts.failed),
+            (",\"unknown\":", self.counts.unknown), (",\"left\":", self.counts.left),
+            (",\"waiting\":", self.waitingCount), (",\"retried\":", self.counts.repeated),
+            (",\"returned\":", self.returnedCount),
+        ]
+        for (name, number) in numbers {
+            bytes.append(utf8: name)
+            JSONBytes.appendInteger(Int64(clamping: number), to: &bytes)
+        }
+        guard self.firstAcceptedMillis > 0 else { return }
+        bytes.append(utf8: ",\"first-accepted\":")
+        JSONBytes.appendInteger(self.firstAcceptedMillis, to: &bytes)
+        bytes.append(utf8: ",\"last-accepted\":")
+        JSONBytes.appendInteger(self.lastAcceptedMillis, to: &bytes)
+    }
+}
+
+extension RollUp {
+    /// A partition has told of the version's start; what it told before is replaced.
+    mutating func take(_ report: StartReport, from partition: Int32, nowMillis: Int64) {
+        self.starts[partition] = report
+        // The first record comes when the version has been brought to all, or takes too long.
+        guard self.lastWriteMillis != .min else { return }
+        if self.starts.values.allSatisfy({ $0.waitingCount == 0 }) {
+            self.dueMillis = min(self.dueMillis, max(nowMillis, self.lastStartsMillis + Self.rewriteMillis))
+        } else {
+            self.dueMillis = min(self.dueMillis, max(nowMillis, self.lastWriteMillis + Self.rewriteMillis))
+        }
+    }
+    /// What all have told; `nil`: there was no start, or nothing has come of it.
+    var startSum: StartReport? {
+        guard !self.starts.isEmpty else { return nil }
+        var sum = StartReport()
+        for report in self.starts.values { sum.add(report) }
+        return sum
+    }
+}

@@ -1,0 +1,78 @@
+import APNSProtocol
+import PushEngine
+import PushModel
+import Testing
+
+/// What is told of a start: in `start-pass` records, and in its version's `audience` record.
+@Suite struct StartReportTests {
+    private static func numbers(_ record: OutcomeRecord?, _ names: [String]) -> [Int64?] {
+        names.map { record?.number($0) }
+    }
+    private static func starts(_ h: EngineHarness) -> [String: Any]? {
+        h.outcomes.last { $0.outcome == "audience" && $0.fields["starts"] != nil }?.fields["starts"] as? [String: Any]
+    }
+    private static let names = ["members", "accepted", "gone", "unknown", "left", "waiting", "returned"]
+
+    @Test func itSaysWhatBecameOfEachMember() throws {
+        let h = EngineHarness.starts()
+        for member in 1...10 { h.joinStart(member) }
+        h.join(20)
+        h.audienceStart(1)
+        var answers: [PushAnswer.Result] = [
+            .response(PushResponse(status: 410, reason: "Unregistered")), .unknown(detail: "connection lost"),
+        ]
+        while let push = h.take() { h.answer(push, push.event == "start" ? answers.popLast() ?? .accepted : .accepted) }
+        h.join(21)
+        h.leave(20)
+        h.joinStart(11)
+        _ = h.deliverAll(withinMillis: 3_000)
+        h.carryBus()
+        let pass = try #require(h.outcomes.last { $0.outcome == "start-pass" })
+        #expect(pass.key.hasPrefix("start-pass/com.example.pizza/match/") && pass.key.hasSuffix("/0"))
+        h.advance(60_000)
+        _ = h.deliverAll(withinMillis: 2_000)
+        let last = h.outcomes.last { $0.outcome == "start-pass" }
+        #expect(Self.numbers(last, Self.names) == [11, 9, 1, 1, 0, 0, 1])
+        #expect(last?.key == pass.key, "a later one replaces it")
+        #expect(h.counters.startTokensReturned == 1)
+        h.advance(120_000)
+        h.carryBus()
+        let sum = try #require(Self.starts(h))
+        #expect(sum["members"] as? Int == 11 && sum["accepted"] as? Int == 9 && sum["returned"] as? Int == 1)
+        #expect(sum["partitions"] as? Int == 1)
+    }
+
+    @Test func whatIsCalledOffIsTold() throws {
+        let h = EngineHarness.starts()
+        for member in 1...10 { h.joinStart(member) }
+        h.audienceStart(1)
+        for _ in 1...4 { h.deliver() }
+        h.advance(1_000)
+        h.audienceEnd(2)
+        _ = h.deliverAll(withinMillis: 3_000)
+        let pass = try #require(h.outcomes.last { $0.outcome == "start-pass" })
+        #expect(Self.numbers(pass, ["members", "accepted", "superseded", "waiting"]) == [10, 4, 6, 0])
+    }
+
+    @Test func aNewOwnerGoesOnCounting() throws {
+        let h = EngineHarness.starts()
+        for member in 1...10 { h.joinStart(member) }
+        h.audienceStart(1)
+        for _ in 1...4 { h.deliver() }
+        h.advance(2_000)
+        h.crash()
+        h.carryBus()
+        _ = h.deliverAll(withinMillis: 3_000)
+        let pass = try #require(h.outcomes.last { $0.outcome == "start-pass" })
+        let counts = Self.numbers(pass, ["members", "accepted", "unknown", "waiting"])
+        #expect(counts == [10, 4, 6, 0])
+    }
+
+    @Test func whoWantsFailuresAloneIsToldNothing() {
+        let h = EngineHarness.starts { $0.settings.outcomePublication = .failures }
+        h.joinStart(1)
+        h.audienceStart(1)
+        _ = h.deliverAll(withinMillis: 3_000)
+        #expect(!h.outcomes.contains { $0.outcome == "start-pass" })
+    }
+}
