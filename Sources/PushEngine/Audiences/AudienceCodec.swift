@@ -110,7 +110,7 @@ enum AudienceCodec {
         _ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime
     ) throws(StateError) -> Version {
         var version = Version()
-        version.life = try reader.signed()
+        version.life = try StateCodec.readSeconds(&reader)
         version.stampSeconds = try StateCodec.readSeconds(&reader)
         let flags = try reader.byte()
         guard flags < 16 else { throw .malformed("version flags \(flags)") }
@@ -209,7 +209,7 @@ enum AudienceCodec {
     static func readProgress(_ reader: inout StateReader) throws(StateError) -> Progress {
         var progress = Progress()
         progress.epoch = try reader.signed()
-        progress.life = try reader.signed()
+        progress.life = try StateCodec.readSeconds(&reader)
         progress.stampSeconds = try StateCodec.readSeconds(&reader)
         progress.alertStampSeconds = try StateCodec.readSeconds(&reader)
         progress.servedJoins = try reader.signed()
@@ -308,7 +308,7 @@ enum AudienceCodec {
         _ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime
     ) throws(StateError) -> AudienceBook {
         var book = AudienceBook()
-        book.life = try reader.signed()
+        book.life = try StateCodec.readSeconds(&reader)
         book.startsUntilSeconds = try StateCodec.readSeconds(&reader)
         let starts = try reader.byte()
         guard starts < 2 else { throw .malformed("\(starts) starts wait") }

@@ -145,7 +145,8 @@ enum BusRecord {
     static func readQuestion(_ value: Span<UInt8>) throws(StateError) -> Question {
         var reader = StateReader(value)
         let question = Question(
-            bundleID: try Self.readHead(&reader), partition: try Self.readPartition(&reader), life: try reader.signed(),
+            bundleID: try Self.readHead(&reader), partition: try Self.readPartition(&reader),
+            life: try StateCodec.readSeconds(&reader),
             lastJoinSeconds: try StateCodec.readSeconds(&reader),
             startsUntilSeconds: try StateCodec.readSeconds(&reader))
         guard reader.isAtEnd else { throw .malformed("bytes behind a question") }
@@ -154,7 +155,8 @@ enum BusRecord {
     static func readVoid(_ value: Span<UInt8>) throws(StateError) -> Void {
         var reader = StateReader(value)
         let void = Void(
-            bundleID: try Self.readHead(&reader), life: try reader.signed(), isEnded: try reader.byte() != 0)
+            bundleID: try Self.readHead(&reader), life: try StateCodec.readSeconds(&reader),
+            isEnded: try reader.byte() != 0)
         guard reader.isAtEnd else { throw .malformed("bytes behind a void") }
         return void
     }
@@ -172,7 +174,7 @@ enum BusRecord {
         var report = Report()
         report.bundleID = try Self.readHead(&reader)
         report.partition = try Self.readPartition(&reader)
-        report.life = try reader.signed()
+        report.life = try StateCodec.readSeconds(&reader)
         report.doneStampSeconds = try StateCodec.readSeconds(&reader)
         let flags = try reader.byte()
         guard flags < 4 else { throw .malformed("flags \(flags) of a report") }

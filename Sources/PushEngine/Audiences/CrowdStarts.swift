@@ -26,6 +26,9 @@ struct CrowdStarts {
     /// Its stamp and its end; 0: none goes round.
     private(set) var orderStampSeconds: Int64 = 0
     private(set) var orderExpiresSeconds: Int64 = 0
+    /// The newest start that has gone round here, or does: its audience's life, and its stamp. Neither it nor an older one begins again, whatever
+    /// a clock says.
+    private(set) var newestMet: (life: Int64, stampSeconds: Int64) = (0, 0)
     /// When it began here, wall milliseconds; 0: it has not.
     var beganMillis: Int64 = 0
     /// One an environment.
@@ -95,8 +98,24 @@ struct CrowdStarts {
     var mayBegin: Bool { self.memberRecordsBefore == 0 }
 
     // MARK: The start
+    /// It has not been over here: it is new, or a takeover goes on with it.
+    func mayBegin(_ order: borrowing StartOrder) -> Bool {
+        if let restored = self.restored, !restored.isOver,
+            (restored.life, restored.stampSeconds) == (order.life, order.stampSeconds)
+        {
+            return true
+        }
+        return (order.life, order.stampSeconds) > self.newestMet
+    }
+    /// `state` tells of it.
+    mutating func restore(_ progress: StartCodec.Progress) {
+        self.restored = progress
+        self.newestMet = (progress.life, progress.stampSeconds)
+    }
     mutating func begin(_ order: StartOrder) {
         self.orders = [order]
+        // No other begins.
+        self.newestMet = (order.life, order.stampSeconds)
         self.orderStampSeconds = order.stampSeconds
         self.orderExpiresSeconds = order.expiresSeconds
         self.beganMillis = 0

@@ -72,7 +72,7 @@ extension ShardEngine {
             self.audiences.crowds[crowd].restoredJoins.removeAll { $0.offset < progress.servedJoins }
         case .versions:
             let epoch = try reader.signed()
-            let life = try reader.signed()
+            let life = try StateCodec.readSeconds(&reader)
             let stampSeconds = try StateCodec.readSeconds(&reader)
             let versions = try AudienceCodec.readVersions(&reader, topicHashes: self.journal.topicHashes, now: now)
             let alert: Version? =
@@ -88,7 +88,7 @@ extension ShardEngine {
             self.audiences.crowds[crowd].hasRestoredVersions = true
         case .voided:
             let epoch = try reader.signed()
-            let life = try reader.signed()
+            let life = try StateCodec.readSeconds(&reader)
             guard self.isBelieved(epoch, partition: partition) else { return nil }
             let crowd = crowd(&self)
             self.audiences.crowds[crowd].life = life

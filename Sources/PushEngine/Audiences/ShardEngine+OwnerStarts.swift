@@ -62,7 +62,8 @@ extension ShardMemory {
     /// It has gone out.
     mutating func noteStarted(_ slot: SlotID) {
         self.slots[slot].awaitsTokenOfStart = true
-        if self.slots[slot].life == .starting { self.slots[slot].life = .started }
+        // It may have waited beneath an end that expired.
+        if self.slots[slot].life == .starting || self.slots[slot].life == .alive { self.slots[slot].life = .started }
     }
 }
 

@@ -19,7 +19,7 @@ extension ShardEngine {
                 app: app, id: Array(self.intake.event.text[self.intake.event.audienceInText.range]),
                 reference: reference, partition: partition)
         }
-        let member = self.enter(
+        let (member, isNew) = self.enter(
             crowd, environment: self.intake.event.environment, found: found, joinedSeconds: joinedSeconds,
             members: members)
         guard member.isSome else {
@@ -34,34 +34,37 @@ extension ShardEngine {
             self.introduce(crowd, app: app, entry: entry, now: now)
         }
         let isChanged = self.place(
-            member, isNew: member != found, joinedSeconds: joinedSeconds, members: members, now: now)
+            member, isNew: isNew, joinedSeconds: joinedSeconds, members: members, now: now)
         self.finishMemberEvent(app: app)
         if isChanged { self.writeStartMember(member, members: members, entry: entry) }
         self.journal.ledger.settle(entry)
         self.scheduleSweep(crowd, now: now)
         self.schedule(crowd, now: now)
     }
-    /// - Returns: the member that the joining token is; `none`: there is no room.
+    /// - Returns: the member that the joining token is, `none` if there is no room; and whether it was not in this ring before. A member that
+    ///   changes its environment may well get its old number again.
     private mutating func enter(
         _ crowd: CrowdID, environment: PushEnvironment, found: MemberID, joinedSeconds: UInt32,
         members: CrowdTable.Members
-    ) -> MemberID {
-        guard let round = self.audiences.crowds.startRound(of: crowd, environment: environment) else { return .none }
+    ) -> (member: MemberID, isNew: Bool) {
+        guard let round = self.audiences.crowds.startRound(of: crowd, environment: environment) else {
+            return (.none, false)
+        }
         let ring = self.audiences.crowds[crowd].starts.rounds[round].ring
         var wasSent = false
         if found.isSome {
             // A push of the other environment has to be answered first; the next join is taken as it is.
             guard members.table.ring(of: found) != ring, !members.table.flags(of: found).contains(.isInFlight) else {
-                return found
+                return (found, false)
             }
             wasSent = self.wasSentStart(found, members: members)
             self.removeStart(found, members: members)
         }
         let member = members.table.insert(self.audiences.scratchToken.span, in: ring, joinedSeconds: joinedSeconds)
-        guard member.isSome else { return .none }
+        guard member.isSome else { return (.none, false) }
         self.memory.counters.membersHeld += 1
         if wasSent { self.audiences.crowds[crowd].starts.rounds[round].noteServedEarly(member, in: &members.table) }
-        return member
+        return (member, true)
     }
     private func checkMemberCount() throws(EventRejection) {
         let most = self.memory.configuration.settings.membersMax

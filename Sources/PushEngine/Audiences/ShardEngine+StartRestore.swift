@@ -69,7 +69,7 @@ extension ShardEngine {
                     lastSentMillis: now.steadyMillis - max(0, now.wallMillis - $0.lastSentMillis),
                     lastSentWallMillis: $0.lastSentWallMillis)
             })
-        self.audiences.crowds[crowd].starts.restored = progress
+        self.audiences.crowds[crowd].starts.restore(progress)
     }
 
     // MARK: Going on

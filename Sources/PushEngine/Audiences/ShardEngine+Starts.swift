@@ -19,7 +19,7 @@ extension ShardEngine {
             }
             self.ceaseStart(crowd, into: \.superseded, now: now)
         }
-        guard let order = version.start else { return }
+        guard let order = version.start, self.audiences.crowds[crowd].starts.mayBegin(order) else { return }
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         self.tellStarts(crowd, isOver: true, now: now)
         self.audiences.crowds[crowd].starts.begin(order)
@@ -210,8 +210,8 @@ extension ShardEngine {
         let announces = self.mayStart(crowd)
         var progress = StartCodec.Progress()
         progress.epoch = self.memory.partitions[self.audiences.crowds[crowd].partition].epoch
-        progress.life = order?.life ?? 0
-        progress.stampSeconds = order?.stampSeconds ?? 0
+        (progress.life, progress.stampSeconds) = self.audiences.crowds[crowd].starts.newestMet
+        progress.isOver = order == nil
         progress.beganMillis = self.audiences.crowds[crowd].starts.beganMillis
         progress.report = self.audiences.crowds[crowd].starts.report
         progress.report.isUntold = false

@@ -152,6 +152,7 @@ extension ShardEngine {
         while self.audiences.crowds[crowd].isNewestExpired(nowSeconds: now.wallSeconds) {
             self.audiences.crowds[crowd].versions.removeLast()
             self.audiences.crowds[crowd].forgetBodies()
+            self.audiences.crowds[crowd].starts.forgetBodies()
             for pass in self.audiences.crowds[crowd].passes.indices { self.expireNewest(crowd, pass: pass) }
             self.returnToFormerReport(crowd)
             self.audiences.crowds[crowd].isProgressDue = true

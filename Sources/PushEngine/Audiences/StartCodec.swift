@@ -8,7 +8,8 @@ import PushModel
 ///     joined                seconds since 1970
 ///     mark, stamp           0 none; 1 it joined late, and waits for the start of that stamp; 2 it was sent that start
 /// start progress            key: `r/<bundle id>/<audience id>`
-///     epoch, life, stamp    of the start that goes round; 0, 0: none
+///     epoch, life, stamp    of the newest start that has gone round here, or does; 0, 0: none has
+///     over                  1: it goes round no more
 ///     began                 wall milliseconds
 ///     rounds                count, then each: environment; horizon; late offset; members without an answer;
 ///                           named: count, then positions of members that surely were not started
@@ -116,6 +117,8 @@ enum StartCodec {
         var epoch: Int64 = -1
         var life: Int64 = 0
         var stampSeconds: Int64 = 0
+        /// Nobody is owed it any more.
+        var isOver = false
         var beganMillis: Int64 = 0
         var rounds: [Round] = []
         var report = StartReport()
@@ -123,7 +126,7 @@ enum StartCodec {
         var past: [CrowdStarts.Past] = []
     }
     static func byteCountMax(_ progress: borrowing Progress) -> Int {
-        var count = (7 + 3 * progress.past.count) * ByteCursor.leb128ByteCountMax + StartReport.byteCountMax
+        var count = (8 + 3 * progress.past.count) * ByteCursor.leb128ByteCountMax + StartReport.byteCountMax
         for round in progress.rounds { count += (5 + round.named.count) * ByteCursor.leb128ByteCountMax }
         return count
     }
@@ -133,6 +136,7 @@ enum StartCodec {
         writer.signed(progress.epoch)
         writer.signed(progress.life)
         writer.signed(progress.stampSeconds)
+        writer.byte(progress.isOver ? 1 : 0)
         writer.signed(progress.beganMillis)
         writer.unsigned(UInt64(progress.rounds.count))
         for round in progress.rounds {
@@ -154,8 +158,9 @@ enum StartCodec {
     static func readProgress(_ reader: inout StateReader) throws(StateError) -> Progress {
         var progress = Progress()
         progress.epoch = try reader.signed()
-        progress.life = try reader.signed()
+        progress.life = try StateCodec.readSeconds(&reader)
         progress.stampSeconds = try StateCodec.readSeconds(&reader)
+        progress.isOver = try reader.byte() != 0
         progress.beganMillis = try StateCodec.readMillis(&reader)
         let count = try reader.unsigned()
         guard count <= UInt64(PushEnvironment.allCases.count) else { throw .malformed("\(count) start rounds") }

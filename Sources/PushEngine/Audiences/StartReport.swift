@@ -68,7 +68,7 @@ struct StartReport: Equatable {
         writer.signed(self.lastAcceptedMillis)
     }
     init(_ reader: inout StateReader) throws(StateError) {
-        self.life = try reader.signed()
+        self.life = try StateCodec.readSeconds(&reader)
         self.stampSeconds = try StateCodec.readSeconds(&reader)
         for field in Self.fields { self.counts[keyPath: field] = try Self.readCount(&reader) }
         self.returnedCount = try Self.readCount(&reader)

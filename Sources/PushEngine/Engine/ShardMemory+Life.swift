@@ -86,6 +86,8 @@ extension ShardMemory {
     /// An end that never reached the device: the card lives on.
     mutating func reviveAfterFailedEnd(_ slot: SlotID) {
         guard self.slots[slot].life == .ending else { return }
+        // A start of an audience may still wait beneath the end.
+        guard !self.hasWaitingStart(slot) else { return self.slots[slot].life = .starting }
         let isStarted = self.slots[slot].awaitsTokenOfStart
         let isAlive = self.slots[slot].hasToken && !(isStarted && self.slots[slot].kind == .audience)
         self.slots[slot].life = isAlive ? .alive : isStarted ? .started : .awaiting

@@ -90,7 +90,7 @@ public struct StateRecordReader: Sendable {
         case .startProgress: return .crowd(try self.startProgress(&reader))
         case .voided:
             let epoch = try reader.signed()
-            return .crowd(.init(record: "voided", epoch: epoch, life: try reader.signed()))
+            return .crowd(.init(record: "voided", epoch: epoch, life: try StateCodec.readSeconds(&reader)))
         }
     }
 

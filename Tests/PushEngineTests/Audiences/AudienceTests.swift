@@ -267,11 +267,12 @@ extension EngineHarness {
     }
 
     @discardableResult
-    func audienceEnd(_ n: Int, of audience: String = "match") -> Int64 {
+    func audienceEnd(_ n: Int, of audience: String = "match", more: String...) -> Int64 {
         let offset = self.consume(
             key: audience,
             value: Self.content(
-                "end", n, at: nil, priority: nil, alert: nil, padding: 0, more: [#""to":{"audience":"\#(audience)"}"#]))
+                "end", n, at: nil, priority: nil, alert: nil, padding: 0,
+                more: [#""to":{"audience":"\#(audience)"}"#] + more))
         self.carryBus()
         return offset
     }
