@@ -237,6 +237,7 @@ extension ShardEngine {
         self.audiences.crowds[crowd].passes[pass].countAhead(in: members.table)
         guard !versions.isEmpty else { return }
         let skipped = Set(part.skipped)
+        let comers = self.comers(among: part, joins: joins, ring: ring, members: members)
         for waiting in part.waiting {
             let member = self.member(at: waiting.position, ring: ring, members: members)
             // The round passes over one that was served before it came there, whether that has arrived or not.
@@ -245,7 +246,8 @@ extension ShardEngine {
                 && !skipped.contains(waiting.position)
             // One may wait with an older push in flight.
             let owesAlert =
-                waiting.owesAlert || self.audiences.crowds[crowd].passes[pass].retries[member]?.owesAlert == true
+                waiting.owesAlert && !comers.contains(member)
+                || self.audiences.crowds[crowd].passes[pass].retries[member]?.owesAlert == true
             guard member.isSome,
                 !isAhead || owesAlert || self.audiences.crowds[crowd].passes[pass].keepsOlder
             else { continue }
@@ -281,6 +283,18 @@ extension ShardEngine {
         self.noteDue(crowd, pass: pass, before: 0)
     }
 
+    /// Of those that wait for an alert, whoever has come anew since: it had left meanwhile, and the alert is not for it any more.
+    private mutating func comers(
+        among part: AudienceCodec.PassPart, joins: [(member: MemberID, offset: Int64)], ring: RingID,
+        members: CrowdTable.Members
+    ) -> Set<MemberID> {
+        var waiting: Set<MemberID> = []
+        for entry in part.waiting where entry.owesAlert {
+            waiting.insert(self.member(at: entry.position, ring: ring, members: members))
+        }
+        guard !waiting.isEmpty else { return [] }
+        return Set(joins.lazy.map(\.member).filter { waiting.contains($0) })
+    }
     /// The member that stands there; none: it has left.
     private mutating func member(at position: Int64, ring: RingID, members: CrowdTable.Members) -> MemberID {
         self.audiences.scratchEntries.removeAll(keepingCapacity: true)

@@ -89,4 +89,22 @@ import Testing
         #expect(rest.allSatisfy { $0.alert == nil || !late.contains($0.token) })
         #expect(rest.count { $0.alert == "goal" } == 20 - first.count)
     }
+
+    /// The last record names it as unanswered, with an alert. Since then it has been elsewhere.
+    @Test func whoHasComeBackIsNotOwedTheAlertThatItWaitedFor() throws {
+        let h = AudienceTests.harness()
+        for member in 1...3 { h.join(member) }
+        h.audienceUpdate(1, alert: "goal")
+        let unanswered = try #require(h.take())
+        h.deliverAll()
+        h.advance(1_500)
+        let member = try #require((1...3).first { EngineHarness.memberToken($0) == unanswered.token })
+        h.join(member, of: "other")
+        h.join(member)
+        h.crash()
+        h.carryBus()
+        h.advance(3_000)
+        let rest = h.deliverAll()
+        #expect(rest.map(\.token) == [unanswered.token] && rest.first?.n == 1 && rest.first?.alert == nil)
+    }
 }
