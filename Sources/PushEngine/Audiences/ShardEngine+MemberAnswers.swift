@@ -165,8 +165,8 @@ extension ShardEngine {
         let isAhead =
             !(push.isAlone && isNewestAlert)
             && self.comesRound(to: push.member, of: crowd, pass: push.pass, members: members)
-        var entry = RetrySet.Entry(notBeforeMillis: notBefore, isOwed: !isAhead)
-        entry.isOwed = !isAhead
+        // A newer alert that goes alone may have found it unanswered: that is owed, and the round comes a turn later.
+        var entry = RetrySet.Entry(notBeforeMillis: notBefore, isOwed: !isAhead || old?.isOwed == true)
         entry.attempt = push.attempt < 20 ? push.attempt + 1 : push.attempt
         entry.owesAlert =
             (isNewestAlert && !dropsAlert) || (old?.owesAlert ?? false)

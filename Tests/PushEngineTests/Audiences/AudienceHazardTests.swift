@@ -154,4 +154,29 @@ import Testing
         #expect(Set(pushes.filter { $0.n == 2 }.map(\.token)).count == 6)
         #expect(pushes.filter { $0.alert != nil }.count == 4 && pushes.allSatisfy { ($0.alert == nil) == ($0.n == 2) })
     }
+
+    /// A push from before is answered when an alert that goes alone has found the member unanswered.
+    @Test func anOldAnswerLeavesTheAlertThatGoesAloneOwed() throws {
+        let h = AudienceTests.harness()
+        for member in 1...3 { h.join(member) }
+        h.audienceUpdate(1)
+        let old = try #require(h.take())
+        h.deliverAll()
+        h.advance(2_000)
+        h.audienceUpdate(2, alert: "goal", padding: 1_900)
+        h.advance(1_000)
+        h.audienceUpdate(3, padding: 3_980)
+        h.advance(1_000)
+        var pushes = [h.take(), h.take()].compactMap { $0 }
+        #expect(pushes.count == 2 && pushes.allSatisfy { $0.n == 2 })
+        #expect(h.take() == nil)
+        h.answer(old, .notProcessed)
+        for push in pushes { h.answer(push, .accepted) }
+        for _ in 0..<10 {
+            h.advance(1_000)
+            pushes += h.deliverAll()
+        }
+        #expect(pushes.filter { $0.n == 2 }.count == 3 && pushes.filter { $0.n == 3 }.count == 3)
+        #expect(pushes.last { $0.token == old.token }?.n == 3 && h.counters.members.waiting == 0)
+    }
 }

@@ -186,7 +186,7 @@ extension PassPlay {
             && self.audiences[push.audience].pass.isAhead(UInt64(push.position))
         let entry = RetrySet.Entry(
             notBeforeMillis: max(self.nowMillis + delayMillis, push.sentMillis + Self.distanceMillis),
-            attempt: push.attempt + 1, isOwed: !isAhead,
+            attempt: push.attempt + 1, isOwed: !isAhead || old?.isOwed == true,
             owesAlert: isNewestAlert || (old?.owesAlert ?? false))
         self.audiences[push.audience].pass.retries.set(entry, for: push.member)
     }
