@@ -126,6 +126,9 @@ extension ShardEngine {
         guard self.audiences.crowds[crowd].starts.orderStampSeconds == push.stampSeconds else {
             return \.superseded
         }
+        // It would keep a place among those who wait, and then be too late.
+        let expiresMillis = self.audiences.crowds[crowd].starts.orderExpiresSeconds * 1_000
+        guard now.wallMillis + delayMillis < expiresMillis else { return \.expired }
         self.audiences.crowds[crowd].starts.rounds[round].retries.set(
             StartRetries.Entry(
                 notBeforeMillis: now.steadyMillis + delayMillis, attempt: push.attempt < 20 ? push.attempt + 1 : 20),

@@ -48,7 +48,9 @@ extension ShardEngine {
             let entry = self.audiences.crowds[crowd].starts.rounds[round].retries.remove(member)
             return (member, entry?.attempt ?? 0)
         }
-        if let member = self.audiences.crowds[crowd].starts.rounds[round].popLate(isFree: resends) {
+        if !self.audiences.crowds[crowd].starts.rounds[round].retries.isFull,
+            let member = self.audiences.crowds[crowd].starts.rounds[round].popLate(isFree: resends)
+        {
             members.table.removeFlag(.isLate, of: member)
             self.audiences.crowds[crowd].starts.rounds[round].noteServedEarly(member, in: &members.table)
             return (member, 0)

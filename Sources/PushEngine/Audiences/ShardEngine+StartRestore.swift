@@ -69,6 +69,10 @@ extension ShardEngine {
                     lastSentMillis: now.steadyMillis - max(0, now.wallMillis - $0.lastSentMillis),
                     lastSentWallMillis: $0.lastSentWallMillis)
             })
+        if progress.rounds.contains(where: { $0.unansweredCount > 0 }) {
+            // What was announced may have left at any time since.
+            self.audiences.crowds[crowd].starts.noteSent(stampSeconds: progress.stampSeconds, now: now)
+        }
         self.audiences.crowds[crowd].starts.restore(progress)
     }
 
@@ -185,6 +189,8 @@ extension ShardEngine {
     mutating func carryStarts(from old: CrowdID, now: EngineTime) {
         guard let crowd = self.moveStarts(from: old) else { return }
         self.readPause(crowd)
+        // Once the void's own record has gone, the versions before it would be taken for new.
+        self.writeVersions(crowd, entry: .none)
         self.writeProgress(crowd, now: now)
         self.audiences.crowds[crowd].starts.isRecordDue = true
         self.sweepAfterVoid(crowd, now: now)

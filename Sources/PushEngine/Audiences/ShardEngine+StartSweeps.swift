@@ -17,7 +17,8 @@ extension ShardEngine {
             at = self.audiences.crowds[crowd].starts.sweepAtMillis
         }
         if self.audiences.crowds[crowd].starts.rounds.contains(where: { !$0.ghosts.isEmpty }) {
-            at = min(at, max(self.ghostsUntilMillis(crowd, now: now), now.steadyMillis))
+            // Never at once: those that are over go in steps.
+            at = min(at, max(self.ghostsUntilMillis(crowd, now: now), now.steadyMillis + Self.sweepStepMillis))
         }
         self.audiences.crowds[crowd].starts.sweepAtMillis = at
     }

@@ -109,9 +109,11 @@ extension ShardEngine {
     }
     /// When a push of the round can leave, steady; `Int64.max`: an acknowledgement or an answer comes first.
     private mutating func startDueMillis(_ crowd: CrowdID, round: Int, now: EngineTime) -> Int64 {
-        if self.audiences.crowds[crowd].starts.rounds[round].lateAnnounced > 0 { return .min }
         let resends = self.resendsStarts(crowd)
-        if resends, self.audiences.crowds[crowd].starts.rounds[round].hasLateToAnnounce { return .min }
+        if !self.audiences.crowds[crowd].starts.rounds[round].retries.isFull {
+            if self.audiences.crowds[crowd].starts.rounds[round].lateAnnounced > 0 { return .min }
+            if resends, self.audiences.crowds[crowd].starts.rounds[round].hasLateToAnnounce { return .min }
+        }
         let due = self.audiences.crowds[crowd].starts.rounds[round].retries.nextDueMillis(
             sendsNamed: resends, nowMillis: now.steadyMillis)
         guard !self.audiences.crowds[crowd].starts.rounds[round].retries.isFull,
@@ -166,7 +168,9 @@ extension ShardEngine {
         var due = self.audiences.crowds[crowd].starts.isRecordDue ? after(Self.recordMillis) : .max
         guard self.mayStart(crowd), !self.resendsStarts(crowd) else { return due }
         for round in self.audiences.crowds[crowd].starts.rounds.indices {
-            if self.audiences.crowds[crowd].starts.rounds[round].hasLateToAnnounce {
+            if self.audiences.crowds[crowd].starts.rounds[round].hasLateToAnnounce,
+                !self.audiences.crowds[crowd].starts.rounds[round].retries.isFull
+            {
                 due = min(due, after(Self.gatherMillis))
             }
             let named = self.audiences.crowds[crowd].starts.rounds[round].retries.nextNamedDueMillis(
@@ -275,8 +279,10 @@ extension ShardEngine {
         let resends = self.resendsStarts(crowd)
         var part = StartCodec.Round()
         part.environment = self.audiences.crowds[crowd].starts.rounds[round].environment
+        let announcesLate =
+            announces && !resends && !self.audiences.crowds[crowd].starts.rounds[round].retries.isFull
         var named = self.audiences.crowds[crowd].starts.rounds[round].announce(
-            lateMax: announces && !resends ? StartRound.lateChunkCountMax : 0, nowMillis: now.steadyMillis,
+            lateMax: announcesLate ? StartRound.lateChunkCountMax : 0, nowMillis: now.steadyMillis,
             namesAll: resends || !announces)
         part.horizon = self.audiences.crowds[crowd].starts.rounds[round].nextHorizon
         if resends {

@@ -50,6 +50,24 @@ import Testing
         #expect(h.deliverAll(withinMillis: 2_000).map(\.token) == [EngineHarness.memberToken(2)])
     }
 
+    /// It left long after it was announced, and its worker died: within an hour of that there is no second.
+    @Test func whatIsAnnouncedCountsFromWhenItMayHaveLeft() {
+        let h = EngineHarness.starts { $0.apps[0].startsPerHour = 1 }
+        h.joinStart(1)
+        h.joinStart(1, of: "other")
+        h.audienceStart(1)
+        h.advance(20_000)
+        #expect(h.take() != nil)
+        h.crash()
+        h.carryBus()
+        h.advance(3_590_000)
+        h.carryBus()
+        h.audienceStart(2, of: "other")
+        #expect(h.deliverAll(withinMillis: 2_000).isEmpty)
+        h.advance(20_000)
+        #expect(h.deliverAll(withinMillis: 2_000).count == 1)
+    }
+
     // MARK: Environments
     private static let development = #","environment":"development""#
 
@@ -83,6 +101,69 @@ import Testing
             #expect(count == 1, "member \(other)")
         }
         #expect(h.counters.isConserved)
+    }
+
+    // MARK: Bounds
+    private static let throttled = PushAnswer.Result.response(
+        PushResponse(status: 429, reason: "TooManyRequests", retryAfterSeconds: 1_800))
+
+    /// Phones that cannot be started in time do not keep the others from it.
+    @Test func whoIsRefusedUntilTheStartHasExpiredKeepsNobodyWaiting() {
+        let h = EngineHarness.starts()
+        for member in 1...1_100 { h.joinStart(member) }
+        h.audienceStart(1)
+        var (refused, accepted) = (0, 0)
+        for _ in 1...40 {
+            while let push = h.take() {
+                let isRefused = refused < 1_050
+                h.answer(push, isRefused ? Self.throttled : .accepted)
+                if isRefused { refused += 1 } else { accepted += 1 }
+            }
+            h.carryBus()
+            h.advance(200)
+        }
+        #expect(refused == 1_050 && accepted == 50)
+        #expect(h.counters.startMembers.expired == 1_050 && h.counters.isConserved)
+    }
+
+    /// Late members that are refused wait in a set that is bounded, as the others do.
+    @Test func lateMembersThatAreRefusedAreNotSentWithoutEnd() {
+        let h = EngineHarness.starts()
+        h.joinStart(0)
+        h.audienceStart(1)
+        #expect(h.deliverAll(withinMillis: 2_000).count == 1)
+        for member in 1...1_300 { h.joinStart(member) }
+        let refused = PushAnswer.Result.response(
+            PushResponse(status: 429, reason: "TooManyRequests", retryAfterSeconds: 300))
+        var count = 0
+        for _ in 1...60 {
+            while let push = h.take() {
+                h.answer(push, refused)
+                count += 1
+            }
+            h.advance(200)
+        }
+        #expect(count == 1_024 && h.counters.startMembers.waiting == 1_300)
+        _ = h.deliverAll(withinMillis: 400_000, stepMillis: 1_000)
+        #expect(h.counters.startMembers.accepted == 1_301 && h.counters.isConserved)
+    }
+
+    @Test func thoseWhoLeftAreForgottenInSteps() {
+        let h = EngineHarness.starts()
+        for member in 1...2_500 { h.joinStart(member) }
+        h.audienceStart(1)
+        #expect(h.deliverAll(withinMillis: 4_000).count == 2_500)
+        for member in 1...2_500 { h.leave(member) }
+        h.advance(3_594_000)
+        let before = h.counters.membersHeld
+        var largest = 0
+        for _ in 1...800 {
+            let held = h.counters.membersHeld
+            h.advance(20)
+            largest = max(largest, held - h.counters.membersHeld)
+        }
+        #expect(before == 2_500 && h.counters.membersHeld == 0)
+        #expect(largest > 0 && largest <= 1_024)
     }
 
     // MARK: Content
