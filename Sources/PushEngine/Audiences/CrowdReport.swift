@@ -26,6 +26,8 @@ struct CrowdReport: Equatable {
     var lastAcceptedMillis: Int64 = 0
     /// Something has changed since it was last told.
     var isUntold = false
+    /// Another owner of the partition has counted its pass, and has not said how far it came.
+    var isOfOthers = false
 
     /// Members that are owed it still, those without an answer included.
     var waitingCount: UInt64 {

@@ -6,11 +6,14 @@ extension Pass {
     @inline(__always) var isFinished: Bool {
         !self.isUnderWay && self.retries.count == 0 && self.lateCount == 0 && self.inFlightCount == 0
     }
-    /// Members that are owed something and have not got it, those without an answer included.
+    /// Members that are owed something and have not got it, those without an answer included. One that is owed an alert alone, and the newest
+    /// content after it, counts twice.
     var waitingCount: Int {
-        (self.targets.last?.ahead ?? 0) - self.skipped.count + (self.alone?.ahead ?? 0) + self.retries.owedCount
+        (self.targets.last?.ahead ?? 0) - self.skipped.count + self.aloneCount + self.retries.owedCount
             + self.lateCount + self.inFlightCount
     }
+    /// Of these, those that the round meets with an alert that goes alone.
+    var aloneCount: Int { self.alone?.ahead ?? 0 }
     /// Whether the round comes to a position on the circle yet.
     @inline(__always) func isAhead(_ ringPosition: UInt64) -> Bool {
         self.turned(ringPosition) < (self.targets.last?.until ?? 0)

@@ -211,7 +211,7 @@ extension ShardEngine {
         let crowd = members.ringOwners[ring.index]
         guard let pass = self.audiences.crowds[crowd].passIndex(of: ring) else { return .min }
         let position = members.table.position(of: member)
-        let before = self.audiences.crowds[crowd].passes[pass].waitingCount
+        let before = self.owed(crowd, pass: pass, alert: self.audiences.crowds[crowd].alert)
         let isAhead = self.audiences.crowds[crowd].passes[pass].isAhead(position)
         let notBefore = self.audiences.crowds[crowd].passes[pass].nextNotBeforeMillis(
             of: member, at: position, distanceMillis: self.distanceMillis(crowd), nowMillis: now.steadyMillis)
@@ -307,15 +307,31 @@ extension ShardEngine {
         self.audiences.crowds[crowd].report.counts.due &+= UInt64(truncatingIfNeeded: after - before)
         self.noteWaiting(after - before)
     }
+    /// What members of a pass are owed.
+    struct Owed {
+        var all: Int
+        /// Of these, those that wait for an alert that goes alone, and the version that it is of.
+        var alone: Int
+        var alertStampSeconds: Int64
+    }
+    /// - Parameter alert: the one that may go alone.
+    func owed(_ crowd: CrowdID, pass: Int, alert: Version?) -> Owed {
+        Owed(
+            all: self.audiences.crowds[crowd].passes[pass].waitingCount,
+            alone: self.audiences.crowds[crowd].passes[pass].aloneCount, alertStampSeconds: alert?.stampSeconds ?? 0)
+    }
     /// Fewer are owed something than before, for this reason.
     mutating func settleMembers(
-        _ crowd: CrowdID, pass: Int, before: Int, due: Int = 0, into settlement: MemberSettlement
+        _ crowd: CrowdID, pass: Int, before: Owed, due: Int = 0, into settlement: MemberSettlement
     ) {
         let after = self.audiences.crowds[crowd].passes[pass].waitingCount
+        let count = before.all + due - after
         self.memory.counters.members.due &+= UInt64(due)
-        self.memory.counters.members.count(settlement, UInt64(truncatingIfNeeded: before + due - after))
-        self.noteSettled(crowd, due: due, count: before + due - after, into: settlement)
-        self.noteWaiting(after - before)
+        self.memory.counters.members.count(settlement, UInt64(truncatingIfNeeded: count))
+        let alone = before.alone - self.audiences.crowds[crowd].passes[pass].aloneCount
+        self.noteSettled(crowd, due: due, count: count - alone, into: settlement)
+        self.noteAlone(crowd, stampSeconds: before.alertStampSeconds, count: alone, into: settlement)
+        self.noteWaiting(after - before.all)
     }
     mutating func noteWaiting(_ step: Int) {
         self.memory.counters.members.waiting &+= UInt64(truncatingIfNeeded: step)

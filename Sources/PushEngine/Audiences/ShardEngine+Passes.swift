@@ -188,8 +188,10 @@ extension ShardEngine {
             self.audiences.crowds[crowd].passes[pass].met(
                 isServed: false, distanceMillis: distance, nowMillis: now.steadyMillis)
             self.audiences.crowds[crowd].passes[pass].retries.set(entry, for: member)
-            // What it was owed already goes with this.
-            self.settleMembers(crowd, pass: pass, before: before, into: .superseded)
+            // What it was owed already goes with this; an alert that goes alone it is owed as before.
+            let alone = self.audiences.crowds[crowd].passes[pass].aloneCount
+            self.settleMembers(
+                crowd, pass: pass, before: Owed(all: before, alone: alone, alertStampSeconds: 0), into: .superseded)
         }
         return nil
     }

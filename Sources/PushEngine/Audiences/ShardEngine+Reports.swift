@@ -53,6 +53,18 @@ extension ShardEngine {
             self.audiences.crowds[crowd].report.isUntold = true
         }
     }
+    /// Some are owed an alert alone no more, or again: the version that it is of has counted them.
+    /// - Parameter count: less than 0: they wait once more.
+    mutating func noteAlone(_ crowd: CrowdID, stampSeconds: Int64, count: Int, into settlement: MemberSettlement) {
+        guard count != 0 else { return }
+        if self.audiences.crowds[crowd].report.stampSeconds == stampSeconds {
+            self.audiences.crowds[crowd].report.note(count, into: settlement)
+        } else if let former = self.audiences.crowds[crowd].formerReports.firstIndex(where: {
+            $0.stampSeconds == stampSeconds
+        }) {
+            self.audiences.crowds[crowd].formerReports[former].note(count, into: settlement)
+        }
+    }
     /// Counts an answer where it belongs.
     mutating func note(_ answer: PushAnswer, end: MemberEnd, push: MemberPush, now: EngineTime) {
         let crowd = push.crowd
@@ -82,7 +94,8 @@ extension ShardEngine {
         guard let newest = self.audiences.crowds[crowd].newest else { return }
         self.setReportAside(crowd)
         let stamp = newest.stampSeconds
-        if let index = self.audiences.crowds[crowd].formerReports.firstIndex(where: { $0.stampSeconds == stamp }) {
+        let index = self.audiences.crowds[crowd].formerReports.firstIndex { $0.stampSeconds == stamp }
+        if let index {
             self.audiences.crowds[crowd].report = self.audiences.crowds[crowd].formerReports.remove(at: index)
             self.memory.counters.membersRefused += Int(
                 clamping: self.audiences.crowds[crowd].report.counts.failed)
@@ -91,6 +104,7 @@ extension ShardEngine {
         let superseded = min(revived, self.audiences.crowds[crowd].report.counts.superseded)
         self.audiences.crowds[crowd].report.counts.superseded -= superseded
         self.audiences.crowds[crowd].report.counts.due += revived - superseded
+        if index == nil { self.audiences.crowds[crowd].report.isOfOthers = true }
         self.audiences.crowds[crowd].report.isUntold = true
         self.tellFormerReports(crowd)
     }
@@ -137,8 +151,11 @@ extension ShardEngine {
         if self.audiences.crowds[crowd].report.isUntold, self.audiences.crowds[crowd].report.stampSeconds > 0 {
             self.audiences.crowds[crowd].report.isUntold = false
             self.audiences.crowds[crowd].lastReportMillis = now.steadyMillis
-            self.audiences.crowds[crowd].isRecordDue = true
-            self.send(self.audiences.crowds[crowd].report, of: crowd, isFinished: isFinished)
+            let report = self.audiences.crowds[crowd].report
+            // What the owner before has said of it stands, as long as there is no more to say: of no version it counts nothing.
+            let hasCounts = !report.isOfOthers || report.counts.due > 0
+            self.audiences.crowds[crowd].isRecordDue = hasCounts
+            self.send(hasCounts ? report : CrowdReport(), of: crowd, isFinished: isFinished)
         }
         let recorded = self.audiences.crowds[crowd].lastRecordMillis
         guard isFinished, self.audiences.crowds[crowd].isRecordDue,
@@ -159,7 +176,10 @@ extension ShardEngine {
                 self.send(report, of: crowd, isFinished: isOver)
                 self.record(report, of: crowd)
             }
-            if isOver || self.audiences.crowds[crowd].formerReports.count - index > Self.formerReportsMax {
+            // When the newest expires its members may be owed this one again.
+            let mayReturn = self.audiences.crowds[crowd].versions.contains { $0.stampSeconds == report.stampSeconds }
+            let isOneTooMany = self.audiences.crowds[crowd].formerReports.count - index > Self.formerReportsMax
+            if !mayReturn, isOver || isOneTooMany {
                 self.audiences.crowds[crowd].formerReports.remove(at: index)
             } else {
                 index += 1
@@ -246,6 +266,15 @@ extension ShardEngine {
     }
 }
 extension CrowdReport {
+    /// - Parameter count: less than 0: so many that had given way to a newer version are owed it again.
+    mutating func note(_ count: Int, into settlement: MemberSettlement) {
+        if count < 0 {
+            self.counts.superseded -= min(self.counts.superseded, UInt64(count.magnitude))
+        } else {
+            self.counts.count(settlement, UInt64(count))
+        }
+        self.isUntold = true
+    }
     mutating func note(_ end: MemberEnd, _ answer: PushAnswer, wallMillis: Int64) {
         if case .accepted = answer.result { return self.noteAccepted(wallMillis: wallMillis) }
         switch end {

@@ -99,7 +99,7 @@ extension ShardEngine {
     /// A newer version takes over wherever the passes stand.
     mutating func take(_ version: Version, crowd: CrowdID) {
         if version.life != self.audiences.crowds[crowd].life { self.endLife(of: crowd) }
-        let kept = self.audiences.crowds[crowd].versions
+        let (kept, alert) = (self.audiences.crowds[crowd].versions, self.audiences.crowds[crowd].alert)
         var dropped = kept.map { $0.layer.expiresSeconds <= version.layer.expiresSeconds }
         if !dropped.isEmpty, dropped.allSatisfy({ !$0 }), dropped.count >= Crowd.versionsMax { dropped[0] = true }
         if version.hasAlert {
@@ -114,7 +114,7 @@ extension ShardEngine {
         self.beginReport(crowd, of: version)
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         for pass in self.audiences.crowds[crowd].passes.indices {
-            let before = self.audiences.crowds[crowd].passes[pass].waitingCount
+            let before = self.owed(crowd, pass: pass, alert: alert)
             let count = members.table.count(of: self.audiences.crowds[crowd].passes[pass].ring)
             let goesAlone =
                 self.audiences.crowds[crowd].passes[pass].owesAlert && self.audiences.crowds[crowd].alertGoesAlone
@@ -128,7 +128,7 @@ extension ShardEngine {
     private mutating func endLife(of crowd: CrowdID) {
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         for pass in self.audiences.crowds[crowd].passes.indices {
-            let before = self.audiences.crowds[crowd].passes[pass].waitingCount
+            let before = self.owed(crowd, pass: pass, alert: self.audiences.crowds[crowd].alert)
             self.audiences.crowds[crowd].passes[pass].reset(in: &members.table)
             self.settleMembers(crowd, pass: pass, before: before, into: .superseded)
         }
@@ -141,10 +141,11 @@ extension ShardEngine {
     /// Gives up versions that may not be sent any more. Whoever the newest has left unserved gets the one before that has not expired.
     mutating func expireVersions(_ crowd: CrowdID, now: EngineTime) {
         if self.audiences.crowds[crowd].isAlertExpired(nowSeconds: now.wallSeconds) {
+            let alert = self.audiences.crowds[crowd].alert
             self.audiences.crowds[crowd].alert = nil
             self.audiences.crowds[crowd].forgetBodies()
             for pass in self.audiences.crowds[crowd].passes.indices {
-                let before = self.audiences.crowds[crowd].passes[pass].waitingCount
+                let before = self.owed(crowd, pass: pass, alert: alert)
                 self.audiences.crowds[crowd].passes[pass].forgetAlert()
                 self.settleMembers(crowd, pass: pass, before: before, into: .expired)
             }
@@ -163,19 +164,25 @@ extension ShardEngine {
             self.audiences.crowds[crowd].passes[pass].waitingCount
             - self.audiences.crowds[crowd].passes[pass].inFlightCount
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
+        let aloneBefore = self.audiences.crowds[crowd].passes[pass].aloneCount
         let goesAlone =
             self.audiences.crowds[crowd].passes[pass].owesAlert && self.audiences.crowds[crowd].alertGoesAlone
         self.audiences.crowds[crowd].passes[pass].dropNewest(
             count: members.table.count(of: self.audiences.crowds[crowd].passes[pass].ring),
             alertGoesAlone: goesAlone, in: &members.table)
+        // Whom it leaves unserved is owed the version before, whichever the alert is of.
+        let alone = self.audiences.crowds[crowd].passes[pass].aloneCount
+        self.noteAlone(
+            crowd, stampSeconds: self.audiences.crowds[crowd].alert?.stampSeconds ?? 0, count: aloneBefore - alone,
+            into: .superseded)
         let left =
             self.audiences.crowds[crowd].passes[pass].waitingCount
             - self.audiences.crowds[crowd].passes[pass].inFlightCount
         self.memory.counters.members.expired &+= UInt64(truncatingIfNeeded: owed)
         self.memory.counters.members.due &+= UInt64(truncatingIfNeeded: left)
         self.noteWaiting(left - owed)
-        self.noteSettled(crowd, due: 0, count: owed, into: .expired)
-        self.audiences.crowds[crowd].revivedCount += left
+        self.noteSettled(crowd, due: 0, count: owed - aloneBefore, into: .expired)
+        self.audiences.crowds[crowd].revivedCount += left - alone
     }
 
     // MARK: Voids
@@ -215,7 +222,7 @@ extension ShardEngine {
     private mutating func beginLeaving(_ crowd: CrowdID, now: EngineTime) {
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         for pass in self.audiences.crowds[crowd].passes.indices {
-            let before = self.audiences.crowds[crowd].passes[pass].waitingCount
+            let before = self.owed(crowd, pass: pass, alert: self.audiences.crowds[crowd].alert)
             self.audiences.crowds[crowd].passes[pass].reset(in: &members.table)
             self.settleMembers(crowd, pass: pass, before: before, into: .left)
         }

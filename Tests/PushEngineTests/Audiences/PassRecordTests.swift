@@ -122,6 +122,74 @@ import Testing
         #expect(pass.number("accepted") == 1 && pass.number("expired") == 3 && Self.isConserved(pass))
     }
 
+    /// Whom a version left unserved is owed the one before again; whoever was served then stays counted.
+    @Test func aVersionThatReturnsGoesOnCounting() throws {
+        let h = AudienceTests.harness()
+        for member in 1...4 { h.join(member) }
+        h.audienceUpdate(1)
+        h.deliverAll()
+        h.advance(2_000)
+        h.carryBus()
+        let first = try #require(Self.last("pass", h))
+        #expect(first.number("accepted") == 4)
+        h.audienceUpdate(2, more: #""expires":\#(h.wallSeconds + 30)"#)
+        h.advance(31_000)
+        h.carryBus()
+        h.advance(2_000)
+        h.deliverAll()
+        h.advance(2_000)
+        h.carryBus()
+        let returned = try #require(Self.last("pass", h) { $0.key == first.key })
+        #expect(Self.isConserved(returned) && returned.number("accepted")! >= 4)
+        let sum = try #require(Self.last("audience", h) { $0.number("version") == first.number("version") })
+        #expect(sum.number("accepted") == returned.number("accepted"))
+    }
+
+    /// Its new owner does not know how far the version had come that is owed again, and leaves standing what was said of it.
+    @Test func aVersionThatReturnsAfterATakeoverLeavesItsRecord() throws {
+        let h = AudienceTests.harness()
+        for member in 1...4 { h.join(member) }
+        h.audienceUpdate(1)
+        h.deliverAll()
+        h.advance(2_000)
+        h.carryBus()
+        let first = try #require(Self.last("pass", h))
+        h.audienceUpdate(2, more: #""expires":\#(h.wallSeconds + 60)"#)
+        h.deliverAll()
+        h.advance(2_000)
+        h.carryBus()
+        h.crash()
+        h.advance(120_000)
+        h.carryBus()
+        h.advance(2_000)
+        h.deliverAll()
+        h.carryBus()
+        let last = try #require(Self.last("pass", h) { $0.key == first.key })
+        #expect(last.number("accepted") == 4)
+    }
+
+    /// An alert that does not fit beside newer content is owed for the version that it is of, and so counted.
+    @Test func anAlertThatGoesAloneIsCountedWithItsVersion() throws {
+        let h = AudienceTests.harness()
+        for member in 1...3 { h.join(member) }
+        h.pause("match")
+        h.audienceUpdate(1, alert: String(repeating: "g", count: 2_000))
+        h.advance(2_000)
+        h.carryBus()
+        h.audienceUpdate(2, padding: 3_000)
+        h.advance(2_000)
+        h.carryBus()
+        h.audienceUpdate(3)
+        h.pause("match", isPaused: false)
+        h.advance(2_000)
+        h.deliverAll()
+        h.advance(2_000)
+        h.carryBus()
+        let records = h.outcomes.filter { $0.outcome == "pass" }
+        #expect(Set(records.map(\.key)).count == 3)
+        #expect(records.allSatisfy { Self.isConserved($0) })
+    }
+
     /// A match has late joiners by the thousand: they do not make a record each.
     @Test func lateMembersDoNotMakeARecordEach() throws {
         let h = AudienceTests.harness()
