@@ -47,6 +47,8 @@ package struct AudiencePlan {
     var startSharePercent = 0
     /// `start.per-hour`.
     var startsPerHour = 4
+    /// How often, after something was written, an operator stops an audience, or all of an app.
+    var pausePercent = 0
 
     init() {}
 
@@ -108,6 +110,12 @@ extension SimulationPlan {
         self.app.startsPerHour = self.audiences.startsPerHour
         self.app.startMemberLifeMillis = AudiencePlan.starterLifeMillis
         self.app.audienceSpreadMillis = [0, 0, 5_000, 60_000].randomElement(using: &random)!
+    }
+
+    /// A world without pauses is as it was: they are drawn apart.
+    mutating func drawPauses(random: inout SplitMix64) {
+        guard !self.audiences.audiences.isEmpty, Int.random(in: 0..<3, using: &random) == 0 else { return }
+        self.audiences.pausePercent = [3, 10, 40].randomElement(using: &random)!
     }
 
     /// All that are configured.

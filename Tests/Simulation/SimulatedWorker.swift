@@ -55,8 +55,9 @@ final class SimulatedWorker {
     /// The group confirms its ownership from the one to the other.
     var leaseFromMillis: Int64 = .max
     var leaseEndsMillis: Int64 = .max
-    /// Stopped by a signal until then.
+    /// Stopped by a signal until then; and when one woke it up.
     var stoppedUntilMillis: Int64?
+    var runsSinceMillis = Int64.min
     /// The coordinator does not hear of it until then.
     var isolatedUntilMillis: Int64?
     /// It was told to stop: it leaves the group when its partitions are given back.

@@ -29,7 +29,7 @@ extension SimulationWorld {
     var audienceNumbers: Range<Int> { self.plan.activities..<self.phones.count }
 
     /// Of each audience the life that the upstream service writes about.
-    private var presentAudiences: [Int] {
+    var presentAudiences: [Int] {
         self.plan.audiences.audiences.indices.map { number in
             self.audienceNumbers.last {
                 self.phones[$0].audience?.first == self.plan.activities + number

@@ -34,6 +34,7 @@ extension SimulationWorld {
         let room =
             16 + 4 * self.phones.count + 2 * Int(self.plan.partitions)
             + audiences * (4 * Int(self.plan.partitions) + self.members.count + self.starters.count)
+            + self.pauses.values.reduce(0) { $0 + $1.count }
         if counters.unacknowledged > self.plan.unacknowledgedMax + room || counters.unacknowledged < 0 {
             self.fail("\(counters.unacknowledged) records are not acknowledged")
         }
@@ -63,6 +64,7 @@ extension SimulationWorld {
         }
         switch transit.place.topic {
         case .outcomes:
+            self.noteAboutMany(transit.record)
             if !self.evidence.noteOutcome(
                 transit.record, worker: transit.producer, nowMillis: self.steadyMillis,
                 isOfMany: { self.written[$0].map { $0.isContent && self.isAudience($0.activity) } ?? false })
@@ -176,6 +178,7 @@ extension SimulationWorld {
             self.judgeReasons(audience)
             self.judgeAudience(audience)
             self.judgeStarts(audience)
+            self.judgeRecordsAboutMany(audience)
         }
         for activity in 0..<self.plan.activities {
             self.judgeReasons(activity)

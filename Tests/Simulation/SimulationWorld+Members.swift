@@ -66,6 +66,7 @@ extension SimulationWorld {
         let place = SimulatedAudience.Place(
             partition: partition, worker: worker.number,
             assignment: worker.partitions[partition]?.assignment ?? 0)
+        self.checkPaused(body.audience, partition: partition, worker: worker, whose: "member \(member)")
         self.checkMemberDistance(member, worker: worker)
         self.checkTens(flight, member: member, body: body, stays: stays)
         self.checkVersion(body, at: place)
@@ -253,6 +254,7 @@ extension SimulationWorld {
         switch result {
         case .accepted:
             self.noteAccepted(flight)
+            self.tallyAccepted(flight)
             guard let alert = flight.alert,
                 let push = self.members[member].cards[flight.activity]?.alerts[alert], push.id == flight.id,
                 push.worker == flight.worker

@@ -92,6 +92,7 @@ extension SimulationWorld {
             var isBack = false
             if let until = worker.stoppedUntilMillis, until <= now {
                 worker.stoppedUntilMillis = nil
+                worker.runsSinceMillis = now
                 isBack = true
                 self.tell("worker \(worker.number) wakes up")
             }

@@ -36,6 +36,7 @@ extension SimulationWorld {
             self.fail(
                 "worker \(worker.number) pushes starter \(starter) of partition \(partition), which is not its own")
         }
+        self.checkPaused(audience, partition: partition, worker: worker, whose: "starter \(starter)")
         self.checkSecondStart(start, starter: starter, worker: worker)
         self.checkStartInTime(start, text: text, starter: starter, worker: worker)
         self.checkIsStarter(starter, audience: audience, worker: worker)

@@ -158,6 +158,7 @@ extension SimulationWorld {
                 _ = batch.append(input, key: record.key.span, value: record.value.span, traceparent: [UInt8]().span)
             }
             worker.partitions[partition]?.positions[topic] += 1
+            if topic == 1 { self.noteRoutedRead(partition, upTo: owned.positions[topic] + 1) }
             count += 1
             if input.offset < owned.logEnds[topic] || input.origin != nil {
                 for activity in self.phones.indices where self.phones[activity].keyBytes == record.key {

@@ -55,6 +55,18 @@ package final class SimulationWorld {
     var startRandom: SplitMix64
     var starters: [SimulatedStarter] = []
     var starterNumbers: [String: Int] = [:]
+    /// What operators say, and what concerns that alone.
+    var pauseRandom: SplitMix64
+    var orders: [SimulatedOrder] = []
+    /// By partition of `routed`, in its order.
+    var pauses: [Int32: [SimulatedPause]] = [:]
+    /// By partition of `routed`: how far any worker has read it.
+    var routedReadEnds: [Int32: Int64] = [:]
+    /// By partition: what workers have heard of pushes of each version.
+    var tallies: [VersionName: [Int32: VersionTally]] = [:]
+    /// The last records of their kind, the former by partition.
+    var passRecords: [VersionName: [Int32: ManyRecord]] = [:]
+    var audienceRecords: [VersionName: ManyRecord] = [:]
     /// Update tokens that are told later.
     var comingBack: [ComingBack] = []
     /// By partition: when it changed hands, steady.
@@ -148,6 +160,8 @@ package final class SimulationWorld {
         plan.drawAudiences(worldsPercent: audiencesPercent, random: &self.audienceRandom)
         self.startRandom = SplitMix64(seed: seed ^ 0x57A7_57A7_57A7_57A7)
         plan.drawStarts(worldsPercent: startsPercent, random: &self.startRandom)
+        self.pauseRandom = SplitMix64(seed: seed ^ 0x9A05_E5E5_9A05_E5E5)
+        plan.drawPauses(random: &self.pauseRandom)
         self.plan = plan
         self.group = SimulatedGroup(partitions: self.plan.partitions)
         self.seatBegins = (0..<self.plan.seats).map { $0 == 0 ? Self.beginMillis : nil }
@@ -218,6 +232,7 @@ package final class SimulationWorld {
     package func run() {
         for _ in 0..<self.plan.events {
             if !self.writesAboutAudience() { self.writeSomething() }
+            self.perhapsPause()
             self.perhapsSleep()
             let gap = self.focus == nil ? self.plan.gapMillisMax : min(self.plan.gapMillisMax, 3_000)
             let until = self.steadyMillis + Int64.random(in: 0...gap, using: &self.random)
@@ -254,6 +269,7 @@ package final class SimulationWorld {
 
     /// Whatever is due now, once.
     private func step() {
+        self.carryOutOrders()
         self.runBroker()
         self.runGroup()
         self.fly()
@@ -270,6 +286,7 @@ package final class SimulationWorld {
         at(self.kafka.nextArrivalMillis)
         at(self.group.nextExpiryMillis.map { max($0, self.brokerAwayUntilMillis) })
         for begins in self.seatBegins { at(begins) }
+        for order in self.orders { at(order.dueMillis) }
         for commit in self.commitsUnderWay { at(commit.arrivesMillis) }
         for flight in self.flights {
             if !flight.isApplied { at(flight.arrivesMillis) }

@@ -283,6 +283,17 @@ MUTATIONS = [
         engine("Audiences/ShardEngine+StartJoins"),
         "            ghostStamp != self.audiences.crowds[crowd].starts.orderStampSeconds, !flags.contains(.isServedEarly)\n",
         "            ghostStamp != -1, !flags.contains(.isServedEarly)\n", audiences=True),
+    Mutation(
+        "audience-pause-forgotten", "a partition's new owner pushes to members of audiences that are paused",
+        engine("Audiences/ShardEngine+AudienceRestore"),
+        "                self.readPause(crowd)\n                self.settleRestored",
+        "                self.settleRestored", audiences=True),
+    Mutation(
+        "audience-pause-early", "a pause is committed before `state` has it", engine("Audiences/Pauses"),
+        """        let entry = self.journal.ledger.open(
+            log: self.intake.log, offset: self.intake.record.offset, settled: false)
+        if pause.isPaused""",
+        "        let entry = EntryID.none\n        if pause.isPaused", audiences=True),
 ]
 
 

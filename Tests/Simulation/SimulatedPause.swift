@@ -1,0 +1,26 @@
+/// What operators have said about passes of audiences: a record in each partition of `routed`.
+struct SimulatedPause {
+    /// What is stopped.
+    enum Target: Equatable {
+        /// Index into the world's phones: the first life of an audience, all of which have one id.
+        case audience(first: Int)
+        /// All audiences of an app, as an index into `SimulationPlan.apps`.
+        case app(UInt16)
+    }
+    var target: Target
+    /// `false`: pushes go on.
+    var isPaused: Bool
+    /// Where it lies in its partition of `routed`, and since when, steady.
+    var offset: Int64
+    var millis: Int64
+}
+
+/// A command that an operator is going to give.
+struct SimulatedOrder {
+    var target: SimulatedPause.Target
+    var isPaused: Bool
+    /// When, steady.
+    var dueMillis: Int64
+    /// It fails before it has told the others.
+    var partitions: ClosedRange<Int32>
+}

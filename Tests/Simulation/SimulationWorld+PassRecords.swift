@@ -1,0 +1,144 @@
+import Foundation
+import PushEngine
+import PushModel
+
+/// What `pass` and `audience` records say of a version, against what the judge has seen leave and heard answered.
+extension SimulationWorld {
+    /// A version of an audience, in one life.
+    struct VersionName: Hashable {
+        /// Index into the world's phones.
+        var audience: Int
+        var stampSeconds: Int64
+    }
+    /// What workers have heard of pushes of a version, in one partition.
+    struct VersionTally {
+        var acceptedCount = 0
+        var lastAcceptedMillis = Int64.min
+    }
+    /// Numbers of a record.
+    struct ManyRecord {
+        var counts: [String: Int]
+        /// Members by the reason for which they failed.
+        var refusedCount: Int
+        /// Of an `audience` record: partitions of which nothing has come, and those with members that wait.
+        var openCount = 0
+
+        subscript(name: String) -> Int { self.counts[name] ?? 0 }
+    }
+    private static let ends = ["accepted", "superseded", "expired", "gone", "failed", "left", "waiting"]
+    /// Versions of an audience that its owner sums, and that a partition counts beside the newest.
+    private static let versionsSummedMax = 4
+
+    // MARK: What is heard
+
+    func tallyAccepted(_ flight: Flight) {
+        let name = VersionName(audience: flight.activity, stampSeconds: flight.stampSeconds)
+        self.tallies[name, default: [:]][flight.partition, default: VersionTally()].acceptedCount += 1
+        self.tallies[name]?[flight.partition]?.lastAcceptedMillis = self.steadyMillis
+    }
+
+    /// A record of outcomes lies there. Those about many take the place of what was said before under the same key.
+    func noteAboutMany(_ record: LoggedRecord) {
+        let key = String(decoding: record.key, as: UTF8.self)
+        let isPass = key.hasPrefix("pass/")
+        guard isPass || key.hasPrefix("audience/") else { return }
+        guard let json = try? JSONSerialization.jsonObject(with: Data(record.value)),
+            let fields = json as? [String: Any], let stamp = fields["version"] as? Int64,
+            let id = fields["audience"] as? String, let bundleID = fields["app"] as? String,
+            let refused = fields["refused"] as? [String: Int]
+        else { return self.fail("\(key) cannot be read: \(String(decoding: record.value, as: UTF8.self))") }
+        var many = ManyRecord(counts: [:], refusedCount: refused.values.reduce(0, +))
+        for (name, value) in fields { many.counts[name] = (value as? NSNumber)?.intValue }
+        many.openCount = ["missing", "unfinished"].map { (fields[$0] as? [Any])?.count ?? 0 }.reduce(0, +)
+        let sum = Self.ends.map { many[$0] }.reduce(0, +)
+        if many["members"] != sum { self.fail("\(key): \(many["members"]) members, and \(sum) are told of") }
+        // Of those that had left when the answer came no reason is told.
+        if many.refusedCount > many["gone"] + many["failed"] {
+            self.fail("\(key): \(many.refusedCount) refused, \(many["gone"]) gone and \(many["failed"]) failed")
+        }
+        // Stamps grow from life to life.
+        let audience = self.audienceNumbers.last {
+            self.phones[$0].key == id && self.phones[$0].audience?.versions[stamp] != nil
+                && self.phones[$0].audience.map { self.plan.apps[Int($0.app)].bundleID } == bundleID
+        }
+        guard let audience else {
+            if many["accepted"] > 0 { self.fail("\(key): \(many["accepted"]) accepted, and no push has left") }
+            return
+        }
+        let name = VersionName(audience: audience, stampSeconds: stamp)
+        let tallies = self.tallies[name] ?? [:]
+        if isPass {
+            guard let partition = (fields["partition"] as? NSNumber)?.int32Value else {
+                return self.fail("\(key) names no partition")
+            }
+            let accepted = tallies[partition]?.acceptedCount ?? 0
+            if many["accepted"] > accepted { self.fail("\(key): \(many["accepted"]) accepted of \(accepted)") }
+            self.passRecords[name, default: [:]][partition] = many
+        } else {
+            let accepted = tallies.values.map(\.acceptedCount).reduce(0, +)
+            if many["accepted"] > accepted { self.fail("\(key): \(many["accepted"]) accepted of \(accepted)") }
+            self.audienceRecords[name] = many
+        }
+    }
+
+    // MARK: At the end
+
+    /// Where nothing changed hands since a version began, numbers are exact; unless Kafka gave up a record, which is written again behind newer ones.
+    func judgeRecordsAboutMany(_ audience: Int) {
+        guard let life = self.phones[audience].audience, self.plan.produceFailurePercent == 0 else { return }
+        for (stamp, version) in life.versions.sorted(by: { $0.key < $1.key }) {
+            let name = VersionName(audience: audience, stampSeconds: stamp)
+            guard let tallies = self.tallies[name], let began = version.first.values.min() else { continue }
+            var isExact = true
+            for (partition, tally) in tallies.sorted(by: { $0.key < $1.key }) where tally.acceptedCount > 0 {
+                guard
+                    self.isCounted(version, of: audience, in: partition, since: began, until: tally.lastAcceptedMillis)
+                else {
+                    isExact = false
+                    continue
+                }
+                self.judgePass(name, partition: partition, accepted: tally.acceptedCount)
+            }
+            let event = version.event.map { self.written[self.order[$0]]!.writtenMillis } ?? began
+            guard isExact,
+                self.isCounted(
+                    version, of: audience, in: self.home(of: audience), since: event, until: self.steadyMillis)
+            else { continue }
+            self.judgeSum(name)
+        }
+    }
+
+    /// The partition has stayed where it was, and what the version is counted with was not needed for newer ones.
+    private func isCounted(
+        _ version: SimulatedAudience.Version, of audience: Int, in partition: Int32, since: Int64, until: Int64
+    ) -> Bool {
+        let newer = self.order.count {
+            let event = self.written[$0]!
+            return event.activity == audience && event.isContent && event.number > version.event ?? 0
+                && event.writtenMillis <= until
+        }
+        return newer < Self.versionsSummedMax && !(self.moveTimes[partition] ?? []).contains { $0 >= since }
+    }
+
+    private func judgePass(_ name: VersionName, partition: Int32, accepted: Int) {
+        let what = "version \(name.stampSeconds) of audience \(name.audience) in partition \(partition)"
+        guard let record = self.passRecords[name]?[partition] else {
+            return self.fail("\(what): \(accepted) were accepted, and no record tells of it")
+        }
+        if record["accepted"] != accepted {
+            self.fail("\(what): \(accepted) were accepted, its record says \(record["accepted"])")
+        }
+        if record["waiting"] != 0 { self.fail("\(what): its last record has \(record["waiting"]) members waiting") }
+    }
+
+    private func judgeSum(_ name: VersionName) {
+        let what = "version \(name.stampSeconds) of audience \(name.audience)"
+        guard let record = self.audienceRecords[name] else { return self.fail("\(what): no record tells of it") }
+        let passes = self.passRecords[name] ?? [:]
+        let accepted = passes.values.map { $0["accepted"] }.reduce(0, +)
+        if record["accepted"] != accepted {
+            self.fail("\(what): its passes say that \(accepted) were accepted, and their sum \(record["accepted"])")
+        }
+        if record.openCount > 0 { self.fail("\(what): its last record has \(record.openCount) partitions open") }
+    }
+}
