@@ -138,6 +138,26 @@ import Testing
         #expect(h.deliverAll(withinMillis: 5_000).isEmpty)
     }
 
+    /// The owner's clock is behind, or one was set back: its next version carries a start along that has ended here.
+    @Test(arguments: [false, true]) func whatHasEndedHereDoesNotBeginAgain(crashes: Bool) {
+        let h = EngineHarness.starts()
+        for member in 1...10 { h.joinStart(member) }
+        h.audienceStart(1)
+        #expect(h.deliverAll(withinMillis: 2_000).count == 10)
+        h.advance(899_000)
+        #expect(h.deliverAll(withinMillis: 3_000).isEmpty)
+        h.stepWallClock(-60_000)
+        if crashes {
+            h.crash()
+            h.carryBus()
+        }
+        h.audienceUpdate(2)
+        #expect(h.deliverAll(withinMillis: 3_000).isEmpty)
+        h.joinStart(11)
+        #expect(h.deliverAll(withinMillis: 3_000).isEmpty)
+        #expect(h.counters.startMembers.accepted == (crashes ? 0 : 10))
+    }
+
     @Test func aSecondStartOfTheSameLifeIsADuplicate() {
         let h = EngineHarness.starts()
         h.joinStart(1)
