@@ -18,6 +18,27 @@ struct TestAudience {
 
     func join(_ phones: Range<Int>) throws { for phone in phones { try self.join(Tokens.make(phone)) } }
 
+    /// Phones that give a push-to-start token: it is their key in Kafka and at APNs.
+    func joinToBeStarted(_ phones: Range<Int>) throws {
+        for phone in phones {
+            try self.publisher.send(
+                key: Array(Tokens.make(phone).utf8),
+                value: Array(
+                    """
+                    {"event":"register","app":"\(TestPublisher.app)","audience":"\(self.id)","token-type":"start"}
+                    """.utf8))
+        }
+    }
+    /// A `start` that shows `step`.
+    func start(_ step: Int, _ more: String = "") throws {
+        try self.tell(
+            step, event: "start",
+            """
+            "attributes-type":"Match","attributes":{"home":"A"},"alert":{"title":"Kick-off","body":"A : B"}\
+            \(more.isEmpty ? "" : ",\(more)")
+            """)
+    }
+
     func join(_ token: String, frequentUpdates: Bool = false) throws {
         try self.publisher.send(
             key: Array(token.utf8),
