@@ -1,4 +1,4 @@
-/// A phone that joins an audience with an update token, or leaves it. The record's key is the token.
+/// A phone that joins an audience with an update token, or with a push-to-start token, or leaves it. The record's key is the token.
 package struct StoryMembership: Sendable {
     /// Bundle id.
     package var app: String
@@ -10,12 +10,19 @@ package struct StoryMembership: Sendable {
     package var isJoin: Bool
     /// Of a join: whether the app may use the budget of frequent updates.
     package var frequentUpdates = false
+    /// Of a join: the token is a push-to-start token.
+    package var isStartToken = false
     /// The event's `id`; `nil`: without one.
     package var id: String?
 
     /// The phone of this token joins.
     package static func join(_ audience: String, app: String, token: String, frequentUpdates: Bool = false) -> Self {
         Self(app: app, token: token, audience: audience, isJoin: true, frequentUpdates: frequentUpdates)
+    }
+
+    /// The phone of this push-to-start token is to be started.
+    package static func joinToBeStarted(_ audience: String, app: String, token: String) -> Self {
+        Self(app: app, token: token, audience: audience, isJoin: true, isStartToken: true)
     }
 
     /// The phone of this token leaves.
@@ -27,6 +34,7 @@ package struct StoryMembership: Sendable {
     package var value: [UInt8] {
         var json = "{\"event\":\"\(self.isJoin ? "register" : "unregister")\",\"app\":\"\(self.app)\""
         if let audience = self.audience { json += ",\"audience\":\"\(audience)\"" }
+        if self.isStartToken { json += ",\"token-type\":\"start\"" }
         if self.frequentUpdates { json += ",\"frequent-updates\":true" }
         if let id = self.id { json += ",\"id\":\"\(id)\"" }
         return Array("\(json)}".utf8)

@@ -94,17 +94,3 @@ extension Audiences {
         return self.crowds[crowd].starts.lastJoinSeconds + life / 1_000
     }
 }
-
-extension ShardMemory {
-    /// So long at least, whatever the clocks of partitions say: they ask again after each void.
-    static var startsStayMillis: Int64 { 600_000 }
-    /// An audience of which nothing else is known is remembered as long as a partition keeps start members of it: that is told of its next life.
-    mutating func stayForStarts(_ slot: SlotID, now: EngineTime) {
-        guard let book = self.books[slot], book.publications.isEmpty, book.startsUntilSeconds > 0,
-            self.slots[slot].life != .ended
-        else { return }
-        let left = max(book.startsUntilSeconds * 1_000 - now.wallMillis, Self.startsStayMillis)
-        let ends = now.steadyMillis + left
-        self.slots[slot].lifeEndsMillis = max(self.slots[slot].lifeEndsMillis, ends)
-    }
-}

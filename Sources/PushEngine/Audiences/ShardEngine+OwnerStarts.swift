@@ -59,12 +59,6 @@ extension ShardEngine {
 extension ShardMemory {
     /// A start of the audience goes out with its next version.
     func hasWaitingStart(_ slot: SlotID) -> Bool { !(self.books[slot]?.waitingStarts.isEmpty ?? true) }
-    /// It has gone out.
-    mutating func noteStarted(_ slot: SlotID) {
-        self.slots[slot].awaitsTokenOfStart = true
-        // It may have waited beneath an end that expired.
-        if self.slots[slot].life == .starting || self.slots[slot].life == .alive { self.slots[slot].life = .started }
-    }
 }
 
 extension Layer {

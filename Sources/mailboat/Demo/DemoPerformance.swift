@@ -73,6 +73,7 @@ struct DemoPerformance {
         guard self.publisher.isDelivered else { return false }
         let snapshot = self.stage.worker.snapshot()
         return snapshot.isSettled && snapshot.engine.members.waiting == 0
+            && snapshot.engine.startMembers.waiting == 0
             && Self.eventCount(snapshot) == self.publisher.records.count
     }
 
@@ -123,7 +124,8 @@ struct DemoPerformance {
             eventsMerged: Int(snapshot.engine.eventsMerged), outcomes: Self.outcomes(snapshot),
             pending: Int(snapshot.engine.pending),
             devicesChecked: comparison.checked, devicesEquivalent: comparison.equivalent,
-            budgetViolations: budgetViolations.count, members: .init(fans, snapshot.engine.members),
+            budgetViolations: budgetViolations.count,
+            members: .init(fans, snapshot.engine.members, starts: snapshot.engine.startMembers),
             eventToAcceptedMs: .init(
                 p50: Double(audit.eventToAcceptedMillis.valueAtPercentile(50)),
                 p99: Double(audit.eventToAcceptedMillis.valueAtPercentile(99))))

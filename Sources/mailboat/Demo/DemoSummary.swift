@@ -23,6 +23,19 @@ struct DemoSummary: Codable, Equatable {
         var results: [String: Int]
         /// Members that are owed something at the end.
         var waiting: Int
+        var starts: Starts
+    }
+
+    /// The kick-off, which puts up the fans' cards.
+    struct Starts: Codable, Equatable {
+        /// Phones with one card that it has put up.
+        var cards: Int
+        /// Start members that it was due to.
+        var due: Int
+        /// What became of these, by name; every result there is, also those that did not occur.
+        var results: [String: Int]
+        /// Start members that are owed it at the end.
+        var waiting: Int
     }
 
     /// Events taken from the input topics, each counted once: a record forwarded to its own partition is not counted again there.
@@ -66,6 +79,17 @@ struct DemoSummary: Codable, Equatable {
                 "\(self.members.checked - self.members.equivalent) of \(self.members.checked) members show something else"
             )
         }
+        if self.members.starts.cards == 0 { faults.append("no card was put up by the start of the audience") }
+        if self.members.starts.cards != self.members.starts.due {
+            faults.append(
+                "\(self.members.starts.due) fans were to be started, \(self.members.starts.cards) have one card")
+        }
+        let startResultCount = self.members.starts.results.values.reduce(0, +)
+        if self.members.starts.due != startResultCount + self.members.starts.waiting {
+            faults.append(
+                "conservation: \(self.members.starts.due) members were due a start, but \(startResultCount) are done with and "
+                    + "\(self.members.starts.waiting) wait")
+        }
         let resultCount = self.members.results.values.reduce(0, +)
         if self.members.due != resultCount + self.members.waiting {
             faults.append(
@@ -95,6 +119,7 @@ struct DemoSummary: Codable, Equatable {
             "members             \(NumberText.grouped(self.members.equivalent)) of \(NumberText.grouped(self.members.checked)) show exactly what they should; "
                 + "\(NumberText.grouped(self.members.heardGoalTakenBack)) heard of the goal that was taken back",
             "members' accounts   \(self.members.account)",
+            "starts              \(NumberText.grouped(self.members.starts.cards)) of \(NumberText.grouped(self.members.starts.due)) fans' cards were put up by the kick-off, one each",
             "budget violations   \(self.budgetViolations)",
             "event to accepted   p50 \(Self.decimal(self.eventToAcceptedMs.p50)) ms, p99 \(Self.decimal(self.eventToAcceptedMs.p99)) ms "
                 + "(deliberate waits included)",
@@ -104,17 +129,35 @@ struct DemoSummary: Codable, Equatable {
     private static func decimal(_ number: Double) -> String { String(format: "%.1f", number) }
 }
 
-extension DemoSummary.Members {
-    /// - Parameter counters: those of the worker.
+extension DemoSummary.Starts {
+    /// - Parameter counters: those of the worker for start members.
     init(_ comparison: ExpectedMembers.Comparison, _ counters: MemberCounters) {
+        self.init(
+            cards: comparison.started, due: Int(counters.due), results: counters.results,
+            waiting: Int(counters.waiting))
+    }
+}
+
+extension MemberCounters {
+    /// What became of what was due, by name.
+    fileprivate var results: [String: Int] {
+        [
+            "accepted": Int(self.accepted), "superseded": Int(self.superseded), "expired": Int(self.expired),
+            "gone": Int(self.gone), "failed": Int(self.failed), "unknown": Int(self.unknown), "left": Int(self.left),
+            "handed-over": Int(self.handedOver),
+        ]
+    }
+}
+
+extension DemoSummary.Members {
+    /// - Parameters:
+    ///   - counters: those of the worker.
+    ///   - starts: the same for start members.
+    init(_ comparison: ExpectedMembers.Comparison, _ counters: MemberCounters, starts: MemberCounters) {
         self.init(
             checked: comparison.checked, equivalent: comparison.equivalent,
             heardGoalTakenBack: comparison.heardTakenBack, due: Int(counters.due),
-            results: [
-                "accepted": Int(counters.accepted), "superseded": Int(counters.superseded),
-                "expired": Int(counters.expired), "gone": Int(counters.gone), "failed": Int(counters.failed),
-                "unknown": Int(counters.unknown), "left": Int(counters.left), "handed-over": Int(counters.handedOver),
-            ], waiting: Int(counters.waiting))
+            results: counters.results, waiting: Int(counters.waiting), starts: .init(comparison, starts))
     }
 
     /// What was due, and what has become of it.

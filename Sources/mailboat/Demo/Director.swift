@@ -13,7 +13,16 @@ struct Director {
     private(set) var members = ExpectedMembers()
     private var nextCue = 0
     /// Activities begun by push whose app has not yet got its update token.
-    private var awaitingStart: [(startToken: String, updateToken: String, registration: Publication)] = []
+    private var awaitingStart: [AwaitedStart] = []
+    private struct AwaitedStart {
+        var startToken: String
+        var updateToken: String
+        var registration: Publication
+        /// When the card was seen, milliseconds since 1970.
+        var startedMillis: Int64?
+    }
+    /// An app takes so long to hear of its update token. Pushes to one phone are never closer than a second, and its first update comes with it.
+    private static let tokenTakesMillis: Int64 = 1_200
 
     init(script: Script, publisher: StoryPublisher, simulator: APNSSimulator) {
         self.script = script
@@ -52,7 +61,8 @@ struct Director {
         case .disownToken(let token):
             try self.require(self.simulator.setToken(token, .unknown), token: token)
         case .registerOnceStarted(let startToken, let updateToken, let registration):
-            self.awaitingStart.append((startToken, updateToken, registration))
+            self.awaitingStart.append(
+                AwaitedStart(startToken: startToken, updateToken: updateToken, registration: registration))
         case .goAway:
             self.simulator.perform(.goAway(GoAway(reason: "Shutdown", lastStream: .below(highestBy: 20))))
         case .answersTake(let millis):
@@ -62,11 +72,12 @@ struct Director {
         }
     }
 
-    private mutating func publish(_ publication: Publication, wallMillis: Int64) throws {
+    /// - Parameter isStarted: the publication is a join of a phone whose card was put up by push.
+    private mutating func publish(_ publication: Publication, isStarted: Bool = false, wallMillis: Int64) throws {
         try self.publisher.publish(publication, recordMillis: wallMillis)
         if let token = publication.token { self.phones.join(activity: publication.activity, token: token) }
-        if let membership = publication.membership {
-            self.members.join(token: membership.token, recordMillis: wallMillis)
+        if let membership = publication.membership, !membership.isStartToken {
+            self.members.join(token: membership.token, isStarted: isStarted, recordMillis: wallMillis)
         }
         if let event = publication.event, event.audience != nil {
             try self.members.take(event, recordMillis: wallMillis)
@@ -77,16 +88,20 @@ struct Director {
 
     /// Where the card of a start has come up, the app has been given its update token.
     private mutating func registerStarted(wallMillis: Int64) throws {
-        var waiting: [(startToken: String, updateToken: String, registration: Publication)] = []
-        for start in self.awaitingStart {
-            guard self.simulator.device(token: start.startToken)?.device.cardCount ?? 0 > 0 else {
+        var waiting: [AwaitedStart] = []
+        for var start in self.awaitingStart {
+            if start.startedMillis == nil, self.simulator.device(token: start.startToken)?.device.cardCount ?? 0 > 0 {
+                start.startedMillis = wallMillis
+            }
+            let takesMillis = start.registration.membership == nil ? 0 : Self.tokenTakesMillis
+            guard let startedMillis = start.startedMillis, startedMillis + takesMillis <= wallMillis else {
                 waiting.append(start)
                 continue
             }
             try self.require(
                 self.simulator.rotateToken(from: start.startToken, to: start.updateToken, keepsOld: true),
                 token: start.updateToken)
-            try self.publish(start.registration, wallMillis: wallMillis)
+            try self.publish(start.registration, isStarted: true, wallMillis: wallMillis)
         }
         self.awaitingStart = waiting
     }

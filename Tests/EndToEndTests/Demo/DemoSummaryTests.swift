@@ -10,11 +10,12 @@ struct DemoSummaryTests {
         devicesChecked: 10, devicesEquivalent: 10, budgetViolations: 0,
         members: .init(
             checked: 20, equivalent: 20, heardGoalTakenBack: 3, due: 60, results: ["accepted": 55, "superseded": 5],
-            waiting: 0), eventToAcceptedMs: .init(p50: 12.5, p99: 1_034))
+            waiting: 0, starts: .init(cards: 20, due: 20, results: ["accepted": 20], waiting: 0)),
+        eventToAcceptedMs: .init(p50: 12.5, p99: 1_034))
 
     @Test func aGoodSummaryHasNoFault() { #expect(Self.good.faults.isEmpty) }
 
-    @Test(arguments: 0..<9)
+    @Test(arguments: 0..<12)
     func whatIsWrongIsSaid(fault: Int) {
         var summary = Self.good
         switch fault {
@@ -28,6 +29,9 @@ struct DemoSummaryTests {
         case 7:
             summary.members.waiting = 1
             summary.members.due += 1
+        case 8: summary.members.starts.cards -= 1
+        case 9: summary.members.starts.results["accepted"] = 19
+        case 10: summary.members.starts = .init(cards: 0, due: 0, results: [:], waiting: 0)
         default: summary.pushesAccepted = 0
         }
         #expect(!summary.faults.isEmpty)
@@ -48,7 +52,7 @@ struct DemoSummaryTests {
             ])
         #expect(
             Set(try #require(object["members"] as? [String: Any]).keys) == [
-                "checked", "equivalent", "heardGoalTakenBack", "due", "results", "waiting",
+                "checked", "equivalent", "heardGoalTakenBack", "due", "results", "waiting", "starts",
             ])
         #expect(Set(try #require(object["eventToAcceptedMs"] as? [String: Any]).keys) == ["p50", "p99"])
     }

@@ -98,4 +98,36 @@ struct StoryTests {
         push("bb", end, atMillis: 30_150)
         #expect(members.compare { phone.device(token: $0) }.equivalent == 1, "once more than there were events")
     }
+
+    /// A phone that was to be started shows one card, that of the start.
+    @Test func aMemberThatWasStartedHasOneCard() throws {
+        var start = StoryEvent(
+            .start, app: Script.football, contentState: "{\"home\":0}",
+            alert: "{\"title\":\"Kick-off\",\"body\":\"0:0\"}")
+        start.audience = Script.match
+        start.attributesType = "MatchAttributes"
+        start.attributes = "{\"home\":\"Pandas\"}"
+        var goal = StoryEvent(
+            .update, app: Script.football, contentState: "{\"home\":1}", alert: "{\"title\":\"Goal\",\"body\":\"1:0\"}")
+        goal.audience = Script.match
+        var members = ExpectedMembers()
+        try members.take(start, recordMillis: 1_000)
+        members.join(token: "aa", isStarted: true, recordMillis: 3_000)
+        try members.take(goal, recordMillis: 10_000)
+        var phone = JournaledPhones()
+        func push(_ event: StoryEvent, recordMillis: Int64, atMillis: Int64) {
+            phone.apply(
+                .push(
+                    atMillis: atMillis, token: "aa", topic: "t", priority: 10,
+                    body: event.payload(recordMillis: recordMillis)))
+        }
+        push(start, recordMillis: 1_000, atMillis: 1_100)
+        #expect(members.compare { phone.device(token: $0) }.started == 1)
+        push(goal, recordMillis: 10_000, atMillis: 10_100)
+        let comparison = members.compare { phone.device(token: $0) }
+        #expect(comparison.equivalent == 1 && comparison.started == 1)
+        push(start, recordMillis: 11_000, atMillis: 12_100)
+        let twice = members.compare { phone.device(token: $0) }
+        #expect(twice.equivalent == 0 && twice.started == 0)
+    }
 }

@@ -11,10 +11,19 @@ struct ExpectedMembers {
         var isTakenBack = false
     }
 
-    /// Tokens, and when their joins were published, milliseconds since 1970.
-    private var joins: [(token: String, recordMillis: Int64)] = []
+    private struct Join {
+        /// For updates.
+        var token: String
+        /// The start of the audience has put up its card, before it joined.
+        var isStarted: Bool
+        /// When the join was published, milliseconds since 1970.
+        var recordMillis: Int64
+    }
+    private var joins: [Join] = []
     private var events: [Event] = []
-    private var reference = ReferenceDevice()
+    /// What a phone shows whose card was put up by push, and one whose app has put it up.
+    private var started = ReferenceDevice()
+    private var unstarted = ReferenceDevice()
 
     /// Joins and events lie on different partitions: within this time nobody can say which was first.
     private static let tieMillis: Int64 = 3_000
@@ -22,32 +31,42 @@ struct ExpectedMembers {
     private static let leastDistanceMillis = 500
 
     /// A phone joins.
-    mutating func join(token: String, recordMillis: Int64) { self.joins.append((token, recordMillis)) }
+    /// - Parameter isStarted: the start of the audience has put up its card.
+    mutating func join(token: String, isStarted: Bool = false, recordMillis: Int64) {
+        self.joins.append(Join(token: token, isStarted: isStarted, recordMillis: recordMillis))
+    }
 
     /// `event` was published for the audience.
     mutating func take(_ event: StoryEvent, recordMillis: Int64) throws {
-        try self.reference.take(payload: event.payload(recordMillis: recordMillis), nowMillis: recordMillis)
         if event.withdrawsAlert, let last = self.events.indices.last, self.events[last].hasAlert {
             self.events[last].isTakenBack = true
         }
+        let payload = event.payload(recordMillis: recordMillis)
+        try self.started.take(payload: payload, nowMillis: recordMillis)
+        // Whoever joins with an update token never rings for a start.
+        guard event.kind != .start else { return }
         self.events.append(Event(recordMillis: recordMillis, hasAlert: event.alert != nil))
+        try self.unstarted.take(payload: payload, nowMillis: recordMillis)
     }
 
     /// How the phones there are differ from those there should be.
     /// - Parameter actual: gives the phone behind a token; `nil`: APNs has never seen the token.
     func compare(with actual: (_ token: String) -> SimulatedDevice?) -> Comparison {
         var comparison = Comparison()
-        for (token, recordMillis) in self.joins {
+        for join in self.joins {
+            let token = join.token
             comparison.checked += 1
             guard let phone = actual(token) else {
                 comparison.differences.append("fan \(token.prefix(8))…: nothing was pushed to it")
                 continue
             }
-            let later = self.events.filter { $0.hasAlert && $0.recordMillis >= recordMillis }
-            let due = later.count { !$0.isTakenBack && $0.recordMillis >= recordMillis + Self.tieMillis }
-            let heard = Int(phone.device.alertCount)
+            let later = self.events.filter { $0.hasAlert && $0.recordMillis >= join.recordMillis }
+            let due = later.count { !$0.isTakenBack && $0.recordMillis >= join.recordMillis + Self.tieMillis }
+            // The start rang as well.
+            let heard = Int(phone.device.alertCount) - (join.isStarted ? 1 : 0)
+            if join.isStarted, phone.device.cardCount == 1 { comparison.started += 1 }
             if heard > later.count(where: { !$0.isTakenBack }) { comparison.heardTakenBack += 1 }
-            if let difference = self.difference(of: phone, alerts: due...later.count) {
+            if let difference = self.difference(of: phone, join, heard: heard, alerts: due...later.count) {
                 comparison.differences.append("fan \(token.prefix(8))…: \(difference)")
             } else {
                 comparison.equivalent += 1
@@ -56,18 +75,20 @@ struct ExpectedMembers {
         return comparison
     }
 
-    private func difference(of phone: SimulatedDevice, alerts: ClosedRange<Int>) -> String? {
-        if let difference = phone.device.firstDifference(from: self.reference.device, countingCards: false) {
+    /// - Parameter heard: how often it rang since it joined.
+    private func difference(
+        of phone: SimulatedDevice, _ join: Join, heard: Int, alerts: ClosedRange<Int>
+    ) -> String? {
+        let expected = join.isStarted ? self.started.device : self.unstarted.device
+        if let difference = phone.device.firstDifference(from: expected, countingCards: join.isStarted) {
             return difference
         }
-        if !alerts.contains(Int(phone.device.alertCount)) {
-            return
-                "it rang \(phone.device.alertCount) times, expected \(alerts.lowerBound) to \(alerts.upperBound) times"
+        if !alerts.contains(heard) {
+            return "it rang \(heard) times, expected \(alerts.lowerBound) to \(alerts.upperBound) times"
         }
-        // The newest at its join, and what came then.
-        if phone.accepted > self.events.count {
-            return "it got \(phone.accepted) pushes of \(self.events.count) events"
-        }
+        // The start, the newest at its join, and what came then.
+        let most = self.events.count + (join.isStarted ? 2 : 0)
+        if phone.accepted > most { return "it got \(phone.accepted) pushes, expected at most \(most)" }
         if phone.inFlightPeak > 1 { return "\(phone.inFlightPeak) pushes were on their way to it at once" }
         if let least = phone.leastDistanceMillis, least < Self.leastDistanceMillis {
             return "two pushes came within \(least) ms"
@@ -78,6 +99,8 @@ struct ExpectedMembers {
     struct Comparison {
         var checked = 0
         var equivalent = 0
+        /// Phones on which the start has put up one card.
+        var started = 0
         /// Phones that rang for an alert that was taken back.
         var heardTakenBack = 0
         /// One line for each phone that shows something else.

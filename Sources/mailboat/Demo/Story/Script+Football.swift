@@ -6,14 +6,18 @@ extension Script {
     /// While the goal that is taken back goes round, APNs takes its time: otherwise it would have reached everybody at once.
     static let slowAnswerMillis = 250
 
-    /// A football match that many fans follow: they are members of one audience, and each event is one record. Their apps have started the
-    /// activity, as an audience starts none yet.
+    /// A football match that many fans follow: they are members of one audience, and each event is one record. The kick-off puts up their cards.
     mutating func addFootballMatch(fanCount: Int) {
-        for _ in 0..<fanCount { self.addFan(at: -1_000) }
+        for _ in 0..<fanCount { self.addFanToBeStarted(joiningAt: -1_000, startedFrom: 0) }
+        var kickOff = self.score(0, 0, minute: 1)
+        kickOff.kind = .start
+        kickOff.alert = "{\"title\":\"Kick-off\",\"body\":\"The final has begun\"}"
+        kickOff.attributesType = "MatchAttributes"
+        kickOff.attributes = "{\"home\":\"Pandas\",\"away\":\"Eggs\"}"
         self.addMoment(
-            "Football: kick-off, \(fanCount) fans follow; each event is one record", at: 1_000,
-            self.score(0, 0, minute: 1))
-        self.addMoment("Football: goal, 1:0", at: 4_500, self.goal(1, 0, minute: 23, by: "Power Panda"))
+            "Football: kick-off, the cards of \(fanCount) fans are put up by push; each event is one record", at: 0,
+            kickOff)
+        self.addMoment("Football: goal, 1:0", at: 5_500, self.goal(1, 0, minute: 23, by: "Power Panda"))
         self.addMoment("Football: 45th minute, nobody is woken", at: 7_000, self.score(1, 0, minute: 45))
         let lateCount = max(1, fanCount / 20)
         self.add(at: 8_000, .say("Football: \(lateCount) fans come late and are shown the score quietly"))
@@ -35,6 +39,18 @@ extension Script {
             alert: "{\"title\":\"Full time\",\"body\":\"1:1\"}")
         whistle.dismissalDateSeconds = self.startSeconds + 3_600
         self.addMoment("Football: full time", at: 15_500, whistle)
+    }
+
+    /// One more phone joins with its push-to-start token. Once its card is up, its app gets an update token and joins with that.
+    private mutating func addFanToBeStarted(joiningAt writtenMillis: Int, startedFrom startMillis: Int) {
+        let (startToken, updateToken) = (self.token(), self.token())
+        self.add(
+            at: writtenMillis,
+            .publish(Publication(.joinToBeStarted(Self.match, app: Self.football, token: startToken))))
+        let join = StoryMembership.join(Self.match, app: Self.football, token: updateToken, frequentUpdates: true)
+        self.add(
+            at: startMillis,
+            .registerOnceStarted(startToken: startToken, updateToken: updateToken, Publication(join)))
     }
 
     /// The app of one more phone has started the activity, and joins with its update token.

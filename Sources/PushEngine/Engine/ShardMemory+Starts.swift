@@ -1,0 +1,23 @@
+import PushModel
+
+/// What the slot of an audience remembers of its starts.
+extension ShardMemory {
+    /// A start of the audience has gone out.
+    mutating func noteStarted(_ slot: SlotID) {
+        self.slots[slot].awaitsTokenOfStart = true
+        // It may have waited beneath an end that expired.
+        if self.slots[slot].life == .starting || self.slots[slot].life == .alive { self.slots[slot].life = .started }
+    }
+
+    /// So long at least, whatever the clocks of partitions say: they ask again after each void.
+    static var startsStayMillis: Int64 { 600_000 }
+    /// An audience of which nothing else is known is remembered as long as a partition keeps start members of it: that is told of its next life.
+    mutating func stayForStarts(_ slot: SlotID, now: EngineTime) {
+        guard let book = self.books[slot], book.publications.isEmpty, book.startsUntilSeconds > 0,
+            self.slots[slot].life != .ended
+        else { return }
+        let left = max(book.startsUntilSeconds * 1_000 - now.wallMillis, Self.startsStayMillis)
+        let ends = now.steadyMillis + left
+        self.slots[slot].lifeEndsMillis = max(self.slots[slot].lifeEndsMillis, ends)
+    }
+}
