@@ -69,8 +69,8 @@ extension ShardEngine {
                     lastSentMillis: now.steadyMillis - max(0, now.wallMillis - $0.lastSentMillis),
                     lastSentWallMillis: $0.lastSentWallMillis)
             })
-        if progress.rounds.contains(where: { $0.unansweredCount > 0 }) {
-            // What was announced may have left at any time since.
+        if !progress.isOver, progress.rounds.contains(where: { $0.unansweredCount > 0 }) {
+            // What was announced may have left at any time since. Of a start that is over nothing has.
             self.audiences.crowds[crowd].starts.noteSent(stampSeconds: progress.stampSeconds, now: now)
         }
         self.audiences.crowds[crowd].starts.restore(progress)
