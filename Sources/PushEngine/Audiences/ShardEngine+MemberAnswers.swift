@@ -134,7 +134,8 @@ extension ShardEngine {
             return again(&self, self.retryDelayMillis(push, response.retryAfterSeconds))
         }
     }
-    private mutating func retryDelayMillis(
+    /// How long until a member, or a start member, is tried again.
+    mutating func retryDelayMillis(
         _ push: MemberPush, _ retryAfterSeconds: Int64?, isOfRoute: Bool = false
     ) -> Int64 {
         self.dispatch.backOffMillis(

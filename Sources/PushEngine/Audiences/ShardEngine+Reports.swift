@@ -245,19 +245,24 @@ extension ShardEngine {
             })
         else { return }
         let members = self.audiences.crowds.members(of: push.partition)
+        let details = self.details(of: push, status: response.status, reason: response.reason, members: members)
+        self.journal.tellFailure(
+            outcome, of: version, audience: self.audiences.crowds[push.crowd].id,
+            app: self.audiences.crowds[push.crowd].app, details: details, partition: push.partition, in: &self.memory)
+    }
+    /// What an outcome record says of a push to a single member.
+    func details(of push: MemberPush, status: UInt16, reason: String, members: CrowdTable.Members) -> OutcomeDetails {
         // The member's bytes stay while they are hashed.
         let token = unsafe members.table.tokenBytes(push.member)
         var details = OutcomeDetails()
         details.hasPush = true
-        details.status = response.status
-        details.reason = response.reason
+        details.status = status
+        details.reason = reason
         details.apnsID = push.apnsID
         details.priority = push.priority
         details.mergedCount = 1
         details.tokenHash = PushComposer.hash(ofToken: unsafe Span(_unsafeElements: token))
-        self.journal.tellFailure(
-            outcome, of: version, audience: self.audiences.crowds[push.crowd].id,
-            app: self.audiences.crowds[push.crowd].app, details: details, partition: push.partition, in: &self.memory)
+        return details
     }
     /// The times of an accepted push to a member, for histograms.
     mutating func sampleMember(_ push: MemberPush, apnsMicros: Int64, now: EngineTime) {

@@ -41,7 +41,7 @@ extension ShardEngine {
             self.dispatch.topicAnswered(.nothing, lane: push.lane, in: &self.memory, now: now)
             if self.resendsStarts(push.crowd) {
                 return self.startAgain(
-                    push, members: members, delayMillis: self.startDelayMillis(push, nil), now: now)
+                    push, members: members, delayMillis: self.retryDelayMillis(push, nil), now: now)
             }
             self.tellFailedStart(push, members: members, status: 0, reason: detail, outcome: .unknown)
             return \.unknown
@@ -79,7 +79,7 @@ extension ShardEngine {
             if let invalidSinceMillis, invalidSinceMillis < Int64(members.table.joinedSeconds(of: push.member)) * 1_000
             {
                 return self.startAgain(
-                    push, members: members, delayMillis: self.startDelayMillis(push, nil), now: now)
+                    push, members: members, delayMillis: self.retryDelayMillis(push, nil), now: now)
             }
             self.tellFailedStart(
                 push, members: members, status: response.status, reason: response.reason, outcome: .rejected)
@@ -98,20 +98,12 @@ extension ShardEngine {
         case .topicRefused, .providerTokenExpired, .providerTokenTooManyUpdates, .serverBusy, .credentialRefused:
             return self.startAgain(
                 push, members: members,
-                delayMillis: self.startDelayMillis(push, response.retryAfterSeconds, isOfRoute: true), now: now)
+                delayMillis: self.retryDelayMillis(push, response.retryAfterSeconds, isOfRoute: true), now: now)
         case .tokenThrottled:
             self.dispatch.deviceTokenAnswered(isSuspicious: false, lane: push.lane)
             return self.startAgain(
-                push, members: members, delayMillis: self.startDelayMillis(push, response.retryAfterSeconds), now: now)
+                push, members: members, delayMillis: self.retryDelayMillis(push, response.retryAfterSeconds), now: now)
         }
-    }
-    private mutating func startDelayMillis(
-        _ push: MemberPush, _ retryAfterSeconds: Int64?, isOfRoute: Bool = false
-    ) -> Int64 {
-        self.dispatch.backOffMillis(
-            attempt: push.attempt, retryAfterSeconds: retryAfterSeconds,
-            millisMax: isOfRoute ? self.memory.configuration.settings.routeBackoffMaxMillis : .max,
-            settings: self.memory.configuration.settings)
     }
     /// It surely was not started: it is tried again, as long as that start goes round and it is a member.
     private mutating func startAgain(
@@ -167,16 +159,7 @@ extension ShardEngine {
             self.audiences.crowds[push.crowd].starts.toldCount < Self.failedStartsToldMax
         else { return }
         self.audiences.crowds[push.crowd].starts.toldCount += 1
-        // The member's bytes stay while they are hashed.
-        let token = unsafe members.table.tokenBytes(push.member)
-        var details = OutcomeDetails()
-        details.hasPush = true
-        details.status = status
-        details.reason = reason
-        details.apnsID = push.apnsID
-        details.priority = push.priority
-        details.mergedCount = 1
-        details.tokenHash = PushComposer.hash(ofToken: unsafe Span(_unsafeElements: token))
+        let details = self.details(of: push, status: status, reason: reason, members: members)
         self.journal.tellFailedStart(
             outcome, of: order, audience: self.audiences.crowds[push.crowd].id,
             app: self.audiences.crowds[push.crowd].app, details: details, partition: push.partition, in: &self.memory)

@@ -1,7 +1,7 @@
 import PushModel
 
-/// Start members that surely were not started: refused for now, or not processed. They are sent to again when their time comes, but never while
-/// `state` says that they were not: a takeover would send to them once more.
+/// Start members that were surely not started: APNs refused them for now, or did not process the push. Each is sent to again when its time comes,
+/// after a record that no longer names it: a takeover sends to everybody whom the last record names.
 struct StartRetries {
     struct Entry {
         /// Not before this, steady; `Int64.max`: the answer to a push of another start comes first.

@@ -227,11 +227,6 @@ struct StartRound {
         table.insertFlag(.isServedEarly, of: member)
         self.servedEarly.insert(member)
     }
-    /// The round has passed it.
-    mutating func passServedEarly(_ member: MemberID, in table: inout MemberTable) {
-        table.removeFlag(.isServedEarly, of: member)
-        self.servedEarly.remove(member)
-    }
 
     // MARK: Announcing
     /// What a record names is settled: late members up to here, and of `retries` whoever is not due.
