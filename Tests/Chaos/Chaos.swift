@@ -31,6 +31,10 @@ struct Chaos: AsyncParsableCommand {
             or the end, and must have had the newest alert that came after its join; no phone may be pushed to twice within a second, and the \
             workers' counters must add up for members as for events.
 
+            Six more audiences have push-to-start tokens. Starts put up cards on their phones; four audiences are started a second time after their end. \
+            No phone may get two cards of one start. Whoever was in an audience all the time must have its card, or be counted as unknown, called off \
+            by an end, or held back by start.per-hour; what the workers say of a start must agree with the cards.
+
             The embedded Kafka keeps 5 MiB a partition: the rate is chosen for that, and the run ends with an error if records were dropped.
 
             Exit status: 0 when every promise was kept, 1 when one was broken or the run could not be judged, 64 when the command line is wrong.
@@ -73,6 +77,9 @@ struct Chaos: AsyncParsableCommand {
 
     @Option(help: "Phones of all audiences together, 0 to 200000.")
     var members = 6_000
+
+    @Option(help: "Push-to-start tokens in six audiences of their own, all together, 0 to 200000.")
+    var startMembers = 4_000
 
     @Option(
         help: ArgumentHelp(
@@ -121,6 +128,9 @@ struct Chaos: AsyncParsableCommand {
         guard (0...200_000).contains(self.members) else {
             throw ValidationError("--members is \(self.members): expected 0 to 200000")
         }
+        guard (0...200_000).contains(self.startMembers) else {
+            throw ValidationError("--start-members is \(self.startMembers): expected 0 to 200000")
+        }
         if let rate = self.rate, !(1...10_000).contains(rate) {
             throw ValidationError("--rate is \(rate): expected 1 to 10000 events per second")
         }
@@ -145,6 +155,7 @@ struct Chaos: AsyncParsableCommand {
                 wish: .init(
                     minutes: self.minutes, seed: seed, activityCount: self.activities, rate: rate,
                     channelCount: self.channels, audienceCount: self.audiences, memberCount: self.members,
+                    startMemberCount: self.startMembers,
                     kinds: self.rollingRestart ? [] : try self.kinds(),
                     isRollingRestart: self.rollingRestart),
                 say: say)

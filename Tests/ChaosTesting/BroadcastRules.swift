@@ -12,6 +12,8 @@ struct BroadcastRules {
     var distanceMillis: Int64
     /// When workers that had been paused went on, milliseconds since 1970.
     var resumedMillis: [Int64]
+    /// Long turns of workers: the distance is counted from when a turn began.
+    var stalls: [WorkerStall] = []
 
     /// What is taken so long after a pause may have been on its way before it.
     static let excusedMillis: Int64 = 2_000
@@ -39,7 +41,8 @@ struct BroadcastRules {
     private func distanceFaults(_ broadcasts: [ChaosListeners.Broadcast]) -> [String] {
         zip(broadcasts, broadcasts.dropFirst()).compactMap { first, second in
             let millis = second.atMillis - first.atMillis
-            guard millis < self.distanceMillis - Self.transitMillisMax, !self.isExcused(first), !self.isExcused(second)
+            guard millis < self.distanceMillis - Self.transitMillisMax, !self.isExcused(first), !self.isExcused(second),
+                !self.stalls.contains(where: { $0.covers(first.atMillis) })
             else { return nil }
             return "two broadcasts are \(millis) ms apart, the second at \(second.atMillis)"
         }

@@ -7,6 +7,7 @@ import Upstream
 final class ChaosAudiences {
     private let stage: ChaosStage
     private var traffic: AudienceTraffic
+    private var starts: StartTraffic
     /// What APNs does not know yet, oldest first: it may be down.
     private var untold: [AudienceTraffic.Step] = []
     /// Records of apps that have a new token, and when they are published, milliseconds since 1970.
@@ -14,10 +15,17 @@ final class ChaosAudiences {
     /// Tokens that APNs calls dead.
     private(set) var dead: Set<String> = []
 
-    init(count: Int, memberCount: Int, stage: ChaosStage, durationMillis: Int64, seed: UInt64) {
+    /// Audiences of start members.
+    static let startAudienceCount = 6
+
+    init(
+        count: Int, memberCount: Int, startMemberCount: Int, stage: ChaosStage, durationMillis: Int64, seed: UInt64
+    ) {
         self.stage = stage
         self.traffic = AudienceTraffic(
             count: count, memberCount: memberCount, durationMillis: durationMillis, seed: seed)
+        self.starts = StartTraffic(
+            count: Self.startAudienceCount, memberCount: startMemberCount, durationMillis: durationMillis, seed: seed)
     }
 
     /// APNs knows everything, and so does Kafka.
@@ -25,7 +33,9 @@ final class ChaosAudiences {
 
     /// What is to be published by now. The parameters are those of `AudienceTraffic.steps`.
     func publications(nowMillis: Int64, wallMillis: Int64) -> [Publication] {
-        self.traffic.steps(nowMillis: nowMillis, wallMillis: wallMillis).compactMap { step in
+        let steps =
+            self.traffic.steps(nowMillis: nowMillis, wallMillis: wallMillis) + self.starts.steps(nowMillis: nowMillis)
+        return steps.compactMap { step in
             if case .publish(let publication) = step { return publication }
             self.untold.append(step)
             return nil

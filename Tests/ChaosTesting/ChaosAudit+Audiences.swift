@@ -11,6 +11,8 @@ extension ChaosAudit {
         var members = ChaosMembers(distanceMillis: 0)
         /// When workers that had been paused went on, milliseconds since 1970: what they send then was on its way before.
         var resumedMillis: [Int64] = []
+        /// Long turns of workers: what was sent in one left later than it counts from.
+        var stalls: [WorkerStall] = []
         /// Tokens that APNs calls dead.
         var dead: Set<String> = []
         /// Versions of priority 10 within an hour, for members without and with `frequent-updates`.
@@ -33,6 +35,9 @@ extension ChaosAudit {
         /// Pushes that came too soon after another, but for those that a pause excuses.
         var tooClose = 0
         var excused = 0
+        /// Those whose first push left in a long turn, later than it counts from, and the turns of all workers that took long.
+        var stalled = 0
+        var stalls = 0
         /// Outcome records of members whom a version did not reach, by reason.
         var failures: [String: Int] = [:]
         /// What the workers together may hold.
@@ -97,6 +102,9 @@ extension ChaosAudit {
         var members: [String: Member] = [:]
         for record in records {
             guard let publication = self.publication(of: record) else { continue }
+            // Start members and their audiences have a judge of their own.
+            if let audience = publication.event?.audience, self.startAudiences.contains(audience) { continue }
+            if let token = publication.membership?.token, self.startTokens.contains(token) { continue }
             if let event = publication.event, event.audience != nil {
                 try expectations[publication.activity, default: Expectation()].take(
                     event, recordMillis: record.timestampMillis)
@@ -119,6 +127,7 @@ extension ChaosAudit {
         self.memberCounts.pushes = scene.members.pushCount
         self.memberCounts.repeats = scene.members.repeatedCount
         self.memberCounts.alertRepeats = scene.members.repeatedAlertCount
+        self.memberCounts.stalls = scene.stalls.count
         self.judgePace(scene)
         var certainCount = 0
         for (token, member) in members.sorted(by: { $0.key < $1.key }) {
@@ -141,6 +150,10 @@ extension ChaosAudit {
         for pair in scene.members.tooClose {
             if Self.isExcused(pair.firstMillis, scene) || Self.isExcused(pair.secondMillis, scene) {
                 self.memberCounts.excused += 1
+                continue
+            }
+            if scene.stalls.contains(where: { $0.covers(pair.firstMillis) }) {
+                self.memberCounts.stalled += 1
                 continue
             }
             self.memberCounts.tooClose += 1
@@ -229,7 +242,10 @@ extension ChaosAudit.MemberCounts {
                 + "answer was lost, or the phone came back)",
             "members that moved  \(grouped(self.moved)) came from another audience",
             "member pace         \(grouped(self.tooClose)) pushes too soon after another"
-                + (self.excused > 0 ? ", \(grouped(self.excused)) that a paused worker had on their way" : ""),
+                + (self.excused > 0 ? ", \(grouped(self.excused)) that a paused worker had on their way" : "")
+                + (self.stalled > 0
+                    ? ", \(grouped(self.stalled)) whose first left late in one of \(grouped(self.stalls)) long turns"
+                    : ""),
         ]
     }
 }

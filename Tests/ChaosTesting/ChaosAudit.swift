@@ -38,6 +38,8 @@ struct ChaosAudit {
     /// Filled in by `judgeChannels` and `judgeMembers`.
     var channelCounts = ChannelCounts()
     var memberCounts = MemberCounts()
+    /// Filled in by `judgeStarts`.
+    var startCounts = StartCounts()
     /// One line for each promise that was broken; at most `faultsMax` of them.
     private(set) var faults: [String] = []
     private(set) var faultCount = 0
@@ -54,11 +56,20 @@ struct ChaosAudit {
         /// Of members: which audience is meant, and which token.
         var audience: String?
         var tokenHash: String?
+        /// Of an audience's event: the stamp of its version, and what took its place.
+        var version: Int64?
+        var into: Source?
         /// When it was written, milliseconds since 1970: the record's time.
         var writtenMillis: Int64 = 0
 
+        /// Where an event lies.
+        struct Source: Decodable {
+            var partition: Int32
+            var offset: Int64
+        }
+
         private enum CodingKeys: String, CodingKey {
-            case outcome, topic, partition, offset, reason, audience
+            case outcome, topic, partition, offset, reason, audience, version, into
             case tokenHash = "token-hash"
         }
 
@@ -69,6 +80,11 @@ struct ChaosAudit {
     }
 
     private var outcomes: [Position: [Outcome]] = [:]
+    /// Of single start members, by the start's position and the token's hash.
+    private(set) var failedStarts: [Position: [String: [Outcome]]] = [:]
+    /// Audiences with start members.
+    let startAudiences: Set<String>
+    let startTokens: Set<String>
     /// What each published record was, by key and value.
     private let publications: [RecordBytes: Publication]
     private let topic: String
@@ -85,14 +101,18 @@ struct ChaosAudit {
     ///   - topic: where they were published.
     ///   - channels: what is known of channels besides.
     ///   - audiences: what is known of the members of audiences besides.
+    ///   - starts: what is known of start members besides.
     ///   - phone: the phone behind a token; `nil`: nothing was ever pushed to it.
     init(
         _ logs: Logs, publications: [Publication], acknowledgedCount: Int, topic: String, budgetPerHour: Int,
         channels: ChannelScene = ChannelScene(), audiences: AudienceScene = AudienceScene(),
-        phone: (_ token: String) -> Device?
+        starts: StartScene = StartScene(), phone: (_ token: String) -> Device?
     ) throws {
         self.topic = topic
         self.deletedChannels = channels.deleted
+        let starters = publications.compactMap(\.membership).filter(\.isStartToken)
+        self.startAudiences = Set(starters.compactMap(\.audience))
+        self.startTokens = Set(starters.map(\.token))
         self.publications = Dictionary(
             publications.map { (RecordBytes(key: Array($0.activity.utf8), value: $0.value), $0) },
             uniquingKeysWith: { first, _ in first })
@@ -106,6 +126,7 @@ struct ChaosAudit {
         try self.judgePhones(logs.events, budgetPerHour: budgetPerHour, phone: phone)
         try self.judgeChannels(channels, logs.events, phone: phone)
         try self.judgeMembers(audiences, logs.events, phone: phone)
+        try self.judgeStarts(starts, logs)
     }
 
     mutating func fault(_ text: String) {
@@ -125,6 +146,13 @@ struct ChaosAudit {
                 self.fault("an outcome names the topic \(outcome.topic), which is not \(self.topic)")
                 continue
             }
+            if outcome.isOfMember, let audience = outcome.audience, let hash = outcome.tokenHash,
+                self.startAudiences.contains(audience)
+            {
+                let position = Position(partition: outcome.partition, offset: outcome.offset)
+                self.failedStarts[position, default: [:]][hash, default: []].append(outcome)
+                continue
+            }
             if outcome.isOfMember {
                 self.memberCounts.failures[outcome.reason ?? outcome.outcome, default: 0] += 1
                 continue
@@ -138,8 +166,10 @@ struct ChaosAudit {
     }
 
     func outcomes(of record: OwnedRecord) -> [Outcome] {
-        self.outcomes[Position(partition: record.partition, offset: record.offset)] ?? []
+        self.outcomes(at: Position(partition: record.partition, offset: record.offset))
     }
+
+    func outcomes(at position: Position) -> [Outcome] { self.outcomes[position] ?? [] }
 
     /// The event was given up because its channel had gone. An owner that died over it may have said that it was delivered, just before: the
     /// successor sends it again and finds the channel gone. When it cannot tell whether the phones got it, it says `unknown`.
@@ -174,10 +204,14 @@ struct ChaosAudit {
                 // The second of two records that are alike is an event of its own, and may be late.
                 if !isRepeat { self.fault("\(place): \(names.joined(separator: " and ")) contradict each other") }
             }
-            let real = found.filter { $0.outcome != "duplicate" && !(isRepeat && $0.outcome == "late") }
+            let isDuplicate = publication.outcomes == ["duplicate"]
+            let real = found.filter {
+                ($0.outcome != "duplicate" || isDuplicate) && !(isRepeat && $0.outcome == "late")
+            }
             if real.isEmpty, !isRepeat {
+                let reasons = Set(found.compactMap(\.reason)).sorted().joined(separator: "; ")
                 self.fault(
-                    "\(place): only \(Self.words(Set(found.map(\.outcome)))), expected \(Self.words(publication.outcomes))"
+                    "\(place): only \(Self.words(Set(found.map(\.outcome)))) (\(reasons)), expected \(Self.words(publication.outcomes))"
                 )
             }
             for outcome in real

@@ -8,6 +8,8 @@ struct ChaosPhones: ~Copyable {
     private(set) var listeners = ChaosListeners()
     /// What members of audiences were pushed.
     private(set) var members: ChaosMembers
+    /// What start members were pushed.
+    private(set) var starters = ChaosStarters()
     private var reader: JournalReader
     /// The activity of each token there ever was.
     private var activities: [String: String] = [:]
@@ -35,6 +37,9 @@ struct ChaosPhones: ~Copyable {
     /// Tells that a token is a member's, before anything is pushed to it.
     mutating func know(member token: String) { self.members.know(token: token) }
 
+    /// Tells that a token is a start member's, before anything is pushed to it.
+    mutating func know(starter token: String) { self.starters.know(token: token) }
+
     /// Tells whose a token is, before anything is pushed to it.
     mutating func know(token: String, activity: String) { self.activities[token] = activity }
 
@@ -46,6 +51,7 @@ struct ChaosPhones: ~Copyable {
             self.listeners.take(entry)
             guard case .push(let atMillis, let token, _, _, let body) = entry else { continue }
             self.pushCount += 1
+            if self.starters.take(token: token, atMillis: atMillis, body: body) { continue }
             if self.members.take(token: token, atMillis: atMillis, body: body, reaction: reaction) {
                 if let reaction, reaction != .shown { self.ignored["\(reaction)", default: 0] += 1 }
                 continue

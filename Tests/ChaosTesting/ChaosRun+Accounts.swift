@@ -1,5 +1,8 @@
 import ChildProcesses
 import CommandSupport
+import PushModel
+import PushWorker
+import Upstream
 
 /// What the workers and the run itself say at the end.
 extension ChaosRun {
@@ -18,6 +21,13 @@ extension ChaosRun {
                 faults.append(
                     "\(worker.name): \(due) members were due something, \(results) are done with and \(waiting) wait")
             }
+            let (starts, startResults) = (sum("mailboat_starts_due_total"), sum("mailboat_starts_results_total"))
+            let startsWaiting = sum("mailboat_starts_waiting")
+            if starts != startResults + startsWaiting {
+                faults.append(
+                    "\(worker.name): \(starts) starts were due, \(startResults) are done with and \(startsWaiting) wait"
+                )
+            }
             heldCount += sum("mailboat_members")
         }
         if !audit.memberCounts.held.contains(heldCount) {
@@ -26,6 +36,50 @@ extension ChaosRun {
                     + "\(audit.memberCounts.held.upperBound)")
         }
         return faults
+    }
+
+    /// No fault was injected.
+    var isUndisturbed: Bool { self.wish.kinds.isEmpty && !self.wish.isRollingRestart }
+
+    /// What is still to be said of starts, in words; `nil`: nothing. Records about many are written once a minute at most.
+    func untoldStarts() async throws -> String? {
+        guard self.wish.startMemberCount > 0 else { return nil }
+        let records = try StartRecords(
+            try await ChaosReading.readAll(self.stage.topics.outcomes, self.stage, within: Self.readDurationMax))
+        for (audience, cards) in self.newestCards() {
+            for (partition, count) in cards {
+                let told = records.newest(of: audience, partition: partition)
+                guard told.accepted + told.unknown < count else { continue }
+                return
+                    "a record of \(audience), partition \(partition): it tells of \(told.accepted) cards, and there are \(count)"
+            }
+        }
+        guard !self.isUndisturbed || records.summed == records.total else {
+            return "the records of audiences about starts"
+        }
+        return nil
+    }
+
+    /// By audience and partition: cards of the last start that was published.
+    private func newestCards() -> [String: [Int32: Int]] {
+        var audiences: [[UInt8]: String] = [:]
+        var newest: [String: [UInt8]] = [:]
+        for event in self.publications.lazy.compactMap(\.event) {
+            guard event.kind == .start, let audience = event.audience, let attributes = event.attributes else {
+                continue
+            }
+            if let before = newest[audience] { audiences[before] = nil }
+            newest[audience] = Array(attributes.utf8)
+            audiences[Array(attributes.utf8)] = audience
+        }
+        var counts: [String: [Int32: Int]] = [:]
+        for (token, cards) in self.phones.starters.cards {
+            let partition = Murmur2.partition(key: Array(token.utf8).span, count: ChaosStage.partitionCount)
+            for audience in Set(cards.compactMap({ audiences[$0.attributes] })) {
+                counts[audience, default: [:]][partition, default: 0] += 1
+            }
+        }
+        return counts
     }
 
     /// Further lines of the table.
@@ -44,6 +98,7 @@ extension ChaosRun {
         ]
         if self.wish.channelCount > 0 { notes += audit.channelCounts.lines }
         if self.wish.audienceCount > 0 { notes += audit.memberCounts.lines }
+        if self.wish.startMemberCount > 0 { notes += audit.startCounts.lines }
         if self.injector.skippedCount > 0 {
             notes.append("faults skipped      \(self.injector.skippedCount) (there was nothing up to harm)")
         }

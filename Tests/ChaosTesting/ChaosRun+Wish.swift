@@ -12,6 +12,8 @@ extension ChaosRun {
         /// Audiences at a time, and phones of all of them together; 0: none.
         var audienceCount: Int
         var memberCount: Int
+        /// Start members of audiences of their own; 0: none.
+        var startMemberCount: Int
         /// Empty: no faults.
         var kinds: [ChaosFault.Kind]
         /// Instead of faults: every worker is restarted once, in good order. The run ends when they have been.
@@ -25,11 +27,13 @@ extension ChaosRun {
         ///   - channelCount: broadcast channels; 0: none.
         ///   - audienceCount: audiences at a time; 0: none.
         ///   - memberCount: their phones, all together, before some come and others go.
+        ///   - startMemberCount: start members of audiences of their own, all together; 0: none.
         ///   - kinds: of faults; empty: none.
         ///   - isRollingRestart: instead of faults, every worker is restarted once, in good order.
         package init(
             minutes: Double, seed: UInt64, activityCount: Int, rate: Int, channelCount: Int,
-            audienceCount: Int, memberCount: Int, kinds: [ChaosFault.Kind], isRollingRestart: Bool
+            audienceCount: Int, memberCount: Int, startMemberCount: Int, kinds: [ChaosFault.Kind],
+            isRollingRestart: Bool
         ) {
             self.minutes = minutes
             self.seed = seed
@@ -38,6 +42,7 @@ extension ChaosRun {
             self.channelCount = channelCount
             self.audienceCount = audienceCount
             self.memberCount = memberCount
+            self.startMemberCount = startMemberCount
             self.kinds = kinds
             self.isRollingRestart = isRollingRestart
         }

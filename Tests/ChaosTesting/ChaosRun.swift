@@ -9,11 +9,13 @@ import Upstream
 /// One run: events and faults for a while, then quiet until everything has settled, then the judgement. Confined to its task.
 package final class ChaosRun {
     /// When everything runs again, this long is waited for the last outcome.
-    private static let settleDurationMax = Duration.seconds(180)
+    private static let settleDurationMax = Duration.seconds(240)
     private static let readyDurationMax = Duration.seconds(60)
     private static let tick = Duration.milliseconds(10)
     private static let progressDistance = Duration.seconds(2)
-    private static let readDurationMax = Duration.seconds(60)
+    static let readDurationMax = Duration.seconds(60)
+    /// Then this long for what is written once a minute at most.
+    private static let tellDurationMax = Duration.seconds(130)
     /// Nothing may be missing for this long before the run counts as settled.
     private static let calmLooksMin = 3
 
@@ -25,7 +27,7 @@ package final class ChaosRun {
     private let channels: ChaosChannels
     private let audiences: ChaosAudiences
     var phones: ChaosPhones
-    private var publications: [Publication] = []
+    private(set) var publications: [Publication] = []
     /// Rotations that APNs does not know of yet, oldest first, and registrations that wait for their time.
     private var rotations: [(old: String, new: String, keepsOld: Bool, delayMillis: Int64, registration: Publication)] =
         []
@@ -47,8 +49,8 @@ package final class ChaosRun {
         self.traffic = ChaosTraffic(activityCount: wish.activityCount, seed: wish.seed)
         self.phones = try ChaosPhones(journalPath: stage.journalPath, distanceMillis: ChaosStage.distanceMillis)
         self.audiences = ChaosAudiences(
-            count: wish.audienceCount, memberCount: wish.memberCount, stage: stage,
-            durationMillis: Int64(wish.minutes * 60_000), seed: wish.seed)
+            count: wish.audienceCount, memberCount: wish.memberCount, startMemberCount: wish.startMemberCount,
+            stage: stage, durationMillis: Int64(wish.minutes * 60_000), seed: wish.seed)
         self.channels = try await ChaosChannels(
             count: wish.channelCount, stage: stage, durationMillis: Int64(wish.minutes * 60_000), seed: wish.seed)
     }
@@ -124,7 +126,10 @@ package final class ChaosRun {
     }
 
     private func publish(_ publication: Publication) throws {
-        if let membership = publication.membership { self.phones.know(member: membership.token) }
+        if let membership = publication.membership {
+            if membership.isStartToken { self.phones.know(starter: membership.token) }
+            if !self.phones.starters.knows(membership.token) { self.phones.know(member: membership.token) }
+        }
         if let token = publication.token { self.phones.know(token: token, activity: publication.activity) }
         self.publications.append(publication)
         try self.publisher.publish(publication, recordMillis: Self.wallMillis())
@@ -190,6 +195,7 @@ package final class ChaosRun {
         self.say("Faults end; waiting until everything has settled …")
         let deadline = ContinuousClock.now + Self.settleDurationMax
         var calmLooks = 0
+        var calmSince = ContinuousClock.now
         var waitsFor = ""
         while ContinuousClock.now < deadline {
             try StandardOutput.check()
@@ -197,6 +203,15 @@ package final class ChaosRun {
             try await self.turn()
             waitsFor = try await self.unsettled() ?? ""
             calmLooks = waitsFor.isEmpty ? calmLooks + 1 : 0
+            if calmLooks == Self.calmLooksMin { calmSince = .now }
+            if calmLooks >= Self.calmLooksMin, ContinuousClock.now - calmSince < Self.tellDurationMax,
+                let untold = try await self.untoldStarts()
+            {
+                waitsFor = untold
+                // They come on their own, after up to a minute.
+                try await Task.sleep(for: .seconds(2))
+                continue
+            }
             if calmLooks >= Self.calmLooksMin {
                 // What was broadcast last waits for the phones that are away.
                 self.channels.wakeAll()
@@ -223,7 +238,7 @@ package final class ChaosRun {
             guard let metrics = try await worker.metrics() else { return "\(worker.name) to answer" }
             for name in [
                 "mailboat_events_pending", "mailboat_pushes_in_flight", "mailboat_members_waiting",
-                "mailboat_kafka_unacknowledged_records",
+                "mailboat_starts_waiting", "mailboat_kafka_unacknowledged_records",
             ] {
                 let value = PrometheusReading.sum(name, in: metrics)
                 if value != 0 { return "\(worker.name): \(name) is \(Int(value))" }
@@ -255,21 +270,26 @@ package final class ChaosRun {
         logs.deadLetters = try await ChaosReading.readAll(
             self.stage.topics.deadLetters, self.stage, within: Self.readDurationMax)
         let phones = self.phones.phones
+        let stalls = self.stage.workers.flatMap { WorkerStall.read($0.logPath) }
         try await self.stage.gatherViolations()
         let channels = ChaosAudit.ChannelScene(
             listeners: self.phones.listeners,
             rules: BroadcastRules(
-                distanceMillis: ChaosStage.channelDistanceMillis, resumedMillis: self.injector.resumedMillis),
-            deleted: self.channels.deleted)
+                distanceMillis: ChaosStage.channelDistanceMillis, resumedMillis: self.injector.resumedMillis,
+                stalls: stalls), deleted: self.channels.deleted)
         let audiences = ChaosAudit.AudienceScene(
-            members: self.phones.members, resumedMillis: self.injector.resumedMillis, dead: self.audiences.dead,
-            budgetPerHour: ChaosStage.audienceBudgetPerHour,
+            members: self.phones.members, resumedMillis: self.injector.resumedMillis, stalls: stalls,
+            dead: self.audiences.dead, budgetPerHour: ChaosStage.audienceBudgetPerHour,
             frequentBudgetPerHour: ChaosStage.frequentAudienceBudgetPerHour,
-            isUndisturbed: self.wish.kinds.isEmpty && !self.wish.isRollingRestart)
+            isUndisturbed: self.isUndisturbed)
+        let starts = ChaosAudit.StartScene(
+            starters: self.phones.starters, perHour: ChaosStage.startsPerHour,
+            resumedMillis: self.injector.resumedMillis, dead: self.audiences.dead,
+            partitionCount: ChaosStage.partitionCount, isUndisturbed: self.isUndisturbed)
         let audit = try ChaosAudit(
             logs, publications: self.publications,
             acknowledgedCount: self.publisher.records.count { $0.offset != nil }, topic: self.stage.topics.events[0],
-            budgetPerHour: ChaosStage.budgetPerHour, channels: channels, audiences: audiences,
+            budgetPerHour: ChaosStage.budgetPerHour, channels: channels, audiences: audiences, starts: starts,
             phone: { phones.device(token: $0)?.device })
         var faults = audit.faults
         if audit.faultCount > audit.faults.count {
@@ -295,7 +315,10 @@ package final class ChaosRun {
             listenersEquivalent: audit.channelCounts.listenersEquivalent, audiences: audit.memberCounts.audiences,
             memberPushes: audit.memberCounts.pushes, duplicateMemberPushes: audit.memberCounts.repeats,
             memberPushesTooSoon: audit.memberCounts.tooClose, membersChecked: audit.memberCounts.checked,
-            membersEquivalent: audit.memberCounts.equivalent)
+            membersEquivalent: audit.memberCounts.equivalent, startOrders: audit.startCounts.orders,
+            startCards: audit.startCounts.cards, startSecondCards: audit.startCounts.secondCards,
+            startersChecked: audit.startCounts.checked, startersStarted: audit.startCounts.started,
+            startersAccounted: audit.startCounts.accounted)
         return ChaosVerdict(
             summary: summary, faults: summary.faultsFound + faults,
             notes: self.notes(audit))

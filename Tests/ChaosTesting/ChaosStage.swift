@@ -13,6 +13,8 @@ package final class ChaosStage {
     static let budgetPerHour = 6
     /// The same of an audience's versions, for members without and with `frequent-updates`.
     static let (audienceBudgetPerHour, frequentAudienceBudgetPerHour) = (6, 12)
+    /// Starts of audiences that a push-to-start token is sent within an hour: few, so that some are held back.
+    static let startsPerHour = 2
     /// The least time between two pushes to a phone.
     static let distanceMillis: Int64 = 1_000
     /// The least that is allowed, so that a short run has many broadcasts.
@@ -209,6 +211,7 @@ package final class ChaosStage {
             budget.per-hour: \(Self.budgetPerHour)
             budget.audience-per-hour: \(Self.audienceBudgetPerHour)
             budget.audience-frequent-per-hour: \(Self.frequentAudienceBudgetPerHour)
+            start.per-hour: \(Self.startsPerHour)
             coalescing.minimum-distance: \(Self.distanceMillis)ms
             channel.minimum-distance: \(Self.channelDistanceMillis)ms
             drain-timeout: 10s

@@ -38,6 +38,16 @@ package struct ChaosSummary: Codable, Equatable {
     var membersChecked: Int
     /// Of these, phones that show their audience's newest state or its end, and had the alerts that were due.
     var membersEquivalent: Int
+    /// Starts of audiences, and cards that they put up.
+    var startOrders: Int
+    var startCards: Int
+    /// Of these, cards on a phone that had one of the same start.
+    var startSecondCards: Int
+    /// Phones that a start was for from the beginning to its end, each start counted.
+    var startersChecked: Int
+    /// Of these, phones that have one card, and all whose card or whose want of one is accounted for.
+    var startersStarted: Int
+    var startersAccounted: Int
 
     /// Promises that these numbers show broken, in words.
     var faultsFound: [String] {
@@ -68,6 +78,15 @@ package struct ChaosSummary: Codable, Equatable {
         if self.memberPushesTooSoon != 0 {
             found.append("\(self.memberPushesTooSoon) pushes came to members too soon after another")
         }
+        if self.startOrders != 0, self.startersStarted == 0 { found.append("no start member was started") }
+        if self.startSecondCards != 0 {
+            found.append("\(self.startSecondCards) phones have a second card of one start")
+        }
+        if self.startersAccounted != self.startersChecked {
+            found.append(
+                "\(self.startersChecked - self.startersAccounted) of \(self.startersChecked) start members have no card, and nothing says why"
+            )
+        }
         return found
     }
 
@@ -91,6 +110,8 @@ package struct ChaosSummary: Codable, Equatable {
                 + "\(grouped(self.listenersEquivalent)) of \(grouped(self.listenersChecked)) phones that listen show what is promised",
             "members             \(grouped(self.membersEquivalent)) of \(grouped(self.membersChecked)) show exactly what they should; "
                 + "\(grouped(self.audiences)) audiences, \(grouped(self.memberPushes)) pushes",
+            "start members       \(grouped(self.startersAccounted)) of \(grouped(self.startersChecked)) have one card or a reason for none; "
+                + "\(grouped(self.startOrders)) starts, \(grouped(self.startCards)) cards, \(grouped(self.startSecondCards)) second ones",
         ]
     }
 }

@@ -9,7 +9,9 @@ struct ChaosSummaryTests {
         duplicateAlerts: 1, duplicateStarts: 0, eventsLost: 0, devicesChecked: 50, devicesEquivalent: 50,
         budgetViolations: 0, channels: 8, broadcasts: 300, listenersChecked: 48, listenersEquivalent: 48, audiences: 2,
         memberPushes: 900,
-        duplicateMemberPushes: 3, memberPushesTooSoon: 0, membersChecked: 70, membersEquivalent: 70)
+        duplicateMemberPushes: 3, memberPushesTooSoon: 0, membersChecked: 70, membersEquivalent: 70,
+        startOrders: 10, startCards: 95, startSecondCards: 0, startersChecked: 100, startersStarted: 90,
+        startersAccounted: 100)
 
     /// Others read this file: the names are a promise.
     @Test func theFileHasExactlyTheseKeys() throws {
@@ -23,7 +25,8 @@ struct ChaosSummaryTests {
                 "minutes", "faults", "events", "pushesAccepted", "duplicatePushes", "duplicateAlerts",
                 "duplicateStarts", "eventsLost", "devicesChecked", "devicesEquivalent", "budgetViolations",
                 "channels", "broadcasts", "listenersChecked", "listenersEquivalent", "audiences", "memberPushes",
-                "duplicateMemberPushes", "memberPushesTooSoon", "membersChecked", "membersEquivalent",
+                "duplicateMemberPushes", "memberPushesTooSoon", "membersChecked", "membersEquivalent", "startOrders",
+                "startCards", "startSecondCards", "startersChecked", "startersStarted", "startersAccounted",
             ])
         #expect(String(decoding: data, as: UTF8.self).contains("\"minutes\" : 10,"))
         #expect(object["faults"] as? [String: Int] == ["workerKilled": 3])
@@ -38,11 +41,15 @@ struct ChaosSummaryTests {
         summary.listenersEquivalent = 46
         summary.membersEquivalent = 69
         summary.memberPushesTooSoon = 4
+        summary.startSecondCards = 1
+        summary.startersAccounted = 97
         #expect(
             summary.faultsFound == [
                 "1 events have no outcome", "1 of 50 devices show something else",
                 "2 devices got more than their budget", "2 of 48 phones that listen show something else",
                 "1 of 70 members of audiences show something else", "4 pushes came to members too soon after another",
+                "1 phones have a second card of one start",
+                "3 of 100 start members have no card, and nothing says why",
             ])
     }
 
@@ -62,6 +69,14 @@ struct ChaosSummaryTests {
         var summary = Self.summary
         (summary.audiences, summary.memberPushes) = (audiences, 0)
         (summary.membersChecked, summary.membersEquivalent) = (0, 0)
+        #expect(summary.faultsFound == expected)
+    }
+
+    /// Starts of which nobody has a card are no success; where there are none, nothing is wrong.
+    @Test(arguments: [(0, []), (1, ["no start member was started"])])
+    func startsWithoutCardsAreNamed(orders: Int, expected: [String]) {
+        var summary = Self.summary
+        (summary.startOrders, summary.startCards, summary.startersStarted) = (orders, 0, 0)
         #expect(summary.faultsFound == expected)
     }
 }

@@ -127,6 +127,21 @@ struct MemberAuditTests {
         #expect(try scene.audit().faults == [] && scene.audit().memberCounts.excused == 1)
     }
 
+    /// The first left at the end of a turn at whose beginning it counts as sent. What left after the turn has no such excuse.
+    @Test(arguments: [(20_000, 0), (19_600, 1)])
+    func aLongTurnExcusesWhatLeftInIt(endedMillis: Int64, faultCount: Int) throws {
+        var scene = Scene()
+        scene.join(at: 1)
+        let events = [scene.tell(1, at: 20), scene.tell(2, at: 21)]
+        try scene.push(events[0], at: 20, stamp: 20)
+        try scene.push(events[1], at: 20.4, stamp: 21)
+        scene.audiences.stalls = [
+            try #require(WorkerStall(line: "ended-ms=\(endedMillis) ms=560 [PushWorker] a turn took long"))
+        ]
+        let audit = try scene.audit()
+        #expect(audit.faults.count == faultCount && audit.memberCounts.stalled == 1 - faultCount)
+    }
+
     @Test func aPushThatCameTwiceIsCountedAndWithoutDisturbanceAFault() throws {
         var scene = Scene()
         scene.join(at: 1)

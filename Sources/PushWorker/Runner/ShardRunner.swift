@@ -34,6 +34,8 @@ final class ShardRunner {
     /// The least time between a turn and the next that Kafka asks for. Its threads hand over partition by partition, and each would be
     /// interrupted by a turn for what it has handed over so far: at 2,000 pushes a second that was a third of what one cost.
     static let wakeUpDistanceMicros: Int64 = 1_000
+    /// A turn that takes longer is told of. Time is taken once a turn: what it submits last leaves so much later than it counts as sent.
+    static let longTurnMillis: Int64 = 250
     /// The least time between two reports.
     static let reportDistanceMillis: Int64 = 50
 
@@ -102,6 +104,14 @@ final class ShardRunner {
         self.publishIfDue(now, hasChanged: self.transport.takesNews() || hasChanged)
         self.askForNextTurn(now)
         self.lastTurnMicros = MachineClock.steadyMicros()
+        let millis = self.lastTurnMicros / 1_000 - now.steadyMillis
+        if millis >= Self.longTurnMillis { self.tellLongTurn(millis: millis) }
+    }
+
+    private func tellLongTurn(millis: Int64) {
+        self.logger.notice(
+            "a turn took long: the machine is short of processors, or a restore is in the way",
+            metadata: ["ms": "\(millis)", "ended-ms": "\(MachineClock.now().wallMillis)"])
     }
 
     private func askForNextTurn(_ now: EngineTime) {

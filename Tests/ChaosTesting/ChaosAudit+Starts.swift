@@ -1,0 +1,329 @@
+import CommandSupport
+import KafkaLog
+import PushModel
+import Upstream
+
+/// Holds start members against what was published: by the log, by what was said of it, and by the cards that came up.
+extension ChaosAudit {
+    /// What is known of start members besides Kafka's log.
+    struct StartScene {
+        /// What APNs took for start members.
+        var starters = ChaosStarters()
+        /// Starts that a token may be sent within an hour.
+        var perHour = 0
+        /// When workers that had been paused went on, milliseconds since 1970.
+        var resumedMillis: [Int64] = []
+        /// Tokens that APNs calls dead.
+        var dead: Set<String> = []
+        /// Of the events topic.
+        var partitionCount: Int32 = 1
+        /// Nothing was disturbed: then nothing is unknown, and owners know all.
+        var isUndisturbed = false
+    }
+
+    /// What became of start members.
+    struct StartCounts: Equatable {
+        var audiences = 0
+        /// Starts that were published, second ones of a living audience left out.
+        var orders = 0
+        /// Tokens that ever joined.
+        var tokens = 0
+        /// Phones that an order was for all the time, each order counted.
+        var checked = 0
+        /// Of these, those that have one card of it, and those without, by why.
+        var started = 0
+        var unknown = 0
+        var calledOff = 0
+        var heldBack = 0
+        /// Refused, each with a record that says so.
+        var refused = 0
+        /// Cards that came up, those of phones that left or died included, and more than one of one order on a phone.
+        var cards = 0
+        var secondCards = 0
+        /// Records of a start in one partition, and those of them that agree with the phones.
+        var passes = 0
+        var passesAgreeing = 0
+        /// Records of a whole audience that tell of a start, and those of them that say the same as all partitions.
+        var sums = 0
+        var sumsAgreeing = 0
+
+        /// Phones whose state is accounted for.
+        var accounted: Int { self.started + self.unknown + self.calledOff + self.heldBack + self.refused }
+    }
+
+    /// The phones of one partition that an order may be for.
+    private struct StartPartition {
+        /// Those that have a card.
+        var reached = 0
+        /// Those with a record that says that nobody knows.
+        var toldUnknown = 0
+        /// Those that it was for and that have neither a card nor a reason of their own.
+        var unexplained: [String] = []
+    }
+
+    private static let hourMillis: Int64 = 3_600_000
+
+    /// Nobody has two cards of one order, and who has none is accounted for.
+    mutating func judgeStarts(_ scene: StartScene, _ logs: Logs) throws {
+        guard !scene.starters.cards.isEmpty else { return }
+        let orders = self.startOrders(logs.events, scene)
+        let members = self.startMembers(logs.events, scene)
+        let records = try StartRecords(logs.outcomes)
+        self.startCounts.audiences = Set(orders.map(\.audience)).count
+        self.startCounts.orders = orders.count
+        self.startCounts.tokens = members.count
+        self.judgeCards(scene, orders, members)
+        self.judgeSums(scene, records)
+        for order in orders {
+            var partitions: [Int32: StartPartition] = [:]
+            for (token, member) in members.sorted(by: { $0.key < $1.key }) {
+                let partition = Murmur2.partition(key: Array(token.utf8).span, count: scene.partitionCount)
+                let hasCard = scene.starters.cards[token, default: []].contains { $0.attributes == order.attributes }
+                let failures = self.failedStarts[order.position]?[Self.tokenHash(token)] ?? []
+                if hasCard { partitions[partition, default: StartPartition()].reached += 1 }
+                if failures.contains(where: { $0.outcome == "unknown" }) {
+                    partitions[partition, default: StartPartition()].toldUnknown += 1
+                }
+                guard !scene.dead.contains(token), member.isDue(order) else { continue }
+                self.startCounts.checked += 1
+                if hasCard {
+                    self.startCounts.started += 1
+                } else if let failure = failures.first {
+                    self.note(failure, of: token, order)
+                } else if self.isHeldBack(order, member, orders, scene) {
+                    self.startCounts.heldBack += 1
+                } else {
+                    partitions[partition, default: StartPartition()].unexplained.append(token)
+                }
+            }
+            self.judgePasses(order, partitions, self.passes(of: order, in: records))
+        }
+        self.judgeStartHeld(scene, members)
+        if scene.starters.strayCount > 0 {
+            self.fault("\(scene.starters.strayCount) pushes to push-to-start tokens put up no card")
+        }
+    }
+
+    // MARK: What was published
+
+    private func startOrders(_ records: [OwnedRecord], _ scene: StartScene) -> [StartOrder] {
+        var orders: [StartOrder] = []
+        var living: [String: Int] = [:]
+        var seen: Set<RecordBytes> = []
+        for record in records {
+            guard let event = self.publication(of: record)?.event, let audience = event.audience,
+                self.startAudiences.contains(audience),
+                // A producer that did not hear of the first has written it twice.
+                seen.insert(RecordBytes(key: record.key ?? [], value: record.value ?? [])).inserted
+            else { continue }
+            let content = event.contentState.map { Array($0.utf8) }
+            switch event.kind {
+            case .start:
+                living[audience] = orders.count
+                orders.append(
+                    StartOrder(
+                        audience: audience, attributes: Array((event.attributes ?? "").utf8),
+                        position: Position(partition: record.partition, offset: record.offset),
+                        startMillis: record.timestampMillis, contents: content.map { [$0] } ?? []))
+            case .update: if let index = living[audience], let content { orders[index].contents.insert(content) }
+            case .end:
+                if let index = living.removeValue(forKey: audience) {
+                    orders[index].endMillis = record.timestampMillis
+                }
+            }
+        }
+        return orders
+    }
+
+    private func startMembers(_ records: [OwnedRecord], _ scene: StartScene) -> [String: StartMember] {
+        var members: [String: StartMember] = [:]
+        for record in records {
+            guard let membership = self.publication(of: record)?.membership, scene.starters.knows(membership.token)
+            else { continue }
+            members[membership.token, default: StartMember()].movements.append(
+                (membership, record.timestampMillis, self.outcomes(of: record).map(\.writtenMillis).max()))
+        }
+        return members
+    }
+
+    // MARK: Phones
+
+    private mutating func judgeCards(_ scene: StartScene, _ orders: [StartOrder], _ members: [String: StartMember]) {
+        let byAttributes = Dictionary(orders.map { ($0.attributes, $0) }, uniquingKeysWith: { first, _ in first })
+        for (token, cards) in scene.starters.cards.sorted(by: { $0.key < $1.key }) {
+            self.startCounts.cards += cards.count
+            var had: Set<[UInt8]> = []
+            for (index, card) in cards.enumerated() {
+                let name = "start member \(token.prefix(8))…"
+                guard let order = byAttributes[card.attributes] else {
+                    self.fault("\(name): a card of no start that was published")
+                    continue
+                }
+                if !had.insert(card.attributes).inserted {
+                    self.startCounts.secondCards += 1
+                    self.fault("\(name): a second card of one start of \(order.audience), at \(card.atMillis)")
+                }
+                if !order.contents.contains(card.contentState) {
+                    self.fault("\(name): its card of \(order.audience) showed what was not published for it")
+                }
+                if let left = self.leftBefore(card, order, members[token]), !Self.isExcused(card.atMillis, scene) {
+                    self.fault("\(name): it left \(order.audience), and was started \(left) ms later")
+                }
+                let within = cards[...index].count { card.atMillis - $0.atMillis < Self.hourMillis }
+                if within > scene.perHour {
+                    self.fault("\(name): \(within) starts in an hour, start.per-hour is \(scene.perHour)")
+                }
+            }
+        }
+    }
+
+    /// It had left long before the card came up; how long.
+    private func leftBefore(_ card: ChaosStarters.Card, _ order: StartOrder, _ member: StartMember?) -> Int64? {
+        guard
+            let last = member?.movements(of: order.audience).last(where: { $0.recordMillis <= card.atMillis }),
+            !last.isJoin, let applied = last.appliedMillis, card.atMillis > applied + Self.leavingMillisMax
+        else { return nil }
+        return card.atMillis - applied
+    }
+
+    private static func isExcused(_ millis: Int64, _ scene: StartScene) -> Bool {
+        scene.resumedMillis.contains { ($0...$0 + BroadcastRules.excusedMillis).contains(millis) }
+    }
+
+    /// A phone without a card has a record of its own.
+    private mutating func note(_ failure: Outcome, of token: String, _ order: StartOrder) {
+        guard failure.outcome != "unknown" else {
+            self.startCounts.unknown += 1
+            return
+        }
+        self.startCounts.refused += 1
+        self.fault(
+            "start member \(token.prefix(8))…: \(failure.outcome) (\(failure.reason ?? "")), and its token is good, of the start of "
+                + order.audience)
+    }
+
+    /// The token has been in more starts than an hour allows.
+    private func isHeldBack(
+        _ order: StartOrder, _ member: StartMember, _ orders: [StartOrder], _ scene: StartScene
+    ) -> Bool {
+        let audiences = member.audiences
+        let others = orders.count {
+            $0.attributes != order.attributes && audiences.contains($0.audience)
+                && abs($0.startMillis - order.startMillis) < Self.hourMillis
+        }
+        return others >= scene.perHour
+    }
+
+    // MARK: Records
+
+    /// What partitions said of an order: the version that brought it has its event, or one that took that one's place.
+    private func passes(of order: StartOrder, in records: StartRecords) -> [Int32: [StartRecords.Counts]] {
+        var versions: Set<Int64> = []
+        var open = [order.position]
+        var seen: Set<Position> = []
+        while let position = open.popLast(), seen.insert(position).inserted {
+            for outcome in self.outcomes(at: position) {
+                if let version = outcome.version { versions.insert(version) }
+                if let into = outcome.into { open.append(Position(partition: into.partition, offset: into.offset)) }
+            }
+        }
+        var found: [Int32: [StartRecords.Counts]] = [:]
+        for (version, passes) in records.passes
+        where version.audience == order.audience && versions.contains(version.version) {
+            for (partition, counts) in passes { found[partition, default: []] += counts }
+        }
+        return found
+    }
+
+    private mutating func judgePasses(
+        _ order: StartOrder, _ partitions: [Int32: StartPartition], _ passes: [Int32: [StartRecords.Counts]]
+    ) {
+        let name = "the start of \(order.audience) at \(order.startMillis)"
+        for (partition, told) in passes.sorted(by: { $0.key < $1.key }) {
+            self.startCounts.passes += 1
+            let reached = partitions[partition]?.reached ?? 0
+            if told.contains(where: { Self.agrees($0, reached: reached, order) }) {
+                self.startCounts.passesAgreeing += 1
+            } else if let last = told.last {
+                self.fault(
+                    "\(name), partition \(partition): \(reached) phones have a card, and its record says \(last)")
+            }
+        }
+        for (partition, phones) in partitions.sorted(by: { $0.key < $1.key }) where !phones.unexplained.isEmpty {
+            let told = passes[partition]?.last
+            let count = phones.unexplained.count
+            let unknown = min(count, max(0, (told?.unknown ?? 0) - phones.toldUnknown))
+            var calledOff = 0
+            if order.endMillis != nil {
+                calledOff = min(count - unknown, told.map { $0.superseded + $0.expired + $0.waiting } ?? count)
+            }
+            self.startCounts.unknown += unknown
+            self.startCounts.calledOff += calledOff
+            guard count > unknown + calledOff else { continue }
+            self.fault(
+                "\(name), partition \(partition): \(count - unknown - calledOff) of \(count) phones without a card have no reason, "
+                    + "perhaps \(phones.unexplained[0].prefix(8))…; its record says \(told.map { "\($0)" } ?? "nothing")"
+            )
+        }
+    }
+
+    /// Whom APNs took a start for was counted, or nobody knew. After the end answers may still come, and are counted no more.
+    private static func agrees(_ told: StartRecords.Counts, reached: Int, _ order: StartOrder) -> Bool {
+        let isOver = order.endMillis != nil
+        return told.isConserved && (isOver || told.waiting == 0) && told.accepted <= reached
+            && reached <= told.accepted + told.unknown + (isOver ? told.waiting : 0)
+    }
+
+    /// An audience's owner never says more than partitions have told it, and after a takeover perhaps less.
+    private mutating func judgeSums(_ scene: StartScene, _ records: StartRecords) {
+        for (version, sum) in records.sums {
+            self.startCounts.sums += 1
+            let told = (records.passes[version] ?? [:]).values.compactMap(\.last).reduce(StartRecords.Counts(), +)
+            if sum == told { self.startCounts.sumsAgreeing += 1 }
+            let name = "the record of \(version.audience) at \(version.version)"
+            if !sum.isConserved { self.fault("\(name) is not conserved: \(sum)") }
+            if sum.accepted > told.accepted || (scene.isUndisturbed && sum != told) {
+                self.fault("\(name) says \(sum), and its partitions \(told)")
+            }
+        }
+    }
+
+    /// The workers hold every membership, and those of whom they remember what they were sent.
+    private mutating func judgeStartHeld(_ scene: StartScene, _ members: [String: StartMember]) {
+        var (certain, possible) = (0, 0)
+        for (token, member) in members {
+            for audience in member.audiences {
+                let isIn = member.movements(of: audience).last?.isJoin == true && !scene.dead.contains(token)
+                certain += isIn ? 1 : 0
+                possible += 1
+            }
+        }
+        self.memberCounts.held =
+            self.memberCounts.held.lowerBound + certain...self.memberCounts.held.upperBound + possible
+    }
+
+    /// As records name a token: FNV-1a of its bytes, in hex.
+    static func tokenHash(_ token: String) -> String {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        var bytes: [UInt8] = []
+        guard Hex.decode(Array(token.utf8).span, to: &bytes) else { return "" }
+        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
+        let text = String(hash, radix: 16)
+        return String(repeating: "0", count: 16 - text.count) + text
+    }
+}
+
+extension ChaosAudit.StartCounts {
+    /// Lines of the table.
+    var lines: [String] {
+        let grouped = NumberText.grouped
+        return [
+            "starts              \(grouped(self.orders)) of \(grouped(self.audiences)) audiences, \(grouped(self.tokens)) tokens, \(grouped(self.cards)) cards; "
+                + "\(grouped(self.started)) of \(grouped(self.checked)) have one",
+            "starts without card \(grouped(self.unknown)) unknown, \(grouped(self.calledOff)) called off by an end, \(grouped(self.heldBack)) held back by "
+                + "start.per-hour, \(grouped(self.refused)) refused",
+            "start records       \(grouped(self.passesAgreeing)) of \(grouped(self.passes)) partitions' agree with the phones; \(grouped(self.sumsAgreeing)) of "
+                + "\(grouped(self.sums)) audiences' are the sum of these (after a takeover one may say less)",
+        ]
+    }
+}

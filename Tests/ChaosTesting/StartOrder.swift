@@ -1,0 +1,40 @@
+import Upstream
+
+extension ChaosAudit {
+    /// A `start` as the log has it.
+    struct StartOrder {
+        var audience: String
+        var attributes: [UInt8]
+        var position: Position
+        var startMillis: Int64
+        /// When an `end` was published; `nil`: never.
+        var endMillis: Int64?
+        /// What its cards may show at first.
+        var contents: Set<[UInt8]>
+    }
+
+    /// Joins and leaves of one token.
+    struct StartMember {
+        var movements: [(membership: StoryMembership, recordMillis: Int64, appliedMillis: Int64?)] = []
+
+        /// It may be started by this order: it joined before the end.
+        func movements(of audience: String) -> [(isJoin: Bool, recordMillis: Int64, appliedMillis: Int64?)] {
+            self.movements.filter { $0.membership.audience == nil || $0.membership.audience == audience }
+                .map { ($0.membership.isJoin, $0.recordMillis, $0.appliedMillis) }
+        }
+
+        /// The order is for it: it joined before the order's end, and has not left from then to there.
+        func isDue(_ order: StartOrder) -> Bool {
+            let end = order.endMillis ?? .max
+            guard let last = self.movements(of: order.audience).last(where: { $0.recordMillis <= end }), last.isJoin,
+                let applied = last.appliedMillis
+            else { return false }
+            return applied < end
+        }
+
+        /// Audiences that it joined at any time.
+        var audiences: Set<String> {
+            Set(self.movements.filter(\.membership.isJoin).compactMap(\.membership.audience))
+        }
+    }
+}
