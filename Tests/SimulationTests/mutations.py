@@ -261,6 +261,22 @@ MUTATIONS = [
         "            let isUnanswered = flags.contains(.isInFlight)\n            guard isUnanswered || recent",
         "            let isUnanswered = flags.contains(.isInFlight) && flags.isEmpty\n            guard isUnanswered || recent", audiences=True),
     Mutation(
+        "audience-move-high", "who comes from another audience within the hour gets priority 10 at once",
+        engine("Audiences/ShardEngine+Passes"),
+        "serving.mayBeHigh && !self.hasMoved(member, to: crowd, members: members, now: now)",
+        "serving.mayBeHigh", audiences=True),
+    Mutation(
+        "audience-late-high", "who joins after a version has gone round gets it with priority 10",
+        engine("Audiences/ShardEngine+Passes"),
+        """            self.audiences.crowds[crowd].passes[pass].recent.note(member, servedMillis: now.steadyMillis)
+            return Serving(member: member)
+""",
+        """            self.audiences.crowds[crowd].passes[pass].recent.note(member, servedMillis: now.steadyMillis)
+            var serving = Serving(member: member)
+            serving.mayBeHigh = true
+            return serving
+""", audiences=True),
+    Mutation(
         "audience-alert-forgotten", "members that have not got an alert lose it to the next version without one",
         engine("Audiences/ShardEngine+Versions"),
         "        } else if version.withdrawsAlert {\n            self.audiences.crowds[crowd].alert = nil\n",

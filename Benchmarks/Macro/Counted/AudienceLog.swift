@@ -15,9 +15,13 @@ final class AudienceLog: ShardLog {
         self.routed = MemoryBus(topic: 2, partitionCount: members.partitionCount)
     }
 
-    func offerEvent(_ number: Int, timestampMillis: Int64) {
+    func offerUpdate(_ number: Int, timestampMillis: Int64) {
         var value: [UInt8] = []
         AudienceWorkload.appendUpdate(number, to: &value)
+        self.offerEvent(value, timestampMillis: timestampMillis)
+    }
+    /// An event for the audience.
+    func offerEvent(_ value: [UInt8], timestampMillis: Int64) {
         self.events.offer(key: AudienceWorkload.audience, value: value, timestampMillis: timestampMillis)
     }
     /// Nothing that was written waits to be told of or to be read.

@@ -6,17 +6,21 @@ import ShardLoop
 struct CountedMembers: ~Copyable {
     private let log: AudienceLog
     private let members: CountedActivities
+    private let joinValue: [UInt8]
     private var loop: CountedLoop
     private var now = EngineTime(steadyMillis: 1_000_000, wallMillis: 1_760_000_000_000)
 
     /// Turns of which any of this takes a small part.
     private static let turnsMax = 100_000
 
-    /// - Parameter state: what another one wrote; its partitions wait to be restored from it. Empty: they run.
+    /// - Parameters:
+    ///   - joinValue: of the record with which each joins.
+    ///   - state: what another one wrote; its partitions wait to be restored from it. Empty: they run.
     init(
         members count: Int, partitionCount: Int32, length: AudienceWorkload.TokenLength = .short,
-        state: [[StateRecord]] = []
+        joinValue: [UInt8] = AudienceWorkload.join, state: [[StateRecord]] = []
     ) {
+        self.joinValue = joinValue
         self.members = CountedActivities(members: count, partitionCount: partitionCount, length: length)
         self.log = AudienceLog(self.members, state: state)
         self.loop = CountedLoop(
@@ -38,7 +42,7 @@ struct CountedMembers: ~Copyable {
     /// They join, and all that follows, until their offsets are committed.
     mutating func join(_ members: Range<Int>, meter: inout AllocationMeter) throws {
         self.log.memory.offer(
-            members, values: AudienceWorkload.join, isShared: true, timestampMillis: self.now.wallMillis)
+            members, values: self.joinValue, isShared: true, timestampMillis: self.now.wallMillis)
         var isSettled = false
         meter.count(members.count) { self.countedJoin(&isSettled) }
         try self.check(isSettled, "joins were not committed")
@@ -48,13 +52,29 @@ struct CountedMembers: ~Copyable {
     mutating func push(number: Int, meter: inout AllocationMeter) throws {
         self.move(millis: 5_000)
         self.loop.turn(now: self.now)
-        self.log.offerEvent(number, timestampMillis: self.now.wallMillis)
+        self.log.offerUpdate(number, timestampMillis: self.now.wallMillis)
         let before = self.pushCount
         var isDone = false
         meter.count(self.members.count) { self.countedMemberPush(&isDone) }
-        try self.check(
-            isDone && self.pushCount - before == self.members.count,
-            "\(self.pushCount - before) pushes for \(self.members.count) members")
+        try self.checkPushes(isDone, since: before)
+    }
+
+    /// A start for all, announced to each partition before it leaves, and what is written down of it.
+    mutating func start(meter: inout AllocationMeter) throws {
+        self.move(millis: 5_000)
+        self.loop.turn(now: self.now)
+        self.log.offerEvent(AudienceWorkload.start, timestampMillis: self.now.wallMillis)
+        let before = self.pushCount
+        var isDone = false
+        meter.count(self.members.count) { self.countedMemberStart(&isDone) }
+        try self.checkPushes(isDone, since: before)
+    }
+
+    /// What was started is over, and may be started again.
+    mutating func end() throws {
+        self.move(millis: 5_000)
+        self.log.offerEvent(AudienceWorkload.end, timestampMillis: self.now.wallMillis)
+        try self.check(self.turn { $0.log.isStill }, "the end was not taken")
     }
 
     /// Reads what another wrote.
@@ -78,12 +98,13 @@ struct CountedMembers: ~Copyable {
     }
 
     @inline(never) private mutating func countedMemberPush(_ isDone: inout Bool) -> CountedOperation {
-        let wanted = self.pushCount + self.members.count
-        isDone = self.turn { $0.pushCount >= wanted && $0.loop.push.answerCount == 0 && $0.log.isStill }
-        // Where passes stand is written down each second.
-        self.move(millis: 1_100)
-        _ = self.turn { $0.log.isStill }
+        isDone = self.turnUntilAnswered(self.pushCount + self.members.count)
         return .memberPush
+    }
+
+    @inline(never) private mutating func countedMemberStart(_ isDone: inout Bool) -> CountedOperation {
+        isDone = self.turnUntilAnswered(self.pushCount + self.members.count)
+        return .memberStart
     }
 
     @inline(never) private mutating func countedMemberRestore() -> CountedOperation {
@@ -106,9 +127,24 @@ struct CountedMembers: ~Copyable {
         return false
     }
 
+    /// Turns until so many pushes were answered and all of it was written down.
+    private mutating func turnUntilAnswered(_ wanted: Int) -> Bool {
+        let isDone = self.turn { $0.pushCount >= wanted && $0.loop.push.answerCount == 0 && $0.log.isStill }
+        // Where passes stand is written down each second.
+        self.move(millis: 1_100)
+        _ = self.turn { $0.log.isStill }
+        return isDone
+    }
+
     private mutating func move(millis: Int64) {
         self.now.steadyMillis += millis
         self.now.wallMillis += millis
+    }
+
+    private func checkPushes(_ isDone: Bool, since before: Int) throws {
+        try self.check(
+            isDone && self.pushCount - before == self.members.count,
+            "\(self.pushCount - before) pushes for \(self.members.count) members")
     }
 
     private func check(_ holds: Bool, _ fault: String) throws {

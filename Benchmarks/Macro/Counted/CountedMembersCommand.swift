@@ -2,10 +2,10 @@ import ArgumentParser
 import Foundation
 import Glibc
 
-/// Joins, pushes to members and their restore, as a process whose work depends on nothing but its arguments.
+/// Joins, pushes to members, their starts and their restore, as a process whose work depends on nothing but its arguments.
 struct CountedMembersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "counted-members", abstract: "Join, push to members and restore them under virtual time.",
+        commandName: "counted-members", abstract: "Join, push to members, start and restore them under virtual time.",
         shouldDisplay: false)
 
     /// A profile counts nothing outside the function whose mangled name has this in it.
@@ -48,6 +48,14 @@ struct CountedMembersCommand: ParsableCommand {
         var successor = CountedMembers(
             members: members, partitionCount: partitions, length: length, state: writer.state)
         try self.counted { try successor.restore(meter: &meter) }
+        var starters = CountedMembers(
+            members: members, partitionCount: partitions, length: length, joinValue: AudienceWorkload.startJoin)
+        meter.isOn = false
+        try Self.join(0..<members, &starters, &meter)
+        try starters.start(meter: &meter)
+        try starters.end()
+        meter.isOn = true
+        try self.counted { try starters.start(meter: &meter) }
         let report = CountedOperationsCommand.Report(
             steps: meter.steps, byteCountPerActivity: Double(byteCount) / Double(members - firstCount))
         print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))

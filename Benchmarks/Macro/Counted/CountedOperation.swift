@@ -20,8 +20,9 @@ enum CountedOperation: String, CaseIterable, Codable {
     case join
     case memberPush = "member-push"
     case memberRestore = "member-restore"
+    case memberStart = "member-start"
 
-    static let ofEachMember: [Self] = [.join, .memberPush, .memberRestore]
+    static let ofEachMember: [Self] = [.join, .memberPush, .memberRestore, .memberStart]
     static let ofEachPush = Self.allCases.filter { $0 != .idle && !Self.ofEachMember.contains($0) }
 
     /// What stands for it in the mangled name of its function: type, then function, each behind its length.
@@ -45,6 +46,7 @@ enum CountedOperation: String, CaseIterable, Codable {
             case .join: "countedJoin"
             case .memberPush: "countedMemberPush"
             case .memberRestore: "countedMemberRestore"
+            case .memberStart: "countedMemberStart"
             }
         let type =
             self == .exchange
@@ -71,6 +73,7 @@ enum CountedOperation: String, CaseIterable, Codable {
         case .join: "join of a member, until it is committed"
         case .memberPush: "push to a member, progress and report included"
         case .memberRestore: "restore of a member's record"
+        case .memberStart: "start of a member's activity, announcement and report included"
         }
     }
 }

@@ -5,6 +5,17 @@ enum AudienceWorkload {
     static let audience = Array("match".utf8)
     /// Value of every join.
     static let join = Array(#"{"event":"register","audience":"match"}"#.utf8)
+    /// The same with a push-to-start token.
+    static let startJoin = Array(#"{"event":"register","token-type":"start","audience":"match"}"#.utf8)
+    /// An event that starts an activity for all, whose pushes are about as long as `SampleRequest.body`.
+    static let start = Array(
+        #"""
+        {"event":"start","priority":10,"to":{"audience":"match"},"attributes-type":"Match","attributes":{"home":"A","away":"B"},\#
+        "content-state":{"score":"0:0","stage":"first half"},"alert":{"title":"Kick-off","body":"A : B"}}
+        """#.utf8)
+    /// An event that ends it.
+    static let end = Array(
+        #"{"event":"end","to":{"audience":"match"},"content-state":{"score":"2:1","stage":"over"}}"#.utf8)
     /// Bytes of a join in a partition of the broker, without the token, by generous estimate: value and Kafka's own. Its record in `state` has no more.
     private static let joinByteCount = 150
 
