@@ -114,8 +114,10 @@ struct MemberCard {
     var device = Device()
     /// The same, had no push brought an alert.
     var silent = Device()
-    /// The newest stamp that it took from a living owner.
+    /// The newest stamp that it took from a living owner, who sent it, and how much the judge had seen when it left.
     var newestStamp = Int64.min
+    var newestStampWorker = -1
+    var newestStampLeftAt = 0
     /// By event that brought one: alerts that left for the phone.
     var alerts: [Int: AlertPush] = [:]
     /// Events that it has shown, those of which only the alert came aside.

@@ -116,8 +116,10 @@ struct SimulationEvidence {
         return true
     }
 
-    /// When something was said of an event for the first time; `nil`: not yet.
-    func firstSaid(of position: SourcePosition) -> Int64? { self.outcomes[position]?.map(\.saidMillis).min() }
+    /// When an audience's event was told to all for the last time; `nil`: not yet. A new owner, who does not know that it was, tells it again.
+    func lastTold(of position: SourcePosition) -> Int64? {
+        (self.outcomes[position] ?? []).filter { $0.name == "delivered" }.map(\.saidMillis).max()
+    }
 
     /// Why the worker may not say that it is done with the event; `nil`: it may.
     /// - Parameters:

@@ -258,7 +258,7 @@ extension SimulationWorld {
     /// Its end has been told for so long that its owner, which has run for a while, has forgotten it.
     private func isForgotten(_ audience: Int, _ end: SourcePosition) -> Bool {
         let partition = self.home(of: audience)
-        guard let told = self.evidence.firstSaid(of: end),
+        guard let told = self.evidence.lastTold(of: end),
             self.steadyMillis > told + self.plan.app.retentionAfterEndMillis + 190_000 + 30_000,
             let owner = self.group.owner(of: partition),
             let owned = self.workers.first(where: { $0.number == owner })?.partitions[partition],

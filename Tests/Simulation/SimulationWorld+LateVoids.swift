@@ -18,6 +18,7 @@ extension SimulationWorld {
         let place = SimulatedKafka.Place(topic: .routed, partition: max(0, kept.partition))
         let isBehind = self.lateVoids.contains { $0.transit.producer == worker.number && $0.transit.place == place }
         guard isBehind || self.isStruck(record) else { return false }
+        guard isBehind || self.voidStrikes < Self.audienceStrikesMax else { return false }
         guard
             let audience = self.audienceNumbers.last(where: {
                 self.phones[$0].keyBytes.elementsEqual(record.key) && self.phones[$0].audience != nil
@@ -26,6 +27,7 @@ extension SimulationWorld {
         if !isBehind {
             self.tell("worker \(worker.number) is to die over the void of audience \(audience)")
             worker.fuse = 1
+            self.voidStrikes += 1
         }
         let transit = SimulatedKafka.Transit(
             place: place, record: record, kept: kept, producer: worker.number, arrivesMillis: 0, answersMillis: 0,

@@ -61,6 +61,7 @@ extension SimulationWorld {
         flight.expirationSeconds = request.expirationSeconds
         flight.partition = partition
         flight.member = member
+        flight.leftAt = self.evidence.sequence
         flight.stampSeconds = body.content.stampSeconds
         flight.alert = body.alertEvent
         let place = SimulatedAudience.Place(
@@ -340,14 +341,27 @@ extension SimulationWorld {
         self.members[member].cards[body.audience] = card
     }
 
-    /// Stamps that living owners send grow, but where a newer version has expired and nobody heard whether it had arrived.
+    /// Stamps that living owners send grow, but where a newer version has expired and nobody heard whether it had arrived, and where a takeover
+    /// repeats an alert that goes alone.
     private func checkMemberStamp(_ flight: Flight, member: Int) {
         let newest = self.members[member].cards[flight.activity]?.newestStamp ?? .min
-        if flight.stampSeconds < newest, !self.mayExpire(stamp: newest, audience: flight.activity) {
+        guard flight.stampSeconds < newest else {
+            self.members[member].cards[flight.activity, default: MemberCard()].newestStamp = flight.stampSeconds
+            self.members[member].cards[flight.activity]?.newestStampWorker = flight.worker
+            self.members[member].cards[flight.activity]?.newestStampLeftAt = flight.leftAt
+            return
+        }
+        if !self.mayExpire(stamp: newest, audience: flight.activity), !self.isRepeated(flight, member: member) {
             self.fail("member \(member): stamp \(flight.stampSeconds) after \(newest)")
         }
-        self.members[member].cards[flight.activity, default: MemberCard()].newestStamp = max(
-            newest, flight.stampSeconds)
+    }
+    /// Its owner goes by a record of progress from before the newest version left for the member: there the alert that goes alone was unanswered.
+    private func isRepeated(_ flight: Flight, member: Int) -> Bool {
+        guard let card = self.members[member].cards[flight.activity], card.newestStampWorker != flight.worker else {
+            return false
+        }
+        let told = self.progressMadeAt[flight.partition]?[self.phones[flight.activity].key]?[card.newestStampWorker]
+        return told ?? 0 <= card.newestStampLeftAt
     }
 
     private func mayExpire(stamp: Int64, audience: Int) -> Bool {

@@ -81,6 +81,21 @@ extension SimulationWorld {
         }
     }
 
+    /// A record about an audience's members in one partition lies in `state`.
+    /// - Parameter key: a letter, then `/<bundle id>/<audience id>`.
+    func noteCrowdRecord(_ transit: SimulatedKafka.Transit, key: String) {
+        let parts = key.split(separator: "/", maxSplits: 2)
+        guard parts.count == 3, !transit.record.isTombstone else { return }
+        let (partition, id) = (transit.place.partition, String(parts[2]))
+        if parts[0] == "p" {
+            let former = self.progressMadeAt[partition]?[id]?[transit.producer] ?? 0
+            self.progressMadeAt[partition, default: [:]][id, default: [:]][transit.producer] = max(
+                former, transit.record.madeAt)
+        } else if parts[0] == "d" {
+            self.voidTimes[partition, default: [:]][id, default: []].append(self.steadyMillis)
+        }
+    }
+
     // MARK: At the end
 
     /// Where nothing changed hands since a version began, numbers are exact; unless Kafka gave up a record, which is written again behind newer ones.
@@ -117,7 +132,10 @@ extension SimulationWorld {
             return event.activity == audience && event.isContent && event.number > version.event ?? 0
                 && event.writtenMillis <= until
         }
-        return newer < Self.versionsSummedMax && !(self.moveTimes[partition] ?? []).contains { $0 >= since }
+        // With its members a partition forgets what it has counted. Whoever joins while a new owner has the audience still is counted anew.
+        let wasVoided = self.voidTimes[partition]?[self.phones[audience].key]?.contains { $0 >= since && $0 <= until }
+        return newer < Self.versionsSummedMax && wasVoided != true
+            && !(self.moveTimes[partition] ?? []).contains { $0 >= since }
     }
 
     private func judgePass(_ name: VersionName, partition: Int32, accepted: Int) {

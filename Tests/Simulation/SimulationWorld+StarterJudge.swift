@@ -19,8 +19,9 @@ extension SimulationWorld {
         else { return }
         let event = self.written[self.order[start]]!
         let hasEnded = self.phones[audience].audience?.ends.contains { $0.millis < event.writtenMillis + 1_000_000 }
-        guard hasEnded == false, phone.spent.count < self.plan.audiences.startsPerHour else { return }
         let expires = event.expiresSeconds.map { $0 * 1_000 - self.wallOffsetMillis } ?? (event.writtenMillis + 900_000)
+        let unknownCount = self.unknownStarts(of: starter, besides: audience, until: expires)
+        guard hasEnded == false, phone.spent.count + unknownCount < self.plan.audiences.startsPerHour else { return }
         let partition = self.home(ofStarter: starter)
         for other in self.starters.indices where other != starter && self.home(ofStarter: other) == partition {
             guard self.starters[other].isDevelopment == phone.isDevelopment,
@@ -32,6 +33,33 @@ extension SimulationWorld {
                 "starter \(starter) of audience \(audience), partition \(partition): event \(start) has not started it, and has started \(other)"
             )
             return
+        }
+    }
+
+    /// Starts of its other audiences that count within the hour for an owner, and do not here: those that have not left for it, and may have for an
+    /// owner that took the partition over, as they were announced; and those that it was refused.
+    private func unknownStarts(of starter: Int, besides audience: Int, until expiresMillis: Int64) -> Int {
+        let partition = self.home(ofStarter: starter)
+        return self.audienceNumbers.count { other in
+            guard other != audience, let start = self.phones[other].audience?.start,
+                self.phones[other].audience?.app == self.phones[audience].audience?.app
+            else { return false }
+            if let pushes = self.starters[starter].pushes[start] {
+                // It was refused for the last time: which members of a start that went round were refused is not remembered.
+                return self.starters[starter].spent[start] == nil
+                    && pushes.contains { $0.leftMillis < expiresMillis && $0.leftMillis + 3_600_000 > expiresMillis }
+            }
+            guard
+                self.starters[starter].movements.contains(where: { movement in
+                    movement.isJoin && movement.audience.map { self.isOneAudience($0, other) } == true
+                })
+            else { return false }
+            let written = self.written[self.order[start]]!.writtenMillis
+            // It is announced until it expires, and counts for an hour from the takeover on.
+            return written <= expiresMillis
+                && self.moveTimes[partition]?.contains {
+                    $0 >= written && $0 <= expiresMillis && $0 + 3_600_000 > expiresMillis - 900_000
+                } == true
         }
     }
 

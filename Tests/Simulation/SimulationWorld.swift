@@ -94,6 +94,11 @@ package final class SimulationWorld {
     /// The activity that the next so many events are about, mostly.
     var focus: (activity: Int, events: Int)?
     var audienceStrikes = 0
+    var voidStrikes = 0
+    /// By partition, audience's key and worker: how much the judge had seen when the last record of progress was made that lies in `state`.
+    var progressMadeAt: [Int32: [String: [Int: Int]]] = [:]
+    /// By partition and audience's key: when records came to lie in `state` that its members are voided, steady.
+    var voidTimes: [Int32: [String: [Int64]]] = [:]
     /// Tokens that APNs has called dead, and meant it.
     var tokensRefused: Set<String> = []
     var withdrawals: Withdrawals
@@ -130,6 +135,8 @@ package final class SimulationWorld {
         /// Of the activity; and whether the worker has given it up since.
         var partition: Int32 = 0
         var partitionLives = true
+        /// How much the judge had seen when it left.
+        var leftAt = 0
         /// Its owner had not read all that lay in the log at its assignment: it had waited for that long enough.
         var isBehind = false
         /// Of a push to a member: whose, its stamp, and which event's alert it brings.

@@ -16,9 +16,16 @@ struct AudienceBook {
         var isOpen = true
         /// Events merged into it.
         var mergedCount: UInt32 = 1
+
+        mutating func enterLife(_ life: Int64) {
+            self.version.enterLife(life)
+            for index in self.fallbacks.indices { self.fallbacks[index].enterLife(life) }
+        }
     }
     /// Versions whose event has no outcome because a partition of `routed` is slow. With so many the next waits.
     static let publicationsMax = 4
+    /// Ends that may become versions beyond that, because a start came behind each.
+    static let endsBeforeStartsMax = 4
 
     /// Which life of the audience this is: seconds since 1970 when it began, or later; only grows.
     var life: Int64 = 0

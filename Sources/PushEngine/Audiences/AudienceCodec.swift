@@ -9,8 +9,10 @@ import PushModel
 ///     joined                seconds since 1970
 ///     audience              8 bytes, `CrowdTable.reference`
 /// versions                  key: `v/<bundle id>/<audience id>`
-///     epoch, count          then each: see `write(_ version:)`
-///     alert                 0: the newest has it, or nobody is owed one; 1: a version follows whose alert is owed
+///     epoch, life, stamp    of the newest version ever
+///     versions              count, then each: see `write(_ version:)`
+///     apart                 flags: 1 a version follows whose alert is owed, and which is not the newest; 2 a start follows that goes round,
+///                           and whose version has expired
 /// progress                  key: `p/<bundle id>/<audience id>`
 ///     epoch, life, stamp    of the newest version that it tells of
 ///     served joins          offset in `state`: members whose record lies before it are not late

@@ -97,23 +97,7 @@ enum AudienceOutcomes {
         Self.append(",\"left\":", Int64(clamping: counts.left), to: &bytes)
         Self.append(",\"waiting\":", Int64(clamping: report.waitingCount), to: &bytes)
         Self.append(",\"retried\":", Int64(clamping: counts.repeated), to: &bytes)
-        bytes.append(utf8: ",\"refused\":{")
-        var reasons: [(name: String, count: UInt64)] = []
-        for refusal in report.refusals {
-            let name = refusal.reason.isEmpty ? "\(refusal.status)" : refusal.reason
-            if let index = reasons.firstIndex(where: { $0.name == name }) {
-                reasons[index].count += refusal.count
-            } else {
-                reasons.append((name, refusal.count))
-            }
-        }
-        for (index, reason) in reasons.enumerated() {
-            if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            JSONBytes.appendString(reason.name, to: &bytes)
-            bytes.append(UInt8(ascii: ":"))
-            JSONBytes.appendInteger(Int64(clamping: reason.count), to: &bytes)
-        }
-        bytes.append(UInt8(ascii: "}"))
+        report.refusals.append(to: &bytes)
         guard report.firstAcceptedMillis > 0 else { return }
         Self.append(",\"first-accepted\":", report.firstAcceptedMillis, to: &bytes)
         Self.append(",\"last-accepted\":", report.lastAcceptedMillis, to: &bytes)

@@ -19,6 +19,8 @@ struct Audiences: ~Copyable {
     var forwarded = ForwardedRecords()
     /// Who has left an audience, or was marked as moved then, within the hour.
     var leavers = RecentLeavers()
+    /// What has to lie in `state` before more is read.
+    var voids = VoidsUnderWay()
     /// What operators have stopped.
     var pauses = PauseTable()
     /// The raw token of the record that is being taken.

@@ -116,6 +116,7 @@ enum BusRecord {
         writer.byte((report.isFinished ? 1 : 0) | (report.starts == nil ? 0 : 2))
         report.counts.write(to: &writer)
         report.starts?.write(to: &writer)
+        report.starts?.refusals.write(to: &writer)
     }
     static func write(
         bundleID: [UInt8], versions: [Version], topicHashes: [UInt32], to writer: inout ByteCursor
@@ -180,7 +181,10 @@ enum BusRecord {
         guard flags < 4 else { throw .malformed("flags \(flags) of a report") }
         report.isFinished = flags & 1 != 0
         report.counts = try CrowdReport(&reader)
-        if flags & 2 != 0 { report.starts = try StartReport(&reader) }
+        if flags & 2 != 0 {
+            report.starts = try StartReport(&reader)
+            if !reader.isAtEnd { report.starts?.refusals = try RefusalCounts(&reader) }
+        }
         guard reader.isAtEnd else { throw .malformed("bytes behind a report") }
         return report
     }

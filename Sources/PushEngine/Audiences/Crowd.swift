@@ -93,6 +93,8 @@ struct Crowd {
     var revivedCount = 0
     var lastReportMillis: Int64 = .min
     var lastRecordMillis: Int64 = .min
+    /// What was told last of the newest version is that its pass goes on.
+    var wasToldUnfinished = false
     /// Its pass has ended, or has told something else since, and no `pass` record says so.
     var isRecordDue = false
 

@@ -4,7 +4,7 @@ import PushModel
 struct CrowdStarts {
     /// A start whose pushes left here.
     struct Past: Equatable {
-        var stampSeconds: Int64
+        var start: StartStamp
         /// The last of them, steady.
         var lastSentMillis: Int64
         /// The same by the wall clock of then, with which joins are compared.
@@ -23,12 +23,13 @@ struct CrowdStarts {
 
     /// The start that goes round: one element, or none. It is large, and rarely there.
     private var orders: [StartOrder] = []
-    /// Its stamp and its end; 0: none goes round.
-    private(set) var orderStampSeconds: Int64 = 0
+    /// Which it is, and its end; 0: none goes round.
+    private(set) var orderStamp = StartStamp()
     private(set) var orderExpiresSeconds: Int64 = 0
-    /// The newest start that has gone round here, or does: its audience's life, and its stamp. Neither it nor an older one begins again, whatever
-    /// a clock says.
-    private(set) var newestMet: (life: Int64, stampSeconds: Int64) = (0, 0)
+    /// The newest start that has gone round here, or does. Neither it nor an older one begins again, whatever a clock says.
+    private(set) var newestMet = StartStamp()
+    /// It goes on after a takeover, and is not announced: the owner before may have sent it to anybody.
+    private(set) var mayHaveBeenSent = false
     /// When it began here, wall milliseconds; 0: it has not.
     var beganMillis: Int64 = 0
     /// One an environment.
@@ -78,6 +79,8 @@ struct CrowdStarts {
     // Of a restore, until it is known what goes round.
     var restored: StartCodec.Progress?
     var restoredMarks: [MemberID: StartCodec.RestoredMark] = [:]
+    /// A start whose version has expired: one element, or none.
+    var restoredOrders: [StartOrder] = []
 
     /// `state` told of a start, or of members that one has met.
     var isRestoring: Bool { self.restored != nil || !self.restoredMarks.isEmpty }
@@ -100,25 +103,22 @@ struct CrowdStarts {
     // MARK: The start
     /// It has not been over here: it is new, or a takeover goes on with it.
     func mayBegin(_ order: borrowing StartOrder) -> Bool {
-        if let restored = self.restored, !restored.isOver,
-            (restored.life, restored.stampSeconds) == (order.life, order.stampSeconds)
-        {
-            return true
-        }
-        return (order.life, order.stampSeconds) > self.newestMet
+        if let restored = self.restored, !restored.isOver, restored.start == order.stamp { return true }
+        return order.stamp > self.newestMet
     }
     /// `state` tells of it.
     mutating func restore(_ progress: StartCodec.Progress) {
         self.restored = progress
-        self.newestMet = (progress.life, progress.stampSeconds)
+        self.newestMet = progress.start
     }
     mutating func begin(_ order: StartOrder) {
         self.orders = [order]
         // No other begins.
-        self.newestMet = (order.life, order.stampSeconds)
-        self.orderStampSeconds = order.stampSeconds
+        self.newestMet = order.stamp
+        self.orderStamp = order.stamp
         self.orderExpiresSeconds = order.expiresSeconds
         self.beganMillis = 0
+        self.mayHaveBeenSent = false
         self.toldCount = 0
         self.report = StartReport(of: order)
         self.lastReportMillis = .min
@@ -130,7 +130,7 @@ struct CrowdStarts {
     }
     mutating func cease() {
         self.orders = []
-        self.orderStampSeconds = 0
+        self.orderStamp = StartStamp()
         self.orderExpiresSeconds = 0
         self.forgetBodies()
     }
@@ -155,8 +155,9 @@ struct CrowdStarts {
 
     // MARK: Within the hour
     /// A push of the start leaves.
-    mutating func noteSent(stampSeconds: Int64, now: EngineTime) {
-        if let last = self.past.last, last.stampSeconds == stampSeconds {
+    mutating func noteSent(_ start: StartStamp, now: EngineTime) {
+        if let last = self.past.last, last.start.names(start) {
+            self.past[self.past.count - 1].start = start
             self.past[self.past.count - 1].lastSentMillis = max(last.lastSentMillis, now.steadyMillis)
             self.past[self.past.count - 1].lastSentWallMillis = max(last.lastSentWallMillis, now.wallMillis)
             return
@@ -164,7 +165,12 @@ struct CrowdStarts {
         self.forgetPast(nowMillis: now.steadyMillis)
         if self.past.count >= Self.pastMax { self.past.removeFirst() }
         self.past.append(
-            Past(stampSeconds: stampSeconds, lastSentMillis: now.steadyMillis, lastSentWallMillis: now.wallMillis))
+            Past(start: start, lastSentMillis: now.steadyMillis, lastSentWallMillis: now.wallMillis))
+    }
+    /// The owner before, who announces nothing, may have sent what goes round until it died.
+    mutating func noteMaybeSent(now: EngineTime) {
+        self.mayHaveBeenSent = true
+        self.noteSent(self.orderStamp, now: now)
     }
     mutating func forgetPast(nowMillis: Int64) { self.past.removeAll { $0.isOver(nowMillis: nowMillis) } }
     mutating func restorePast(_ past: [Past]) { self.past = past }

@@ -113,27 +113,24 @@ extension Journal {
     ) {
         let partition = audiences.crowds[crowd].partition
         let key = self.appendCrowdKey(.versions, crowd, audiences: audiences, in: memory)
-        let versions = audiences.crowds[crowd].versions
-        let alert = audiences.crowds[crowd].alert.flatMap { alert in
-            versions.last.map { $0.stampSeconds == alert.stampSeconds } ?? false ? nil : alert
+        var record = VersionsRecord()
+        record.epoch = memory.partitions[partition].epoch
+        record.life = audiences.crowds[crowd].life
+        record.stampSeconds = audiences.crowds[crowd].stampSeconds
+        record.versions = audiences.crowds[crowd].versions
+        if let alert = audiences.crowds[crowd].alert, alert.stampSeconds != record.versions.last?.stampSeconds {
+            record.alert = alert
         }
-        let epoch = memory.partitions[partition].epoch
-        let (life, stampSeconds) = (audiences.crowds[crowd].life, audiences.crowds[crowd].stampSeconds)
+        // The version that brought it may have expired before it.
+        if let order = audiences.crowds[crowd].starts.order,
+            !(record.versions.last?.start.map { $0.isSame(as: order) } ?? false)
+        {
+            record.orders = [order]
+        }
         let topicHashes = self.topicHashes
-        var byteCountMax = 6 * ByteCursor.leb128ByteCountMax
-        for version in versions { byteCountMax += AudienceCodec.byteCountMax(version) }
-        if let alert { byteCountMax += AudienceCodec.byteCountMax(alert) }
         let start = self.batch.bytes.count
-        self.batch.bytes.append(atMost: byteCountMax, using: &self.scratchBytes) { cursor in
-            cursor.byte(StateCodec.version)
-            cursor.byte(StateCodec.Kind.versions.rawValue)
-            cursor.signed(epoch)
-            cursor.signed(life)
-            cursor.signed(stampSeconds)
-            cursor.unsigned(UInt64(versions.count))
-            for version in versions { AudienceCodec.write(version, topicHashes: topicHashes, to: &cursor) }
-            cursor.byte(alert == nil ? 0 : 1)
-            if let alert { AudienceCodec.write(alert, topicHashes: topicHashes, to: &cursor) }
+        self.batch.bytes.append(atMost: record.byteCountMax, using: &self.scratchBytes) { cursor in
+            record.write(topicHashes: topicHashes, to: &cursor)
         }
         self.appendState(
             key: key, value: start..<self.batch.bytes.count, of: partition,
@@ -181,7 +178,10 @@ extension Journal {
         }
         self.appendState(
             key: key, value: start..<self.batch.bytes.count, of: partition,
-            acknowledgement: self.open(.state, partition: partition, entry: entry, in: &memory), in: &memory)
+            acknowledgement: self.open(
+                .voided, crowd: crowd, generation: audiences.crowds[crowd].generation, number: 0, partition: partition,
+                entry: entry, in: &memory), in: &memory)
+        self.batch.isUrgent = true
     }
     /// The last member of a voided audience has gone.
     /// - Parameter keepsOthers: another crowd of the same audience has come since: its records stay.

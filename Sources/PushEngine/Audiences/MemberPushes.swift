@@ -10,8 +10,11 @@ struct MemberPush {
     var member = MemberID.none
     var partition = PartitionIndex.none
     var partitionGeneration: UInt32 = 0
-    /// The version it brings.
+    /// The version it brings. Of a start its life, too.
     var stampSeconds: Int64 = 0
+    var life: Int64 = 0
+    /// Which start it brings.
+    var start: StartStamp { StartStamp(life: self.life, stampSeconds: self.stampSeconds) }
     var recordMillis: Int64 = 0
     var sentMillis: Int64 = 0
     var priority = PushPriority.low

@@ -357,7 +357,7 @@ struct Pass {
     ) {
         self.position = position
         self.targets = untils.map { Target(until: $0, ahead: 0) }
-        self.alone = aloneUntil.map { Target(until: $0, ahead: 0) }
+        self.alone = untils.isEmpty ? nil : aloneUntil.map { Target(until: $0, ahead: 0) }
         self.alertTarget = Target(until: alertUntil, ahead: 0)
         self.highUntil = highUntil
         self.frequentHighUntil = frequentHighUntil
@@ -370,7 +370,7 @@ struct Pass {
         for index in self.targets.indices { self.targets[index].ahead = 0 }
         self.alone?.ahead = 0
         self.alertTarget.ahead = 0
-        guard (self.targets.map(\.until).max() ?? 0) > self.position else { return }
+        guard max(self.targets.map(\.until).max() ?? 0, self.alertUntil) > self.position else { return }
         var entries: [RingEntry] = []
         var from: UInt64 = 0
         while from < RingPosition.end {

@@ -45,7 +45,9 @@ extension ShardEngine {
         where self.audiences.crowds[crowd].app == app
             && (pause.isOfApp || self.audiences.crowds[crowd].id == audience)
         {
+            let wasPaused = self.audiences.crowds[crowd].isPaused
             self.readPause(crowd)
+            if !wasPaused, self.audiences.crowds[crowd].isPaused { self.withdrawStarts(crowd, now: now) }
             self.schedule(crowd, now: now)
         }
     }

@@ -52,14 +52,15 @@ struct RollUp {
         var sum = CrowdReport()
         sum.stampSeconds = self.version.stampSeconds
         for told in self.told.values { sum.add(told.counts) }
-        // In the same order whichever partition was first.
-        sum.refusals.sort { ($1.count, $0.reason) < ($0.count, $1.reason) }
+        sum.refusals.sort()
         return sum
     }
 
     /// A partition's report replaces its former one.
     mutating func take(_ report: BusRecord.Report, nowMillis: Int64) {
-        self.told[report.partition] = Told(isFinished: report.isFinished, counts: report.counts)
+        // Whoever says that it was due to nobody, where it was to some, has not counted them.
+        let former = report.counts.counts.due == 0 ? self.told[report.partition]?.counts : nil
+        self.told[report.partition] = Told(isFinished: report.isFinished, counts: former ?? report.counts)
         if self.isComplete, !self.wasComplete {
             self.dueMillis = nowMillis
         } else if self.lastWriteMillis != .min {
@@ -117,9 +118,9 @@ extension ShardEngine {
     }
     /// A message that APNs refuses is handed back once for each reason, however many members it was for.
     private mutating func writeLetters(_ counts: CrowdReport, slot: SlotID, index: Int) {
-        for refusal in counts.refusals where refusal.isOfMessage {
+        for refusal in counts.refusals.all where refusal.isOfMessage {
             guard let rollUp = self.audiences.rollUps[slot]?[index], !rollUp.letters.contains(refusal.reason),
-                rollUp.letters.count < CrowdReport.refusalsMax
+                rollUp.letters.count < RefusalCounts.reasonsMax
             else { continue }
             self.audiences.rollUps[slot]?[index].letters.append(refusal.reason)
             var details = OutcomeDetails()

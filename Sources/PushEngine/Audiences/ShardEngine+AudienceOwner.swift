@@ -18,7 +18,7 @@ extension ShardEngine {
         }
     }
     /// What waits becomes a version: it gets its stamp and its priority here, once.
-    private mutating func publish(_ slot: SlotID, now: EngineTime) {
+    mutating func publish(_ slot: SlotID, now: EngineTime) {
         let update = self.memory.slots[slot].pending
         var book = self.memory.book(of: slot)
         if book.life == 0 { book.life = max(1, now.wallSeconds) }
@@ -181,8 +181,16 @@ extension ShardEngine {
         self.journal.openEntry(
             for: self.intake, slot: slot, budgets: self.dispatch.budgets, in: &self.memory, now: now)
         var book = self.memory.book(of: slot)
+        let isFirst = book.asked.isEmpty
         book.ask(question.partition)
-        if book.publications.isEmpty { book.life = max(book.life, question.life + 1, now.wallSeconds) }
+        if book.publications.isEmpty {
+            book.life = max(book.life, question.life + 1, now.wallSeconds)
+        } else if question.life > book.life {
+            // The clock has been set back since the life before, or is another's: what comes next is of a life that is newer for everybody.
+            let former = book.life
+            book.life = question.life + 1
+            if isFirst { self.revive(&book, slot: slot, from: former) }
+        }
         book.startsUntilSeconds = max(book.startsUntilSeconds, question.startsUntilSeconds)
         self.memory.setBook(book, of: slot)
         self.memory.stayForStarts(slot, now: now)
@@ -192,11 +200,23 @@ extension ShardEngine {
             // The newest, and what outlives it. What it brings is late for whoever asks now, unless it is still on its way there: this may come first.
             let versions = newest.fallbacks + [newest.version]
             self.journal.tell(
-                versions.map { $0.answer(keepsAlert: newest.isOpen) }, bundleID: bundleID, id: key,
-                to: question.partition,
+                versions.map {
+                    var version = $0.answer(keepsAlert: newest.isOpen)
+                    // Whoever asks knows a newer life, which is over, and would take this for an older one. Others go on with what they were told.
+                    if question.life > version.life { version.enterLife(book.life) }
+                    return version
+                }, bundleID: bundleID, id: key, to: question.partition,
                 acknowledgement: self.journal.expectGuarded(.routed, slot: slot, stateWaits: false, in: &self.memory))
         }
         self.dispatch.reschedule(slot, in: &self.memory, now: now)
+    }
+    /// Nobody has been told yet of the versions that are there: they are of the book's life as well.
+    private mutating func revive(_ book: inout AudienceBook, slot: SlotID, from former: Int64) {
+        for index in book.publications.indices { book.publications[index].enterLife(book.life) }
+        for index in (self.audiences.rollUps[slot] ?? []).indices
+        where self.audiences.rollUps[slot]?[index].version.life == former {
+            self.audiences.rollUps[slot]?[index].version.enterLife(book.life)
+        }
     }
     /// A partition tells how far it is.
     mutating func takeReport(_ report: BusRecord.Report, key: Span<UInt8>, now: EngineTime) {

@@ -16,6 +16,9 @@ extension ShardEngine {
         let crowd =
             self.audiences.crowds.find(reference: member.reference, partition: partition)
             ?? self.audiences.crowds.make(app: 0, id: [], reference: member.reference, partition: partition)
+        // Progress may lie there from before, and a void is believed by when the last member came.
+        self.audiences.crowds[crowd].lastJoinSeconds = max(
+            self.audiences.crowds[crowd].lastJoinSeconds, Int64(member.joinedSeconds))
         let members = self.audiences.crowds.members(of: partition)
         guard members.table.hasRoomForRing,
             members.table.hasRoomForUpdateMember(tokenByteCount: token.count) || members.table.find(token).isSome
@@ -68,23 +71,18 @@ extension ShardEngine {
             guard self.isBelieved(progress.epoch, partition: partition) else { return nil }
             let crowd = crowd(&self)
             self.audiences.crowds[crowd].restoredProgress = progress
-            self.audiences.crowds[crowd].lastJoinSeconds = progress.lastJoinSeconds
+            self.audiences.crowds[crowd].lastJoinSeconds = max(
+                self.audiences.crowds[crowd].lastJoinSeconds, progress.lastJoinSeconds)
             self.audiences.crowds[crowd].restoredJoins.removeAll { $0.offset < progress.servedJoins }
         case .versions:
-            let epoch = try reader.signed()
-            let life = try StateCodec.readSeconds(&reader)
-            let stampSeconds = try StateCodec.readSeconds(&reader)
-            let versions = try AudienceCodec.readVersions(&reader, topicHashes: self.journal.topicHashes, now: now)
-            let alert: Version? =
-                try reader.byte() == 0
-                ? nil : try AudienceCodec.readVersion(&reader, topicHashes: self.journal.topicHashes, now: now)
-            guard reader.isAtEnd else { throw .malformed("bytes behind the last version") }
-            guard self.isBelieved(epoch, partition: partition) else { return nil }
+            let record = try VersionsRecord(&reader, topicHashes: self.journal.topicHashes, now: now)
+            guard self.isBelieved(record.epoch, partition: partition) else { return nil }
             let crowd = crowd(&self)
-            self.audiences.crowds[crowd].life = life
-            self.audiences.crowds[crowd].stampSeconds = stampSeconds
-            self.audiences.crowds[crowd].versions = versions
-            self.audiences.crowds[crowd].alert = alert
+            self.audiences.crowds[crowd].life = record.life
+            self.audiences.crowds[crowd].stampSeconds = record.stampSeconds
+            self.audiences.crowds[crowd].versions = record.versions
+            self.audiences.crowds[crowd].alert = record.alert
+            self.audiences.crowds[crowd].starts.restoredOrders = record.orders
             self.audiences.crowds[crowd].hasRestoredVersions = true
         case .voided:
             let epoch = try reader.signed()
@@ -95,6 +93,7 @@ extension ShardEngine {
             self.audiences.crowds[crowd].standing = .leaving
             self.audiences.crowds[crowd].versions = []
             self.audiences.crowds[crowd].alert = nil
+            self.audiences.crowds[crowd].starts.restoredOrders = []
             self.audiences.crowds[crowd].restoredProgress = nil
             self.audiences.crowds.hide(crowd)
             _ = self.moveStarts(from: crowd)
@@ -117,6 +116,7 @@ extension ShardEngine {
             self.audiences.crowds[crowd].stampSeconds = 0
             self.audiences.crowds[crowd].versions = []
             self.audiences.crowds[crowd].alert = nil
+            self.audiences.crowds[crowd].starts.restoredOrders = []
             self.audiences.crowds[crowd].hasRestoredVersions = false
         case .progress:
             self.audiences.crowds[crowd].restoredProgress = nil
@@ -143,6 +143,7 @@ extension ShardEngine {
         for crowd in self.audiences.crowds.crowds(of: partition) {
             if self.audiences.crowds[crowd].id.isEmpty, self.audiences.crowds[crowd].standing == .living {
                 // The record with its name was lost with the owner before, who then has not committed the joins: they come again, and name it.
+                self.forgetTargets(of: crowd)
                 self.audiences.deadlines.set(now.steadyMillis + Self.namelessMillis, for: crowd)
                 continue
             }
@@ -157,6 +158,13 @@ extension ShardEngine {
         guard let members = self.audiences.crowds.membersIfAny(of: partition) else { return }
         for member in members.unlinked { members.table.free(member) }
         members.unlinked = []
+    }
+    /// Its rings may have been made while it had versions, of which a tombstone has told since that they are over.
+    private mutating func forgetTargets(of crowd: CrowdID) {
+        let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
+        for pass in self.audiences.crowds[crowd].passes.indices {
+            self.audiences.crowds[crowd].passes[pass].reset(in: &members.table)
+        }
     }
     /// Members of an audience whose name nobody tells are removed after so long.
     static var namelessMillis: Int64 { 600_000 }
@@ -197,6 +205,9 @@ extension ShardEngine {
         if let newest = known.last { self.takeStart(of: newest, crowd: crowd, now: now) }
         for version in newer.sorted(by: { $0.stampSeconds < $1.stampSeconds }) { self.take(version, crowd: crowd) }
         if let newest = versions.last, !newer.isEmpty { self.takeStart(of: newest, crowd: crowd, now: now) }
+        if let order = self.audiences.crowds[crowd].starts.restoredOrders.first {
+            self.takeStart(order, crowd: crowd, now: now)
+        }
         self.settleRestoredStarts(crowd, now: now)
         if stampSeconds > 0 { self.audiences.crowds[crowd].stampSeconds = stampSeconds }
         if versions.isEmpty {
@@ -235,7 +246,10 @@ extension ShardEngine {
             self.memory.partitions[self.audiences.crowds[crowd].partition].formerOwnerQuietSinceMillis
             + self.distanceMillis(crowd)
         self.audiences.crowds[crowd].passes[pass].countAhead(in: members.table)
-        guard !versions.isEmpty else { return }
+        guard !versions.isEmpty else {
+            // All that is known here is newer than the progress, but for the alert.
+            return isAlertHere ? self.restoreAlert(crowd, pass: pass, from: part, joins: joins, members: members) : ()
+        }
         let skipped = Set(part.skipped)
         let comers = self.comers(among: part, joins: joins, ring: ring, members: members)
         for waiting in part.waiting {
@@ -280,27 +294,7 @@ extension ShardEngine {
             self.audiences.crowds[crowd].passes[pass].noteLate(
                 self.audiences.crowds[crowd].passes[pass].lateLast, offset: join.offset)
         }
-        self.noteDue(crowd, pass: pass, before: 0)
-    }
-
-    /// Of those that wait for an alert, whoever has come anew since: it had left meanwhile, and the alert is not for it any more.
-    private mutating func comers(
-        among part: AudienceCodec.PassPart, joins: [(member: MemberID, offset: Int64)], ring: RingID,
-        members: CrowdTable.Members
-    ) -> Set<MemberID> {
-        var waiting: Set<MemberID> = []
-        for entry in part.waiting where entry.owesAlert {
-            waiting.insert(self.member(at: entry.position, ring: ring, members: members))
-        }
-        guard !waiting.isEmpty else { return [] }
-        return Set(joins.lazy.map(\.member).filter { waiting.contains($0) })
-    }
-    /// The member that stands there; none: it has left.
-    private mutating func member(at position: Int64, ring: RingID, members: CrowdTable.Members) -> MemberID {
-        self.audiences.scratchEntries.removeAll(keepingCapacity: true)
-        _ = members.table.fill(ring, from: UInt64(position), limit: 1, into: &self.audiences.scratchEntries)
-        let entry = self.audiences.scratchEntries.first { $0.position == UInt64(position) }
-        return entry?.member ?? .none
+        self.noteDue(crowd, pass: pass, before: Owed())
     }
 
     // MARK: Leaving, and records of others
@@ -332,6 +326,7 @@ extension ShardEngine {
         }
         self.audiences.pushes.forget(partition: partition)
         self.audiences.forwarded.forget(partition: partition)
+        self.audiences.voids.forget(partition: partition)
         self.audiences.departed = self.audiences.departed.filter { $0.key.partition != partition }
         self.audiences.crowds.removePartition(partition)
         self.audiences.pauses.forget(partition: partition)

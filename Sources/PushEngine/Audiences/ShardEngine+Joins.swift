@@ -72,6 +72,12 @@ extension ShardEngine {
             self.audiences.crowds[crowd].lastJoinSeconds, Int64(joinedSeconds))
         self.expireVersions(crowd, now: now)
         let pass = self.audiences.crowds.passIndex(crowd, environment: self.intake.event.environment)
+        if self.intake.mayBeReplay(in: self.memory) {
+            // The owner before may have pushed to the ring's members, and no record tells that there was one.
+            let quietSince = self.memory.partitions[partition].formerOwnerQuietSinceMillis
+            self.audiences.crowds[crowd].passes[pass].notBeforeMillis = max(
+                self.audiences.crowds[crowd].passes[pass].notBeforeMillis, quietSince + self.distanceMillis(crowd))
+        }
         let held = self.memory.counters.membersHeld
         let isChanged = self.place(
             in: crowd, pass: pass, isFrequent: self.intake.event.frequentUpdates, joinedSeconds: joinedSeconds, now: now
@@ -180,7 +186,7 @@ extension ShardEngine {
         now: EngineTime
     ) -> UInt32? {
         let position = members.table.position(of: member)
-        let before = self.audiences.crowds[crowd].passes[pass].waitingCount
+        let before = self.owed(crowd, pass: pass, alert: self.audiences.crowds[crowd].alert)
         let isAhead = self.audiences.crowds[crowd].passes[pass].joined(position)
         let isRested = notBeforeMillis <= now.steadyMillis
         let hasVersions = !self.audiences.crowds[crowd].versions.isEmpty
@@ -300,19 +306,21 @@ extension ShardEngine {
     }
 
     // MARK: Counting
-    /// A member is owed one thing more.
-    mutating func noteDue(_ crowd: CrowdID, pass: Int, before: Int) {
-        let after = self.audiences.crowds[crowd].passes[pass].waitingCount
-        self.memory.counters.members.due &+= UInt64(truncatingIfNeeded: after - before)
-        self.audiences.crowds[crowd].report.counts.due &+= UInt64(truncatingIfNeeded: after - before)
-        self.noteWaiting(after - before)
+    /// Members are owed more than before.
+    mutating func noteDue(_ crowd: CrowdID, pass: Int, before: Owed) {
+        let due = self.audiences.crowds[crowd].passes[pass].waitingCount - before.all
+        let alone = self.audiences.crowds[crowd].passes[pass].aloneCount - before.alone
+        self.memory.counters.members.due &+= UInt64(truncatingIfNeeded: due)
+        self.audiences.crowds[crowd].report.counts.due &+= UInt64(truncatingIfNeeded: due - alone)
+        self.noteAlone(crowd, stampSeconds: before.alertStampSeconds, count: -alone, into: .superseded)
+        self.noteWaiting(due)
     }
     /// What members of a pass are owed.
     struct Owed {
-        var all: Int
+        var all = 0
         /// Of these, those that wait for an alert that goes alone, and the version that it is of.
-        var alone: Int
-        var alertStampSeconds: Int64
+        var alone = 0
+        var alertStampSeconds: Int64 = 0
     }
     /// - Parameter alert: the one that may go alone.
     func owed(_ crowd: CrowdID, pass: Int, alert: Version?) -> Owed {

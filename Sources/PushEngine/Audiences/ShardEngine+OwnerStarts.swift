@@ -9,6 +9,20 @@ extension ShardEngine {
         self.dropExpiredStart(of: slot, now: now)
         return self.intake.startExpiresSeconds(now: now) > now.wallSeconds
     }
+    /// A start comes behind the end of the life before, as it does when both lie in a log that was not read for a while: the end becomes a version
+    /// at once, and the start begins a new life. Otherwise it would be a `duplicate` of what is about to be over.
+    ///
+    /// It does not wait until the partition has caught up: a version leaves no earlier than `state` has it, so no former owner told another.
+    /// The start has no place in the ledger yet, since the record that the version asks for says nothing of it.
+    mutating func publishWaitingEnd(_ slot: SlotID, now: EngineTime) {
+        guard self.memory.slots[slot].life == .ending else { return }
+        self.expire(slot, now: now)
+        let update = self.memory.slots[slot].pending
+        guard self.memory.slots[slot].life == .ending, update.isSome, self.memory.updates[update].isEnd,
+            self.memory.book(of: slot).openCount < AudienceBook.publicationsMax + AudienceBook.endsBeforeStartsMax
+        else { return }
+        self.publish(slot, now: now)
+    }
     /// The start in `scratchLayer` waits for the next version. What stays in `scratchLayer` is for update members.
     mutating func keepStart(_ part: StartPart, of slot: SlotID) {
         var order = StartOrder()

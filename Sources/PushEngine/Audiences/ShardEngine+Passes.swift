@@ -89,12 +89,15 @@ extension ShardEngine {
             let serving = Serving(
                 member: member, hasAlert: entry.owesAlert && self.audiences.crowds[crowd].alert != nil,
                 isAlone: isAlone, mayBeHigh: entry.mayBeHigh, attempt: entry.attempt)
-            if isAlone, !self.comesRound(to: member, of: crowd, pass: pass, members: members) {
+            if isAlone {
+                self.noteAloneReturned(crowd)
+                guard !self.comesRound(to: member, of: crowd, pass: pass, members: members) else { return serving }
                 // The newest content follows, and no round brings it: that is owed beside.
                 entry = RetrySet.Entry(notBeforeMillis: .max, isOwed: true)
                 self.audiences.crowds[crowd].passes[pass].retries.set(entry, for: member)
                 self.memory.counters.members.due += 1
-                self.audiences.crowds[crowd].report.counts.due += 1
+                // A round that has met it since may have left it to what it waited for.
+                self.audiences.crowds[crowd].report.note(-1, into: .superseded)
                 self.noteWaiting(1)
             }
             return serving
@@ -147,21 +150,30 @@ extension ShardEngine {
                     <= now.steadyMillis
             else { return nil }
             let isQuiet = self.audiences.crowds[crowd].passes[pass].forgetQuiet(member)
-            // Whoever came after an alert that goes alone gets the newest content a turn later.
-            let isSkipped = isQuiet && self.audiences.crowds[crowd].passes[pass].isAlone
-            if self.audiences.crowds[crowd].passes[pass].forgetSkip(member) || isSkipped {
+            let flags = members.table.flags(of: member)
+            let isAlone = self.audiences.crowds[crowd].passes[pass].isAlone
+            if isAlone,
+                isQuiet || flags.contains(.isLate) || self.audiences.crowds[crowd].passes[pass].skipped.contains(member)
+            {
+                // It came after an alert that goes alone. The newest content comes a turn later, unless it has that already.
+                let before = self.owed(crowd, pass: pass, alert: self.audiences.crowds[crowd].alert)
+                self.audiences.crowds[crowd].passes[pass].met(
+                    isServed: false, distanceMillis: distance, nowMillis: now.steadyMillis)
+                self.settleMembers(crowd, pass: pass, before: before, into: .superseded)
+                continue
+            }
+            if self.audiences.crowds[crowd].passes[pass].forgetSkip(member) {
                 self.audiences.crowds[crowd].passes[pass].met(
                     isServed: false, distanceMillis: distance, nowMillis: now.steadyMillis)
                 continue
             }
-            let flags = members.table.flags(of: member)
             var serving = Serving(member: member)
             if flags.contains(.isLate) {
                 // It joined after what goes round here.
                 members.table.removeFlag(.isLate, of: member)
                 self.audiences.crowds[crowd].passes[pass].forgetLate(member)
             } else {
-                serving.isAlone = self.audiences.crowds[crowd].passes[pass].isAlone
+                serving.isAlone = isAlone
                 serving.hasAlert =
                     self.audiences.crowds[crowd].passes[pass].owesAlert && self.audiences.crowds[crowd].alert != nil
                     && !isQuiet
@@ -184,14 +196,16 @@ extension ShardEngine {
             if isUnanswered { entry.notBeforeMillis = .max }
             entry.owesAlert = entry.owesAlert || serving.hasAlert
             entry.mayBeHigh = entry.mayBeHigh || serving.mayBeHigh
-            let before = self.audiences.crowds[crowd].passes[pass].waitingCount
+            var before = self.owed(crowd, pass: pass, alert: self.audiences.crowds[crowd].alert)
             self.audiences.crowds[crowd].passes[pass].met(
                 isServed: false, distanceMillis: distance, nowMillis: now.steadyMillis)
             self.audiences.crowds[crowd].passes[pass].retries.set(entry, for: member)
-            // What it was owed already goes with this; an alert that goes alone it is owed as before.
-            let alone = self.audiences.crowds[crowd].passes[pass].aloneCount
-            self.settleMembers(
-                crowd, pass: pass, before: Owed(all: before, alone: alone, alertStampSeconds: 0), into: .superseded)
+            if isAlone, waits?.isOwed != true {
+                self.noteAloneDeferred(crowd)
+                before.alone -= 1
+            }
+            // What it was owed already goes with this.
+            self.settleMembers(crowd, pass: pass, before: before, into: .superseded)
         }
         return nil
     }

@@ -32,6 +32,7 @@ extension ShardEngine {
             self.audiences.crowds[crowd].formerReports.append(former)
         }
         self.audiences.crowds[crowd].report = CrowdReport()
+        self.audiences.crowds[crowd].wasToldUnfinished = false
         self.audiences.crowds[crowd].isRecordDue = false
         self.audiences.crowds[crowd].lastRecordMillis = .min
     }
@@ -63,7 +64,20 @@ extension ShardEngine {
             $0.stampSeconds == stampSeconds
         }) {
             self.audiences.crowds[crowd].formerReports[former].note(count, into: settlement)
+            if self.audiences.crowds[crowd].formerReports[former].waitingCount == 0 { self.tellFormerReports(crowd) }
         }
+    }
+    /// A member that the round met with an alert that goes alone waits: as all that do, it is counted with the newest version.
+    mutating func noteAloneDeferred(_ crowd: CrowdID) {
+        self.audiences.crowds[crowd].report.counts.due += 1
+        let stamp = self.audiences.crowds[crowd].alert?.stampSeconds ?? 0
+        self.noteAlone(crowd, stampSeconds: stamp, count: 1, into: .superseded)
+    }
+    /// A member that waited gets an alert alone, and is counted with its version again.
+    mutating func noteAloneReturned(_ crowd: CrowdID) {
+        let stamp = self.audiences.crowds[crowd].alert?.stampSeconds ?? 0
+        self.noteAlone(crowd, stampSeconds: stamp, count: -1, into: .superseded)
+        self.audiences.crowds[crowd].report.counts.due -= min(1, self.audiences.crowds[crowd].report.counts.due)
     }
     /// Counts an answer where it belongs.
     mutating func note(_ answer: PushAnswer, end: MemberEnd, push: MemberPush, now: EngineTime) {
@@ -130,8 +144,10 @@ extension ShardEngine {
     // MARK: Telling
     /// When what has been counted is told, steady; `Int64.max`: nothing is to be told, or the next progress record tells it as well.
     func reportDueMillis(_ crowd: CrowdID, now: EngineTime) -> Int64 {
+        // The last answer may have been told before the pass had come round.
         let isUntold =
-            self.audiences.crowds[crowd].report.isUntold && self.audiences.crowds[crowd].report.stampSeconds > 0
+            (self.audiences.crowds[crowd].report.isUntold || self.audiences.crowds[crowd].wasToldUnfinished)
+            && self.audiences.crowds[crowd].report.stampSeconds > 0
         guard isUntold || self.audiences.crowds[crowd].isRecordDue, self.audiences.crowds[crowd].isFinished else {
             return .max
         }
@@ -148,8 +164,12 @@ extension ShardEngine {
     /// Tells the audience's owner how far the newest version is, and writes the `pass` record when its pass is over.
     mutating func tellReport(_ crowd: CrowdID, now: EngineTime) {
         let isFinished = self.audiences.crowds[crowd].isFinished
-        if self.audiences.crowds[crowd].report.isUntold, self.audiences.crowds[crowd].report.stampSeconds > 0 {
+        let isUntold =
+            self.audiences.crowds[crowd].report.isUntold
+            || isFinished && self.audiences.crowds[crowd].wasToldUnfinished
+        if isUntold, self.audiences.crowds[crowd].report.stampSeconds > 0 {
             self.audiences.crowds[crowd].report.isUntold = false
+            self.audiences.crowds[crowd].wasToldUnfinished = !isFinished
             self.audiences.crowds[crowd].lastReportMillis = now.steadyMillis
             let report = self.audiences.crowds[crowd].report
             // What the owner before has said of it stands, as long as there is no more to say: of no version it counts nothing.
@@ -176,8 +196,10 @@ extension ShardEngine {
                 self.send(report, of: crowd, isFinished: isOver)
                 self.record(report, of: crowd)
             }
-            // When the newest expires its members may be owed this one again.
-            let mayReturn = self.audiences.crowds[crowd].versions.contains { $0.stampSeconds == report.stampSeconds }
+            // When the newest expires its members may be owed this one again. One that waits may be owed its alert, which then goes alone.
+            let mayReturn =
+                self.audiences.crowds[crowd].versions.contains { $0.stampSeconds == report.stampSeconds }
+                || self.audiences.crowds[crowd].alert?.stampSeconds == report.stampSeconds
             let isOneTooMany = self.audiences.crowds[crowd].formerReports.count - index > Self.formerReportsMax
             if !mayReturn, isOver || isOneTooMany {
                 self.audiences.crowds[crowd].formerReports.remove(at: index)
@@ -221,7 +243,9 @@ extension ShardEngine {
         self.audiences.crowds[crowd].reportedDoneStampSeconds = report.doneStampSeconds
         self.journal.report(report, of: crowd, in: &self.memory, audiences: self.audiences)
     }
+    /// A version that was due to nobody has no record: an owner before, or a crowd of that name before, may have said more.
     private mutating func record(_ report: CrowdReport, of crowd: CrowdID) {
+        guard report.counts.due > 0 else { return }
         self.journal.recordPass(report, of: crowd, in: &self.memory, audiences: self.audiences)
     }
 
@@ -271,10 +295,12 @@ extension ShardEngine {
     }
 }
 extension CrowdReport {
-    /// - Parameter count: less than 0: so many that had given way to a newer version are owed it again.
+    /// - Parameter count: less than 0: so many that had given way to a newer version are owed it again, or came meanwhile.
     mutating func note(_ count: Int, into settlement: MemberSettlement) {
         if count < 0 {
-            self.counts.superseded -= min(self.counts.superseded, UInt64(count.magnitude))
+            let superseded = min(self.counts.superseded, UInt64(count.magnitude))
+            self.counts.superseded -= superseded
+            self.counts.due += UInt64(count.magnitude) - superseded
         } else {
             self.counts.count(settlement, UInt64(count))
         }

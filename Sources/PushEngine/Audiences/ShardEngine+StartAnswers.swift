@@ -21,7 +21,7 @@ extension ShardEngine {
         let members = self.audiences.crowds.members(of: push.partition)
         members.table.removeFlag(.isInFlight, of: push.member)
         if let reason = self.judgeStart(answer, push: push, members: members, now: now) {
-            self.settleStart(crowd, stampSeconds: push.stampSeconds, into: reason)
+            self.settleStart(crowd, of: push.start, into: reason)
         }
         self.wakeStart(push, members: members, now: now)
         self.schedule(crowd, now: now)
@@ -58,7 +58,7 @@ extension ShardEngine {
         self.dispatch.deviceTokenAnswered(isSuspicious: false, lane: push.lane)
         self.dispatch.topicAnswered(.taken, lane: push.lane, in: &self.memory, now: now)
         self.sampleMember(push, apnsMicros: answer.apnsMicros, now: now)
-        if self.audiences.crowds[push.crowd].starts.report.stampSeconds == push.stampSeconds {
+        if self.audiences.crowds[push.crowd].starts.report.start == push.start {
             self.audiences.crowds[push.crowd].starts.report.noteAccepted(wallMillis: now.wallMillis)
         }
         return \.accepted
@@ -112,12 +112,10 @@ extension ShardEngine {
         let (crowd, round) = (push.crowd, push.pass)
         guard !members.table.flags(of: push.member).contains(.isGhost) else {
             // It need not be remembered that it was sent this one.
-            self.audiences.crowds[crowd].starts.rounds[round].ghosts[push.member] = 0
+            self.audiences.crowds[crowd].starts.rounds[round].ghosts[push.member] = StartStamp()
             return \.left
         }
-        guard self.audiences.crowds[crowd].starts.orderStampSeconds == push.stampSeconds else {
-            return \.superseded
-        }
+        guard self.audiences.crowds[crowd].starts.orderStamp == push.start else { return \.superseded }
         // It would keep a place among those who wait, and then be too late.
         let expiresMillis = self.audiences.crowds[crowd].starts.orderExpiresSeconds * 1_000
         guard now.wallMillis + delayMillis < expiresMillis else { return \.expired }
@@ -155,7 +153,11 @@ extension ShardEngine {
     private mutating func tellFailedStart(
         _ push: MemberPush, members: CrowdTable.Members, status: UInt16, reason: String, outcome: Outcome
     ) {
-        guard let order = self.audiences.crowds[push.crowd].starts.order, order.stampSeconds == push.stampSeconds,
+        if outcome != .unknown, self.audiences.crowds[push.crowd].starts.report.start == push.start {
+            self.audiences.crowds[push.crowd].starts.report.note(
+                status: status, reason: reason, isOfMessage: outcome == .deadLettered)
+        }
+        guard let order = self.audiences.crowds[push.crowd].starts.order, order.stamp == push.start,
             self.audiences.crowds[push.crowd].starts.toldCount < Self.failedStartsToldMax
         else { return }
         self.audiences.crowds[push.crowd].starts.toldCount += 1

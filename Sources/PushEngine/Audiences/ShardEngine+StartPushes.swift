@@ -89,8 +89,7 @@ extension ShardEngine {
         if isInTime, count < StartRetries.countMax / 2 {
             return self.hold(member, of: crowd, round: round, untilMillis: untilMillis, attempt: attempt)
         }
-        self.settleStart(
-            crowd, stampSeconds: self.audiences.crowds[crowd].starts.orderStampSeconds, into: \.expired)
+        self.settleStart(crowd, of: self.audiences.crowds[crowd].starts.orderStamp, into: \.expired)
     }
 
     // MARK: Within the hour
@@ -116,11 +115,12 @@ extension ShardEngine {
     ) {
         let crowd = self.home(of: member, members: members).crowd
         guard !self.audiences.crowds[crowd].starts.past.isEmpty else { return }
-        let current = self.audiences.crowds[crowd].starts.orderStampSeconds
+        let current = self.audiences.crowds[crowd].starts.orderStamp
         let joinedSeconds = members.table.joinedSeconds(of: member)
         for past in self.audiences.crowds[crowd].starts.past where !past.isOver(nowMillis: now.steadyMillis) {
-            if past.stampSeconds == current {
-                guard !isOwn, self.wasSentStart(member, members: members) else { continue }
+            if past.start.names(current) {
+                let mayHaveBeenSent = self.audiences.crowds[crowd].starts.mayHaveBeenSent
+                guard !isOwn, mayHaveBeenSent || self.wasSentStart(member, members: members) else { continue }
             } else {
                 guard past.mayHaveReached(joinedSeconds: joinedSeconds) else { continue }
             }
@@ -145,6 +145,7 @@ extension ShardEngine {
         self.audiences.pushes[id].member = member
         self.audiences.pushes[id].partition = partition
         self.audiences.pushes[id].partitionGeneration = self.memory.partitions[partition].generation
+        self.audiences.pushes[id].life = order.life
         self.audiences.pushes[id].stampSeconds = order.stampSeconds
         self.audiences.pushes[id].recordMillis = order.layer.recordMillis
         self.audiences.pushes[id].sentMillis = now.steadyMillis
@@ -157,7 +158,7 @@ extension ShardEngine {
         self.audiences.pushes.link(id, into: &first)
         self.audiences.crowds[crowd].starts.rounds[round].firstPush = first
         self.audiences.crowds[crowd].starts.rounds[round].inFlightCount += 1
-        self.audiences.crowds[crowd].starts.noteSent(stampSeconds: order.stampSeconds, now: now)
+        self.audiences.crowds[crowd].starts.noteSent(order.stamp, now: now)
         self.audiences.crowds[crowd].starts.sentSinceRecord += 1
         self.audiences.crowds[crowd].starts.isRecordDue = true
         self.memory.partitions[partition].inFlightCount += 1

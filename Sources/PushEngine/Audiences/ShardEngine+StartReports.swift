@@ -20,13 +20,13 @@ extension ShardEngine {
         self.audiences.crowds[crowd].starts.report.add(UInt64(max(0, step)), to: reason)
     }
     /// One is owed a start no more, for this reason.
-    /// - Parameter stampSeconds: of which start.
+    /// - Parameter start: which.
     mutating func settleStart(
-        _ crowd: CrowdID, stampSeconds: Int64, into reason: WritableKeyPath<MemberCounters, UInt64>
+        _ crowd: CrowdID, of start: StartStamp, into reason: WritableKeyPath<MemberCounters, UInt64>
     ) {
         self.memory.counters.startMembers[keyPath: reason] += 1
         self.memory.counters.startMembers.waiting &-= 1
-        guard self.audiences.crowds[crowd].starts.report.stampSeconds == stampSeconds else { return }
+        guard self.audiences.crowds[crowd].starts.report.start == start else { return }
         self.audiences.crowds[crowd].starts.report.add(1, to: reason)
     }
     /// A former owner announced so many, and nobody knows whether they were sent it.

@@ -17,8 +17,9 @@ extension ShardEngine {
         let crowd =
             self.audiences.crowds.find(reference: reference, partition: partition)
             ?? self.audiences.crowds.make(app: 0, id: [], reference: reference, partition: partition)
+        // Whoever cannot be held is not passed over in silence: the partition stops, as it does for update members.
         guard let round = self.audiences.crowds.startRound(of: crowd, environment: record.environment) else {
-            return .ignored
+            throw .malformed("start members of one audience more than a partition can hold")
         }
         let members = self.audiences.crowds.members(of: partition)
         let ring = self.audiences.crowds[crowd].starts.rounds[round].ring
@@ -30,7 +31,9 @@ extension ShardEngine {
         }
         if member.isNone {
             member = members.table.insert(token, in: ring, joinedSeconds: record.joinedSeconds)
-            guard member.isSome else { return .ignored }
+            guard member.isSome else {
+                throw .malformed("one start member more than a partition, or its token, can be")
+            }
             self.memory.counters.membersHeld += 1
         }
         var flags: MemberFlags = record.isFrequent ? .isFrequent : []
@@ -39,10 +42,10 @@ extension ShardEngine {
         members.table.setFlags(flags, of: member)
         members.table.setJoinedSeconds(record.joinedSeconds, of: member)
         self.audiences.crowds[crowd].starts.noteJoin(seconds: record.joinedSeconds)
-        self.audiences.crowds[crowd].starts.rounds[round].ghosts[member] = record.hasLeft ? record.stampSeconds : nil
+        self.audiences.crowds[crowd].starts.rounds[round].ghosts[member] = record.hasLeft ? record.start : nil
         self.audiences.crowds[crowd].starts.restoredMarks[member] =
             record.mark == .none || record.hasLeft
-            ? nil : StartCodec.RestoredMark(mark: record.mark, stampSeconds: record.stampSeconds, offset: offset)
+            ? nil : StartCodec.RestoredMark(mark: record.mark, start: record.start, offset: offset)
         return .restored
     }
     /// A membership's tombstone.
@@ -65,13 +68,13 @@ extension ShardEngine {
         self.audiences.crowds[crowd].starts.restorePast(
             progress.past.map {
                 CrowdStarts.Past(
-                    stampSeconds: $0.stampSeconds,
+                    start: $0.start,
                     lastSentMillis: now.steadyMillis - max(0, now.wallMillis - $0.lastSentMillis),
                     lastSentWallMillis: $0.lastSentWallMillis)
             })
         if !progress.isOver, progress.rounds.contains(where: { $0.unansweredCount > 0 }) {
             // What was announced may have left at any time since. Of a start that is over nothing has.
-            self.audiences.crowds[crowd].starts.noteSent(stampSeconds: progress.stampSeconds, now: now)
+            self.audiences.crowds[crowd].starts.noteSent(progress.start, now: now)
         }
         self.audiences.crowds[crowd].starts.restore(progress)
     }
@@ -79,15 +82,13 @@ extension ShardEngine {
     // MARK: Going on
     /// A start that `state` tells of goes on: behind whom it was announced to.
     mutating func resumeStart(_ order: StartOrder, of crowd: CrowdID) {
-        let known = self.audiences.crowds[crowd].starts.restored.flatMap {
-            ($0.life, $0.stampSeconds) == (order.life, order.stampSeconds) ? $0 : nil
-        }
-        let marks = self.audiences.crowds[crowd].starts.restoredMarks.filter { $1.stampSeconds == order.stampSeconds }
+        let known = self.audiences.crowds[crowd].starts.restored.flatMap { $0.start == order.stamp ? $0 : nil }
+        let marks = self.audiences.crowds[crowd].starts.restoredMarks.filter { $1.start.names(order.stamp) }
             .sorted { $0.value.offset < $1.value.offset }
         self.audiences.crowds[crowd].starts.restored = nil
         self.audiences.crowds[crowd].starts.restoredMarks = [:]
         self.audiences.crowds[crowd].starts.beganMillis = known?.beganMillis ?? 0
-        if let report = known?.report, (report.life, report.stampSeconds) == (order.life, order.stampSeconds) {
+        if let report = known?.report, report.start == order.stamp {
             self.audiences.crowds[crowd].starts.report = report
             self.audiences.crowds[crowd].starts.report.resume()
         }
@@ -109,7 +110,9 @@ extension ShardEngine {
                 self.audiences.crowds[crowd].starts.rounds[round].noteLate(number, offset: mark.offset)
             }
             // A ghost may come back, and stand where the round has not been.
-            let ghosts = self.audiences.crowds[crowd].starts.rounds[round].ghosts.filter { $1 == order.stampSeconds }
+            let ghosts = self.audiences.crowds[crowd].starts.rounds[round].ghosts.filter {
+                $1.names(order.stamp)
+            }
             for member in ghosts.keys {
                 self.audiences.crowds[crowd].starts.rounds[round].noteServedEarly(member, in: &members.table)
             }
@@ -149,6 +152,10 @@ extension ShardEngine {
     mutating func settleRestoredStarts(_ crowd: CrowdID, now: EngineTime) {
         self.audiences.crowds[crowd].starts.restored = nil
         self.audiences.crowds[crowd].starts.restoredMarks = [:]
+        self.audiences.crowds[crowd].starts.restoredOrders = []
+        if self.audiences.crowds[crowd].starts.hasOrder, self.resendsStarts(crowd) {
+            self.audiences.crowds[crowd].starts.noteMaybeSent(now: now)
+        }
         self.scheduleSweep(crowd, now: now)
     }
 

@@ -1,25 +1,22 @@
 import PushModel
 
-/// Starts that come to a partition, how far they are, and what is written down of that (fan-out, "`start` to start members").
+/// Starts that come to a partition, and when their pushes leave (fan-out, "`start` to start members").
 extension ShardEngine {
-    /// While nothing is to be announced, how far a start is is written down this often.
-    private static var recordMillis: Int64 { 1_000 }
-    /// Members that come singly are announced together.
-    private static var gatherMillis: Int64 { 100 }
-    /// Of a start that is spread over time, so much is announced ahead.
-    private static var aheadMillis: Int64 { 1_000 }
-
     // MARK: Begin and end
     /// The newest version says which start goes round.
     mutating func takeStart(of version: Version, crowd: CrowdID, now: EngineTime) {
+        self.takeStart(version.start, crowd: crowd, now: now)
+    }
+    /// - Parameter new: `nil`: none goes round any more.
+    mutating func takeStart(_ new: StartOrder?, crowd: CrowdID, now: EngineTime) {
         if let old = self.audiences.crowds[crowd].starts.order {
-            if let new = version.start, new.isSame(as: old) {
+            if let new, new.isSame(as: old) {
                 // It goes on, with what is newest.
                 return self.audiences.crowds[crowd].starts.forgetBodies()
             }
             self.ceaseStart(crowd, into: \.superseded, now: now)
         }
-        guard let order = version.start, self.audiences.crowds[crowd].starts.mayBegin(order) else { return }
+        guard let order = new, self.audiences.crowds[crowd].starts.mayBegin(order) else { return }
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         self.tellStarts(crowd, isOver: true, now: now)
         self.audiences.crowds[crowd].starts.begin(order)
@@ -130,62 +127,6 @@ extension ShardEngine {
     func resendsStarts(_ crowd: CrowdID) -> Bool {
         self.memory.configuration.apps[Int(self.audiences.crowds[crowd].app)].startOnUnknown == .resend
     }
-
-    // MARK: Spread
-    /// How long the round takes, milliseconds: never more than half the time that the start has.
-    private func spanMillis(_ crowd: CrowdID) -> Int64 {
-        guard self.audiences.crowds[crowd].starts.hasOrder else { return 0 }
-        let expiresMillis = self.audiences.crowds[crowd].starts.orderExpiresSeconds * 1_000
-        let spread = self.memory.configuration.apps[Int(self.audiences.crowds[crowd].app)].audienceSpreadMillis
-        return min(spread, max(0, (expiresMillis - self.audiences.crowds[crowd].starts.beganMillis) / 2))
-    }
-    /// When the member at a position has its turn, steady.
-    private func spreadMillis(_ crowd: CrowdID, until position: Int64, now: EngineTime) -> Int64 {
-        let span = self.spanMillis(crowd)
-        let began = self.audiences.crowds[crowd].starts.beganMillis
-        guard span > 0, began > 0 else { return .min }
-        // Positions are cut to 32 bits, so that the product has room.
-        let after = ((position >> 16) * span) >> 32
-        return now.steadyMillis + (began + after - now.wallMillis)
-    }
-    func isTurn(_ crowd: CrowdID, position: Int64, now: EngineTime) -> Bool {
-        self.spreadMillis(crowd, until: position, now: now) <= now.steadyMillis
-    }
-    /// Members before it have their turn by then, steady.
-    private func spreadPosition(_ crowd: CrowdID, atMillis: Int64, now: EngineTime) -> Int64 {
-        let span = self.spanMillis(crowd)
-        let passed = now.wallMillis + (atMillis - now.steadyMillis) - self.audiences.crowds[crowd].starts.beganMillis
-        guard span > 0, passed < span else { return StartRound.end }
-        return ((max(0, passed) << 32) / span) << 16
-    }
-
-    // MARK: Records
-    /// When the next record is written, steady.
-    private mutating func startRecordDueMillis(_ crowd: CrowdID, now: EngineTime) -> Int64 {
-        guard !self.audiences.crowds[crowd].starts.isRecordUnderWay else { return .max }
-        let last = self.audiences.crowds[crowd].starts.lastRecordMillis
-        func after(_ millis: Int64) -> Int64 { last == .min ? now.steadyMillis : last + millis }
-        var due = self.audiences.crowds[crowd].starts.isRecordDue ? after(Self.recordMillis) : .max
-        guard self.mayStart(crowd), !self.resendsStarts(crowd) else { return due }
-        for round in self.audiences.crowds[crowd].starts.rounds.indices {
-            if self.audiences.crowds[crowd].starts.rounds[round].hasLateToAnnounce,
-                !self.audiences.crowds[crowd].starts.rounds[round].retries.isFull
-            {
-                due = min(due, after(Self.gatherMillis))
-            }
-            let named = self.audiences.crowds[crowd].starts.rounds[round].retries.nextNamedDueMillis(
-                nowMillis: now.steadyMillis)
-            if named != .max { due = min(due, max(named, after(Self.gatherMillis))) }
-            guard let position = self.nextStartPosition(crowd, round: round) else { continue }
-            let round = self.audiences.crowds[crowd].starts.rounds[round]
-            // Half of what is announced has left, or nothing is.
-            let isShort = 2 * round.announcedCount <= self.audiences.crowds[crowd].starts.sentSinceRecord
-            guard isShort, round.nextHorizon < StartRound.end, !round.retries.isFull else { continue }
-            let next = max(position, round.nextHorizon)
-            due = min(due, self.spreadMillis(crowd, until: next, now: now))
-        }
-        return due
-    }
     /// Does what has become due of a crowd's starts.
     mutating func advanceStarts(_ crowd: CrowdID, now: EngineTime) {
         self.expireStart(crowd, now: now)
@@ -199,116 +140,32 @@ extension ShardEngine {
         }
         if self.startRecordDueMillis(crowd, now: now) <= now.steadyMillis { self.writeStarts(crowd, now: now) }
     }
-    /// Announces who is next, and says how far the start is.
-    mutating func writeStarts(_ crowd: CrowdID, now: EngineTime) {
-        self.audiences.crowds[crowd].starts.recordNumber &+= 1
-        self.audiences.crowds[crowd].starts.isRecordUnderWay = true
-        self.audiences.crowds[crowd].starts.isRecordDue = false
-        self.audiences.crowds[crowd].starts.lastRecordMillis = now.steadyMillis
-        self.audiences.crowds[crowd].starts.forgetPast(nowMillis: now.steadyMillis)
-        let chunk = min(
-            max(StartRound.chunkCountMin, 2 * self.audiences.crowds[crowd].starts.sentSinceRecord),
-            StartRound.chunkCountMax)
-        self.audiences.crowds[crowd].starts.sentSinceRecord = 0
-        let order = self.audiences.crowds[crowd].starts.order
-        let announces = self.mayStart(crowd)
-        var progress = StartCodec.Progress()
-        progress.epoch = self.memory.partitions[self.audiences.crowds[crowd].partition].epoch
-        (progress.life, progress.stampSeconds) = self.audiences.crowds[crowd].starts.newestMet
-        progress.isOver = order == nil
-        progress.beganMillis = self.audiences.crowds[crowd].starts.beganMillis
-        progress.report = self.audiences.crowds[crowd].starts.report
-        progress.report.isUntold = false
-        for round in self.audiences.crowds[crowd].starts.rounds.indices {
-            if announces { self.extendStarts(crowd, round: round, count: chunk, now: now) }
-            progress.rounds.append(self.startPart(crowd, round: round, announces: announces, now: now))
-        }
-        progress.past = self.audiences.crowds[crowd].starts.past.map {
-            CrowdStarts.Past(
-                stampSeconds: $0.stampSeconds, lastSentMillis: now.wallMillis - (now.steadyMillis - $0.lastSentMillis),
-                lastSentWallMillis: $0.lastSentWallMillis)
-        }
-        if let order, progress.rounds.contains(where: { $0.unansweredCount > 0 }) {
-            // What is announced leaves from here on.
-            let before = progress.past.last { $0.stampSeconds == order.stampSeconds }?.lastSentWallMillis ?? 0
-            progress.past.removeAll { $0.stampSeconds == order.stampSeconds }
-            progress.past.append(
-                CrowdStarts.Past(
-                    stampSeconds: order.stampSeconds, lastSentMillis: now.wallMillis,
-                    lastSentWallMillis: max(before, now.wallMillis)))
-            if progress.past.count > CrowdStarts.pastMax { progress.past.removeFirst() }
-        }
-        self.journal.writeStarts(progress, of: crowd, in: &self.memory, audiences: self.audiences)
-        if announces { self.journal.batch.isUrgent = true }
+
+    // MARK: Spread
+    /// How long the round takes, milliseconds: never more than half the time that the start has.
+    private func spanMillis(_ crowd: CrowdID) -> Int64 {
+        guard self.audiences.crowds[crowd].starts.hasOrder else { return 0 }
+        let expiresMillis = self.audiences.crowds[crowd].starts.orderExpiresSeconds * 1_000
+        let spread = self.memory.configuration.apps[Int(self.audiences.crowds[crowd].app)].audienceSpreadMillis
+        return min(spread, max(0, (expiresMillis - self.audiences.crowds[crowd].starts.beganMillis) / 2))
     }
-    /// Members up to a new horizon are announced with the record that follows.
-    private mutating func extendStarts(_ crowd: CrowdID, round: Int, count: Int, now: EngineTime) {
-        guard let position = self.nextStartPosition(crowd, round: round) else {
-            self.audiences.crowds[crowd].starts.rounds[round].nextHorizon = StartRound.end
-            return
-        }
-        let from = self.audiences.crowds[crowd].starts.rounds[round].nextHorizon
-        guard !self.resendsStarts(crowd), !self.audiences.crowds[crowd].starts.rounds[round].retries.isFull,
-            self.audiences.crowds[crowd].starts.rounds[round].announcedCount < count
-        else { return }
-        let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
-        self.audiences.scratchEntries.removeAll(keepingCapacity: true)
-        let end = members.table.fill(
-            self.audiences.crowds[crowd].starts.rounds[round].ring, from: UInt64(from), limit: count,
-            into: &self.audiences.scratchEntries)
-        let due = self.spreadPosition(crowd, atMillis: now.steadyMillis + Self.aheadMillis, now: now)
-        // Whoever is next is announced, and those whose turn comes soon.
-        let horizon = max(from, min(Int64(end), max(due, position + 1)))
-        var announced = 0
-        for entry in self.audiences.scratchEntries where Int64(entry.position) < horizon {
-            guard self.isOwed(entry, of: crowd, round: round, members: members) else { continue }
-            announced += 1
-        }
-        self.audiences.crowds[crowd].starts.rounds[round].nextHorizon = horizon
-        self.audiences.crowds[crowd].starts.rounds[round].announcedCount += announced
+    /// When the member at a position has its turn, steady.
+    func spreadMillis(_ crowd: CrowdID, until position: Int64, now: EngineTime) -> Int64 {
+        let span = self.spanMillis(crowd)
+        let began = self.audiences.crowds[crowd].starts.beganMillis
+        guard span > 0, began > 0 else { return .min }
+        // Positions are cut to 32 bits, so that the product has room.
+        let after = ((position >> 16) * span) >> 32
+        return now.steadyMillis + (began + after - now.wallMillis)
     }
-    /// The round comes to it with something that it has not been sent.
-    func isOwed(_ entry: RingEntry, of crowd: CrowdID, round: Int, members: CrowdTable.Members) -> Bool {
-        members.table.flags(of: entry.member).isDisjoint(with: [.isLate, .isGhost, .isServedEarly])
-            && self.audiences.crowds[crowd].starts.rounds[round].isAhead(entry.member, at: entry.position)
+    func isTurn(_ crowd: CrowdID, position: Int64, now: EngineTime) -> Bool {
+        self.spreadMillis(crowd, until: position, now: now) <= now.steadyMillis
     }
-    private mutating func startPart(
-        _ crowd: CrowdID, round: Int, announces: Bool, now: EngineTime
-    ) -> StartCodec.Round {
-        let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
-        let resends = self.resendsStarts(crowd)
-        var part = StartCodec.Round()
-        part.environment = self.audiences.crowds[crowd].starts.rounds[round].environment
-        let announcesLate =
-            announces && !resends && !self.audiences.crowds[crowd].starts.rounds[round].retries.isFull
-        var named = self.audiences.crowds[crowd].starts.rounds[round].announce(
-            lateMax: announcesLate ? StartRound.lateChunkCountMax : 0, nowMillis: now.steadyMillis,
-            namesAll: resends || !announces)
-        part.horizon = self.audiences.crowds[crowd].starts.rounds[round].nextHorizon
-        if resends {
-            // Whatever has no answer is sent again.
-            part.horizon = self.audiences.crowds[crowd].starts.rounds[round].unmetPosition
-            var push = self.audiences.crowds[crowd].starts.rounds[round].firstPush
-            while push.isSome {
-                named.append(self.audiences.pushes[push].member)
-                push = self.audiences.pushes[push].next
-            }
-        } else {
-            part.unansweredCount = UInt64(clamping: self.audiences.crowds[crowd].starts.rounds[round].unansweredCount)
-        }
-        part.lateOffset = self.audiences.crowds[crowd].starts.rounds[round].lateOffset
-        part.named = named.map { Int64(members.table.position(of: $0)) }.sorted()
-        return part
-    }
-    /// Kafka has the record: what it announces may leave.
-    mutating func startsAcknowledged(_ crowd: CrowdID, generation: UInt32, number: UInt32, now: EngineTime) {
-        guard self.audiences.crowds.contains(crowd), self.audiences.crowds[crowd].generation == generation,
-            self.audiences.crowds[crowd].starts.recordNumber == number
-        else { return }
-        self.audiences.crowds[crowd].starts.isRecordUnderWay = false
-        for round in self.audiences.crowds[crowd].starts.rounds.indices {
-            self.audiences.crowds[crowd].starts.rounds[round].announced()
-        }
-        self.schedule(crowd, now: now)
+    /// Members before it have their turn by then, steady.
+    func spreadPosition(_ crowd: CrowdID, atMillis: Int64, now: EngineTime) -> Int64 {
+        let span = self.spanMillis(crowd)
+        let passed = now.wallMillis + (atMillis - now.steadyMillis) - self.audiences.crowds[crowd].starts.beganMillis
+        guard span > 0, passed < span else { return StartRound.end }
+        return ((max(0, passed) << 32) / span) << 16
     }
 }

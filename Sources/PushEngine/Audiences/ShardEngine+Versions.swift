@@ -206,6 +206,7 @@ extension ShardEngine {
         }
         self.audiences.crowds[crowd].life = void.life
         self.journal.writeVoided(crowd, entry: entry, in: &self.memory, audiences: self.audiences)
+        self.audiences.voids.left(self.intake.partition)
         self.beginLeaving(crowd, now: now)
     }
     /// How long after a void the owner is asked anew: its clock may be ahead, and answer with another void.

@@ -6,7 +6,8 @@ import PushModel
 /// start member              key: `s`, 8 bytes of the audience's reference, then the raw token
 ///     epoch, flags          flags: 1 development, 2 frequent-updates, 4 channel-capable, 8 it has left
 ///     joined                seconds since 1970
-///     mark, stamp           0 none; 1 it joined late, and waits for the start of that stamp; 2 it was sent that start
+///     mark, stamp, life     0 none; 1 it joined late, and waits for that start; 2 it was sent that start. The life as what it is more than the
+///                           stamp; older records end before it
 /// start progress            key: `r/<bundle id>/<audience id>`
 ///     epoch, life, stamp    of the newest start that has gone round here, or does; 0, 0: none has
 ///     over                  1: it goes round no more
@@ -15,6 +16,8 @@ import PushModel
 ///                           named: count, then positions of members that surely were not started
 ///     report                see `StartReport`
 ///     past                  count, then each: stamp; last sent, wall milliseconds of now and of then
+///     lives                 of those, what they are more than the stamps; older records end before them
+///     refusals              of the report: see `RefusalCounts`
 /// ```
 enum StartCodec {
     static let memberKeyMark = UInt8(ascii: "s")
@@ -37,12 +40,12 @@ enum StartCodec {
         var hasLeft = false
         var joinedSeconds: UInt32 = 0
         var mark = Mark.none
-        var stampSeconds: Int64 = 0
+        var start = StartStamp()
     }
     /// A member whose record has a mark, as a restore has read it.
     struct RestoredMark {
         var mark: Mark
-        var stampSeconds: Int64
+        var start: StartStamp
         var offset: Int64
     }
 
@@ -69,7 +72,7 @@ enum StartCodec {
         return reference
     }
 
-    static var memberByteCountMax: Int { 4 + 3 * ByteCursor.leb128ByteCountMax }
+    static var memberByteCountMax: Int { 4 + 4 * ByteCursor.leb128ByteCountMax }
     static func write(_ member: Member, to writer: inout ByteCursor) {
         writer.byte(StateCodec.version)
         writer.byte(StateCodec.Kind.startMember.rawValue)
@@ -79,7 +82,9 @@ enum StartCodec {
                 | (member.isChannelCapable ? 4 : 0) | (member.hasLeft ? 8 : 0))
         writer.unsigned(UInt64(member.joinedSeconds))
         writer.byte(member.mark.rawValue)
-        if member.mark != .none { writer.signed(member.stampSeconds) }
+        guard member.mark != .none else { return }
+        writer.signed(member.start.stampSeconds)
+        member.start.write(to: &writer)
     }
     static func readMember(_ reader: inout StateReader) throws(StateError) -> Member {
         var member = Member()
@@ -96,7 +101,12 @@ enum StartCodec {
         let mark = try reader.byte()
         guard let mark = Mark(rawValue: mark) else { throw .malformed("a mark of \(mark)") }
         member.mark = mark
-        if mark != .none { member.stampSeconds = try StateCodec.readSeconds(&reader) }
+        if mark != .none {
+            member.start.stampSeconds = try StateCodec.readSeconds(&reader)
+            if !reader.isAtEnd {
+                member.start = try StartStamp(stampSeconds: member.start.stampSeconds, lifeFrom: &reader)
+            }
+        }
         guard reader.isAtEnd else { throw .malformed("bytes behind the start member") }
         return member
     }
@@ -115,18 +125,18 @@ enum StartCodec {
     }
     struct Progress: Equatable {
         var epoch: Int64 = -1
-        var life: Int64 = 0
-        var stampSeconds: Int64 = 0
+        /// The newest that has gone round here, or does.
+        var start = StartStamp()
         /// Nobody is owed it any more.
         var isOver = false
         var beganMillis: Int64 = 0
         var rounds: [Round] = []
         var report = StartReport()
-        /// Stamp, and wall milliseconds of the last push.
+        /// Which, and wall milliseconds of the last push.
         var past: [CrowdStarts.Past] = []
     }
     static func byteCountMax(_ progress: borrowing Progress) -> Int {
-        var count = (8 + 3 * progress.past.count) * ByteCursor.leb128ByteCountMax + StartReport.byteCountMax
+        var count = (8 + 4 * progress.past.count) * ByteCursor.leb128ByteCountMax + StartReport.byteCountMax
         for round in progress.rounds { count += (5 + round.named.count) * ByteCursor.leb128ByteCountMax }
         return count
     }
@@ -134,8 +144,8 @@ enum StartCodec {
         writer.byte(StateCodec.version)
         writer.byte(StateCodec.Kind.startProgress.rawValue)
         writer.signed(progress.epoch)
-        writer.signed(progress.life)
-        writer.signed(progress.stampSeconds)
+        writer.signed(progress.start.life)
+        writer.signed(progress.start.stampSeconds)
         writer.byte(progress.isOver ? 1 : 0)
         writer.signed(progress.beganMillis)
         writer.unsigned(UInt64(progress.rounds.count))
@@ -150,16 +160,18 @@ enum StartCodec {
         progress.report.write(to: &writer)
         writer.unsigned(UInt64(progress.past.count))
         for past in progress.past {
-            writer.signed(past.stampSeconds)
+            writer.signed(past.start.stampSeconds)
             writer.signed(past.lastSentMillis)
             writer.signed(past.lastSentWallMillis)
         }
+        for past in progress.past { past.start.write(to: &writer) }
+        progress.report.refusals.write(to: &writer)
     }
     static func readProgress(_ reader: inout StateReader) throws(StateError) -> Progress {
         var progress = Progress()
         progress.epoch = try reader.signed()
-        progress.life = try StateCodec.readSeconds(&reader)
-        progress.stampSeconds = try StateCodec.readSeconds(&reader)
+        progress.start.life = try StateCodec.readSeconds(&reader)
+        progress.start.stampSeconds = try StateCodec.readSeconds(&reader)
         progress.isOver = try reader.byte() != 0
         progress.beganMillis = try StateCodec.readMillis(&reader)
         let count = try reader.unsigned()
@@ -171,11 +183,17 @@ enum StartCodec {
         for _ in 0..<past {
             progress.past.append(
                 CrowdStarts.Past(
-                    stampSeconds: try StateCodec.readSeconds(&reader),
+                    start: StartStamp(stampSeconds: try StateCodec.readSeconds(&reader)),
                     lastSentMillis: try StateCodec.readMillis(&reader),
                     lastSentWallMillis: try StateCodec.readMillis(&reader)))
         }
-        guard reader.isAtEnd else { throw .malformed("bytes behind the last start") }
+        guard !reader.isAtEnd else { return progress }
+        for index in progress.past.indices {
+            progress.past[index].start = try StartStamp(
+                stampSeconds: progress.past[index].start.stampSeconds, lifeFrom: &reader)
+        }
+        progress.report.refusals = try RefusalCounts(&reader)
+        guard reader.isAtEnd else { throw .malformed("bytes behind the refusals") }
         return progress
     }
     private static func readRound(_ reader: inout StateReader) throws(StateError) -> Round {

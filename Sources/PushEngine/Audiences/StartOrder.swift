@@ -1,6 +1,35 @@
 import APNSProtocol
 import PushModel
 
+/// Which start it is. A stamp alone may come again in a later life of its audience.
+struct StartStamp: Hashable, Comparable {
+    /// Of the audience; 0: a record of a release that did not write it down.
+    var life: Int64 = 0
+    /// Of the version that brought it first; 0: none is meant.
+    var stampSeconds: Int64 = 0
+
+    static func < (one: Self, other: Self) -> Bool {
+        (one.life, one.stampSeconds) < (other.life, other.stampSeconds)
+    }
+    /// It is that start, as far as is known.
+    func names(_ other: Self) -> Bool {
+        self.stampSeconds == other.stampSeconds && (self.life == other.life || self.life == 0)
+    }
+    /// The life lies near the stamp, so their difference is short.
+    func write(to writer: inout ByteCursor) { writer.signed(self.life &- self.stampSeconds) }
+    /// - Parameter stampSeconds: has been read before.
+    init(stampSeconds: Int64, lifeFrom reader: inout StateReader) throws(StateError) {
+        let (life, isOver) = stampSeconds.addingReportingOverflow(try reader.signed())
+        guard !isOver, life >= 0, life <= StateCodec.timeSecondsMax else { throw .malformed("a life of \(life)") }
+        self.life = life
+        self.stampSeconds = stampSeconds
+    }
+    init(life: Int64 = 0, stampSeconds: Int64 = 0) {
+        self.life = life
+        self.stampSeconds = stampSeconds
+    }
+}
+
 /// One `start` of an audience, as it goes to push-to-start tokens (fan-out, "`start` to start members").
 ///
 /// Every version of its life carries it along until it expires, so that a partition has it from whichever it gets. Life and stamp tell it from
@@ -17,9 +46,8 @@ struct StartOrder {
     /// The whole of it: attributes, its own content-state, its alert, and the event that speaks for it.
     var layer = Layer()
 
-    func isSame(as other: borrowing StartOrder) -> Bool {
-        (self.life, self.stampSeconds) == (other.life, other.stampSeconds)
-    }
+    var stamp: StartStamp { StartStamp(life: self.life, stampSeconds: self.stampSeconds) }
+    func isSame(as other: borrowing StartOrder) -> Bool { self.stamp == other.stamp }
     func isExpired(nowSeconds: Int64) -> Bool { self.expiresSeconds <= nowSeconds }
 
     /// The attributes and what else only a start says, for a body with newer content.

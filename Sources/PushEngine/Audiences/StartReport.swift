@@ -10,6 +10,8 @@ struct StartReport: Equatable {
     var counts = MemberCounters()
     /// Update tokens that joined the audience here while the start went round: of cards that are up, as far as anybody can tell.
     var returnedCount: UInt64 = 0
+    /// Reasons of those gone and failed.
+    var refusals = RefusalCounts()
     /// Wall milliseconds; 0: none.
     var firstAcceptedMillis: Int64 = 0
     var lastAcceptedMillis: Int64 = 0
@@ -22,15 +24,23 @@ struct StartReport: Equatable {
         self.stampSeconds = order.stampSeconds
     }
 
+    var start: StartStamp { StartStamp(life: self.life, stampSeconds: self.stampSeconds) }
     /// Members that are owed it still, those without an answer included.
     var waitingCount: UInt64 {
-        var ended: UInt64 = 0
-        for field in Self.ends { ended &+= self.counts[keyPath: field] }
+        // Asked at every answer: without key paths, whose array would be allocated each time.
+        let counts = self.counts
+        let ended =
+            counts.accepted &+ counts.superseded &+ counts.expired &+ counts.gone &+ counts.failed &+ counts.unknown
+            &+ counts.left
         return self.counts.due > ended ? self.counts.due - ended : 0
     }
     mutating func noteAccepted(wallMillis: Int64) {
         if self.firstAcceptedMillis == 0 { self.firstAcceptedMillis = wallMillis }
         self.lastAcceptedMillis = max(self.lastAcceptedMillis, wallMillis)
+    }
+    mutating func note(status: UInt16, reason: String, isOfMessage: Bool) {
+        self.refusals.note(status: status, reason: reason, isOfMessage: isOfMessage)
+        self.isUntold = true
     }
     mutating func add(_ count: UInt64, to field: WritableKeyPath<MemberCounters, UInt64>) {
         guard count > 0 else { return }
@@ -43,6 +53,7 @@ struct StartReport: Equatable {
     mutating func add(_ other: StartReport) {
         for field in Self.fields { self.add(other.counts[keyPath: field], to: field) }
         self.returnedCount = min(self.returnedCount &+ other.returnedCount, Self.countMax)
+        self.refusals.add(other.refusals)
         let firsts = [self.firstAcceptedMillis, other.firstAcceptedMillis].filter { $0 > 0 }
         self.firstAcceptedMillis = firsts.min() ?? 0
         self.lastAcceptedMillis = max(self.lastAcceptedMillis, other.lastAcceptedMillis)
@@ -57,8 +68,9 @@ struct StartReport: Equatable {
     private static var fields: [WritableKeyPath<MemberCounters, UInt64>] { [\.due] + Self.ends + [\.repeated] }
     /// No record counts more; the sums of all partitions stay in range.
     private static let countMax: UInt64 = 1 << 40
-    static let byteCountMax = 14 * ByteCursor.leb128ByteCountMax
+    static let byteCountMax = 14 * ByteCursor.leb128ByteCountMax + RefusalCounts.byteCountMax
 
+    /// All but the refusals, which stand at the end of a record: older ones have none.
     func write(to writer: inout ByteCursor) {
         writer.signed(self.life)
         writer.signed(self.stampSeconds)
@@ -96,6 +108,7 @@ struct StartReport: Equatable {
             bytes.append(utf8: name)
             JSONBytes.appendInteger(Int64(clamping: number), to: &bytes)
         }
+        self.refusals.append(to: &bytes)
         guard self.firstAcceptedMillis > 0 else { return }
         bytes.append(utf8: ",\"first-accepted\":")
         JSONBytes.appendInteger(self.firstAcceptedMillis, to: &bytes)
@@ -121,6 +134,7 @@ extension RollUp {
         guard !self.starts.isEmpty else { return nil }
         var sum = StartReport()
         for report in self.starts.values { sum.add(report) }
+        sum.refusals.sort()
         return sum
     }
 }

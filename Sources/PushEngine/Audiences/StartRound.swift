@@ -47,14 +47,16 @@ struct StartRound {
     private var lateNext = 0
     /// Late members whose record lies below it have been announced.
     private(set) var lateOffset: Int64 = 0
+    /// The record of nobody who was taken out to be sent the start lies at it or behind.
+    private var lateServedOffset: Int64 = 0
     /// Late members that were sent the start before the round came to them: it passes over them.
     private(set) var servedEarly: Set<MemberID> = []
 
     /// Members that surely were not started.
     var retries = StartRetries()
 
-    /// Members that left and were sent a start: of which stamp.
-    var ghosts: [MemberID: Int64] = [:]
+    /// Members that left and were sent a start: which.
+    var ghosts: [MemberID: StartStamp] = [:]
     /// Members without an answer.
     var inFlightCount = 0
     /// The first of their pushes; each names the next.
@@ -88,6 +90,7 @@ struct StartRound {
         self.nextHorizon = position
         self.announcedCount = 0
         self.lateOffset = lateOffset
+        self.lateServedOffset = lateOffset
         self.forgetUpcoming()
     }
     /// Nobody is owed it any more; pushes in flight still are answered.
@@ -213,6 +216,7 @@ struct StartRound {
             self.lateNext = max(0, self.lateNext - 1)
             guard self.lateNumbers[first.member] == first.number else { continue }
             self.lateNumbers[first.member] = nil
+            self.lateServedOffset = max(self.lateServedOffset, first.offset + 1)
             return first.member
         }
         return nil
@@ -246,15 +250,19 @@ struct StartRound {
         self.lateAnnounced = self.lateNext
         self.retries.announced()
     }
-    /// Nothing more leaves here: whoever is announced and was not sent to is not announced any more.
+    /// Nothing more leaves here, or not for a while: whoever is announced and was not sent to is not announced any more.
     mutating func withdrawAnnouncements() {
         self.nextHorizon = self.unmetPosition
+        // Whoever lies behind it may leave no more, although `state` says so until the next record is there.
+        self.horizon = min(self.horizon, self.nextHorizon)
         self.announcedCount = 0
         self.lateAnnounced = 0
         self.lateNext = 0
         for entry in self.late where entry.offset >= 0 && self.lateNumbers[entry.member] == entry.number {
             self.lateOffset = min(self.lateOffset, entry.offset)
         }
+        // Records may lie in another order than they were written in: rather none for one of those than a second for one who was served.
+        self.lateOffset = max(self.lateOffset, self.lateServedOffset)
     }
     /// Members that are announced, without an answer that says otherwise.
     var unansweredCount: Int {

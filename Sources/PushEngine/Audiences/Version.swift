@@ -34,6 +34,11 @@ struct Version {
     /// One element while a start goes round.
     var starts: [StartOrder] = []
 
+    /// It is of that life, and so is what it brings.
+    mutating func enterLife(_ life: Int64) {
+        self.life = life
+        for index in self.starts.indices { self.starts[index].life = life }
+    }
     var isEnd: Bool { self.layer.isEnd }
     var hasAlert: Bool { !self.layer.alert.isEmpty }
     var kind: EventKind { self.layer.isEnd ? .end : .update }

@@ -30,6 +30,8 @@ extension ShardEngine {
         case .startMember(let crowd, let generation, let round, let number):
             self.startMemberAcknowledged(
                 crowd, generation: generation, round: round, number: number, offset: offset, now: now)
+        case .voided(let crowd, let generation, let partition):
+            self.voidAcknowledged(crowd, generation: generation, partition: partition, now: now)
         }
     }
 }

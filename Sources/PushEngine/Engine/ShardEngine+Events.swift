@@ -30,6 +30,10 @@ extension ShardEngine {
             self.memory.partitions[partition].phase == .running,
             self.memory.partitions[partition].stopReason == nil
         else { return }
+        if !self.audiences.voids.isEmpty, self.audiences.voids.holdsUp(record, partition: partition) {
+            return self.audiences.voids.wait(
+                record, key: key, value: value, traceparent: traceparent, partition: partition)
+        }
         let log = self.memory.partitions[partition].logs[Int(record.topic)]
         self.intake.begin(record, partition: partition, log: log, traceparent: traceparent)
         guard record.kind == .event else {
@@ -106,6 +110,7 @@ extension ShardEngine {
         }
         let slot = found ?? self.makeSlot(SlotKey(kind: kind, app: app, id: key), hash: hash, now: now)
         self.memory.stay(slot)
+        if kind == .audience, self.intake.event.kind == .start { self.publishWaitingEnd(slot, now: now) }
         self.journal.openEntry(
             for: self.intake, slot: slot, budgets: self.dispatch.budgets, in: &self.memory, now: now)
         self.intake.noteApplied(to: slot, in: &self.memory)

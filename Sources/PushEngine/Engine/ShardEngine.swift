@@ -56,7 +56,9 @@ public struct ShardEngine: ~Copyable {
     /// How many records may be taken before this has to be asked again. So many pass no limit of activities, pending or in memory, of each of
     /// which a record takes one place at most; that of unacknowledged records they may pass a little, where one event has several outcomes.
     /// 0: a limit is reached, `wantsRecords` is false.
-    public var recordRoom: Int {
+    public var recordRoom: Int { self.audiences.voids.hasWaiting ? 0 : self.roomWithinLimits }
+    /// The same, whatever waits for a void.
+    var roomWithinLimits: Int {
         let room = min(
             self.memory.configuration.settings.unacknowledgedMax - self.journal.acknowledgements.openCount,
             self.memory.configuration.settings.activitiesMax - self.memory.counters.activities,

@@ -9,13 +9,15 @@ struct PendingAcknowledgement {
         case versions, progress, lateJoin
         /// The same about start members: how far a start is, and a membership.
         case startProgress, startMember
+        /// The same: its audience is over.
+        case voided
 
         /// The record lies in `state`.
         var isState: Bool { self == .marker || self == .state || self.isOfCrowd }
         /// It is about a crowd, and no slot.
         var isOfCrowd: Bool {
             switch self {
-            case .versions, .progress, .lateJoin, .startProgress, .startMember: true
+            case .versions, .progress, .lateJoin, .startProgress, .startMember, .voided: true
             case .marker, .state, .outcome, .deadLetter, .routed, .version: false
             }
         }

@@ -117,6 +117,8 @@ extension Journal {
         case startProgress(CrowdID, generation: UInt32, number: UInt32)
         /// So does a record of a start member.
         case startMember(CrowdID, generation: UInt32, round: Int, number: UInt32)
+        /// So does the end of a crowd's audience.
+        case voided(CrowdID, generation: UInt32, partition: PartitionIndex)
     }
 
     /// Kafka has the record. Once per record; an acknowledgement of a partition that has left since changes nothing.
@@ -151,6 +153,7 @@ extension Journal {
             case .startMember:
                 return .startMember(
                     crowd, generation: done.slotGeneration, round: done.routedEntry.index, number: done.stateVersion)
+            case .voided: return .voided(crowd, generation: done.slotGeneration, partition: partition)
             default:
                 return .lateJoin(
                     crowd, generation: done.slotGeneration, pass: done.routedEntry.index, number: done.stateVersion)
@@ -162,7 +165,7 @@ extension Journal {
         switch done.kind {
         case .marker:
             return .marker(partition)
-        case .versions, .progress, .lateJoin, .startProgress, .startMember: return .none
+        case .versions, .progress, .lateJoin, .startProgress, .startMember, .voided: return .none
         case .version: return isSlotThere ? .versionTold(done.slot, stampLow: done.stateVersion) : .none
         case .state:
             if done.entry.isSome { self.ledger.settle(done.entry) }

@@ -125,7 +125,8 @@ public struct StateRecordReader: Sendable {
     private func startProgress(_ reader: inout StateReader) throws(StateError) -> StateRecordDescription.Crowd {
         let progress = try StartCodec.readProgress(&reader)
         return .init(
-            record: "starts", epoch: progress.epoch, life: progress.life, stampSeconds: [progress.stampSeconds],
+            record: "starts", epoch: progress.epoch, life: progress.start.life,
+            stampSeconds: [progress.start.stampSeconds],
             passes: progress.rounds.map {
                 .init(
                     environment: "\($0.environment)", shareMet: Double($0.horizon) / Double(StartRound.end),
@@ -137,16 +138,11 @@ public struct StateRecordReader: Sendable {
         _ reader: inout StateReader, nowMillis: Int64
     ) throws(StateError) -> StateRecordDescription.Crowd {
         let now = EngineTime(steadyMillis: nowMillis, wallMillis: nowMillis)
-        let epoch = try reader.signed()
-        let versions = try AudienceCodec.readVersions(&reader, topicHashes: self.topicHashes, now: now)
-        if try reader.byte() != 0 {
-            _ = try AudienceCodec.readVersion(&reader, topicHashes: self.topicHashes, now: now)
-        }
-        guard reader.isAtEnd else { throw .malformed("bytes behind the last version") }
+        let record = try VersionsRecord(&reader, topicHashes: self.topicHashes, now: now)
         return .init(
-            record: "versions", epoch: epoch, life: versions.last?.life ?? 0,
-            stampSeconds: versions.map(\.stampSeconds),
-            contentState: versions.last.map {
+            record: "versions", epoch: record.epoch, life: record.life,
+            stampSeconds: record.versions.map(\.stampSeconds),
+            contentState: record.versions.last.map {
                 String(decoding: $0.layer.blob[$0.layer.content.contentState.range], as: UTF8.self)
             })
     }

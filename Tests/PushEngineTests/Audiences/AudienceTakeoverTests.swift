@@ -48,6 +48,62 @@ import Testing
         Self.expectNextLife(h, of: 2)
     }
 
+    /// Kafka takes the record that voids the members only after it was written again, and takes everything else meanwhile.
+    @Test func aVoidWrittenLateTakesNobodyOfTheNextLife() {
+        let h = AudienceTests.harness()
+        func isOfVoid(_ record: WrittenRecord) -> Bool { record.keyText.hasPrefix("d/") }
+        Self.playLife(h) { !isOfVoid($0) }
+        h.join(2)
+        h.joinStart(3)
+        for _ in 0..<8 { h.acknowledgeAll { !isOfVoid($0) } }
+        #expect(h.counters.membersHeld == 0 && !h.wantsRecords && !h.isCommitted(), "they wait for it")
+        h.acknowledgesAtOnce = true
+        h.acknowledgeAll(where: isOfVoid)
+        h.step()
+        #expect(h.counters.membersHeld == 2 && h.wantsRecords && h.isCommitted())
+        h.crash()
+        #expect(h.counters.membersHeld == 2)
+        Self.expectNextLife(h, of: 2)
+    }
+
+    /// What waits for a void goes with its partition, and comes again.
+    @Test func whatWaitsForAVoidIsReadByTheNextOwner() {
+        let h = AudienceTests.harness()
+        Self.playLife(h) { !$0.keyText.hasPrefix("d/") }
+        h.join(2)
+        #expect(h.counters.membersHeld == 0)
+        h.engine.forget(partition: h.partition)
+        #expect(h.wantsRecords && h.counters.isConserved)
+        h.crash()
+        #expect(h.counters.membersHeld == 1)
+        Self.expectNextLife(h, of: 2)
+    }
+
+    /// A member was read while the crowd had versions, and then that those and its name are over: it waits for the join that names it again.
+    @Test(arguments: [false, true]) func whatATombstoneTakesFromAMembersCrowdTrapsNothing(isStart: Bool) {
+        let h = AudienceTests.harness()
+        h.join(1)
+        h.audienceUpdate(1)
+        h.deliverAll()
+        h.advance(2_000)
+        let records = ["v/", "p/"].compactMap { kind in h.stateLog.last { $0.keyText.hasPrefix(kind) } }
+        let member = h.stateLog.last { record in records.allSatisfy { $0.key != record.key } && record.key.count == 33 }
+        #expect(records.count == 2 && member != nil)
+        // Its record is written once more, and the first is compacted away.
+        if let member { h.writeState(member) }
+        h.compactState()
+        for var record in records {
+            record.isNull = true
+            h.writeState(record)
+        }
+        h.crash(replays: false)
+        if isStart { h.joinStart(2) } else { h.join(2) }
+        h.advance(2_000)
+        h.carryBus()
+        let tokens = h.deliverAll().map(\.token)
+        #expect(tokens.contains(EngineHarness.memberToken(1)))
+    }
+
     /// The next life begins while the last push of the former has no answer; then nothing in `state` says that it is over.
     @Test func aCrowdThatFollowsKeepsNothingOfTheLifeBefore() throws {
         let h = AudienceTests.harness()
@@ -68,6 +124,74 @@ import Testing
         h.compactState()
         h.crash()
         Self.expectNextLife(h, of: 2)
+    }
+
+    /// The crowd has start members since long; its first update member is in no record of progress. A void that comes late is of the life before.
+    @Test func whoCameAfterTheLastProgressIsNotVoided() throws {
+        let h = AudienceTests.harness()
+        h.join(1)
+        h.joinStart(9)
+        h.audienceUpdate(1)
+        h.deliverAll()
+        h.audienceEnd(2)
+        h.advance(1_000)
+        h.deliverAll()
+        for _ in 0..<900 {
+            h.advance(60_000)
+            h.carryBus()
+        }
+        let void = try #require(h.written.last { $0.headers[RecordHeader.kind.text] == "void" })
+        #expect(h.counters.membersHeld == 1)
+        h.join(2)
+        h.crash()
+        h.consume(keyBytes: void.key, valueBytes: void.value, topic: 1, kind: .void)
+        Self.expectNextLife(h, of: 2)
+    }
+
+    /// The first update member of a crowd is served at once, and its worker dies before anything is written: the next one keeps the distance.
+    @Test func whoIsTheFirstOfItsRingKeepsItsDistance() {
+        let h = AudienceTests.harness()
+        h.joinStart(9)
+        h.audienceUpdate(1)
+        h.deliverAll()
+        h.advance(2_000)
+        h.acknowledgesAtOnce = false
+        h.join(1)
+        #expect(h.take() != nil)
+        h.crash(afterMillis: 100)
+        h.carryBus()
+        #expect(h.deliverAll().isEmpty)
+        h.advance(1_000)
+        #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(1)])
+    }
+
+    /// A newer version lies in `state` and the progress that takes it does not: the alert before it is owed to whoever it was owed to.
+    @Test(arguments: [0, 3_980]) func anAlertIsOwedBesideAVersionThatNoProgressTellsOf(padding: Int) throws {
+        let h = AudienceTests.harness()
+        for member in 1...3 { h.join(member) }
+        h.audienceUpdate(1, alert: "goal", padding: 1_900)
+        let refused = try #require(h.take())
+        h.answer(refused, .response(PushResponse(status: 500, reason: "InternalServerError")))
+        h.pause("match")
+        h.join(4)
+        h.advance(2_000)
+        h.acknowledgesAtOnce = false
+        h.audienceUpdate(2, padding: padding)
+        for _ in 0..<8 {
+            h.acknowledgeAll { !$0.keyText.hasPrefix("p/") }
+            h.carryBus()
+        }
+        h.crash()
+        h.carryBus()
+        h.pause("match", isPaused: false)
+        var pushes: [Push] = []
+        for _ in 0..<20 {
+            pushes += h.deliverAll()
+            h.advance(1_000)
+        }
+        let heard = pushes.filter { $0.alert == "goal" }.map(\.token)
+        #expect(heard.sorted() == (1...3).map { EngineHarness.memberToken($0) })
+        #expect(Set(pushes.filter { $0.n == 2 }.map(\.token)).count == 4 && h.counters.members.waiting == 0)
     }
 
     /// Who joined after an alert does not hear it, whoever sends the version that goes round next.

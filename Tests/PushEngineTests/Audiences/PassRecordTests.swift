@@ -58,6 +58,37 @@ import Testing
         #expect(audience.number("members") == 0 && audience.number("partitions") == 0)
     }
 
+    /// The last answer is told before the round has come to its end: that end is told as well.
+    @Test func thatAPassIsOverIsToldAfterItsLastAnswer() throws {
+        let h = AudienceTests.harness()
+        for member in 1...3 { h.join(member) }
+        h.audienceUpdate(1)
+        let pushes = (1...3).compactMap { _ in h.take() }
+        for push in pushes { h.answer(push, .accepted) }
+        h.advance(1_100)
+        h.carryBus()
+        #expect(h.take() == nil)
+        h.advance(2_000)
+        h.carryBus()
+        h.advance(60_000)
+        let audience = try #require(Self.last("audience", h))
+        #expect(audience.number("accepted") == 3)
+        #expect(audience.number("finished") == 1 && audience.fields["unfinished"] as? [Int] == [])
+    }
+
+    /// A partition that has start members alone tells of no pass: what another life of it, or an owner before, has said stands.
+    @Test func aVersionThatIsDueToNobodyHasNoRecord() throws {
+        let h = AudienceTests.harness()
+        h.joinStart(1)
+        h.audienceUpdate(1)
+        h.deliverAll()
+        h.advance(2_000)
+        h.carryBus()
+        h.advance(2_000)
+        #expect(Self.last("pass", h) == nil)
+        #expect(try #require(Self.last("audience", h)).number("finished") == 1)
+    }
+
     /// Told when the newer one takes over, and once more when the last push in flight is answered.
     @Test func aSupersededPassIsReplacedByALaterRecord() throws {
         let h = AudienceTests.harness()

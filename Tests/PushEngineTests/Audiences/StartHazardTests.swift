@@ -68,6 +68,25 @@ import Testing
         #expect(h.deliverAll(withinMillis: 2_000).count == 1)
     }
 
+    /// Where unknown starts are sent again nothing is announced: what left just before its worker died counts all the same.
+    @Test func whatWasNotAnnouncedCountsAfterATakeover() throws {
+        let h = EngineHarness.starts {
+            $0.apps[0].startsPerHour = 1
+            $0.apps[0].startOnUnknown = .resend
+        }
+        h.joinStart(1)
+        h.joinStart(1, of: "other")
+        h.acknowledgesAtOnce = true
+        h.audienceStart(1)
+        h.acknowledgesAtOnce = false
+        let push = try #require(h.take())
+        h.answer(push, .accepted)
+        h.crash()
+        h.pause("match")
+        h.audienceStart(2, of: "other")
+        #expect(h.deliverAll(withinMillis: 2_000).isEmpty)
+    }
+
     // MARK: Environments
     private static let development = #","environment":"development""#
 

@@ -42,6 +42,36 @@ import Testing
         #expect(sum["partitions"] as? Int == 1)
     }
 
+    /// Whatever answers come, a record names a few reasons, also after a takeover.
+    @Test func itNamesTheReasonsOfThoseNotStarted() throws {
+        let h = EngineHarness.starts()
+        for member in 1...30 { h.joinStart(member) }
+        h.audienceStart(1)
+        h.advance(500)
+        for index in 1...12 {
+            let push = try #require(h.take())
+            let reason = index <= 10 ? "Reason\(index)" : "Unregistered"
+            h.answer(push, .response(PushResponse(status: index <= 10 ? 400 : 410, reason: reason)))
+        }
+        h.advance(2_000)
+        h.crash()
+        h.carryBus()
+        h.joinStart(31)
+        h.advance(500)
+        let push = try #require(h.take())
+        h.answer(push, .response(PushResponse(status: 410, reason: "Unregistered")))
+        for _ in 1...6 {
+            h.advance(61_000)
+            h.carryBus()
+        }
+        let pass = try #require(h.outcomes.last { $0.outcome == "start-pass" })
+        let refused = try #require(pass.fields["refused"] as? [String: Int])
+        #expect(refused.count == 8 && refused["Reason1"] == 1 && refused["other"] == 6)
+        #expect(refused.values.reduce(0, +) == 13)
+        let sum = try #require(Self.starts(h)?["refused"] as? [String: Int])
+        #expect(sum == refused)
+    }
+
     @Test func whatIsCalledOffIsTold() throws {
         let h = EngineHarness.starts()
         for member in 1...10 { h.joinStart(member) }

@@ -120,6 +120,36 @@ import Testing
         #expect(description.content == .unknownVersion(77))
     }
 
+    /// Whatever an audience's partition writes down, tools can read.
+    @Test func everyRecordOfAnAudienceIsTold() {
+        let h = EngineHarness.starts { $0.apps[0].audienceSpreadMillis = 60_000 }
+        for member in 1...3 {
+            h.join(member)
+            h.joinStart(10 + member)
+        }
+        h.audienceUpdate(9, alert: "goal")
+        h.audienceStart(1)
+        h.audienceUpdate(2, more: #""expires":\#(h.wallSeconds + 10)"#)
+        _ = h.deliverAll(withinMillis: 20_000)
+        h.repairVersions(of: "match")
+        h.leave(11)
+        h.audienceEnd(3)
+        _ = h.deliverAll(withinMillis: 5_000)
+        h.advance(7_200_000)
+        h.carryBus()
+        var records: Set<String> = []
+        for record in h.stateLog where !record.isNull {
+            switch Self.describe(record, nowMillis: h.now.wallMillis).content {
+            case .malformed(let why): Issue.record("\(record.keyText): \(why)")
+            case .crowd(let crowd):
+                records.insert(crowd.record)
+                #expect(crowd.record != "versions" || crowd.life > 1_000_000_000 || crowd.stampSeconds == [])
+            default: break
+            }
+        }
+        #expect(records == ["versions", "progress", "voided", "starts"])
+    }
+
     /// Cut off anywhere, or with any byte changed: no trap.
     @Test func damagedRecordsAreNamed() throws {
         let h = EngineHarness()

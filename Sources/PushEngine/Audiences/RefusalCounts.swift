@@ -1,0 +1,103 @@
+import APNSProtocol
+import PushModel
+
+/// How often APNs gave which reason that ended what a member was due: of one version, or one start.
+struct RefusalCounts: Equatable {
+    struct Refusal: Equatable {
+        var status: UInt16 = 0
+        var reason = ""
+        /// It is the message's fault, and no member's.
+        var isOfMessage = false
+        var count: UInt64 = 0
+    }
+    /// Of more reasons the last are counted together.
+    static let reasonsMax = 8
+    static let reasonByteCountMax = 128
+    static let otherReason = "other"
+
+    private(set) var all: [Refusal] = []
+
+    mutating func note(status: UInt16, reason: String, isOfMessage: Bool) {
+        self.note(
+            Refusal(status: status, reason: Self.clipped(Array(reason.utf8)), isOfMessage: isOfMessage, count: 1))
+    }
+    /// As if all had been counted here.
+    mutating func add(_ other: RefusalCounts) {
+        for refusal in other.all { self.note(refusal) }
+    }
+    /// The most frequent first, in the same order whichever was counted first.
+    mutating func sort() { self.all.sort { ($1.count, $0.reason) < ($0.count, $1.reason) } }
+    /// Bytes that are no UTF-8 become up to three each.
+    private static func clipped(_ reason: [UInt8]) -> String {
+        String(decoding: reason.prefix(Self.reasonByteCountMax / 3), as: UTF8.self)
+    }
+    private mutating func note(_ refusal: Refusal) {
+        func find(_ reason: String) -> Int? {
+            self.all.firstIndex { $0.reason == reason && $0.isOfMessage == refusal.isOfMessage }
+        }
+        if let index = find(refusal.reason) {
+            self.all[index].count += refusal.count
+        } else if self.all.count < Self.reasonsMax {
+            self.all.append(refusal)
+        } else if let index = self.all.firstIndex(where: { $0.reason == Self.otherReason }) {
+            self.all[index].count += refusal.count
+        } else {
+            // The last makes room, and is counted with those to come.
+            let last = self.all.count - 1
+            self.all[last] = Refusal(reason: Self.otherReason, count: self.all[last].count + refusal.count)
+        }
+    }
+
+    // MARK: In records
+    static let byteCountMax =
+        (1 + 3 * RefusalCounts.reasonsMax) * ByteCursor.leb128ByteCountMax
+        + RefusalCounts.reasonsMax * (RefusalCounts.reasonByteCountMax + ByteCursor.leb128ByteCountMax)
+
+    func write(to writer: inout ByteCursor) {
+        writer.unsigned(UInt64(self.all.count))
+        for refusal in self.all {
+            writer.unsigned(UInt64(refusal.status))
+            writer.byte(refusal.isOfMessage ? 1 : 0)
+            writer.unsigned(refusal.count)
+            let reason = Array(refusal.reason.utf8)
+            writer.run(reason.span)
+        }
+    }
+    init() {}
+    init(_ reader: inout StateReader) throws(StateError) {
+        let count = try reader.unsigned()
+        guard count <= UInt64(Self.reasonsMax) else { throw .malformed("\(count) reasons") }
+        for _ in 0..<count {
+            var refusal = Refusal()
+            guard let status = UInt16(exactly: try reader.unsigned()) else { throw .malformed("a status") }
+            refusal.status = status
+            refusal.isOfMessage = try reader.byte() != 0
+            refusal.count = try reader.unsigned()
+            guard refusal.count <= CrowdReport.countMax else { throw .malformed("\(refusal.count) members") }
+            refusal.reason = Self.clipped(try reader.run(byteCountMax: Self.reasonByteCountMax))
+            self.all.append(refusal)
+        }
+    }
+
+    // MARK: In outcomes
+    /// `,"refused":` and an object of how often each reason was given; where there was none, its status.
+    func append(to bytes: inout [UInt8]) {
+        bytes.append(utf8: ",\"refused\":{")
+        var reasons: [(name: String, count: UInt64)] = []
+        for refusal in self.all {
+            let name = refusal.reason.isEmpty ? "\(refusal.status)" : refusal.reason
+            if let index = reasons.firstIndex(where: { $0.name == name }) {
+                reasons[index].count += refusal.count
+            } else {
+                reasons.append((name, refusal.count))
+            }
+        }
+        for (index, reason) in reasons.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            JSONBytes.appendString(reason.name, to: &bytes)
+            bytes.append(UInt8(ascii: ":"))
+            JSONBytes.appendInteger(Int64(clamping: reason.count), to: &bytes)
+        }
+        bytes.append(UInt8(ascii: "}"))
+    }
+}

@@ -1,0 +1,74 @@
+import PushModel
+
+/// Voids that Kafka has not acknowledged, and what was read behind them.
+///
+/// A void takes everybody whose record lies before its own. One that Kafka does not take at once is written again, and may then lie behind joins
+/// that were made after it and were on their way already: a takeover would take those for members of the life before. So a partition reads
+/// nothing but voids while one is on its way: what has been read waits here, for a round trip of `state`, and then no more is read (`recordRoom`).
+struct VoidsUnderWay {
+    fileprivate struct Record {
+        var record: InputRecord
+        var key: [UInt8]
+        var value: [UInt8]
+        var traceparent: [UInt8]
+    }
+    private var counts: [PartitionIndex: Int] = [:]
+    /// In the order in which they were read.
+    private var waiting: [PartitionIndex: [Record]] = [:]
+
+    var isEmpty: Bool { self.counts.isEmpty && self.waiting.isEmpty }
+    var hasWaiting: Bool { !self.waiting.isEmpty }
+
+    /// One is written.
+    mutating func left(_ partition: PartitionIndex) { self.counts[partition, default: 0] += 1 }
+    /// One lies in `state`.
+    mutating func acknowledged(_ partition: PartitionIndex) {
+        guard let count = self.counts[partition] else { return }
+        self.counts[partition] = count > 1 ? count - 1 : nil
+    }
+    /// Whether the record has to wait: behind a void, or behind one of its own log that does.
+    func holdsUp(_ record: borrowing InputRecord, partition: PartitionIndex) -> Bool {
+        if self.counts[partition] != nil, record.kind != .void { return true }
+        let topic = record.topic
+        return self.waiting[partition]?.contains { $0.record.topic == topic } ?? false
+    }
+    mutating func wait(
+        _ record: InputRecord, key: Span<UInt8>, value: Span<UInt8>, traceparent: Span<UInt8>,
+        partition: PartitionIndex
+    ) {
+        var copy = Record(record: record, key: [], value: [], traceparent: [])
+        copy.key.append(copying: key)
+        copy.value.append(copying: value)
+        copy.traceparent.append(copying: traceparent)
+        self.waiting[partition, default: []].append(copy)
+    }
+    /// Takes out what waits of a partition.
+    fileprivate mutating func takeWaiting(_ partition: PartitionIndex) -> [Record] {
+        self.waiting.removeValue(forKey: partition) ?? []
+    }
+    /// The partition has left: what waits is read again by its next owner.
+    mutating func forget(partition: PartitionIndex) {
+        self.counts[partition] = nil
+        self.waiting[partition] = nil
+    }
+}
+
+extension ShardEngine {
+    /// A void lies in `state`: whatever is written from here on lies behind it.
+    mutating func voidAcknowledged(_ crowd: CrowdID, generation: UInt32, partition: PartitionIndex, now: EngineTime) {
+        self.audiences.voids.acknowledged(partition)
+        if self.audiences.crowds.contains(crowd), self.audiences.crowds[crowd].generation == generation,
+            let follower = self.audiences.crowds.find(
+                reference: self.audiences.crowds[crowd].reference, partition: partition)
+        {
+            // What tells the name of the start members' new crowd may lie before it.
+            self.audiences.crowds[follower].isProgressDue = true
+            self.schedule(follower, now: now)
+        }
+        for waiting in self.audiences.voids.takeWaiting(partition) {
+            let (key, value, traceparent) = (waiting.key, waiting.value, waiting.traceparent)
+            self.consume(
+                waiting.record, key: key.span, value: value.span, traceparent: traceparent.span, now: now)
+        }
+    }
+}

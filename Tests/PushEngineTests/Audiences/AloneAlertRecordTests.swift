@@ -1,0 +1,123 @@
+import APNSProtocol
+import PushEngine
+import PushModel
+import Testing
+
+/// What records say where an alert does not fit beside newer content, and goes alone. Each of these was met in a simulated world.
+@Suite struct AloneAlertRecordTests {
+    /// The newest `pass` record of each version, the oldest version first.
+    private static func passes(_ h: EngineHarness) -> [OutcomeRecord] {
+        var last: [Int64: OutcomeRecord] = [:]
+        for record in h.outcomes where record.outcome == "pass" { last[record.number("version") ?? 0] = record }
+        return last.sorted { $0.key < $1.key }.map(\.value)
+    }
+    /// All is over, and every member is accounted for.
+    private static func expectOver(_ record: OutcomeRecord, members: Int64, accepted: Int64) {
+        let ends = ["accepted", "superseded", "expired", "gone", "failed", "left", "waiting"]
+        #expect(record.number("members") == members && record.number("accepted") == accepted)
+        #expect(record.number("waiting") == 0)
+        #expect(ends.map { record.number($0) ?? -1_000 }.reduce(0, +) == members)
+    }
+    /// Whatever is still owed is sent.
+    private static func settle(_ h: EngineHarness) -> [Push] {
+        var pushes: [Push] = []
+        for _ in 0..<30 {
+            pushes += h.deliverAll()
+            h.advance(1_000)
+        }
+        h.advance(61_000)
+        h.carryBus()
+        h.advance(1_000)
+        return pushes
+    }
+
+    /// The alert's version has given way when its push comes back refused, or was told as over: it goes alone then, and is counted there.
+    @Test(arguments: [false, true]) func whoWaitsWithAnAlertIsCountedWithItsVersion(isTold: Bool) throws {
+        let h = AudienceTests.harness()
+        for member in 1...3 { h.join(member) }
+        h.audienceUpdate(1, alert: "goal", padding: 1_900)
+        let flying = (1...3).compactMap { _ in h.take() }
+        #expect(h.take() == nil)
+        for push in flying.dropFirst() { h.answer(push, .accepted) }
+        let refused = PushAnswer.Result.response(PushResponse(status: 500, reason: "InternalServerError"))
+        if isTold { h.answer(flying[0], refused) }
+        h.audienceUpdate(2, padding: 3_980)
+        if !isTold { h.answer(flying[0], refused) }
+        let pushes = Self.settle(h)
+        #expect(pushes.count == 4 && pushes.filter { $0.alert == "goal" && $0.n == 1 }.count == 1)
+        let passes = Self.passes(h)
+        #expect(passes.count == 2)
+        for pass in passes { Self.expectOver(pass, members: 3, accepted: 3) }
+    }
+
+    /// Those refused as their alert goes alone are sent it again, and counted once.
+    @Test func anAlertThatGoesAloneAndIsRefusedIsCountedOnce() throws {
+        let h = AudienceTests.harness()
+        for member in 1...4 { h.join(member) }
+        h.audienceUpdate(1, alert: "goal", padding: 1_900)
+        h.advance(1_000)
+        h.audienceUpdate(2, padding: 3_980)
+        let alone = (1...4).compactMap { _ in h.take() }
+        #expect(alone.count == 4 && alone.allSatisfy { $0.alert == "goal" })
+        for push in alone { h.answer(push, .notProcessed) }
+        let pushes = Self.settle(h)
+        #expect(pushes.count == 8)
+        let passes = Self.passes(h)
+        #expect(passes.count == 2)
+        for pass in passes { Self.expectOver(pass, members: 4, accepted: 4) }
+    }
+
+    /// An alert that goes alone finds a member unanswered: that waits, and gets it later.
+    @Test func whoIsMetUnansweredIsCountedOnce() throws {
+        let h = AudienceTests.harness()
+        for member in 1...3 { h.join(member) }
+        h.audienceUpdate(1)
+        let old = try #require(h.take())
+        h.deliverAll()
+        h.advance(2_000)
+        h.audienceUpdate(2, alert: "goal", padding: 1_900)
+        h.advance(1_000)
+        h.audienceUpdate(3, padding: 3_980)
+        h.advance(1_000)
+        for push in [h.take(), h.take()].compactMap({ $0 }) { h.answer(push, .accepted) }
+        #expect(h.take() == nil)
+        h.answer(old, .accepted)
+        _ = Self.settle(h)
+        let passes = Self.passes(h)
+        #expect(passes.count == 3)
+        for pass in passes { Self.expectOver(pass, members: 3, accepted: 3) }
+    }
+
+    /// The alert is not for whoever joins while it goes round alone: it gets the newest once, and nothing is left waiting.
+    @Test(arguments: 1...12) func whoJoinsMeanwhileGetsTheNewestOnce(member: Int) throws {
+        let h = AudienceTests.harness()
+        for other in 21...26 { h.join(other) }
+        h.audienceUpdate(1, alert: "goal", padding: 1_900)
+        h.advance(1_000)
+        h.audienceUpdate(2, padding: 3_980)
+        for _ in 1...3 { h.deliver() }
+        h.join(member)
+        let pushes = Self.settle(h)
+        let mine = pushes.filter { $0.token == EngineHarness.memberToken(member) }
+        #expect(mine.map(\.n) == [2] && mine.allSatisfy { $0.alert == nil })
+        #expect(h.counters.members.waiting == 0)
+        let newest = try #require(Self.passes(h).last)
+        Self.expectOver(newest, members: 7, accepted: 7)
+    }
+
+    /// It is withdrawn by time before all have it: what is told of it says so.
+    @Test func anAlertThatExpiresAloneIsTold() throws {
+        let h = AudienceTests.harness()
+        for member in 1...4 { h.join(member) }
+        h.audienceUpdate(1, alert: "goal", padding: 1_900, more: #""expires":\#(h.wallSeconds + 20)"#)
+        h.advance(1_000)
+        h.audienceUpdate(2, padding: 3_980)
+        h.deliver()
+        h.advance(21_000)
+        _ = Self.settle(h)
+        let passes = Self.passes(h)
+        #expect(passes.count == 2)
+        #expect(passes.first?.number("accepted") == 1 && passes.first?.number("waiting") == 0)
+        Self.expectOver(try #require(passes.last), members: 4, accepted: 4)
+    }
+}

@@ -1,0 +1,213 @@
+import APNSProtocol
+@testable import PushEngine
+import PushModel
+import Testing
+
+/// Starts of one audience in several of its lives: explicit timestamps may give them one stamp.
+@Suite struct StartLifeTests {
+    private static func harness(_ configure: (inout EngineConfiguration) -> Void = { _ in }) -> EngineHarness {
+        EngineHarness.starts {
+            $0.apps[0].retentionAfterEndMillis = 60_000
+            configure(&$0)
+        }
+    }
+    /// The audience ends, and is forgotten but for its start members.
+    private static func end(_ h: EngineHarness) {
+        h.audienceEnd(99)
+        _ = h.deliverAll(withinMillis: 2_000)
+        for _ in 0..<10 {
+            h.advance(10_000)
+            h.carryBus()
+        }
+    }
+
+    @Test func whoLeftAfterAStartGetsTheNextLifesWithTheSameStamp() {
+        let h = Self.harness()
+        h.joinStart(1)
+        h.joinStart(2)
+        let stamp = h.wallSeconds + 5
+        h.audienceStart(1, more: #""timestamp":\#(stamp)"#)
+        let first = h.deliverAll(withinMillis: 2_000).map(\.stamp)
+        h.leave(1)
+        Self.end(h)
+        h.audienceStart(2, more: #""timestamp":\#(stamp)"#)
+        let second = h.deliverAll(withinMillis: 8_000).map(\.stamp)
+        #expect(first.count == 2 && second.count == 1 && Set(first + second).count == 1)
+        h.joinStart(1)
+        #expect(h.deliverAll(withinMillis: 2_000).map(\.token) == [EngineHarness.memberToken(1)])
+    }
+
+    @Test func startsOfOneStampAreCountedEach() {
+        let h = Self.harness { $0.apps[0].startsPerHour = 1 }
+        h.joinStart(1)
+        let stamp = h.wallSeconds + 5
+        h.audienceStart(1, more: #""timestamp":\#(stamp)"#)
+        #expect(h.deliverAll(withinMillis: 2_000).count == 1)
+        Self.end(h)
+        h.audienceStart(2, more: #""timestamp":\#(stamp)"#)
+        #expect(h.deliverAll(withinMillis: 8_000).isEmpty && h.counters.startsHeldBack > 0)
+    }
+
+    @Test func marksOfOneLifeSayNothingOfTheNext() {
+        let h = Self.harness { $0.apps[0].audienceSpreadMillis = 400_000 }
+        h.joinStart(0)
+        let stamp = h.wallSeconds + 5
+        h.audienceStart(1, more: #""timestamp":\#(stamp)"#)
+        for member in 1...20 { h.joinStart(member) }
+        #expect(h.deliverAll(withinMillis: 410_000, stepMillis: 2_000).count == 21)
+        Self.end(h)
+        h.audienceStart(2, more: #""timestamp":\#(stamp)"#)
+        h.crash()
+        h.carryBus()
+        let count = h.deliverAll(withinMillis: 420_000, stepMillis: 2_000).count
+        #expect(count + Int(h.counters.startMembers.unknown) == 21 && count > 15)
+    }
+
+    // MARK: A start right behind an end
+    /// As they lie in a log that was not read for a while, or that a worker reads which takes over: the end waits, and the start comes.
+    @Test(arguments: [0, 1, 2, 3]) func aStartBehindAnEndThatWaitsBeginsANewLife(situation: Int) {
+        let h = Self.harness()
+        h.joinStart(1)
+        h.join(2)
+        h.audienceStart(1)
+        let first = h.deliverAll(withinMillis: 5_000)
+        #expect(first.map(\.n) == [1, 1])
+        // A version whose record is not acknowledged, as in an outage; or nobody takes what is read, and all of it is read again.
+        h.acknowledgesAtOnce = situation == 0 || situation == 3
+        if situation == 1 { h.audienceUpdate(2, priority: 10) }
+        let end = h.audienceEnd(3)
+        let start = h.audienceStart(4)
+        if situation == 2 { h.crash() }
+        h.acknowledgesAtOnce = true
+        h.acknowledgeAll()
+        h.carryBus()
+        let pushes = h.deliverAll(withinMillis: 9_000)
+        if situation == 3 {
+            h.crash()
+            h.carryBus()
+        }
+        #expect(h.outcomes(of: end) == ["fanned-out"] && h.outcomes(of: start) == ["fanned-out"])
+        #expect(pushes.filter { $0.token == EngineHarness.memberToken(1) }.map(\.event) == ["start"])
+        // Where both versions come together the end gives way, as any version does to a newer one.
+        let updates = pushes.filter { $0.token == EngineHarness.memberToken(2) }.map(\.event)
+        #expect(updates == (situation == 2 ? ["update"] : ["end", "update"]))
+        h.joinStart(3)
+        #expect(h.deliverAll(withinMillis: 3_000).map(\.n) == [4])
+        let update = h.audienceUpdate(5)
+        _ = h.deliverAll(withinMillis: 9_000)
+        #expect(h.outcomes(of: update) == ["fanned-out"] && h.isCommitted())
+    }
+
+    /// Ends and starts without end, while nothing is acknowledged: the room for them is bounded.
+    @Test func versionsThatWaitAreBounded() {
+        let h = Self.harness()
+        h.joinStart(1)
+        h.audienceStart(1)
+        _ = h.deliverAll(withinMillis: 5_000)
+        h.acknowledgesAtOnce = false
+        var starts: [Int64] = []
+        for n in 2...30 {
+            h.audienceEnd(2 * n)
+            starts.append(h.audienceStart(2 * n + 1))
+        }
+        h.acknowledgesAtOnce = true
+        h.acknowledgeAll()
+        h.carryBus()
+        _ = h.deliverAll(withinMillis: 20_000)
+        let outcomes = starts.map { h.outcomes(of: $0) }
+        #expect(outcomes.contains(["duplicate"]) && outcomes.allSatisfy { $0.count == 1 })
+        #expect(h.counters.versionsPublished <= 12 && h.isCommitted())
+        h.audienceEnd(98)
+        let last = h.audienceStart(99)
+        #expect(h.deliverAll(withinMillis: 9_000).map(\.n) == [99] && h.outcomes(of: last) == ["fanned-out"])
+    }
+
+    // MARK: Clocks set back
+    /// Until the void has come, and not until the partition asks again.
+    private static func advanceToVoid(_ h: EngineHarness, stepMillis: Int64 = 1_000) {
+        for _ in 0..<60_000 where !h.written.contains(where: { $0.headers[RecordHeader.kind.text] == "void" }) {
+            h.advance(stepMillis)
+            h.carryBus()
+        }
+    }
+
+    /// An event comes before the partition has asked, and the owner's clock says less than the life before did.
+    @Test(arguments: [-7_200_000, 0]) func aLifeIsNewerThanTheOneBeforeWhateverTheClockSays(stepMillis: Int64) {
+        let h = Self.harness()
+        for member in 1...3 { h.joinStart(member) }
+        h.audienceStart(1)
+        h.audienceEnd(2)
+        _ = h.deliverAll(withinMillis: 2_000)
+        Self.advanceToVoid(h)
+        h.stepWallClock(stepMillis)
+        h.joinStart(4)
+        h.join(20)
+        h.audienceStart(3)
+        let pushes = h.deliverAll(withinMillis: 9_000)
+        #expect(pushes.count { $0.event == "start" } == 4 && pushes.count { $0.event == "update" } == 1)
+        h.audienceUpdate(4, alert: "goal")
+        #expect(h.deliverAll(withinMillis: 3_000).map(\.n) == [4])
+        h.crash()
+        h.carryBus()
+        h.joinStart(5)
+        #expect(h.deliverAll(withinMillis: 3_000).count { $0.event == "start" } == 1)
+        h.audienceEnd(6)
+        #expect(h.deliverAll(withinMillis: 3_000).map(\.event) == ["end"])
+        for _ in 0..<10 {
+            h.advance(10_000)
+            h.carryBus()
+        }
+        #expect(h.counters.membersHeld == 5, "start members stay")
+    }
+
+    /// The same of update members alone, whose audience was forgotten after twelve hours without an event.
+    @Test func updateMembersGetTheLifeAfterAClockWasSetBack() {
+        let h = AudienceTests.harness()
+        h.join(1)
+        h.audienceUpdate(1)
+        #expect(h.deliverAll(withinMillis: 2_000).count == 1)
+        h.advance(39_600_000)
+        h.join(2)
+        #expect(h.deliverAll(withinMillis: 2_000).count == 1)
+        Self.advanceToVoid(h, stepMillis: 2_000)
+        h.stepWallClock(-86_400_000)
+        h.audienceUpdate(2)
+        #expect(Set(h.deliverAll(withinMillis: 9_000).map(\.token)).count == 2)
+        h.audienceUpdate(3)
+        #expect(h.deliverAll(withinMillis: 3_000).map(\.n) == [3, 3])
+    }
+
+    // MARK: Records of before
+    /// Records that do not say the life yet: the stamp alone decides.
+    @Test func recordsWithoutTheLifeAreRead() throws {
+        func bytes(byteCountMax: Int, _ write: (inout ByteCursor) -> Void) -> [UInt8] {
+            var (bytes, scratch): ([UInt8], [UInt8]) = ([], [])
+            bytes.append(atMost: byteCountMax, using: &scratch) { write(&$0) }
+            return bytes
+        }
+        let start = StartStamp(life: 1_700_000_000, stampSeconds: 1_700_000_000)
+        let member = StartCodec.Member(epoch: 5, hasLeft: true, joinedSeconds: 60, mark: .sent, start: start)
+        let new = bytes(byteCountMax: StartCodec.memberByteCountMax) { StartCodec.write(member, to: &$0) }
+        for isOld in [true, false] {
+            let value = isOld ? Array(new.dropLast()) : new
+            var reader = StateReader(value.span)
+            let kind = try StateCodec.readKind(&reader)
+            #expect(kind == .startMember)
+            let read = try StartCodec.readMember(&reader)
+            #expect(read.start == (isOld ? StartStamp(stampSeconds: start.stampSeconds) : start))
+            #expect(read.start.names(start))
+            #expect(read.start.names(StartStamp(life: 7, stampSeconds: start.stampSeconds)) == isOld)
+        }
+        var progress = StartCodec.Progress(epoch: 5, start: start)
+        progress.past = [CrowdStarts.Past(start: start, lastSentMillis: 9, lastSentWallMillis: 9)]
+        let record = bytes(byteCountMax: StartCodec.byteCountMax(progress)) { StartCodec.write(progress, to: &$0) }
+        for isOld in [true, false] {
+            let value = isOld ? Array(record.dropLast(2)) : record
+            var reader = StateReader(value.span)
+            let kind = try StateCodec.readKind(&reader)
+            #expect(kind == .startProgress)
+            let read = try StartCodec.readProgress(&reader)
+            #expect(read.start == start && read.past[0].start.life == (isOld ? 0 : start.life))
+        }
+    }
+}

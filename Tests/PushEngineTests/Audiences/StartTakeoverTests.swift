@@ -1,0 +1,97 @@
+import APNSProtocol
+@testable import PushEngine
+import PushModel
+import Testing
+
+/// What a partition's next owner makes of start members and the start that goes round.
+@Suite struct StartTakeoverTests {
+    // MARK: What cannot be held
+    /// It is told of, and stops the partition: silence would cost the member its card.
+    @Test func aMembershipMoreThanATokenCanHaveIsNotPassedOver() throws {
+        let h = EngineHarness.starts()
+        for audience in 1...64 { h.joinStart(1, of: "m\(audience)") }
+        var record = try #require(h.stateLog.last { $0.key.first == UInt8(ascii: "s") })
+        record.key[1] ^= 1
+        h.writeState(record)
+        h.crash()
+        let malformed = h.restoreResults.compactMap { result -> String? in
+            if case .malformed(let why) = result { why } else { nil }
+        }
+        #expect(malformed.count == 1 && malformed.allSatisfy { $0.contains("start member") })
+    }
+
+    // MARK: Pauses
+    /// Whoever was announced when an operator paused the audience, and not sent to, is started when it goes on, by whoever owns it then.
+    @Test(arguments: [true, false]) func aPauseLeavesNobodyUnknown(isLate: Bool) {
+        let h = EngineHarness.starts()
+        if isLate {
+            h.joinStart(0)
+            h.audienceStart(1)
+            _ = h.deliverAll(withinMillis: 2_000)
+            for member in 1...10 { h.joinStart(member) }
+        } else {
+            for member in 1...10 { h.joinStart(member) }
+            h.audienceStart(1)
+        }
+        h.advance(500)
+        var tokens = (1...3).compactMap { _ in h.deliver()?.token }
+        h.pause("match")
+        h.crash()
+        h.carryBus()
+        #expect(h.counters.startMembers.unknown == 0)
+        h.advance(10_000)
+        #expect(h.take() == nil)
+        h.pause("match", isPaused: false)
+        tokens += h.deliverAll(withinMillis: 3_000).map(\.token)
+        #expect(tokens.count == 10 && Set(tokens).count == 10)
+    }
+
+    /// The record that takes announcements back is on its way while the audience goes on: nobody leaves by the one before.
+    @Test func whoIsTakenBackLeavesOnlyWhenAnnouncedAnew() {
+        let h = EngineHarness.starts()
+        for member in 1...10 { h.joinStart(member) }
+        h.audienceStart(1)
+        h.advance(500)
+        var tokens = (1...3).compactMap { _ in h.deliver()?.token }
+        h.acknowledgesAtOnce = false
+        h.pause("match")
+        h.pause("match", isPaused: false)
+        #expect(h.take() == nil, "what `state` will say first is that nobody else is announced")
+        h.acknowledgesAtOnce = true
+        h.acknowledgeAll()
+        h.crash()
+        h.carryBus()
+        tokens += h.deliverAll(withinMillis: 3_000).map(\.token)
+        #expect(Set(tokens).count == tokens.count)
+    }
+
+    // MARK: Versions that expire
+    /// The version that brought the start expires before it, and what the owner knows of the crowd is written again.
+    @Test func aStartOutlivesTheVersionThatBroughtIt() {
+        let h = EngineHarness.starts { $0.apps[0].audienceSpreadMillis = 400_000 }
+        for member in 1...20 { h.joinStart(member) }
+        h.audienceUpdate(9, priority: 10)
+        h.audienceStart(1)
+        h.audienceUpdate(2, more: #""expires":\#(h.wallSeconds + 10)"#)
+        var tokens = h.deliverAll(withinMillis: 30_000).filter { $0.event == "start" }.map(\.token)
+        #expect(!tokens.isEmpty && tokens.count < 15)
+        h.repairVersions(of: "match")
+        h.crash()
+        h.carryBus()
+        tokens += h.deliverAll(withinMillis: 420_000, stepMillis: 2_000).map(\.token)
+        let unknown = Int(h.counters.startMembers.unknown)
+        #expect(tokens.count == Set(tokens).count && tokens.count + unknown == 20 && unknown < 3)
+        #expect(h.counters.isConserved)
+    }
+}
+
+extension EngineHarness {
+    /// A record of somebody else about an audience's versions is found in `state`.
+    func repairVersions(of audience: String) {
+        let key = Array("v/com.example.pizza/\(audience)".utf8)
+        let done = self.engine.repair(
+            partition: self.partition, key: key.span, value: [UInt8]().span, offset: -1, now: self.now)
+        #expect(done == .overwritten)
+        self.step()
+    }
+}
