@@ -101,7 +101,7 @@ struct Coalescer: ~Copyable {
         }
     }
 
-    /// `behind` has a newer alert than `pending`, or will have: nothing of `pending` lives on.
+    /// `behind` has a newer alert than `pending`, or will have: `pending` need not go first any more.
     private mutating func replacePendingByBehind(_ slot: SlotID, in memory: inout ShardMemory) {
         let pending = memory.slots[slot].pending
         let behind = memory.slots[slot].behind
@@ -109,7 +109,7 @@ struct Coalescer: ~Copyable {
         if memory.updates[pending].containsReplay { memory.updates[behind].containsReplay = true }
         memory.updates[behind].firstUnsentMillis = min(
             memory.updates[behind].firstUnsentMillis, memory.updates[pending].firstUnsentMillis)
-        self.supersedeAll(of: pending, intoNewestOf: behind, in: &memory)
+        self.giveWay(pending, to: behind, in: &memory)
         memory.slots[slot].pending = behind
         memory.slots[slot].behind = .none
         memory.updates.release(pending)

@@ -163,6 +163,40 @@ import Testing
         #expect(bench.ended.map(\.event) == [2, 3, 1] && bench.updateCount == 1)
     }
 
+    /// What was to go first for its alert outlives the newer alert: should that expire, the device must show it. Found by the simulation.
+    /// - Parameters:
+    ///   - expires: of the first and of the second.
+    ///   - events: what stays when the third has come; `shown`: what goes first when that has expired.
+    @Test(
+        arguments: [
+            (nil, 60, [1, 2, 3], [1, 2]), (nil, nil, [1, 2, 3], [1, 2]), (30, nil, [1, 2, 3], [1, 2]),
+            (nil, 10, [1, 3], [1]), (10, 10, [3], []),
+        ] as [(Int64?, Int64?, [Int64], [Int64])])
+    func whatOutlivesANewerAlertStaysBeneath(first: Int64?, second: Int64?, events: [Int64], shown: [Int64]) {
+        let bench = CoalescerBench()
+        let alert = String(repeating: "A", count: 2_000)
+        bench.take(at: 10, expires: first, alert: alert)
+        bench.take(at: 20, expires: second, padding: 3_000)
+        bench.take(at: 30, expires: 20, alert: "new")
+        #expect(bench.pending?.events == events && bench.behind == nil)
+        bench.advance(20_000)
+        bench.expire()
+        #expect((bench.pending?.events ?? []) + (bench.behind?.events ?? []) == shown)
+        #expect(bench.pending?.alertText == (shown.isEmpty ? nil : alert))
+    }
+
+    /// Beneath an update there is room for so many: the oldest ends.
+    @Test func moreThanFitBeneathEnd() {
+        let bench = CoalescerBench()
+        for expires in [90, 80, 70, 60] as [Int64] { bench.take(at: 10, expires: expires, mayBeSent: expires == 90) }
+        bench.take(at: 10, expires: 50, alert: String(repeating: "A", count: 2_000))
+        #expect(bench.pending?.events == [1, 2, 3, 4, 5])
+        bench.take(at: 20, expires: 40, padding: 3_000)
+        bench.take(at: 30, expires: 30, alert: "new")
+        #expect(bench.pending?.events == [3, 4, 5, 6, 7])
+        #expect(bench.ended.map(\.event) == [1, 2] && bench.pending?.top.mayBeSent == true)
+    }
+
     /// A start comes while an update waits for a token: one start, with the newest content.
     @Test(arguments: [(10, 20, 2), (20, 10, 1)] as [(Int64, Int64, Int64)])
     func aStartTakesInWhatWaits(updateSeconds: Int64, startSeconds: Int64, contentNumber: Int64) {
