@@ -10,9 +10,9 @@ struct SimulatedChannel {
     var isSleeperOn = true
     /// What APNs keeps for phones that are off.
     var stored: (body: [UInt8], priority: Int, untilSeconds: Int64)?
-    /// The newest stamp that APNs has taken, of any message and of those with a content-state; and what the sleeper has got of both.
-    var newest = Stamps()
-    var sleeperNewest = Stamps()
+    /// The newest that APNs has taken, of any messages and of those with a content-state; and what the sleeper has got of both.
+    var newest = NewestMessages()
+    var sleeperNewest = NewestMessages()
     /// By worker: when its last broadcast left that APNs looked at, and when it last heard that there were too many; steady, the world's.
     var departures: [Int: Int64] = [:]
     var refusals: [Int: Int64] = [:]
@@ -20,17 +20,25 @@ struct SimulatedChannel {
     var toldWorkers: Set<Int> = []
 }
 
-/// Stamps of messages.
-struct Stamps: Equatable {
-    var any: Int64 = 0
-    var withContent: Int64 = 0
+/// The newest of some messages. The stamp alone does not name one: a channel that was forgotten after its end begins anew, and may come to the
+/// end's stamp once more.
+struct NewestMessages: Equatable {
+    struct Message: Equatable {
+        var stampSeconds: Int64 = 0
+        var body: [UInt8] = []
+    }
+    var any = Message()
+    var withContent = Message()
 
     mutating func note(_ body: [UInt8]) {
         let text = String(decoding: body, as: UTF8.self)
         guard let range = text.firstRange(of: "\"timestamp\":") else { return }
-        let stamp = Int64(text[range.upperBound...].prefix { $0.isNumber }) ?? 0
-        self.any = max(self.any, stamp)
-        if text.contains("\"content-state\":") { self.withContent = max(self.withContent, stamp) }
+        let stampSeconds = Int64(text[range.upperBound...].prefix { $0.isNumber }) ?? 0
+        let message = Message(stampSeconds: stampSeconds, body: body)
+        if stampSeconds > self.any.stampSeconds { self.any = message }
+        if text.contains("\"content-state\":"), stampSeconds > self.withContent.stampSeconds {
+            self.withContent = message
+        }
     }
 }
 
