@@ -114,6 +114,12 @@ extension SimulationWorld {
                 }
                 self.judgePass(name, partition: partition, accepted: tally.acceptedCount)
             }
+            // A partition of which no answer was heard tells as little of it when it changes hands.
+            let unanswered = Set(version.first.keys.map(\.partition)).filter { tallies[$0]?.acceptedCount ?? 0 == 0 }
+            for partition in unanswered
+            where !self.isCounted(version, of: audience, in: partition, since: began, until: self.steadyMillis) {
+                isExact = false
+            }
             let event = version.event.map { self.written[self.order[$0]]!.writtenMillis } ?? began
             guard isExact,
                 self.isCounted(
