@@ -6,7 +6,7 @@ struct RollUp {
         var isFinished = false
         var counts = CrowdReport()
     }
-    /// Versions of an audience that are summed; the oldest is given up.
+    /// Versions of an audience that are summed; the oldest is given up. The newest that brought a start is kept beside them.
     static let countMax = 4
     /// What is missing then is named.
     static let patienceMillis: Int64 = 60_000
@@ -42,6 +42,15 @@ struct RollUp {
         self.dueMillis = asked.isEmpty ? nowMillis : nowMillis + Self.patienceMillis
     }
 
+    /// The start that it carries began with it.
+    private var bringsStart: Bool { self.version.starts.contains { $0.stampSeconds == self.version.stampSeconds } }
+    /// Which of an audience's versions is given up first; `nil`: there is room for all.
+    static func indexToGiveUp(in rollUps: [RollUp]) -> Int? {
+        guard rollUps.count > Self.countMax else { return nil }
+        // A start goes round for minutes, while a new version may come every second.
+        guard rollUps.lastIndex(where: \.bringsStart) == 0 else { return 0 }
+        return rollUps.count > Self.countMax + 1 ? 1 : nil
+    }
     /// Every partition that was told has finished.
     var isComplete: Bool { self.asked.allSatisfy { self.told[$0]?.isFinished ?? false } }
     /// Partitions of which nothing has come.
@@ -97,9 +106,9 @@ extension ShardEngine {
         else { return }
         rollUps.append(
             RollUp(of: publication, generation: generation, asked: asked, nowMillis: now.steadyMillis))
-        while rollUps.count > RollUp.countMax {
-            if rollUps[0].dueMillis != .max { self.journal.recordRollUp(rollUps[0], of: slot, in: &self.memory) }
-            rollUps.removeFirst()
+        while let index = RollUp.indexToGiveUp(in: rollUps) {
+            let oldest = rollUps.remove(at: index)
+            if oldest.dueMillis != .max { self.journal.recordRollUp(oldest, of: slot, in: &self.memory) }
         }
         self.audiences.rollUps[slot] = rollUps
         self.scheduleRollUps(slot)

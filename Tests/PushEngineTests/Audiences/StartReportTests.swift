@@ -42,6 +42,33 @@ import Testing
         #expect(sum["partitions"] as? Int == 1)
     }
 
+    /// The sum of a start is kept while it goes round, however many versions follow meanwhile.
+    @Test(arguments: [1, 4, 5, 12]) func theSumOutlivesTheVersionsThatFollow(updates: Int) throws {
+        let h = EngineHarness.starts()
+        for member in 1...10 { h.joinStart(member) }
+        h.join(20)
+        h.audienceStart(1)
+        var held: [Push] = []
+        for n in 0..<updates {
+            for _ in 1...40 {
+                guard let push = h.take() else { break }
+                if push.event == "start" { held.append(push) } else { h.answer(push, .accepted) }
+            }
+            h.audienceUpdate(n + 2)
+            h.advance(1_500)
+            h.carryBus()
+        }
+        #expect(held.count == 10)
+        for push in held { h.answer(push, .accepted) }
+        for _ in 1...4 {
+            _ = h.deliverAll(withinMillis: 2_000)
+            h.advance(60_000)
+            h.carryBus()
+        }
+        let sum = try #require(Self.starts(h))
+        #expect(sum["members"] as? Int == 10 && sum["accepted"] as? Int == 10 && sum["waiting"] as? Int == 0)
+    }
+
     /// Whatever answers come, a record names a few reasons, also after a takeover.
     @Test func itNamesTheReasonsOfThoseNotStarted() throws {
         let h = EngineHarness.starts()
