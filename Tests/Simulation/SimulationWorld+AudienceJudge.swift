@@ -174,9 +174,25 @@ extension SimulationWorld {
             return true
         }
         let retention = self.plan.app.retentionAfterEndMillis
+        if self.wasInNoHands(self.home(ofMember: member), from: ended.writtenMillis, forMillis: retention),
+            events.indices.contains(where: {
+                card.silent.firstDifference(from: self.phone(after: events[..<$0]), countingCards: false) == nil
+            })
+        {
+            return true
+        }
         return card.device.phase == .untouched
             && arrival.writtenMillis + Self.delayMillisMax > ended.writtenMillis + retention
     }
+
+    /// No owner of the partition lived long enough to bring anything to everybody: an end is brought for as long as it is kept, and not longer.
+    private func wasInNoHands(_ partition: Int32, from millis: Int64, forMillis: Int64) -> Bool {
+        let moves = (self.moveTimes[partition] ?? []).filter { $0 > millis && $0 < millis + forMillis }
+        let times = [millis] + moves + [millis + forMillis]
+        return zip(times, times.dropFirst()).allSatisfy { $1 - $0 < Self.handsMillisMin }
+    }
+    /// The session of an owner that died, and the time for which its successor reads the log before it pushes.
+    private static let handsMillisMin = SimulatedGroup.sessionMillis + 15_000
 
     /// How long it may take until a record is read, when everything goes wrong that can.
     static let delayMillisMax: Int64 = 600_000

@@ -26,12 +26,24 @@ extension SimulationWorld {
             // What a newer one left unserved when it expired, and an alert that does not fit beside the newer content, go all the same.
             let expires = version.event.flatMap { self.written[self.order[$0]]!.expiresSeconds }
             let hasExpired = expires.map { $0 <= self.wallSeconds + self.clockSlackSeconds } ?? false
-            let fits = version.body.count + body.alertByteCount <= PayloadWriter.payloadByteCountMax
-            if hasExpired || (body.alertByteCount > 0 && !fits) {
+            if hasExpired || self.mayGoAlone(body, past: newer) {
                 self.phones[body.audience].audience?.hasGoneBack = true
                 continue
             }
             self.fail("audience \(body.audience): version \(stamp) leaves partition \(place.partition) after \(newer)")
+        }
+    }
+
+    /// Its alert does not fit beside that version, or beside what came behind it: the alert goes alone past the newest content that the partition
+    /// has, whatever versions that fitted it has sent meanwhile. The newest may not have left yet, so events that follow count as well.
+    private func mayGoAlone(_ body: MemberBody, past stamp: Int64) -> Bool {
+        guard body.alertByteCount > 0, let audience = self.phones[body.audience].audience else { return false }
+        let roomByteCount = PayloadWriter.payloadByteCountMax - body.alertByteCount
+        if audience.versions.contains(where: { $0.key >= stamp && $0.value.body.count > roomByteCount }) { return true }
+        guard let event = audience.versions[stamp]?.event else { return false }
+        return self.order[event...].contains {
+            self.written[$0]!.activity == body.audience && self.written[$0]!.isContent
+                && self.written[$0]!.body.utf8.count > roomByteCount
         }
     }
 
