@@ -120,7 +120,7 @@ extension ShardLoop {
         self.forgetRepairs(of: numbers)
         for number in numbers {
             self.engine.forget(partition: number)
-            self.outbox.forgetState(partition: number, in: &self.engine, now: now)
+            self.outbox.forget(partition: number, in: &self.engine, now: now)
             self.log.endReading(partition: number)
         }
         _ = self.commits.take(of: numbers)

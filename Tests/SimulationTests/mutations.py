@@ -82,7 +82,7 @@ MUTATIONS = [
     Mutation(
         "forgotten-written", "what waits of a partition that is another's goes out all the same",
         loop("ShardLoop+Commands"),
-        "            self.outbox.forgetState(partition: number, in: &self.engine, now: now)\n", "            _ = now\n",
+        "            self.outbox.forget(partition: number, in: &self.engine, now: now)\n", "            _ = now\n",
         test="OutboxTests"),
     Mutation(
         "failed-overtaken", "records do not wait for one of their partition that failed", loop("Outbox/Outbox"),

@@ -206,7 +206,7 @@ struct Outbox: ~Copyable {
         let (record, failure) = self.deliveries.failures[index]
         self.counters.deliveriesFailed += 1
         (self.failure, self.failedTopic) = (failure, record.topic)
-        if record.topic == .state, !engine.isAwaited(record.acknowledgement) {
+        if record.topic.isOrdered, !engine.isAwaited(record.acknowledgement) {
             // Of a partition that has left: somebody else writes there.
             return engine.acknowledged(record.acknowledgement, offset: -1, now: now)
         }
@@ -215,16 +215,23 @@ struct Outbox: ~Copyable {
 
     // MARK: Leaving
 
-    /// The partition belongs to somebody else, and the engine has forgotten it: what is still here of its `state` is not written, and the
-    /// engine waits for no acknowledgement of it.
-    mutating func forgetState(partition: Int32, in engine: inout ShardEngine, now: EngineTime) {
+    /// The partition belongs to somebody else, and the engine has forgotten it: what is still here of its `state`, and of what its owner tells
+    /// other partitions, is not written, and the engine waits for no acknowledgement of it.
+    ///
+    /// What its owner tells would be believed: versions of audiences, of a life that the next owner may know nothing of, come to phones twice.
+    /// Forwarded events are read again.
+    mutating func forget(partition: Int32, in engine: inout ShardEngine, now: EngineTime) {
         var forgotten = self.retries.forgetState(partition: partition)
-        Self.forgetState(partition: partition, in: &engine.batch.records, &forgotten)
+        forgotten += self.retries.forgetRouted { engine.isAwaited($0) }
+        var records: [EngineRecord] = []
+        swap(&records, &engine.batch.records)
+        Self.forget(partition: partition, in: &records, of: engine, &forgotten)
+        swap(&records, &engine.batch.records)
         if !self.batch.isEmpty {
             // Those that have left already must not go out again.
             let left = self.order.indexes[self.next...].sorted()
             self.batch.records = left.map { self.batch.records[Int($0)] }
-            Self.forgetState(partition: partition, in: &self.batch.records, &forgotten)
+            Self.forget(partition: partition, in: &self.batch.records, of: engine, &forgotten)
             self.order.arrange(self.batch.records)
             self.next = 0
             if self.batch.isEmpty { self.batch.removeAll() }
@@ -232,14 +239,22 @@ struct Outbox: ~Copyable {
         for acknowledgement in forgotten { engine.acknowledged(acknowledgement, offset: -1, now: now) }
     }
 
-    private static func forgetState(
-        partition: Int32, in records: inout [EngineRecord], _ forgotten: inout [UInt64]
+    private static func forget(
+        partition: Int32, in records: inout [EngineRecord], of engine: borrowing ShardEngine,
+        _ forgotten: inout [UInt64]
     ) {
-        records.removeAll { record in
-            guard record.topic == .state, record.partition == partition else { return false }
-            forgotten.append(record.acknowledgement)
-            return true
+        var kept: [EngineRecord] = []
+        for record in records {
+            let isForgotten =
+                switch record.topic {
+                case .state: record.partition == partition
+                // It lies in another partition than the one that it speaks for.
+                case .routed: !engine.isAwaited(record.acknowledgement)
+                case .outcomes, .deadLetters: false
+                }
+            if isForgotten { forgotten.append(record.acknowledgement) } else { kept.append(record) }
         }
+        records = kept
     }
 }
 

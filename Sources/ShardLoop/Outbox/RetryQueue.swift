@@ -110,6 +110,21 @@ struct RetryQueue {
         return forgotten
     }
 
+    /// What workers tell each other and nobody waits for any more must not be written either.
+    /// - Parameter isAwaited: whether the partition that a record speaks for is still here, by its acknowledgement.
+    /// - Returns: the acknowledgements that will never come.
+    mutating func forgetRouted(isAwaited: (UInt64) -> Bool) -> [UInt64] {
+        var forgotten: [UInt64] = []
+        for (lane, entries) in self.lanes where lane.topic == .routed {
+            let left = entries.filter { isAwaited($0.acknowledgement) }
+            guard left.count < entries.count else { continue }
+            forgotten += entries.map(\.acknowledgement).filter { !isAwaited($0) }
+            self.replace(lane, by: left)
+        }
+        if self.isEmpty { self.dueMillis = nil }
+        return forgotten
+    }
+
     private mutating func replace(_ lane: Lane, by entries: [KeptRecord]) {
         self.count += entries.count - (self.lanes[lane]?.count ?? 0)
         self.lanes[lane] = entries.isEmpty ? nil : entries

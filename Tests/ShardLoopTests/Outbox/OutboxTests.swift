@@ -142,4 +142,35 @@ import Testing
         let left = harness.loop.waitingRecordCount
         #expect(left == 0)
     }
+
+    /// A partition that is another's: what its owner wanted to tell other partitions is not told any more, wherever it would lie. What the
+    /// partitions that stay have to tell is.
+    @Test(arguments: [false, true])
+    func whatALostPartitionTellsOthersIsNotWritten(findsNoRoom: Bool) {
+        var harness = LoopHarness()
+        harness.carryOut(.assign([LoopHarness.grant(0), LoopHarness.grant(1)]))
+        for _ in 0..<40 {
+            harness.settle()
+            harness.wait(millis: 25)
+        }
+        // Whatever leaves first is of `state`.
+        if findsNoRoom { harness.log.room = 1 } else { harness.log.refusedTopics = [.routed] }
+        for partition in [0, 1] as [Int32] {
+            harness.log.events[partition, default: []].append(
+                ("\(partition)a", #"{"event":"register","audience":"match-\#(partition)"}"#))
+        }
+        harness.turn()
+        let waiting = harness.loop.waitingRecordCount
+        #expect(waiting >= 2)
+        harness.carryOut(.forget([0]))
+        (harness.log.room, harness.log.refusedTopics) = (nil, [])
+        for _ in 0..<40 {
+            harness.settle()
+            harness.wait(millis: 50)
+        }
+        let told = harness.log.logs.filter { $0.key.topic == .routed }.flatMap(\.value)
+        #expect(told.map { String(decoding: $0.key ?? [], as: UTF8.self) } == ["match-1"])
+        let left = harness.loop.waitingRecordCount
+        #expect(left == 0)
+    }
 }
