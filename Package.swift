@@ -11,7 +11,7 @@ let everyTarget: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 let pureTargets: Set<String> = [
-    "PushModel", "APNSProtocol", "APNSPool", "PushEngine", "ShardLoop", "DeviceModel",
+    "PushModel", "APNSProtocol", "APNSPool", "PushEngine", "ShardLoop", "DeviceModel", "ChannelKeeping",
 ]
 
 let nio: [Target.Dependency] = [
@@ -61,6 +61,7 @@ let package = Package(
         .target(name: "PushModel", dependencies: ["CProcessor"]),
         .target(name: "APNSProtocol", dependencies: ["PushModel"]),
         .target(name: "APNSPool", dependencies: ["PushModel", "APNSProtocol"]),
+        .target(name: "ChannelKeeping", dependencies: ["PushModel", "APNSProtocol"]),
         .target(name: "PushEngine", dependencies: ["CProcessor", "PushModel", "APNSProtocol", deque]),
         .target(name: "ShardLoop", dependencies: ["PushEngine", "APNSProtocol", "PushModel"]),
         .target(name: "DeviceModel"),
@@ -118,6 +119,7 @@ let package = Package(
         .testTarget(name: "APNSProtocolTests", dependencies: ["APNSProtocol", "PushModel"]),
         // The engine for one thing: in the simulation its gates hold back the apps whose topic APNs refuses.
         .testTarget(name: "APNSPoolTests", dependencies: ["APNSPool", "PushEngine", "APNSProtocol", "PushModel"]),
+        .testTarget(name: "ChannelKeepingTests", dependencies: ["ChannelKeeping", "PushModel", "APNSProtocol"]),
         .testTarget(name: "PushEngineTests", dependencies: ["PushEngine", "APNSProtocol", "PushModel", "DeviceModel"]),
         .testTarget(name: "ShardLoopTests", dependencies: ["ShardLoop", "PushEngine", "APNSProtocol", "PushModel"]),
         .testTarget(name: "DeviceModelTests", dependencies: ["DeviceModel"]),

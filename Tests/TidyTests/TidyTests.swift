@@ -99,7 +99,9 @@ struct TidyTests {
     }
 
     /// What decides knows no socket, clock, lock, logger or file.
-    @Test(arguments: ["PushModel", "APNSProtocol", "APNSPool", "PushEngine", "ShardLoop", "DeviceModel"])
+    @Test(arguments: [
+        "PushModel", "APNSProtocol", "APNSPool", "ChannelKeeping", "PushEngine", "ShardLoop", "DeviceModel",
+    ])
     func pureRoomsStayPure(room: String) {
         let impure = [
             "Foundation", "FoundationEssentials", "NIOCore", "NIOPosix", "Logging", "Synchronization", "Dispatch",

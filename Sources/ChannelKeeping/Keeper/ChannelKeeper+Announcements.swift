@@ -1,0 +1,55 @@
+public import PushModel
+
+/// What owners are told, once `state` says it.
+extension ChannelKeeper {
+    mutating func announce() {
+        let phases: [KeptChannel.Phase] = [.wanted, .open, .ended, .deleted]
+        for number in phases.flatMap({ self.table.numbers(in: $0) }) {
+            guard let held = self.table[number], held.announcement == nil, held.isDurable,
+                let owner = held.channel.owner, let news = Self.news(of: held)
+            else { continue }
+            let announcement = self.token()
+            self.announcements[announcement] = (number, news)
+            self.table.note(number) { $0.announcement = announcement }
+            self.actions.append(.announce(announcement: announcement, owner: owner, news: news))
+        }
+    }
+
+    private static func news(of held: HeldChannel) -> KeeperNews? {
+        if let news = held.news { return news }
+        guard !held.channel.isAnnounced else { return nil }
+        switch held.channel.phase {
+        case .open, .ended: return .opened(id: held.channel.id)
+        case .deleted: return .closed(id: held.channel.id)
+        case .wanted, .asked, .deleting, .possiblyOurs: return nil
+        }
+    }
+
+    /// The owner was told, and the outcome is there.
+    public mutating func announced(announcement: UInt64, now: EngineTime) -> [KeeperAction] {
+        guard let (number, news) = self.announcements.removeValue(forKey: announcement) else {
+            return self.proceed(now: now)
+        }
+        self.table.note(number) { $0.announcement = nil }
+        guard let held = self.table[number], !held.isLeaving else { return self.proceed(now: now) }
+        switch (news, held.channel.phase) {
+        case (.refused, .wanted): self.table.leave(number)
+        case (.vanished(let id), .open) where held.news == news && held.channel.id == id:
+            self.table.change(number) {
+                $0.channel.enter(.wanted, wallMillis: now.wallMillis)
+                $0.channel.id = []
+                $0.channel.openedMillis = 0
+                $0.channel.isAnnounced = false
+                $0.news = nil
+                $0.absentSinceMillis = nil
+            }
+        case (.opened(let id), .open), (.opened(let id), .ended):
+            if held.channel.id == id, !held.channel.isAnnounced {
+                self.table.change(number) { $0.channel.isAnnounced = true }
+            }
+        case (.closed, .deleted): self.table.change(number) { $0.channel.isAnnounced = true }
+        case (.refused, _), (.vanished, _), (.opened, _), (.closed, _): break
+        }
+        return self.proceed(now: now)
+    }
+}

@@ -1,0 +1,155 @@
+public import APNSProtocol
+public import PushModel
+
+/// What owners of audiences ask for. Each message has a receipt, which is resolved once what it says is durable.
+extension ChannelKeeper {
+    /// An audience's life wants a channel. It may ask as often as it likes: there is one channel for a life.
+    public mutating func audienceOpens(
+        _ owner: KeptOwner, policy: MessageStoragePolicy, receipt: UInt64, now: EngineTime
+    ) -> [KeeperAction] {
+        self.open(owner, policy: policy, receipt: receipt, now: now)
+        return self.proceed(now: now)
+    }
+
+    private mutating func open(_ owner: KeptOwner, policy: MessageStoragePolicy, receipt: UInt64, now: EngineTime) {
+        if let number = self.table.number(of: owner) { return self.openAgain(number, owner, receipt: receipt) }
+        let lives = self.table.numbers(audience: owner.audience).compactMap { self.table[$0]?.channel.owner?.life }
+        guard !lives.contains(where: { $0 > owner.life }) else {
+            return self.refuse(owner, .lifeIsOver, receipt: receipt)
+        }
+        // An end that was never told ends with the next life; what it said is not known.
+        for life in lives {
+            self.end(KeptOwner(audience: owner.audience, life: life), content: [], receipt: nil, now: now)
+        }
+        if let warm = self.warmNumbers.first(where: { self.table[$0]?.channel.policy == policy }) {
+            self.give(warm, to: owner, receipt: receipt)
+            return
+        }
+        if let hold = self.hold, now.steadyMillis < hold.untilMillis {
+            return self.refuse(owner, hold.refusal, receipt: receipt)
+        }
+        guard self.table.count < self.settings.keptMax else {
+            return self.refuse(owner, .full(keptMax: self.settings.keptMax), receipt: receipt)
+        }
+        guard self.table.count(in: .wanted) + self.table.count(in: .asked) < self.settings.waitingMax else {
+            return self.refuse(owner, .tooManyWaiting(waitingMax: self.settings.waitingMax), receipt: receipt)
+        }
+        let number = self.table.add(
+            KeptChannel(owner: owner, policy: policy, phase: .wanted, sinceMillis: now.wallMillis))
+        self.table.change(number) { $0.receipts.append(receipt) }
+    }
+
+    private mutating func openAgain(_ number: Int64, _ owner: KeptOwner, receipt: UInt64) {
+        guard let held = self.table[number] else { return }
+        switch held.channel.phase {
+        case .wanted, .asked: break
+        case .open:
+            // What was announced is durable. What was not will be.
+            if held.channel.isAnnounced { self.actions.append(.tell(owner: owner, news: .opened(id: held.channel.id))) }
+        case .ended, .deleting, .deleted:
+            self.actions.append(.tell(owner: owner, news: .refused(.lifeIsOver)))
+        case .possiblyOurs: break
+        }
+        self.resolve(receipt, with: number)
+    }
+
+    /// An audience's life has ended.
+    /// - Parameter content: what is to be broadcast again; empty: nothing is. At most `KeptChannelCodec.endByteCountMax` bytes, and what is longer
+    ///   is not kept.
+    public mutating func audienceEnded(
+        _ owner: KeptOwner, content: [UInt8], receipt: UInt64, now: EngineTime
+    ) -> [KeeperAction] {
+        self.end(owner, content: content, receipt: receipt, now: now)
+        return self.proceed(now: now)
+    }
+
+    private mutating func end(_ owner: KeptOwner, content: [UInt8], receipt: UInt64?, now: EngineTime) {
+        guard let number = self.table.number(of: owner), let held = self.table[number] else {
+            return self.resolve(receipt, with: nil)
+        }
+        switch held.channel.phase {
+        case .wanted, .asked: self.giveUpWish(number)
+        case .open:
+            let isKept = held.channel.policy == .none && content.count <= KeptChannelCodec.endByteCountMax
+            self.table.change(number) {
+                $0.channel.enter(.ended, wallMillis: now.wallMillis)
+                $0.channel.endedMillis = now.wallMillis
+                $0.channel.end = isKept ? content : []
+                $0.anchorMillis = now.steadyMillis
+                $0.news = nil
+            }
+        case .ended, .deleting, .deleted, .possiblyOurs: break
+        }
+        self.resolve(receipt, with: number)
+    }
+
+    /// An audience's life is forgotten. After an end the channel lingers all the same; without one it is deleted: no card is that old.
+    public mutating func audienceVoided(_ owner: KeptOwner, receipt: UInt64, now: EngineTime) -> [KeeperAction] {
+        let number = self.table.number(of: owner)
+        if let number, let held = self.table[number] {
+            switch held.channel.phase {
+            case .wanted, .asked: self.giveUpWish(number)
+            case .open: self.delete(number, now: now)
+            case .ended, .deleting, .deleted, .possiblyOurs: break
+            }
+        }
+        self.resolve(receipt, with: number)
+        return self.proceed(now: now)
+    }
+
+    /// A wish ends. A creation that has left goes on, and what it makes is nobody's.
+    private mutating func giveUpWish(_ number: Int64) {
+        guard self.table[number]?.channel.phase == .asked else { return self.table.leave(number) }
+        self.table.change(number) {
+            $0.channel.owner = nil
+            $0.news = nil
+        }
+    }
+
+    /// At once where there is nothing to be written.
+    private mutating func resolve(_ receipt: UInt64?, with number: Int64?) {
+        guard let receipt else { return }
+        guard let number, let held = self.table[number], held.isDirty || held.write != nil else {
+            self.actions.append(.resolve(receipt: receipt))
+            return
+        }
+        self.table.note(number) { $0.receipts.append(receipt) }
+    }
+
+    private mutating func refuse(_ owner: KeptOwner, _ refusal: KeeperRefusal, receipt: UInt64) {
+        self.counters.refused += 1
+        self.actions.append(.tell(owner: owner, news: .refused(refusal)))
+        self.actions.append(.resolve(receipt: receipt))
+    }
+
+    // MARK: Warm channels
+
+    /// Warm ones that `state` has, in ascending order.
+    var warmNumbers: [Int64] {
+        self.table.numbers(in: .open).filter { self.table[$0].map { $0.channel.isWarm && $0.isDurable } ?? false }
+    }
+
+    private mutating func give(_ warm: Int64, to owner: KeptOwner, receipt: UInt64?) {
+        self.table.change(warm) {
+            $0.channel.owner = owner
+            $0.channel.isAnnounced = false
+            if let receipt { $0.receipts.append(receipt) }
+        }
+    }
+
+    /// A channel that has become warm while audiences wait. The wish leaves `state` behind the record that serves it.
+    mutating func serveFromPool(now: EngineTime) {
+        guard self.table.count(in: .wanted) > 0 else { return }
+        for warm in self.warmNumbers {
+            guard let policy = self.table[warm]?.channel.policy else { continue }
+            let wish = self.table.numbers(in: .wanted).first {
+                self.table[$0].map { $0.channel.policy == policy && $0.news == nil && $0.isDurable } ?? false
+            }
+            guard let wish, let owner = self.table[wish]?.channel.owner else { continue }
+            self.table.leave(wish)
+            self.give(warm, to: owner, receipt: nil)
+            self.flush(warm)
+            self.flush(wish)
+        }
+    }
+}

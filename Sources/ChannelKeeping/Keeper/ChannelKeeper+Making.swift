@@ -1,0 +1,188 @@
+import APNSProtocol
+public import PushModel
+
+/// One creation at a time, and a list before each.
+extension ChannelKeeper {
+    /// What wants a list, or goes on by itself.
+    mutating func make(now: EngineTime) {
+        switch self.making {
+        case .idle:
+            guard now.steadyMillis >= self.makingNotBeforeMillis, self.wantsList(now: now) else { return }
+            self.askForList(resolves: nil, now: now)
+        case .settling(let number, let untilMillis):
+            guard now.steadyMillis >= max(untilMillis, self.makingNotBeforeMillis) else { return }
+            self.askForList(resolves: number, now: now)
+        case .writingIntent(let number):
+            guard let held = self.table[number], held.isDurable else { return }
+            guard held.channel.owner != nil || (self.wantsWarm && held.channel.policy == self.settings.poolPolicy)
+            else {
+                return self.retry(number, now: now)
+            }
+            self.sendCreation(number, policy: held.channel.policy)
+        case .recording(let number):
+            guard self.table[number]?.isDurable ?? true else { return }
+            self.resolveNextLost(untilMillis: now.steadyMillis)
+            self.make(now: now)
+        case .showing(let number):
+            guard self.table.numbers(in: .possiblyOurs).allSatisfy({ self.table[$0]?.isDurable ?? true }) else {
+                return
+            }
+            self.retry(number, now: now)
+        case .listing, .creating: break
+        }
+    }
+
+    private func wantsList(now: EngineTime) -> Bool {
+        self.nextWish != nil || self.wantsWarm || now.steadyMillis >= self.listDueMillis
+    }
+
+    private var listDueMillis: Int64 {
+        self.listing.map { $0.askedMillis + self.settings.listIntervalMillis } ?? .min
+    }
+
+    /// The oldest wish that `state` has and that is not refused.
+    var nextWish: Int64? {
+        self.table.numbers(in: .wanted).first { self.table[$0].map { $0.isDurable && $0.news == nil } ?? false }
+    }
+
+    /// The pool has too few, and there is room: no warm channel is made while there is an alarm, or while Apple refuses.
+    private var wantsWarm: Bool {
+        let isCalm = self.hold == nil && (self.listing?.count ?? 0) < self.settings.quota.alarmCount
+        return isCalm && self.hasRoomForWarm
+    }
+    private var hasRoomForWarm: Bool {
+        guard self.settings.poolSize > 0, self.table.count < self.settings.keptMax else { return false }
+        let warm = self.table.numbers(in: .open).count { self.isWarmOfPool($0) }
+        return warm < self.settings.poolSize
+    }
+    func isWarmOfPool(_ number: Int64) -> Bool {
+        self.table[number].map { $0.channel.isWarm && $0.channel.policy == self.settings.poolPolicy } ?? false
+    }
+
+    func makingDeadline(now: EngineTime) -> Int64? {
+        switch self.making {
+        case .idle:
+            let wish = self.nextWish != nil || self.wantsWarm ? now.steadyMillis : self.listDueMillis
+            return max(wish, self.makingNotBeforeMillis)
+        case .settling(_, let untilMillis): return max(untilMillis, self.makingNotBeforeMillis)
+        case .listing, .writingIntent, .creating, .showing, .recording: return nil
+        }
+    }
+
+    private mutating func askForList(resolves: Int64?, now: EngineTime) {
+        let request = self.token()
+        self.making = .listing(request: request, askedMillis: now.steadyMillis, resolves: resolves)
+        self.actions.append(.list(request: request))
+    }
+
+    // MARK: Creations
+
+    /// The list is fresh, and there is room: writes down the intent of the next creation.
+    mutating func beginCreation(listed: [[UInt8]], now: EngineTime) {
+        self.making = .idle
+        let number: Int64
+        if let wish = self.nextWish {
+            number = wish
+        } else if self.wantsWarm {
+            number = self.table.add(
+                KeptChannel(owner: nil, policy: self.settings.poolPolicy, phase: .asked, sinceMillis: now.wallMillis))
+        } else {
+            return
+        }
+        let strangers = listed.filter { self.table.number(id: $0) == nil }.map { KeptChannel.hash(ofID: $0) }
+        self.table.change(number) {
+            $0.channel.enter(.asked, wallMillis: now.wallMillis)
+            $0.channel.strangers = Set(strangers).sorted()
+        }
+        self.making = .writingIntent(number)
+    }
+
+    private mutating func sendCreation(_ number: Int64, policy: MessageStoragePolicy) {
+        let request = self.token()
+        self.making = .creating(request: request, number: number)
+        self.actions.append(.create(request: request, policy: policy))
+    }
+
+    /// A creation is answered, or lost.
+    public mutating func created(request: UInt64, _ answer: CreateAnswer, now: EngineTime) -> [KeeperAction] {
+        guard case .creating(request, let number) = self.making else { return self.proceed(now: now) }
+        switch answer {
+        case .created(let id) where KeptChannelCodec.isUsable(id) && self.table.number(id: id) == nil:
+            self.counters.created += 1
+            self.makingBackoff.succeeded()
+            self.record(id, as: number, now: now)
+        case .created, .lost: self.loseAnswer(number, now: now)
+        case .notSent: self.retryLater(number, now: now)
+        case .refused(let status, let reason):
+            switch RefusalMeaning(status: status, reason: reason) {
+            case .later, .channelGone: self.retryLater(number, now: now)
+            case .mayBeDone: self.loseAnswer(number, now: now)
+            case .limitReached:
+                self.retry(number, now: now)
+                let count = max(self.listing?.count ?? 0, self.settings.quota.refusalCount)
+                self.refuseWishes(.quota(count: count, quota: self.settings.quota), now: now)
+            case .forGood:
+                self.retry(number, now: now)
+                self.refuseForGood(status: status, reason: reason, now: now)
+            }
+        }
+        return self.proceed(now: now)
+    }
+
+    /// The channel is there: its id goes into `state` before anybody is told.
+    mutating func record(_ id: [UInt8], as number: Int64, now: EngineTime) {
+        self.table.change(number) {
+            $0.channel.enter(.open, wallMillis: now.wallMillis)
+            $0.channel.id = id
+            $0.channel.openedMillis = now.wallMillis
+            $0.channel.isAnnounced = false
+            $0.channel.strangers = []
+        }
+        self.making = .recording(number)
+    }
+
+    private mutating func loseAnswer(_ number: Int64, now: EngineTime) {
+        self.counters.answersLost += 1
+        self.makingNotBeforeMillis = now.steadyMillis + self.failed(\.makingBackoff)
+        self.making = .settling(number, untilMillis: now.steadyMillis + self.settings.settleMillis)
+    }
+
+    private mutating func retryLater(_ number: Int64, now: EngineTime) {
+        self.makingNotBeforeMillis = now.steadyMillis + self.failed(\.makingBackoff)
+        self.retry(number, now: now)
+    }
+
+    /// Nothing was made for it: it is a wish again, or gone when nobody wants it any more.
+    mutating func retry(_ number: Int64, now: EngineTime) {
+        self.making = .recording(number)
+        guard self.table[number]?.channel.owner != nil else { return self.table.leave(number) }
+        self.table.change(number) {
+            $0.channel.enter(.wanted, wallMillis: now.wallMillis)
+            $0.channel.strangers = []
+        }
+    }
+
+    // MARK: Refusals
+
+    /// Key, topic or capability: every wish is refused, and whoever comes soon.
+    mutating func refuseForGood(status: UInt16, reason: String, now: EngineTime) {
+        self.alarmRefused(status: status, reason: reason)
+        self.refuseWishes(.byAPNs(status: status, reason: reason), now: now)
+    }
+
+    /// Once, until a list is answered again.
+    mutating func alarmRefused(status: UInt16, reason: String) {
+        if !self.isRefused { self.actions.append(.alarm(.refused(status: status, reason: reason))) }
+        self.isRefused = true
+    }
+
+    mutating func refuseWishes(_ refusal: KeeperRefusal, now: EngineTime) {
+        self.hold = (refusal, now.steadyMillis + self.settings.holdMillis)
+        self.makingNotBeforeMillis = max(
+            self.makingNotBeforeMillis, now.steadyMillis + self.settings.holdMillis)
+        for number in self.table.numbers(in: .wanted) {
+            self.counters.refused += 1
+            self.table.note(number) { $0.news = .refused(refusal) }
+        }
+    }
+}

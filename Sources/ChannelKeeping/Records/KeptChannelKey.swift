@@ -1,0 +1,62 @@
+public import PushModel
+
+/// The key of a kept channel's record in `state`: `k/<bundle id>/<p or d>/<number>`. Keepers number what they keep; a number says nothing, and
+/// comes back once its record is gone.
+public struct KeptChannelKey: Hashable, Sendable {
+    /// What the key begins with.
+    public static let prefix: StaticString = "k/"
+    static let bundleIDByteCountMax = 512
+
+    /// The app's bundle identifier.
+    public var bundleID: String
+    /// Which of Apple's two push services.
+    public var environment: PushEnvironment
+    /// 0 or more.
+    public var number: Int64
+
+    public init(bundleID: String, environment: PushEnvironment, number: Int64) {
+        self.bundleID = bundleID
+        self.environment = environment
+        self.number = number
+    }
+
+    /// As Kafka has it.
+    public var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.append(utf8: Self.prefix)
+        bytes += self.bundleID.utf8
+        bytes += self.environment == .production ? "/p/".utf8 : "/d/".utf8
+        JSONBytes.appendInteger(self.number, to: &bytes)
+        return bytes
+    }
+
+    /// - Parameter bytes: a key that begins with `prefix`.
+    /// - Throws: `KeptChannelFault.malformed`, which names what is wrong with it.
+    public init(_ bytes: [UInt8]) throws(KeptChannelFault) {
+        let text = String(decoding: bytes, as: UTF8.self)
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 4, parts[0] == "k" else {
+            throw .malformed(field: "key", value: String(text.prefix(80)), expected: "k/<bundle id>/<p or d>/<number>")
+        }
+        guard (1...Self.bundleIDByteCountMax).contains(parts[1].utf8.count) else {
+            throw .malformed(
+                field: "key's bundle id", value: "\(parts[1].utf8.count) bytes",
+                expected: "1 to \(Self.bundleIDByteCountMax)")
+        }
+        switch parts[2] {
+        case "p": self.environment = .production
+        case "d": self.environment = .development
+        default: throw .malformed(field: "key's environment", value: String(parts[2].prefix(80)), expected: "p or d")
+        }
+        // A second spelling of a number would be a second key of the same record.
+        guard let number = Int64(parts[3]), number >= 0, String(number) == parts[3] else {
+            throw .malformed(
+                field: "key's number", value: String(parts[3].prefix(80)), expected: "0 or more, in plain digits")
+        }
+        self.bundleID = String(parts[1])
+        self.number = number
+        guard self.bytes == bytes else {
+            throw .malformed(field: "key", value: String(text.prefix(80)), expected: "UTF-8")
+        }
+    }
+}

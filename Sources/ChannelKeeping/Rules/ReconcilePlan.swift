@@ -1,0 +1,69 @@
+/// What is to be done so that Apple's list and `state` agree again. Pure: who reads both may ask.
+///
+/// What is ours and has no owner is deleted; what is ours and missing from the list is opened again; what is not ours is shown and never touched.
+public struct ReconcilePlan: Equatable, Sendable {
+    /// One record of `state`.
+    public struct Kept: Equatable, Sendable {
+        /// Of its key.
+        public var number: Int64
+        /// What `state` says.
+        public var channel: KeptChannel
+        /// Somebody wants it: its audience lives, or the pool of warm channels has room for it.
+        public var hasOwner: Bool
+
+        public init(number: Int64, channel: KeptChannel, hasOwner: Bool) {
+            self.number = number
+            self.channel = channel
+            self.hasOwner = hasOwner
+        }
+    }
+    /// One thing to do about one of ours.
+    public enum Step: Equatable, Sendable {
+        /// Ours, in the list, without an owner.
+        case delete(number: Int64, id: [UInt8])
+        /// Ours, wanted, and missing from the list.
+        case openAgain(number: Int64, id: [UInt8])
+        /// Ours, missing from the list, and nobody minds.
+        case forget(number: Int64, id: [UInt8])
+    }
+
+    /// In the order of `kept`.
+    public var steps: [Step] = []
+    /// In the list, and shown since an answer was lost.
+    public var possiblyOurs: [[UInt8]] = []
+    /// In the list, and of somebody else. In the list's order.
+    public var unknown: [[UInt8]] = []
+
+    /// - Parameters:
+    ///   - kept: every record of the app and environment.
+    ///   - listed: Apple's list.
+    ///   - wallMillis: now.
+    ///   - settleMillis: what was made later than this before now may be missing from the list, as it can lag.
+    public init(kept: [Kept], listed: [[UInt8]], wallMillis: Int64, settleMillis: Int64) {
+        let listedIDs = Set(listed)
+        var known: Set<[UInt8]> = []
+        for entry in kept where !entry.channel.id.isEmpty {
+            let id = entry.channel.id
+            known.insert(id)
+            let isListed = listedIDs.contains(id)
+            switch entry.channel.phase {
+            case .possiblyOurs:
+                if isListed { self.possiblyOurs.append(id) }
+            case .open, .ended:
+                // A lingering channel has an owner until it has lingered: the phones that were away.
+                let hasOwner = entry.hasOwner || entry.channel.phase == .ended
+                if isListed {
+                    if !hasOwner { self.steps.append(.delete(number: entry.number, id: id)) }
+                    continue
+                }
+                let age = wallMillis - entry.channel.openedMillis
+                guard age < 0 || age >= settleMillis else { continue }
+                let isWanted = entry.hasOwner && entry.channel.phase == .open && entry.channel.owner != nil
+                self.steps.append(
+                    isWanted ? .openAgain(number: entry.number, id: id) : .forget(number: entry.number, id: id))
+            case .wanted, .asked, .deleting, .deleted: break
+            }
+        }
+        self.unknown = listed.filter { !known.contains($0) }
+    }
+}

@@ -1,0 +1,45 @@
+import APNSProtocol
+
+/// Apple's channels of one app, and who made them. Its list lags.
+struct AppleModel {
+    enum Maker: Equatable { case keeper, other }
+    struct Channel {
+        var id: [UInt8]
+        var maker: Maker
+        var policy: MessageStoragePolicy
+        var createdMillis: Int64
+        var deletedMillis: Int64?
+    }
+
+    let countMax: Int
+    private(set) var channels: [Channel] = []
+    private var indices: [[UInt8]: Int] = [:]
+
+    init(countMax: Int) { self.countMax = countMax }
+
+    var registeredCount: Int { self.channels.count { $0.deletedMillis == nil } }
+    func channel(_ id: [UInt8]) -> Channel? { self.indices[id].map { self.channels[$0] } }
+    func isRegistered(_ id: [UInt8]) -> Bool { self.channel(id).map { $0.deletedMillis == nil } ?? false }
+    var registered: [Channel] { self.channels.filter { $0.deletedMillis == nil } }
+
+    /// `nil`: there are too many.
+    mutating func create(_ maker: Maker, _ policy: MessageStoragePolicy, atMillis: Int64) -> [UInt8]? {
+        guard self.registeredCount < self.countMax else { return nil }
+        let id = Array("channel-\(self.channels.count)-\(maker)==".utf8)
+        self.indices[id] = self.channels.count
+        self.channels.append(Channel(id: id, maker: maker, policy: policy, createdMillis: atMillis))
+        return id
+    }
+
+    /// `false`: there is none.
+    mutating func delete(_ id: [UInt8], atMillis: Int64) -> Bool {
+        guard let index = self.indices[id], self.channels[index].deletedMillis == nil else { return false }
+        self.channels[index].deletedMillis = atMillis
+        return true
+    }
+
+    /// As it was then.
+    func list(atMillis: Int64) -> [[UInt8]] {
+        self.channels.filter { $0.createdMillis <= atMillis && ($0.deletedMillis ?? .max) > atMillis }.map(\.id)
+    }
+}
