@@ -140,7 +140,8 @@ struct AudienceTraffic {
 
     private mutating func newcomer(_ audience: Int) -> Publication {
         let phone = Phone(
-            token: self.token(), audience: audience, isFrequent: Int.random(in: 0..<5, using: &self.random) == 0,
+            token: self.random.nextToken(), audience: audience,
+            isFrequent: Int.random(in: 0..<5, using: &self.random) == 0,
             isMisplaced: Int.random(in: 0..<40, using: &self.random) == 0)
         self.phones.append(phone)
         return self.join(phone)
@@ -175,7 +176,7 @@ struct AudienceTraffic {
 
     private mutating func rotate(_ index: Int, _ steps: inout [Step]) {
         let old = self.phones[index]
-        self.phones[index].token = self.token()
+        self.phones[index].token = self.random.nextToken()
         self.phones[index].standing = .rotating
         let new = self.phones[index]
         steps.append(
@@ -276,12 +277,4 @@ struct AudienceTraffic {
     }
 
     private mutating func distance() -> Int64 { Int64.random(in: Self.eventDistanceMillis, using: &self.random) }
-
-    /// 32 bytes in hex.
-    private mutating func token() -> String {
-        (0..<4).map { _ in
-            let word = String(self.random.next(), radix: 16)
-            return String(repeating: "0", count: 16 - word.count) + word
-        }.joined()
-    }
 }

@@ -92,16 +92,17 @@ struct ChannelTraffic {
 
     private mutating func addPhones(_ index: Int, durationMillis: Int64) {
         let id = self.channels[index].channel.id
-        for _ in 0..<Self.steadyCount { self.beginning.append(.listen(token: self.token(), channel: id)) }
+        for _ in 0..<Self.steadyCount { self.beginning.append(.listen(token: self.random.nextToken(), channel: id)) }
         for _ in 0..<Self.sleepyCount {
             let phone = Phone(
-                token: self.token(), channel: index, turnsMillis: Int64.random(in: 0...15_000, using: &self.random))
+                token: self.random.nextToken(), channel: index,
+                turnsMillis: Int64.random(in: 0...15_000, using: &self.random))
             self.sleepy.append(phone)
             self.beginning.append(.listen(token: phone.token, channel: id))
         }
         for _ in 0..<Self.lateCount {
             let atMillis = Int64.random(in: durationMillis / 10...durationMillis * 7 / 10, using: &self.random)
-            self.late.append((atMillis, self.token(), index))
+            self.late.append((atMillis, self.random.nextToken(), index))
         }
     }
 
@@ -204,13 +205,5 @@ struct ChannelTraffic {
         var event = StoryEvent(.end, app: channel.app, contentState: hasContent ? self.content() : nil)
         event.channel = channel.id
         return event
-    }
-
-    /// 32 bytes in hex.
-    private mutating func token() -> String {
-        (0..<4).map { _ in
-            let word = String(self.random.next(), radix: 16)
-            return String(repeating: "0", count: 16 - word.count) + word
-        }.joined()
     }
 }

@@ -208,11 +208,7 @@ package final class ChaosRun {
                 let untold = try await self.untoldStarts()
             {
                 waitsFor = untold
-                // They come on their own, after up to a minute.
-                try await Task.sleep(for: .seconds(2))
-                continue
-            }
-            if calmLooks >= Self.calmLooksMin {
+            } else if calmLooks >= Self.calmLooksMin {
                 // What was broadcast last waits for the phones that are away.
                 self.channels.wakeAll()
                 try await self.turn()

@@ -75,7 +75,7 @@ struct ChaosTraffic {
     /// The card of a `start` is up: its app is given an update token.
     mutating func cardShown(_ activity: String) -> Step? {
         guard let index = self.indices[activity] else { return nil }
-        let new = self.token()
+        let new = self.random.nextToken()
         let old = self.activities[index].token
         self.activities[index].token = new
         return .rotate(
@@ -97,7 +97,7 @@ struct ChaosTraffic {
         let kind = self.kind()
         let app = Self.apps[number % Self.apps.count]
         let activity = Activity(
-            name: "\(kind)-\(number)", app: app, kind: kind, token: self.token(),
+            name: "\(kind)-\(number)", app: app, kind: kind, token: self.random.nextToken(),
             eventsLeft: Int.random(in: 6...30, using: &self.random), isOpen: kind != .started)
         self.activities.append(activity)
         if kind == .started {
@@ -159,7 +159,7 @@ struct ChaosTraffic {
 
     private mutating func rotation(_ index: Int) -> Step {
         let old = self.activities[index].token
-        self.activities[index].token = self.token()
+        self.activities[index].token = self.random.nextToken()
         self.activities[index].isRotating = true
         self.indices[self.activities[index].name] = index
         return .rotate(
@@ -240,13 +240,5 @@ struct ChaosTraffic {
         self.sequence += 1
         let value = "{\"event\":\"update\",\"app\":\"\(Self.apps[0])\",\"contentState\":{\"seq\":\(self.sequence)}}"
         return Publication("malformed-\(self.sequence)", setAside: Array(value.utf8), as: ["dead-lettered"])
-    }
-
-    /// 32 bytes in hex.
-    private mutating func token() -> String {
-        (0..<4).map { _ in
-            let word = String(self.random.next(), radix: 16)
-            return String(repeating: "0", count: 16 - word.count) + word
-        }.joined()
     }
 }

@@ -17,7 +17,7 @@ extension ChaosAudit {
     struct StartMember {
         var movements: [(membership: StoryMembership, recordMillis: Int64, appliedMillis: Int64?)] = []
 
-        /// It may be started by this order: it joined before the end.
+        /// Those that concern one audience, in the order of the log. A leave without an audience concerns all.
         func movements(of audience: String) -> [(isJoin: Bool, recordMillis: Int64, appliedMillis: Int64?)] {
             self.movements.filter { $0.membership.audience == nil || $0.membership.audience == audience }
                 .map { ($0.membership.isJoin, $0.recordMillis, $0.appliedMillis) }

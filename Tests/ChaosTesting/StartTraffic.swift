@@ -118,7 +118,7 @@ struct StartTraffic {
 
     private mutating func come(to audience: Int, _ steps: inout [AudienceTraffic.Step]) {
         let phone = Phone(
-            token: self.token(), app: self.audiences[audience].app,
+            token: self.random.nextToken(), app: self.audiences[audience].app,
             isMisplaced: Int.random(in: 0..<40, using: &self.random) == 0, audiences: [audience])
         self.phones.append(phone)
         steps.append(.publish(self.join(phone, audience)))
@@ -258,12 +258,4 @@ struct StartTraffic {
     }
 
     private mutating func distance() -> Int64 { Int64.random(in: Self.eventDistanceMillis, using: &self.random) }
-
-    /// 32 bytes in hex.
-    private mutating func token() -> String {
-        (0..<4).map { _ in
-            let word = String(self.random.next(), radix: 16)
-            return String(repeating: "0", count: 16 - word.count) + word
-        }.joined()
-    }
 }

@@ -1,7 +1,7 @@
 import APNSSimulator
 import ArgumentParser
-import KafkaLog
 import Foundation
+import KafkaLog
 import Testing
 
 @testable import mailboat
