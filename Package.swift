@@ -62,7 +62,8 @@ let package = Package(
         .target(name: "APNSProtocol", dependencies: ["PushModel"]),
         .target(name: "APNSPool", dependencies: ["PushModel", "APNSProtocol"]),
         .target(name: "ChannelKeeping", dependencies: ["PushModel", "APNSProtocol"]),
-        .target(name: "PushEngine", dependencies: ["CProcessor", "PushModel", "APNSProtocol", deque]),
+        .target(
+            name: "PushEngine", dependencies: ["CProcessor", "PushModel", "APNSProtocol", "ChannelKeeping", deque]),
         .target(name: "ShardLoop", dependencies: ["PushEngine", "APNSProtocol", "PushModel"]),
         .target(name: "DeviceModel"),
 
@@ -120,7 +121,9 @@ let package = Package(
         // The engine for one thing: in the simulation its gates hold back the apps whose topic APNs refuses.
         .testTarget(name: "APNSPoolTests", dependencies: ["APNSPool", "PushEngine", "APNSProtocol", "PushModel"]),
         .testTarget(name: "ChannelKeepingTests", dependencies: ["ChannelKeeping", "PushModel", "APNSProtocol"]),
-        .testTarget(name: "PushEngineTests", dependencies: ["PushEngine", "APNSProtocol", "PushModel", "DeviceModel"]),
+        .testTarget(
+            name: "PushEngineTests",
+            dependencies: ["PushEngine", "ChannelKeeping", "APNSProtocol", "PushModel", "DeviceModel"]),
         .testTarget(name: "ShardLoopTests", dependencies: ["ShardLoop", "PushEngine", "APNSProtocol", "PushModel"]),
         .testTarget(name: "DeviceModelTests", dependencies: ["DeviceModel"]),
         .testTarget(name: "HTTP2SessionTests", dependencies: ["HTTP2Session", "PushModel"]),
@@ -194,7 +197,7 @@ let package = Package(
 )
 
 /// Targets whose types lend bytes as `Span`s, or read lent ones: the lifetime annotations of such declarations are still behind this feature.
-let lendingTargets: Set<String> = ["KafkaLog", "PushEngine", "ShardLoop"]
+let lendingTargets: Set<String> = ["KafkaLog", "PushModel", "ChannelKeeping", "PushEngine", "ShardLoop"]
 
 for target in package.targets where target.type != .system {
     target.swiftSettings =

@@ -122,7 +122,7 @@ extension SimulationWorld {
                     && self.wallMillis - slot.lastTouchedMillis < rememberedMillis
             case .tombstone(let epoch):
                 if record.key == key, epoch ?? newestEpoch >= newestEpoch { isTold = false }
-            case .member, .crowd, .pause, .unknownVersion, .malformed: continue
+            case .member, .crowd, .pause, .keptChannel, .unknownVersion, .malformed: continue
             }
         }
         return isTold

@@ -1,5 +1,5 @@
 import APNSProtocol
-import PushModel
+public import PushModel
 
 /// The value of a kept channel's record in `state`, version 1. Integers LEB128 (signed: zigzag), byte runs behind their count.
 ///
@@ -45,44 +45,46 @@ public enum KeptChannelCodec {
 
     // MARK: Writing
 
-    /// - Parameter epoch: offset of the owner's marker.
-    public static func encode(_ channel: KeptChannel, epoch: Int64) -> [UInt8] {
-        var (bytes, scratch): ([UInt8], [UInt8]) = ([], [])
-        let byteCountMax =
-            (12 + channel.strangers.count) * ByteCursor.leb128ByteCountMax + (channel.owner?.audience.count ?? 0)
+    /// An upper bound of what `write` appends.
+    public static func byteCountMax(_ channel: KeptChannel) -> Int {
+        (12 + channel.strangers.count) * ByteCursor.leb128ByteCountMax + (channel.owner?.audience.count ?? 0)
             + channel.id.count + channel.end.count
-        bytes.append(atMost: byteCountMax, using: &scratch) { cursor in
-            cursor.append(Self.version)
-            cursor.append(Self.kind)
-            cursor.append(signed: epoch)
-            cursor.append(channel.phase.rawValue)
-            cursor.append(
-                (channel.owner == nil ? 0 : Flag.hasOwner) | (channel.isAnnounced ? Flag.isAnnounced : 0)
-                    | (channel.endedMillis == nil ? 0 : Flag.hasEnded)
-                    | (channel.policy == .mostRecent ? Flag.keepsMessage : 0))
-            cursor.append(signed: channel.sinceMillis)
-            if let owner = channel.owner {
-                cursor.append(signed: owner.life)
-                cursor.append(run: owner.audience)
-            }
-            if Self.hasID(channel.phase) {
-                cursor.append(run: channel.id)
-                cursor.append(signed: channel.openedMillis)
-            }
-            if let endedMillis = channel.endedMillis {
-                cursor.append(signed: endedMillis)
-                cursor.append(leb128: UInt64(channel.beaconsSent))
-                cursor.append(run: channel.end)
-            }
-            guard channel.phase == .asked else { return }
-            cursor.append(leb128: UInt64(channel.strangers.count))
-            for stranger in channel.strangers {
-                for shift in stride(from: UInt64(0), to: 64, by: 8) {
-                    cursor.append(UInt8(truncatingIfNeeded: stranger >> shift))
-                }
+    }
+
+    /// - Parameters:
+    ///   - channel: what the record says.
+    ///   - epoch: offset of the owner's marker.
+    ///   - writer: has room for `byteCountMax`.
+    public static func write(_ channel: KeptChannel, epoch: Int64, to writer: inout ByteCursor) {
+        writer.byte(Self.version)
+        writer.byte(Self.kind)
+        writer.signed(epoch)
+        writer.byte(channel.phase.rawValue)
+        writer.byte(
+            (channel.owner == nil ? 0 : Flag.hasOwner) | (channel.isAnnounced ? Flag.isAnnounced : 0)
+                | (channel.endedMillis == nil ? 0 : Flag.hasEnded)
+                | (channel.policy == .mostRecent ? Flag.keepsMessage : 0))
+        writer.signed(channel.sinceMillis)
+        if let owner = channel.owner {
+            writer.signed(owner.life)
+            writer.run(owner.audience.span)
+        }
+        if Self.hasID(channel.phase) {
+            writer.run(channel.id.span)
+            writer.signed(channel.openedMillis)
+        }
+        if let endedMillis = channel.endedMillis {
+            writer.signed(endedMillis)
+            writer.unsigned(UInt64(channel.beaconsSent))
+            writer.run(channel.end.span)
+        }
+        guard channel.phase == .asked else { return }
+        writer.unsigned(UInt64(channel.strangers.count))
+        for stranger in channel.strangers {
+            for shift in stride(from: UInt64(0), to: 64, by: 8) {
+                writer.byte(UInt8(truncatingIfNeeded: stranger >> shift))
             }
         }
-        return bytes
     }
 
     private static func hasID(_ phase: KeptChannel.Phase) -> Bool {
@@ -94,110 +96,95 @@ public enum KeptChannelCodec {
 
     // MARK: Reading
 
+    /// What follows version and kind.
     /// - Returns: the record, and the epoch of its writer.
-    /// - Throws: `KeptChannelFault`, which names the field.
-    public static func decode(_ value: [UInt8]) throws(KeptChannelFault) -> (channel: KeptChannel, epoch: Int64) {
-        var reader = KeptReader(value)
-        let version = try reader.byte("version")
-        guard version == Self.version else { throw .unknownVersion(version) }
-        let kind = try reader.byte("kind")
-        guard kind == Self.kind else { throw .malformed(field: "kind", value: "\(kind)", expected: "\(Self.kind)") }
-        let epoch = try reader.signed("epoch")
-        let phaseNumber = try reader.byte("phase")
+    /// - Throws: `StateError`, which says what is wrong with it.
+    public static func read(
+        _ reader: inout StateReader
+    ) throws(StateError) -> (channel: KeptChannel, epoch: Int64) {
+        let epoch = try reader.signed()
+        let phaseNumber = try reader.byte()
         guard let phase = KeptChannel.Phase(rawValue: phaseNumber) else {
-            throw .malformed(
-                field: "phase", value: "\(phaseNumber)", expected: "1 to \(KeptChannel.Phase.allCases.count)")
+            throw .malformed("a kept channel in phase \(phaseNumber)")
         }
-        let flags = try reader.byte("flags")
-        guard flags & ~Flag.all == 0 else {
-            throw .malformed(field: "flags", value: "\(flags)", expected: "0 to \(Flag.all)")
-        }
+        let flags = try reader.byte()
+        guard flags & ~Flag.all == 0 else { throw .malformed("flags \(flags) of a kept channel") }
         var channel = KeptChannel(
             owner: nil, policy: flags & Flag.keepsMessage == 0 ? .none : .mostRecent, phase: phase,
-            sinceMillis: try reader.millis("since"))
+            sinceMillis: try Self.readMillis(&reader))
         channel.isAnnounced = flags & Flag.isAnnounced != 0
         if flags & Flag.hasOwner != 0 { channel.owner = try Self.readOwner(&reader) }
         if Self.hasID(phase) {
             channel.id = try Self.readID(&reader)
-            channel.openedMillis = try reader.millis("opened")
+            channel.openedMillis = try Self.readMillis(&reader)
         }
         if flags & Flag.hasEnded != 0 {
-            channel.endedMillis = try reader.millis("ended")
-            channel.beaconsSent = try reader.count("beacons sent", max: Self.beaconsMax)
-            channel.end = try reader.run("end", max: Self.endByteCountMax)
+            channel.endedMillis = try Self.readMillis(&reader)
+            let beacons = try reader.unsigned()
+            guard beacons <= Self.beaconsMax else { throw .malformed("\(beacons) beacons") }
+            channel.beaconsSent = Int(beacons)
+            channel.end = try reader.run(byteCountMax: Self.endByteCountMax)
         }
         if phase == .asked { channel.strangers = try Self.readStrangers(&reader) }
-        guard reader.remainingCount == 0 else {
-            throw .malformed(field: "record", value: "\(reader.remainingCount) bytes longer", expected: "its end")
-        }
+        guard reader.isAtEnd else { throw .malformed("bytes behind a kept channel") }
         try Self.check(channel)
         return (channel, epoch)
     }
 
-    private static func readOwner(_ reader: inout KeptReader) throws(KeptChannelFault) -> KeptOwner {
-        let life = try reader.signed("life")
-        guard life.magnitude <= (Self.timeMillisMax / 1_000).magnitude else {
-            throw .malformed(
-                field: "life", value: "\(life)", expected: "at most \(Self.timeMillisMax / 1_000) from 1970")
-        }
-        let audience = try reader.run("audience", max: Self.audienceByteCountMax)
-        guard !audience.isEmpty else {
-            throw .malformed(field: "audience", value: "empty", expected: "1 to \(Self.audienceByteCountMax) bytes")
-        }
+    /// Wall milliseconds, no further from 1970 than any time in `state`.
+    private static func readMillis(_ reader: inout StateReader) throws(StateError) -> Int64 {
+        let millis = try reader.signed()
+        guard millis.magnitude <= Self.timeMillisMax.magnitude else { throw .malformed("a time of \(millis) ms") }
+        return millis
+    }
+
+    /// An audience's life as a kept channel's record names it.
+    /// - Throws: `StateError`, when no audience can be called so.
+    public static func readOwner(_ reader: inout StateReader) throws(StateError) -> KeptOwner {
+        let life = try reader.signed()
+        guard life.magnitude <= (Self.timeMillisMax / 1_000).magnitude else { throw .malformed("a life of \(life) s") }
+        let audience = try reader.run(byteCountMax: Self.audienceByteCountMax)
+        guard !audience.isEmpty else { throw .malformed("an audience without a name") }
         return KeptOwner(audience: audience, life: life)
     }
 
-    private static func readID(_ reader: inout KeptReader) throws(KeptChannelFault) -> [UInt8] {
-        let id = try reader.run("id", max: Self.idByteCountMax)
-        guard Self.isUsable(id) else {
-            throw .malformed(
-                field: "id", value: String(decoding: id.prefix(80), as: UTF8.self),
-                expected: "1 to \(Self.idByteCountMax) visible ASCII characters")
-        }
+    /// A channel's id.
+    /// - Throws: `StateError`, when it is none that `isUsable` takes.
+    public static func readID(_ reader: inout StateReader) throws(StateError) -> [UInt8] {
+        let id = try reader.run(byteCountMax: Self.idByteCountMax)
+        guard Self.isUsable(id) else { throw .malformed("an id of \(id.count) bytes that is no channel's") }
         return id
     }
 
-    /// Whether `state` and a header field can hold the id.
-    static func isUsable(_ id: [UInt8]) -> Bool {
+    /// Whether `state` and a header field can hold the id: visible ASCII characters.
+    public static func isUsable(_ id: [UInt8]) -> Bool {
         (1...Self.idByteCountMax).contains(id.count) && id.allSatisfy { (0x21...0x7e).contains($0) }
     }
 
-    private static func readStrangers(_ reader: inout KeptReader) throws(KeptChannelFault) -> [UInt64] {
-        let count = try reader.count("strangers' count", max: ChannelRequest.countMax)
+    private static func readStrangers(_ reader: inout StateReader) throws(StateError) -> [UInt64] {
+        let count = try reader.unsigned()
+        guard count <= UInt64(ChannelRequest.countMax) else { throw .malformed("\(count) strangers") }
         var strangers: [UInt64] = []
         for _ in 0..<count {
-            let stranger = try reader.word("stranger")
-            if let last = strangers.last, last >= stranger {
-                throw .malformed(field: "stranger", value: "\(stranger)", expected: "more than \(last)")
-            }
+            var stranger: UInt64 = 0
+            for shift in stride(from: UInt64(0), to: 64, by: 8) { stranger |= UInt64(try reader.byte()) << shift }
+            if let last = strangers.last, last >= stranger { throw .malformed("strangers that are not in order") }
             strangers.append(stranger)
         }
         return strangers
     }
 
     /// What one field says about another.
-    private static func check(_ channel: KeptChannel) throws(KeptChannelFault) {
+    private static func check(_ channel: KeptChannel) throws(StateError) {
         switch channel.phase {
-        case .wanted where channel.owner == nil:
-            throw .malformed(field: "owner", value: "missing", expected: "an audience, as somebody wants it")
+        case .wanted where channel.owner == nil: throw .malformed("a wish for a channel that nobody has")
         case .possiblyOurs where channel.owner != nil:
-            throw .malformed(field: "owner", value: "an audience", expected: "none, as it is not known to be ours")
-        case .ended where channel.endedMillis == nil:
-            throw .malformed(field: "ended", value: "missing", expected: "a time, as its audience has ended")
+            throw .malformed("an audience of a channel that is not known to be ours")
+        case .ended where channel.endedMillis == nil: throw .malformed("an ended channel without the time of its end")
         case .wanted where channel.endedMillis != nil, .asked where channel.endedMillis != nil,
             .open where channel.endedMillis != nil, .possiblyOurs where channel.endedMillis != nil:
-            throw .malformed(field: "ended", value: "a time", expected: "none in phase \(channel.phase)")
+            throw .malformed("the time of an end in phase \(channel.phase)")
         case .wanted, .asked, .open, .ended, .deleting, .deleted, .possiblyOurs: break
         }
-    }
-}
-
-extension ByteCursor {
-    fileprivate mutating func append(signed value: Int64) {
-        self.append(leb128: UInt64(bitPattern: (value << 1) ^ (value >> 63)))
-    }
-    fileprivate mutating func append(run bytes: [UInt8]) {
-        self.append(leb128: UInt64(bytes.count))
-        self.append(bytes.span)
     }
 }

@@ -31,32 +31,27 @@ public struct KeptChannelKey: Hashable, Sendable {
     }
 
     /// - Parameter bytes: a key that begins with `prefix`.
-    /// - Throws: `KeptChannelFault.malformed`, which names what is wrong with it.
-    public init(_ bytes: [UInt8]) throws(KeptChannelFault) {
+    /// - Throws: `StateError.malformed`, which says what is wrong with it.
+    public init(_ bytes: [UInt8]) throws(StateError) {
         let text = String(decoding: bytes, as: UTF8.self)
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 4, parts[0] == "k" else {
-            throw .malformed(field: "key", value: String(text.prefix(80)), expected: "k/<bundle id>/<p or d>/<number>")
+            throw .malformed("a key \(text.prefix(80)) in place of k/<bundle id>/<p or d>/<number>")
         }
         guard (1...Self.bundleIDByteCountMax).contains(parts[1].utf8.count) else {
-            throw .malformed(
-                field: "key's bundle id", value: "\(parts[1].utf8.count) bytes",
-                expected: "1 to \(Self.bundleIDByteCountMax)")
+            throw .malformed("a key with a bundle id of \(parts[1].utf8.count) bytes")
         }
         switch parts[2] {
         case "p": self.environment = .production
         case "d": self.environment = .development
-        default: throw .malformed(field: "key's environment", value: String(parts[2].prefix(80)), expected: "p or d")
+        default: throw .malformed("a key with environment \(parts[2].prefix(80)) in place of p or d")
         }
         // A second spelling of a number would be a second key of the same record.
         guard let number = Int64(parts[3]), number >= 0, String(number) == parts[3] else {
-            throw .malformed(
-                field: "key's number", value: String(parts[3].prefix(80)), expected: "0 or more, in plain digits")
+            throw .malformed("a key with number \(parts[3].prefix(80))")
         }
         self.bundleID = String(parts[1])
         self.number = number
-        guard self.bytes == bytes else {
-            throw .malformed(field: "key", value: String(text.prefix(80)), expected: "UTF-8")
-        }
+        guard self.bytes == bytes else { throw .malformed("a key that is not UTF-8") }
     }
 }

@@ -43,6 +43,8 @@ struct AudienceBook {
     var startsUntilSeconds: Int64 = 0
     /// A start that the next version brings: one element, or none.
     var waitingStarts: [StartOrder] = []
+    /// What a release to come says of the audience's channels. It is written again as it was read, at the end of the record.
+    var further: [UInt8] = []
 
     /// Events in publications that have no outcome.
     var openCount: Int { self.publications.count { $0.isOpen } }

@@ -5,12 +5,13 @@ import PushModel
 ///
 /// ```
 /// member                    key: `t`, then the raw token
-///     epoch, flags          flags: 1 development, 2 frequent-updates, 4 moved, 8 written of a member that was not late
+///     epoch, flags          flags: 1 development, 2 frequent-updates, 4 moved, 8 written of a member that was not late,
+///                           16 listens on the audience's channel: of releases to come, which serve it by that; this one serves it by its token
 ///     joined                seconds since 1970
 ///     audience              8 bytes, `CrowdTable.reference`
 /// versions                  key: `v/<bundle id>/<audience id>`
 ///     epoch, life, stamp    of the newest version ever
-///     versions              count, then each: see `write(_ version:)`
+///     versions              count, then each: see `write(_ version:)`. With flag 16 a run follows: the channels it is broadcast on, of releases to come
 ///     apart                 flags: 1 a version follows whose alert is owed, and which is not the newest; 2 a start follows that goes round,
 ///                           and whose version has expired
 /// progress                  key: `p/<bundle id>/<audience id>`
@@ -43,6 +44,8 @@ enum AudienceCodec {
     /// Versions in one record: those kept, and one for its alert.
     static let versionsMax: UInt64 = 16
     static let askedMax: UInt64 = 1_000_000
+    /// What a release to come says of an audience's channels: ids by environment.
+    static let furtherByteCountMax = 8_192
 
     static func appendKey(_ record: CrowdRecord, bundleID: String, id: [UInt8], to bytes: inout [UInt8]) {
         bytes.append(utf8: record.keyPrefix)
@@ -79,7 +82,7 @@ enum AudienceCodec {
         var member = Member()
         member.epoch = try reader.signed()
         let flags = try reader.byte()
-        guard flags < 16 else { throw .malformed("member flags \(flags)") }
+        guard flags < 32 else { throw .malformed("member flags \(flags)") }
         member.environment = flags & 1 != 0 ? .development : .production
         member.isFrequent = flags & 2 != 0
         member.isMoved = flags & 4 != 0
@@ -115,7 +118,7 @@ enum AudienceCodec {
         version.life = try StateCodec.readSeconds(&reader)
         version.stampSeconds = try StateCodec.readSeconds(&reader)
         let flags = try reader.byte()
-        guard flags < 16 else { throw .malformed("version flags \(flags)") }
+        guard flags < 32 else { throw .malformed("version flags \(flags)") }
         version.isHigh = flags & 1 != 0
         version.isFrequentHigh = flags & 2 != 0
         version.withdrawsAlert = flags & 4 != 0
@@ -125,6 +128,8 @@ enum AudienceCodec {
                 try StartCodec.readOrder(&reader, life: version.life, topicHashes: topicHashes, now: now)
             ]
         }
+        // The channels it is broadcast on. Whoever passes over them serves every member by its token.
+        if flags & 16 != 0 { _ = try reader.runRange(byteCountMax: Self.furtherByteCountMax) }
         return version
     }
     static func readVersions(
@@ -268,7 +273,7 @@ enum AudienceCodec {
 
     // MARK: Books
     static func byteCountMax(_ book: borrowing AudienceBook) -> Int {
-        var count = (12 + 2 * book.asked.count) * ByteCursor.leb128ByteCountMax
+        var count = (13 + 2 * book.asked.count) * ByteCursor.leb128ByteCountMax + book.further.count
         for order in book.waitingStarts { count += StartCodec.byteCountMax(order) }
         count += (book.ledger.count + book.frequentLedger.count) * ByteCursor.leb128ByteCountMax
         for publication in book.publications {
@@ -299,6 +304,7 @@ enum AudienceCodec {
             for version in publication.fallbacks { Self.write(version, topicHashes: topicHashes, to: &writer) }
             Self.write(publication.version, topicHashes: topicHashes, to: &writer)
         }
+        if !book.further.isEmpty { writer.run(book.further.span) }
     }
     private static func write(_ ledger: VersionLedger, now: EngineTime, to writer: inout ByteCursor) {
         writer.unsigned(UInt64(ledger.open.count))
@@ -343,6 +349,7 @@ enum AudienceCodec {
             publication.isDurable = true
             book.publications.append(publication)
         }
+        if !reader.isAtEnd { book.further = try reader.run(byteCountMax: Self.furtherByteCountMax) }
         return book
     }
     private static func readLedger(_ reader: inout StateReader, now: EngineTime) throws(StateError) -> VersionLedger {

@@ -15,6 +15,12 @@ public enum RoutedKind: UInt8, Sendable, CaseIterable {
     case report
     /// An operator stops the pushes to members of an audience, or of all audiences of an app, or lets them go on.
     case pause
+    /// The owner of an audience tells the keeper of its app's channels what it wants for a life.
+    case channelWish
+    /// The keeper tells the owner of an audience what has become of its channel.
+    case channelNews
+    /// The keeper has an end broadcast once more.
+    case beacon
     /// Of a release to come. Its name is given in place of the record's `traceparent`.
     case unknown
 
@@ -27,6 +33,9 @@ public enum RoutedKind: UInt8, Sendable, CaseIterable {
         case .void: "void"
         case .report: "report"
         case .pause: "pause"
+        case .channelWish: "channel-wish"
+        case .channelNews: "channel-news"
+        case .beacon: "beacon"
         }
     }
     /// - Parameter name: the header's value.
@@ -134,7 +143,7 @@ enum BusRecord {
     }
 
     // MARK: Reading
-    private static func readHead(_ reader: inout StateReader) throws(StateError) -> [UInt8] {
+    static func readHead(_ reader: inout StateReader) throws(StateError) -> [UInt8] {
         let version = try reader.byte()
         guard version == Self.version else { throw .unknownVersion(version) }
         return try reader.run(byteCountMax: Self.bundleIDByteCountMax)
@@ -150,6 +159,11 @@ enum BusRecord {
             life: try StateCodec.readSeconds(&reader),
             lastJoinSeconds: try StateCodec.readSeconds(&reader),
             startsUntilSeconds: try StateCodec.readSeconds(&reader))
+        // Releases that keep channels say in which environments there are members. Whoever keeps none need not know.
+        if !reader.isAtEnd {
+            let environments = try reader.byte()
+            guard environments < 4 else { throw .malformed("environments \(environments) of a question") }
+        }
         guard reader.isAtEnd else { throw .malformed("bytes behind a question") }
         return question
     }

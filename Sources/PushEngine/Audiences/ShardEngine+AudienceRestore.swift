@@ -101,7 +101,7 @@ extension ShardEngine {
             let progress = try StartCodec.readProgress(&reader)
             guard self.isBelieved(progress.epoch, partition: partition) else { return nil }
             self.restoreStarts(progress, of: crowd(&self), now: now)
-        case .activity, .marker, .channel, .audience, .member, .startMember, .paused: return .ignored
+        case .activity, .marker, .channel, .audience, .member, .startMember, .paused, .keptChannel: return .ignored
         }
         return .restored
     }
@@ -131,7 +131,7 @@ extension ShardEngine {
             self.audiences.crowds.unname(crowd)
         }
     }
-    private mutating func isBelieved(_ epoch: Int64, partition: PartitionIndex) -> Bool {
+    mutating func isBelieved(_ epoch: Int64, partition: PartitionIndex) -> Bool {
         guard epoch >= self.memory.partitions[partition].newestEpochRead else { return false }
         self.memory.noteEpoch(epoch, partition: partition)
         return true

@@ -27,6 +27,16 @@ extension ShardEngine {
                 let pause = try BusRecord.readPause(value)
                 self.passBusRecord()
                 self.takePause(pause, key: key, now: now)
+            // This release keeps no channel. Whoever wishes asks again until there is an answer, and what a keeper tells is in its own records.
+            case .channelWish:
+                _ = try BusRecord.readChannelWish(value)
+                self.passBusRecord()
+            case .channelNews:
+                _ = try BusRecord.readChannelNews(value)
+                self.passBusRecord()
+            case .beacon:
+                _ = try BusRecord.readBeacon(value)
+                self.passBusRecord()
             case .unknown: self.stopPartition("holds a record of kind “\(self.intake.kindName)”")
             }
         } catch {

@@ -18,6 +18,7 @@ public struct ShardEngine: ~Copyable {
     var journal: Journal
     var ownership = Ownership()
     var audiences: Audiences
+    var kept = KeptRecords()
     private var samples: [AcceptedSample] = []
     /// Of the units in the record of `state` being read.
     var restoredAges: [Int64] = []

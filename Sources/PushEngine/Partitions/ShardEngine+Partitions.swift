@@ -106,6 +106,7 @@ extension ShardEngine {
             self.removeSlot(slot)
         }
         self.forgetCrowds(of: partition)
+        self.kept.forget(partition: partition)
         self.memory.counters.inFlight -= self.memory.partitions[partition].inFlightCount
         for log in self.memory.partitions[partition].logs { self.journal.ledger.closeLog(log) }
         self.ownership.unwatch(partition)

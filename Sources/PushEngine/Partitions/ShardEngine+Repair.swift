@@ -38,6 +38,7 @@ extension ShardEngine {
             self.writeMarker(partition, saysTakeovers: true, now: now)
             return .overwritten
         }
+        if let done = self.repairKept(partition: partition, key: key) { return done }
         if let done = self.repairAudience(partition: partition, key: key, now: now) { return done }
         guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
         self.memory.counters.stateRecordsForeign += 1

@@ -38,6 +38,7 @@ extension ShardEngine {
                 self.restoreStartTombstone(key: key, partition: partition)
                 return .ignored
             }
+            if self.restoreKeptTombstone(key, partition: partition) { return .ignored }
             guard let slotKey = self.journal.texts.slotKey(ofState: key) else {
                 self.restoreCrowdTombstone(key, partition: partition)
                 return .ignored
@@ -98,6 +99,7 @@ extension ShardEngine {
         case .versions, .progress, .voided, .startProgress:
             return try self.restoreCrowd(kind, key: key, reader: &reader, partition: partition, now: now)
         case .paused: return try self.restorePause(key: key, reader: &reader, partition: partition)
+        case .keptChannel: return try self.restoreKept(key: key, reader: &reader, partition: partition)
         case .audience:
             guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
             guard slotKey.kind == .audience else { throw .malformed("an audience under another key") }

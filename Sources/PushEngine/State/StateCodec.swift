@@ -4,7 +4,8 @@ import PushModel
 ///
 /// ```
 /// 1   version
-/// 1   kind: 1 activity, 2 ownership marker, 3 channel, 4 audience; 5 to 8 and 12: see `AudienceCodec`; 9, 10: see `StartCodec`
+/// 1   kind: 1 activity, 2 ownership marker, 3 channel, 4 audience; 5 to 8 and 12: see `AudienceCodec`; 9, 10: see `StartCodec`; 13: see
+///                           `KeptChannelCodec`
 /// channel, before what an activity has:
 ///     storage               0 not known, or configured, 1 none, 2 the most recent message
 ///     throttle steps        quarters of a doubling of its distance
@@ -56,6 +57,8 @@ enum StateCodec {
         case paused = 12
         /// The same of start members (`StartCodec`).
         case startMember = 9, startProgress = 10
+        /// A channel that is kept for an audience (`KeptChannelCodec`).
+        case keptChannel = 13
     }
 
     /// FNV-1a, 32 bits; 0 is kept for "none".

@@ -11,6 +11,8 @@ public struct StateRecordDescription: Equatable, Sendable {
         case crowd(Crowd)
         /// An operator has stopped the pushes to members of an audience, or of all audiences of an app, in this partition.
         case pause(Pause)
+        /// A channel that is kept for an audience, or the wish for one.
+        case keptChannel(KeptChannel)
         /// An owner took the partition, or said once more that it has it.
         case marker(Marker)
         /// The slot has left; with the epoch of the owner that said so, where it did.
@@ -205,6 +207,38 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var counts: [String: UInt64]?
     }
 
+    /// What the keeper of an app's channels knows about one of them, from the wish for it until Apple's list shows it no more.
+    public struct KeptChannel: Equatable, Sendable, Encodable {
+        /// Offset of the marker of the owner that wrote the record.
+        public var epoch: Int64
+        /// `production` or `development`.
+        public var environment: String
+        /// The keeper's own number of it.
+        public var number: Int64
+        /// `wanted`, `asked`, `open`, `ended`, `deleting`, `deleted` or `possiblyOurs`.
+        public var phase: String
+        /// When the phase began, milliseconds since 1970.
+        public var sinceMillis: Int64
+        /// Its audience's owner has been told what the phase has to say.
+        public var isAnnounced: Bool
+        /// What it keeps for phones that are off, `none` or `most-recent`.
+        public var storage: String
+        /// As Apple spells it; `nil`: Apple has not answered yet.
+        public var id: String?
+        /// When Apple's answer came, milliseconds since 1970.
+        public var openedMillis: Int64?
+        /// Whom it is for; `nil`: nobody yet, or not known to be ours.
+        public var audience: String?
+        /// Which of the audience's lives, seconds since 1970.
+        public var audienceLife: Int64?
+        /// When that life ended, milliseconds since 1970.
+        public var endedMillis: Int64?
+        /// How many times of the schedule have been served after the end.
+        public var beaconsSent: Int
+        /// Bytes of what is broadcast again after the end.
+        public var endByteCount: Int
+    }
+
     /// Says that an owner took the partition.
     public struct Marker: Equatable, Sendable, Encodable {
         /// Offset of the owner's first marker; `nil`: this one is it.
@@ -219,11 +253,11 @@ public struct StateRecordDescription: Equatable, Sendable {
 
     /// Bundle id that the key names; `nil`: it names none.
     public var app: String?
-    /// The channel's id, base64: the record's key in the input topic. `nil`: the key names none.
+    /// The channel's id, base64: the record's key in the input topic. `nil`: the record names none.
     public var channel: String?
     /// The activity's identifier: the record's key in the input topic. `nil`: the key names none.
     public var activity: String?
-    /// The audience's identifier: the record's key in the input topic. `nil`: the key names none.
+    /// The audience's identifier: the record's key in the input topic. `nil`: the record names none.
     public var audience: String?
     /// The activity's, the channel's or the audience's identifier.
     public var id: String? { self.activity ?? self.channel ?? self.audience }

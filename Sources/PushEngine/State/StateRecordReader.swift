@@ -1,3 +1,5 @@
+import APNSProtocol
+import ChannelKeeping
 import PushModel
 
 /// Reads records of the `state` topic without being their owner: for tools. Reads what `ShardEngine.restore` reads, and traps no more than
@@ -25,6 +27,7 @@ public struct StateRecordReader: Sendable {
         var description = StateRecordDescription(content: .tombstone(epoch: tombstoneEpoch))
         let names = Self.names(in: key)
         description.app = names?.app
+        if let key = try? KeptChannelKey(key) { description.app = key.bundleID }
         switch names?.kind {
         case .channel: description.channel = names?.id
         case .audience: description.audience = names?.id
@@ -34,6 +37,9 @@ public struct StateRecordReader: Sendable {
         do {
             description.content = try self.content(
                 value, kind: names?.kind, key: key, nowMillis: nowMillis)
+            if case .keptChannel(let kept) = description.content {
+                (description.channel, description.audience) = (kept.id, kept.audience)
+            }
         } catch StateError.unknownVersion(let version) {
             description.content = .unknownVersion(version)
         } catch StateError.malformed(let text) {
@@ -86,12 +92,28 @@ public struct StateRecordReader: Sendable {
             let pause = try AudienceCodec.readPause(&reader)
             return .pause(
                 .init(epoch: pause.epoch, sinceMillis: pause.sinceMillis, isOfApp: key.last == UInt8(ascii: "/")))
+        case .keptChannel: return .keptChannel(try self.keptChannel(&reader, key: key))
         case .startMember: return .member(try self.startMember(&reader, key: key))
         case .startProgress: return .crowd(try self.startProgress(&reader))
         case .voided:
             let epoch = try reader.signed()
             return .crowd(.init(record: "voided", epoch: epoch, life: try StateCodec.readSeconds(&reader)))
         }
+    }
+
+    private func keptChannel(
+        _ reader: inout StateReader, key: [UInt8]
+    ) throws(StateError) -> StateRecordDescription.KeptChannel {
+        let key = try KeptChannelKey(key)
+        let (channel, epoch) = try KeptChannelCodec.read(&reader)
+        return .init(
+            epoch: epoch, environment: "\(key.environment)", number: key.number, phase: "\(channel.phase)",
+            sinceMillis: channel.sinceMillis, isAnnounced: channel.isAnnounced, storage: channel.policy.name,
+            id: channel.id.isEmpty ? nil : String(decoding: channel.id, as: UTF8.self),
+            openedMillis: channel.openedMillis == 0 ? nil : channel.openedMillis,
+            audience: channel.owner.map { String(decoding: $0.audience, as: UTF8.self) },
+            audienceLife: channel.owner?.life, endedMillis: channel.endedMillis, beaconsSent: channel.beaconsSent,
+            endByteCount: channel.end.count)
     }
 
     private func member(_ reader: inout StateReader, key: [UInt8]) throws(StateError) -> StateRecordDescription.Member {

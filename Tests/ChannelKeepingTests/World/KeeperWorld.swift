@@ -221,7 +221,7 @@ struct KeeperWorld {
     private mutating func takeOver() {
         var records: [(number: Int64, channel: KeptChannel)] = []
         for (number, bytes) in self.state.sorted(by: { $0.key < $1.key }) {
-            do throws(KeptChannelFault) {
+            do throws(StateError) {
                 records.append((number, try KeptChannelCodec.decode(bytes).channel))
             } catch {
                 self.fail("record \(number) cannot be read: \(error)")

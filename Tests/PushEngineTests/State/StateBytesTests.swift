@@ -1,5 +1,7 @@
-@testable import PushEngine
+import PushModel
 import Testing
+
+@testable import PushEngine
 
 @Suite struct StateBytesTests {
     @Test(arguments: [0, 1, 127, 128, 16_383, 16_384, 1 << 56, 1 << 63, .max] as [UInt64])

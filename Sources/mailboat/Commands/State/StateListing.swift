@@ -141,7 +141,7 @@ struct StateListing {
             isUnreadable = true
             self.unreadableCount += 1
         case .member: self.memberCount += 1
-        case .marker, .crowd, .pause: break
+        case .marker, .crowd, .pause, .keptChannel: break
         case .tombstone: if !self.showsAll { return [] }
         }
         // What cannot be read is always named: it may be what is looked for.
@@ -186,12 +186,25 @@ struct StateListing {
             return [
                 "\(location)  \(name)  \(crowd.record) here, life \(crowd.life), stamps \(stamps), epoch \(crowd.epoch)"
             ] + passes.map { "    \($0)" } + (counts ?? [])
+        case .keptChannel(let kept): return [Self.text(kept, app: entry.description.app ?? "", location: location)]
         case .pause(let pause):
             let what = pause.isOfApp ? "all audiences of \(entry.description.app ?? "")" : name
             return [
                 "\(location)  \(what) paused here since \(Self.time(millis: pause.sinceMillis)), epoch \(pause.epoch)"
             ]
         }
+    }
+
+    private static func text(
+        _ kept: StateRecordDescription.KeptChannel, app: String, location: String
+    ) -> String {
+        var facts = ["\(kept.phase) since \(Self.time(millis: kept.sinceMillis))", "keeps \(kept.storage)"]
+        if let audience = kept.audience, let life = kept.audienceLife { facts.append("for \(audience), life \(life)") }
+        if let id = kept.id { facts.append("id \(id)") }
+        if kept.endedMillis != nil { facts.append("\(kept.beaconsSent) times of its end served") }
+        facts.append("epoch \(kept.epoch)")
+        return "\(location)  kept channel \(kept.number) of \(app), \(kept.environment)  "
+            + facts.joined(separator: ", ")
     }
 
     private func text(_ slot: StateRecordDescription.Slot, head: String) -> [String] {
@@ -276,6 +289,7 @@ struct StateListing {
         var member: StateRecordDescription.Member?
         var crowd: StateRecordDescription.Crowd?
         var pause: StateRecordDescription.Pause?
+        var keptChannel: StateRecordDescription.KeptChannel?
         var tombstone: Bool?
         var epoch: Int64?
         var unreadable: String?
@@ -297,6 +311,7 @@ struct StateListing {
         case .marker(let marker): line.marker = marker
         case .member(let member): line.member = member
         case .pause(let pause): line.pause = pause
+        case .keptChannel(let kept): line.keptChannel = kept
         case .crowd(var crowd):
             if !self.showsContent { crowd.contentState = nil }
             line.crowd = crowd

@@ -1,22 +1,26 @@
-import PushModel
-
-/// The primitive parts of a state record. Integers are LEB128, signed ones zigzag first; byte runs carry their count. A number takes at
-/// most `ByteCursor.leb128ByteCountMax` bytes.
+/// The primitive parts of a record in `state`, and of one in `routed` that is no event. Integers are LEB128, signed ones zigzag first; byte
+/// runs carry their count. A number takes at most `ByteCursor.leb128ByteCountMax` bytes.
 extension ByteCursor {
-    mutating func byte(_ value: UInt8) { self.append(value) }
+    /// One byte.
+    @inlinable public mutating func byte(_ value: UInt8) { self.append(value) }
 
-    mutating func unsigned(_ value: UInt64) { self.append(leb128: value) }
+    /// LEB128.
+    @inlinable public mutating func unsigned(_ value: UInt64) { self.append(leb128: value) }
 
-    mutating func signed(_ value: Int64) { self.unsigned(UInt64(bitPattern: (value << 1) ^ (value >> 63))) }
+    /// Zigzag, then LEB128.
+    @inlinable public mutating func signed(_ value: Int64) {
+        self.unsigned(UInt64(bitPattern: (value << 1) ^ (value >> 63)))
+    }
 
-    /// `nil` is one zero byte; a value is shifted up by one.
-    mutating func optional(_ value: Int64?) {
+    /// `nil` is one zero byte; a value has a one before it.
+    @inlinable public mutating func optional(_ value: Int64?) {
         guard let value else { return self.byte(0) }
         self.byte(1)
         self.signed(value)
     }
 
-    mutating func run(_ span: Span<UInt8>) {
+    /// A byte run behind its count.
+    @inlinable public mutating func run(_ span: Span<UInt8>) {
         self.unsigned(UInt64(span.count))
         self.append(span)
     }
@@ -24,23 +28,27 @@ extension ByteCursor {
 
 /// Reads what was written so. A record cut short or with an impossible count throws; nothing traps. Copies nothing: a restore reads millions
 /// of records.
-struct StateReader: ~Escapable {
-    private let bytes: Span<UInt8>
-    private var index = 0
+public struct StateReader: ~Escapable {
+    @usableFromInline let bytes: Span<UInt8>
+    @usableFromInline var index = 0
 
+    /// - Parameter bytes: read from their beginning, and borrowed as long as the reader lives.
     @_lifetime(copy bytes)
-    init(_ bytes: Span<UInt8>) { self.bytes = bytes }
+    @inlinable public init(_ bytes: Span<UInt8>) { self.bytes = bytes }
 
-    var isAtEnd: Bool { self.index == self.bytes.count }
+    /// Nothing follows.
+    @inlinable public var isAtEnd: Bool { self.index == self.bytes.count }
 
-    @inline(__always) mutating func byte() throws(StateError) -> UInt8 {
+    /// One byte.
+    @inlinable @inline(__always) public mutating func byte() throws(StateError) -> UInt8 {
         guard self.index < self.bytes.count else { throw .truncated }
         let byte = unsafe self.bytes[unchecked: self.index]
         self.index &+= 1
         return byte
     }
 
-    @inline(__always) mutating func unsigned() throws(StateError) -> UInt64 {
+    /// LEB128, at most 64 bits.
+    @inlinable @inline(__always) public mutating func unsigned() throws(StateError) -> UInt64 {
         // Most numbers of a record are one byte.
         guard self.index < self.bytes.count else { throw .truncated }
         let first = unsafe self.bytes[unchecked: self.index]
@@ -51,7 +59,7 @@ struct StateReader: ~Escapable {
         return try self.longUnsigned()
     }
 
-    private mutating func longUnsigned() throws(StateError) -> UInt64 {
+    @usableFromInline mutating func longUnsigned() throws(StateError) -> UInt64 {
         var value: UInt64 = 0
         var shift: UInt64 = 0
         var index = self.index
@@ -70,12 +78,14 @@ struct StateReader: ~Escapable {
         throw .truncated
     }
 
-    mutating func signed() throws(StateError) -> Int64 {
+    /// Zigzag, then LEB128.
+    @inlinable public mutating func signed() throws(StateError) -> Int64 {
         let value = try self.unsigned()
         return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
     }
 
-    mutating func optional() throws(StateError) -> Int64? {
+    /// What `ByteCursor.optional` has written.
+    @inlinable public mutating func optional() throws(StateError) -> Int64? {
         switch try self.byte() {
         case 0: return nil
         case 1: return try self.signed()
@@ -84,19 +94,20 @@ struct StateReader: ~Escapable {
     }
 
     /// A byte run of at most `byteCountMax` bytes.
-    mutating func run(byteCountMax: Int) throws(StateError) -> [UInt8] {
+    @inlinable public mutating func run(byteCountMax: Int) throws(StateError) -> [UInt8] {
         self.bytes(try self.runRange(byteCountMax: byteCountMax))
     }
 
     /// A copy of what `runRange` has found.
-    func bytes(_ range: Range<Int>) -> [UInt8] {
+    public func bytes(_ range: Range<Int>) -> [UInt8] {
         var copy: [UInt8] = []
         copy.append(copying: self.bytes.extracting(range))
         return copy
     }
 
     /// Where it lies in the bytes that are read.
-    mutating func runRange(byteCountMax: Int) throws(StateError) -> Range<Int> {
+    /// - Parameter byteCountMax: a longer one is refused.
+    @inlinable public mutating func runRange(byteCountMax: Int) throws(StateError) -> Range<Int> {
         let count = try self.unsigned()
         guard count <= UInt64(byteCountMax) else { throw .malformed("a run of \(count) bytes is over \(byteCountMax)") }
         guard Int(count) <= self.bytes.count - self.index else { throw .truncated }
@@ -105,9 +116,11 @@ struct StateReader: ~Escapable {
     }
 }
 
-/// Why a state record could not be read.
-enum StateError: Error, Equatable {
+/// Why such a record could not be read.
+public enum StateError: Error, Equatable, Sendable {
+    /// It ends too early.
     case truncated
+    /// No release writes this; what is wrong, in words.
     case malformed(String)
     /// Written by a release that this one does not know.
     case unknownVersion(UInt8)

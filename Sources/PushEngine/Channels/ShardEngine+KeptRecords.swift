@@ -1,0 +1,66 @@
+import ChannelKeeping
+import PushModel
+
+/// Records about kept channels, after a takeover and when a stranger has written over them.
+extension ShardEngine {
+    /// Which record the key names.
+    /// - Returns: `nil`: it is another's.
+    /// - Throws: `StateError.malformed`, when it begins like one and is none.
+    private static func keptKey(ofState key: Span<UInt8>) throws(StateError) -> KeptChannelKey? {
+        guard key.count > 2, key[0] == UInt8(ascii: "k"), key[1] == UInt8(ascii: "/") else { return nil }
+        var bytes: [UInt8] = []
+        bytes.append(copying: key)
+        return try KeptChannelKey(bytes)
+    }
+
+    /// - Returns: `nil`: an owner wrote it that was not the owner any more.
+    mutating func restoreKept(
+        key: Span<UInt8>, reader: inout StateReader, partition: PartitionIndex
+    ) throws(StateError) -> RestoreResult? {
+        guard let key = try Self.keptKey(ofState: key) else {
+            throw .malformed("a kept channel under a key that names none")
+        }
+        let read = try KeptChannelCodec.read(&reader)
+        guard self.isBelieved(read.epoch, partition: partition) else { return nil }
+        self.kept[key, partition] = read.channel
+        return .restored
+    }
+    /// A tombstone.
+    /// - Returns: `false`: it is about something else.
+    mutating func restoreKeptTombstone(_ key: Span<UInt8>, partition: PartitionIndex) -> Bool {
+        guard let key = try? Self.keptKey(ofState: key) else { return false }
+        self.kept[key, partition] = nil
+        return true
+    }
+    /// A record of another about a kept channel, found in a gap.
+    /// - Returns: `nil`: it is about something else.
+    mutating func repairKept(partition: PartitionIndex, key: Span<UInt8>) -> StateRepair? {
+        guard let key = try? Self.keptKey(ofState: key) else { return nil }
+        self.memory.counters.stateRecordsForeign += 1
+        let channel = self.kept[key, partition]
+        self.journal.writeKept(key, channel: channel, of: partition, in: &self.memory)
+        return channel == nil ? .removed : .overwritten
+    }
+}
+
+extension Journal {
+    /// - Parameter channel: `nil`: its tombstone.
+    mutating func writeKept(
+        _ key: KeptChannelKey, channel: KeptChannel?, of partition: PartitionIndex, in memory: inout ShardMemory
+    ) {
+        let keyRange = self.batch.append(key.bytes.span)
+        guard let channel else {
+            return self.writeTombstone(key: keyRange, of: partition, entry: .none, in: &memory)
+        }
+        let start = self.batch.bytes.count
+        let epoch = memory.partitions[partition].epoch
+        self.batch.bytes.append(atMost: KeptChannelCodec.byteCountMax(channel), using: &self.scratchBytes) {
+            KeptChannelCodec.write(channel, epoch: epoch, to: &$0)
+        }
+        memory.counters.stateRecords += 1
+        self.batch.append(
+            .state, partition: memory.partitions[partition].number, key: keyRange,
+            value: start..<self.batch.bytes.count,
+            acknowledgement: self.open(.state, partition: partition, in: &memory))
+    }
+}

@@ -1,0 +1,170 @@
+import APNSProtocol
+import ChannelKeeping
+import PushModel
+import Testing
+
+@testable import PushEngine
+
+/// What keepers and owners tell each other, and what a release to come appends to records of today.
+@Suite struct ChannelBusRecordTests {
+    private static let bundleID = Array("com.example.pizza".utf8)
+
+    private static func bytes(_ byteCountMax: Int, _ write: (inout ByteCursor) -> Void) -> [UInt8] {
+        var (bytes, scratch): ([UInt8], [UInt8]) = ([], [])
+        bytes.append(atMost: byteCountMax, using: &scratch) { write(&$0) }
+        return bytes
+    }
+    private static let wishes: [BusRecord.ChannelWish] =
+        ([.open(.none), .open(.mostRecent), .ended(content: []), .ended(content: [1, 2, 3]), .voided]
+        as [BusRecord.ChannelWish.Demand]).map {
+            .init(bundleID: Self.bundleID, environment: .development, life: 1_700_000_000, demand: $0)
+        }
+    private static let news: [BusRecord.ChannelNews] =
+        ([
+            .opened(id: [0x41]), .vanished(id: [0x42]), .closed(id: [0x43]),
+            .refused(.quota(count: 9_500, quota: ChannelQuota(countMax: 10_000))),
+            .refused(.byAPNs(status: 403, reason: "InvalidProviderToken")), .refused(.full(keptMax: 10_000)),
+            .refused(.tooManyWaiting(waitingMax: 1_000)), .refused(.lifeIsOver),
+        ] as [KeeperNews]).map { .init(bundleID: Self.bundleID, environment: .production, life: -1, news: $0) }
+    private static let beacon = BusRecord.Beacon(
+        bundleID: Self.bundleID, environment: .production, content: [9, 8, 7])
+
+    static let samples: [(kind: RoutedKind, value: [UInt8])] =
+        Self.wishes.map { wish in
+            (.channelWish, Self.bytes(BusRecord.byteCountMax(wish)) { BusRecord.write(wish, to: &$0) })
+        }
+        + Self.news.map { news in
+            (.channelNews, Self.bytes(BusRecord.byteCountMax(news)) { BusRecord.write(news, to: &$0) })
+        } + [(.beacon, Self.bytes(BusRecord.byteCountMax(Self.beacon)) { BusRecord.write(Self.beacon, to: &$0) })]
+
+    @Test func whatIsWrittenIsRead() throws {
+        let samples = Self.samples.map(\.value)
+        for (wish, value) in zip(Self.wishes, samples) { #expect(try BusRecord.readChannelWish(value.span) == wish) }
+        for (news, value) in zip(Self.news, samples.dropFirst(Self.wishes.count)) {
+            #expect(try BusRecord.readChannelNews(value.span) == news)
+        }
+        let beacon = samples[samples.count - 1]
+        #expect(try BusRecord.readBeacon(beacon.span) == Self.beacon)
+    }
+
+    /// A longer reason than a record holds is cut, and its record can be read.
+    @Test func aLongReasonIsCut() throws {
+        let news = BusRecord.ChannelNews(
+            bundleID: Self.bundleID, life: 1,
+            news: .refused(.byAPNs(status: 400, reason: String(repeating: "x", count: 9_000))))
+        let value = Self.bytes(BusRecord.byteCountMax(news)) { BusRecord.write(news, to: &$0) }
+        guard case .refused(.byAPNs(400, let reason)) = try BusRecord.readChannelNews(value.span).news else {
+            Issue.record("not a refusal")
+            return
+        }
+        #expect(reason.utf8.count == BusRecord.reasonByteCountMax)
+    }
+
+    /// This release keeps no channel: it passes over them, and whoever wishes asks again.
+    @Test(arguments: Self.samples.indices)
+    func itIsTakenAndDoesNothing(index: Int) {
+        let h = AudienceTests.harness()
+        let sample = Self.samples[index]
+        let counters = h.counters
+        h.consume(keyBytes: Array("match".utf8), valueBytes: sample.value, topic: 1, kind: sample.kind)
+        #expect(h.stopReason == nil && h.isCommitted(topic: 1))
+        #expect(h.counters.consumed == counters.consumed && h.counters.stateRecords == counters.stateRecords)
+        h.register()
+        h.advance(1_000)
+        #expect(h.isCommitted())
+    }
+
+    /// What is cut short, or goes on behind its end, stops the partition: only a newer release can tell what it is.
+    @Test(arguments: Self.samples.indices)
+    func whatIsDamagedStopsThePartition(index: Int) {
+        let sample = Self.samples[index]
+        for value in [Array(sample.value.dropLast()), sample.value + [0], [2] + sample.value.dropFirst()] {
+            let h = AudienceTests.harness()
+            h.consume(keyBytes: Array("match".utf8), valueBytes: value, topic: 1, kind: sample.kind)
+            #expect(h.stopReason != nil && !h.isCommitted(topic: 1))
+        }
+    }
+
+    @Test func mutatedBytesNeverTrap() {
+        var random = SplitMix64(seed: 11)
+        for _ in 0..<20_000 {
+            var value = Self.samples.randomElement(using: &random)!.value
+            for _ in 0..<3 {
+                value[Int.random(in: value.indices, using: &random)] = UInt8.random(in: .min ... .max, using: &random)
+            }
+            _ = try? BusRecord.readChannelWish(value.span)
+            _ = try? BusRecord.readChannelNews(value.span)
+            _ = try? BusRecord.readBeacon(value.span)
+        }
+    }
+
+    // MARK: What records of today may have at their end
+
+    @Test func aQuestionMayNameEnvironments() throws {
+        let question = BusRecord.Question(bundleID: Self.bundleID, partition: 3, life: 5)
+        let value = Self.bytes(BusRecord.byteCountMax(bundleID: Self.bundleID)) { BusRecord.write(question, to: &$0) }
+        for environments in 0..<4 as Range<UInt8> {
+            let bytes = value + [environments]
+            #expect(try BusRecord.readQuestion(bytes.span) == question)
+        }
+        for rest in [[4], [0, 0]] as [[UInt8]] {
+            let bytes = value + rest
+            #expect(throws: StateError.self) { try BusRecord.readQuestion(bytes.span) }
+        }
+    }
+
+    /// What an owner of a release to come knows of its channels is not lost while one of this release has the audience.
+    @Test func aBookKeepsWhatItDoesNotKnow() throws {
+        var book = AudienceBook()
+        book.life = 1_700_000_000
+        book.further = [1, 2, 3]
+        let now = EngineTime(steadyMillis: 0, wallMillis: 1_700_000_000_000)
+        func read(_ value: [UInt8]) throws(StateError) -> AudienceBook {
+            var reader = StateReader(value.span)
+            let book = try AudienceCodec.readBook(&reader, topicHashes: [], now: now)
+            guard reader.isAtEnd else { throw .malformed("bytes behind it") }
+            return book
+        }
+        let value = Self.bytes(AudienceCodec.byteCountMax(book)) {
+            AudienceCodec.write(book, topicHashes: [], now: now, to: &$0)
+        }
+        let again = try read(value)
+        #expect(again.further == [1, 2, 3] && again.life == book.life)
+        book.further = []
+        let plain = Self.bytes(AudienceCodec.byteCountMax(book)) {
+            AudienceCodec.write(book, topicHashes: [], now: now, to: &$0)
+        }
+        #expect(plain.count == value.count - 4 && value.starts(with: plain), "older records end before it")
+        #expect(try read(plain).further.isEmpty)
+    }
+
+    /// A version that was broadcast, and a member that listens: this release serves every member by its token.
+    @Test func flagsOfReleasesToComeAreTaken() throws {
+        let now = EngineTime(steadyMillis: 0, wallMillis: 1_700_000_000_000)
+        var version = Version()
+        (version.life, version.stampSeconds, version.isHigh) = (5, 6, true)
+        version.layer.source.topic = 0
+        var value = Self.bytes(AudienceCodec.byteCountMax(version)) {
+            AudienceCodec.write(version, topicHashes: [1], to: &$0)
+        }
+        // Life and stamp take a byte each.
+        value[2] |= 16
+        value += [2, 0x41, 0x42]
+        var reader = StateReader(value.span)
+        let taken = try AudienceCodec.readVersion(&reader, topicHashes: [1], now: now)
+        let (isAtEnd, isHigh, stampSeconds) = (reader.isAtEnd, taken.isHigh, taken.stampSeconds)
+        #expect(isAtEnd && isHigh && stampSeconds == 6)
+
+        let member = AudienceCodec.Member(epoch: 1, isFrequent: true, joinedSeconds: 7, reference: 8)
+        func read(_ bytes: [UInt8]) throws(StateError) -> AudienceCodec.Member {
+            var reader = StateReader(bytes.span)
+            _ = try StateCodec.readKind(&reader)
+            return try AudienceCodec.readMember(&reader)
+        }
+        var bytes = Self.bytes(AudienceCodec.memberByteCountMax) { AudienceCodec.write(member, to: &$0) }
+        bytes[3] |= 16
+        #expect(try read(bytes) == member)
+        bytes[3] |= 32
+        #expect(throws: StateError.self) { try read(bytes) }
+    }
+}
