@@ -175,7 +175,9 @@ extension ShardEngine {
         while push.isSome {
             let member = self.audiences.pushes[push].member
             if members.table.ring(of: member) == self.audiences.crowds[crowd].passes[pass].ring {
-                part.waiting.append((Int64(members.table.position(of: member)), self.audiences.pushes[push].hasAlert))
+                // Whoever has been away since came after the alert.
+                let owesAlert = self.audiences.pushes[push].hasAlert && !self.audiences.pushes[push].isDetached
+                part.waiting.append((Int64(members.table.position(of: member)), owesAlert))
             }
             push = self.audiences.pushes[push].next
         }

@@ -231,4 +231,22 @@ import Testing
         let rest = h.deliverAll()
         #expect(rest.map(\.token) == [unanswered.token] && rest.first?.n == 1 && rest.first?.alert == nil)
     }
+
+    /// A member is away for a moment while its push with the alert has no answer: what it is owed since it came back has none.
+    @Test(arguments: [false, true]) func whoCameBackBeforeTheAnswerIsOwedNoAlert(isElsewhere: Bool) throws {
+        let h = AudienceTests.harness()
+        h.join(1)
+        h.audienceUpdate(1, alert: "goal")
+        let unanswered = try #require(h.take())
+        #expect(unanswered.alert == "goal")
+        if isElsewhere { h.join(1, of: "other") } else { h.leave(1) }
+        h.join(1)
+        h.advance(2_000)
+        #expect(h.take() == nil && h.isCommitted(), "it waits for the answer, and `state` tells so")
+        h.crash()
+        h.carryBus()
+        h.advance(3_000)
+        let pushes = h.deliverAll()
+        #expect(pushes.map(\.n) == [1] && pushes.map(\.alert) == [nil])
+    }
 }
