@@ -43,6 +43,8 @@ final class SimulatedWorker {
     var commits: CommitQueue
     /// When the group is asked again after a refusal; `nil`: it need not be.
     var askDueMillis: Int64?
+    /// Activities of which it has read again what an owner before may have read, and may not have taken yet.
+    var replayed: Set<Int> = []
     /// Partitions that the loop has let go of, until what is on its way is committed: their last positions.
     var leaving: [(partition: Int32, positions: [CommitPosition])] = []
     /// Parts of `state` being read.

@@ -78,6 +78,7 @@ extension SimulationWorld {
 
     /// No worker counts more than may be out.
     func checkUnits(_ worker: SimulatedWorker) {
+        self.renewUnrecorded(worker)
         let now = self.now(of: worker)
         for activity in self.phones.indices {
             let key = self.phones[activity].keyBytes
@@ -192,6 +193,15 @@ extension SimulationWorld {
         } else {
             self.possibleUnits[activity].append(self.unrecordedUnit(worker: worker))
         }
+    }
+
+    /// What has been read may wait until a void lies in `state`, which may take seconds. A replay counts its unit when it is taken, and not when
+    /// it is read: contract §5 says that it may count one, and no push of it leaves before.
+    private func renewUnrecorded(_ worker: SimulatedWorker) {
+        for activity in worker.replayed where worker.partitions[self.home(of: activity)]?.isRunning == true {
+            self.noteUnrecordedPush(activity, worker: worker.number, isTakeover: false)
+        }
+        if worker.loop.engine.wantsRecords { worker.replayed = [] }
     }
 
     private func unrecordedUnit(worker: Int) -> BudgetUnit {

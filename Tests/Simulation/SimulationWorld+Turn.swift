@@ -163,6 +163,7 @@ extension SimulationWorld {
             if input.offset < owned.logEnds[topic] || input.origin != nil {
                 for activity in self.phones.indices where self.phones[activity].keyBytes == record.key {
                     self.noteUnrecordedPush(activity, worker: worker.number, isTakeover: false)
+                    worker.replayed.insert(activity)
                 }
             }
             let position = SourcePosition(topic: UInt16(topic), partition: partition, offset: input.offset)
