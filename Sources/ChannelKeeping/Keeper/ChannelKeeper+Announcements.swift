@@ -3,25 +3,13 @@ public import PushModel
 /// What owners are told, once `state` says it.
 extension ChannelKeeper {
     mutating func announce() {
-        let phases: [KeptChannel.Phase] = [.wanted, .open, .ended, .deleted]
-        for number in phases.flatMap({ self.table.numbers(in: $0) }) {
-            guard let held = self.table[number], held.announcement == nil, held.isDurable,
-                let owner = held.channel.owner, let news = Self.news(of: held)
-            else { continue }
+        while let number = self.table.toBeAnnounced.first, let held = self.table[number],
+            let owner = held.channel.owner, let news = held.newsToTell
+        {
             let announcement = self.token()
             self.announcements[announcement] = (number, news)
             self.table.note(number) { $0.announcement = announcement }
             self.actions.append(.announce(announcement: announcement, owner: owner, news: news))
-        }
-    }
-
-    private static func news(of held: HeldChannel) -> KeeperNews? {
-        if let news = held.news { return news }
-        guard !held.channel.isAnnounced else { return nil }
-        switch held.channel.phase {
-        case .open, .ended: return .opened(id: held.channel.id)
-        case .deleted: return .closed(id: held.channel.id)
-        case .wanted, .asked, .deleting, .possiblyOurs: return nil
         }
     }
 

@@ -21,7 +21,7 @@ extension ChannelKeeper {
         for life in lives {
             self.end(KeptOwner(audience: owner.audience, life: life), content: [], receipt: nil, now: now)
         }
-        if let warm = self.warmNumbers.first(where: { self.table[$0]?.channel.policy == policy }) {
+        if let warm = self.table.readyNumber(policy) {
             self.give(warm, to: owner, receipt: receipt)
             return
         }
@@ -124,11 +124,6 @@ extension ChannelKeeper {
 
     // MARK: Warm channels
 
-    /// Warm ones that `state` has, in ascending order.
-    var warmNumbers: [Int64] {
-        self.table.numbers(in: .open).filter { self.table[$0].map { $0.channel.isWarm && $0.isDurable } ?? false }
-    }
-
     private mutating func give(_ warm: Int64, to owner: KeptOwner, receipt: UInt64?) {
         self.table.change(warm) {
             $0.channel.owner = owner
@@ -139,17 +134,15 @@ extension ChannelKeeper {
 
     /// A channel that has become warm while audiences wait. The wish leaves `state` behind the record that serves it.
     mutating func serveFromPool(now: EngineTime) {
-        guard self.table.count(in: .wanted) > 0 else { return }
-        for warm in self.warmNumbers {
-            guard let policy = self.table[warm]?.channel.policy else { continue }
-            let wish = self.table.numbers(in: .wanted).first {
-                self.table[$0].map { $0.channel.policy == policy && $0.news == nil && $0.isDurable } ?? false
+        for policy in MessageStoragePolicy.allCases {
+            while let warm = self.table.readyNumber(policy), let wish = self.table.nextWish(policy),
+                let owner = self.table[wish]?.channel.owner
+            {
+                self.table.leave(wish)
+                self.give(warm, to: owner, receipt: nil)
+                self.flush(warm)
+                self.flush(wish)
             }
-            guard let wish, let owner = self.table[wish]?.channel.owner else { continue }
-            self.table.leave(wish)
-            self.give(warm, to: owner, receipt: nil)
-            self.flush(warm)
-            self.flush(wish)
         }
     }
 }

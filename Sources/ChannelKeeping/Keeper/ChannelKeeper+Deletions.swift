@@ -18,8 +18,7 @@ extension ChannelKeeper {
 
     /// They take turns, so that one that fails holds up no other.
     private var nextDeletion: Int64? {
-        let ready = self.table.numbers(in: .deleting).filter { self.table[$0]?.isDurable ?? false }
-        return ready.first { $0 > self.lastDeleted } ?? ready.first
+        self.table.toBeDeleted.first(after: self.lastDeleted) ?? self.table.toBeDeleted.first
     }
 
     mutating func deleteOne(now: EngineTime) {

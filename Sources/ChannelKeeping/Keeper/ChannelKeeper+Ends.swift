@@ -2,24 +2,15 @@ public import PushModel
 
 /// A life that is over: its end is broadcast again, and its channel lingers and goes.
 extension ChannelKeeper {
-    private func elapsedMillis(_ held: HeldChannel, now: EngineTime) -> Int64 { now.steadyMillis - held.anchorMillis }
-
-    private func dueBeacons(_ held: HeldChannel, now: EngineTime) -> Int {
-        held.channel.end.isEmpty ? 0 : self.schedule.dueCount(afterMillis: self.elapsedMillis(held, now: now))
-    }
-
     mutating func serveEnds(now: EngineTime) {
-        for number in self.table.numbers(in: .ended) {
-            guard let held = self.table[number], !held.isBeaconInFlight, held.isDurable else { continue }
-            let owesBeacon = self.dueBeacons(held, now: now) > held.channel.beaconsSent
-            let overMillis = self.elapsedMillis(held, now: now) - self.settings.lingerMillis
-            if overMillis >= (owesBeacon ? self.settings.beaconGraceMillis : 0) {
-                self.delete(number, now: now)
-            } else if owesBeacon, now.steadyMillis >= held.beaconNotBeforeMillis,
-                self.beacons.count < self.settings.beaconsInFlightMax
-            {
-                self.sendBeacon(held, dueCount: self.dueBeacons(held, now: now))
-            }
+        while let due = self.table.lingering.first, due.millis <= now.steadyMillis {
+            self.delete(due.number, now: now)
+        }
+        while self.beacons.count < self.settings.beaconsInFlightMax, let due = self.table.beacons.first,
+            due.millis <= now.steadyMillis, let held = self.table[due.number]
+        {
+            self.sendBeacon(
+                held, dueCount: self.schedule.dueCount(afterMillis: now.steadyMillis - held.anchorMillis))
         }
     }
 
@@ -51,14 +42,10 @@ extension ChannelKeeper {
     /// Between two attempts at a beacon, milliseconds.
     private static var beaconRetryMillis: Int64 { 30_000 }
 
-    func endsDeadline(now: EngineTime) -> Int64? {
-        self.table.numbers(in: .ended).compactMap { number -> Int64? in
-            guard let held = self.table[number], !held.isBeaconInFlight, held.isDurable else { return nil }
-            let next = held.channel.end.isEmpty ? nil : self.schedule.offsetMillis(of: held.channel.beaconsSent)
-            guard let next else { return held.anchorMillis + self.settings.lingerMillis }
-            // A beacon's answer, and not the clock, tells when there is room for another.
-            guard self.beacons.count < self.settings.beaconsInFlightMax else { return nil }
-            return max(held.anchorMillis + next, held.beaconNotBeforeMillis)
-        }.min()
+    var endsDeadline: Int64? {
+        // A beacon's answer, and not the clock, tells when there is room for another.
+        let hasRoom = self.beacons.count < self.settings.beaconsInFlightMax
+        let beacon = hasRoom ? self.table.beacons.first : nil
+        return [beacon, self.table.lingering.first].compactMap { $0?.millis }.min()
     }
 }

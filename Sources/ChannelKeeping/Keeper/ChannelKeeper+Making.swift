@@ -42,7 +42,7 @@ extension ChannelKeeper {
 
     /// The oldest wish that `state` has and that is not refused.
     var nextWish: Int64? {
-        self.table.numbers(in: .wanted).first { self.table[$0].map { $0.isDurable && $0.news == nil } ?? false }
+        MessageStoragePolicy.allCases.compactMap { self.table.nextWish($0) }.min()
     }
 
     /// The pool has too few, and there is room: no warm channel is made while there is an alarm, or while Apple refuses.
@@ -52,11 +52,7 @@ extension ChannelKeeper {
     }
     private var hasRoomForWarm: Bool {
         guard self.settings.poolSize > 0, self.table.count < self.settings.keptMax else { return false }
-        let warm = self.table.numbers(in: .open).count { self.isWarmOfPool($0) }
-        return warm < self.settings.poolSize
-    }
-    func isWarmOfPool(_ number: Int64) -> Bool {
-        self.table[number].map { $0.channel.isWarm && $0.channel.policy == self.settings.poolPolicy } ?? false
+        return self.table.warmCount(self.settings.poolPolicy) < self.settings.poolSize
     }
 
     func makingDeadline(now: EngineTime) -> Int64? {

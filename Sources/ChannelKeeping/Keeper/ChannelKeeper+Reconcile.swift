@@ -3,7 +3,7 @@ import PushModel
 /// What the list and `state` disagree on is mended by the keeper itself, one step at a time.
 extension ChannelKeeper {
     func plan(_ ids: [[UInt8]], now: EngineTime) -> ReconcilePlan {
-        let warm = Set(self.table.numbers(in: .open).filter { self.isWarmOfPool($0) }.prefix(self.settings.poolSize))
+        let warm = Set(self.table.warmNumbers(self.settings.poolPolicy).prefix(self.settings.poolSize))
         let kept = self.table.held.values.filter { !$0.isLeaving }.sorted { $0.number < $1.number }.map { held in
             ReconcilePlan.Kept(
                 number: held.number, channel: held.channel,

@@ -9,6 +9,8 @@ public import PushModel
 ///   passed. What is new in it is shown as possibly ours, or adopted with `isExclusive`.
 /// - Only ids that `state` knows as ours are deleted.
 ///
+/// A list is read against all records. Anything else costs what it touches, however many records there are.
+///
 /// Whoever runs it hands it every record of the app and environment first, and stops carrying out its actions when the partition is lost.
 public struct ChannelKeeper: Sendable {
     /// What the next creation waits for. The record that it is about is in phase `asked`, or in `open` while its id is recorded.
@@ -41,7 +43,7 @@ public struct ChannelKeeper: Sendable {
     public internal(set) var counters = KeeperCounters()
 
     let schedule: BeaconSchedule
-    var table = KeptTable()
+    var table: KeptTable
     var actions: [KeeperAction] = []
 
     var making = Making.idle
@@ -83,6 +85,7 @@ public struct ChannelKeeper: Sendable {
     ) {
         self.settings = settings
         self.schedule = BeaconSchedule(lingerMillis: settings.lingerMillis)
+        self.table = KeptTable(schedule: self.schedule, beaconGraceMillis: settings.beaconGraceMillis)
         self.makingBackoff = JitteredBackoff(
             millisMin: settings.backoffMinMillis, millisMax: settings.backoffMaxMillis)
         self.deletingBackoff = self.makingBackoff
@@ -145,7 +148,7 @@ public struct ChannelKeeper: Sendable {
 
     private func nextDeadline(now: EngineTime) -> Int64? {
         let times = [
-            self.makingDeadline(now: now), self.reconcileDeadline, self.endsDeadline(now: now), self.deletingDeadline,
+            self.makingDeadline(now: now), self.reconcileDeadline, self.endsDeadline, self.deletingDeadline,
         ]
         return times.compactMap { $0 }.min()
     }
@@ -164,7 +167,7 @@ public struct ChannelKeeper: Sendable {
     // MARK: Records
 
     private mutating func flushWrites() {
-        for number in self.table.dirty.sorted() { self.flush(number) }
+        while let number = self.table.toBeWritten.first { self.flush(number) }
     }
 
     /// Asks for the record's write, unless the one before is under way.

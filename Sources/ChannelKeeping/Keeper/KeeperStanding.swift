@@ -68,7 +68,7 @@ public struct KeeperStanding: Equatable, Sendable {
 extension ChannelKeeper {
     /// How it stands now.
     public var standing: KeeperStanding {
-        let warmCount = self.warmNumbers.count
+        let warmCount = self.table.readyCount
         return KeeperStanding(
             count: self.listing?.count, quota: self.settings.quota, recordCount: self.table.count,
             waitingCount: self.table.count(in: .wanted) + self.table.count(in: .asked), warmCount: warmCount,

@@ -1,56 +1,40 @@
-/// A record of the keeper, and what is known about it beside what `state` says.
-struct HeldChannel {
-    let number: Int64
-    var channel: KeptChannel
-    /// `state` has to be told.
-    var isDirty = false
-    /// The write that is not acknowledged; the next waits for it.
-    var write: UInt64?
-    /// It goes, or has gone, out of `state`. Nobody finds it any more.
-    var isLeaving = false
-    /// What is resolved once `state` has it. As many as its audience's messages that are not committed, which the reader of `routed` bounds.
-    var receipts: [UInt64] = []
+import APNSProtocol
 
-    /// To be told before it goes on: a refusal, or that it has vanished.
-    var news: KeeperNews?
-    /// The announcement that is not acknowledged.
-    var announcement: UInt64?
-
-    /// Steady milliseconds. In `ended`: when it would have ended by a clock that never steps. In `deleted`: since when it is gone for sure.
-    var anchorMillis: Int64 = 0
-    /// When the first list was asked for that did not show it, steady milliseconds.
-    var absentSinceMillis: Int64?
-    /// A second one did not, and was asked for so much later that no lag explains it.
-    var isAbsentForGood = false
-    var isBeaconInFlight = false
-    /// No beacon before this, steady milliseconds.
-    var beaconNotBeforeMillis = Int64.min
-
-    init(number: Int64, channel: KeptChannel) {
-        self.number = number
-        self.channel = channel
-    }
-
-    /// `state` says what `channel` says.
-    var isDurable: Bool { !self.isDirty && self.write == nil && !self.isLeaving }
-}
-
-/// The records of a keeper by number, by audience, by id and by phase.
+/// The records of a keeper by number, by audience, by id and by phase, and those of them that wait for something.
 struct KeptTable {
+    private let schedule: BeaconSchedule
+    private let beaconGraceMillis: Int64
     private(set) var held: [Int64: HeldChannel] = [:]
     private var numbersByAudience: [[UInt8]: [Int64]] = [:]
     private var numbersByID: [[UInt8]: Int64] = [:]
-    private var numbersByPhase: [KeptChannel.Phase: Set<Int64>] = [:]
-    /// Records whose write has to be asked for.
-    private(set) var dirty: Set<Int64> = []
+    private var numbersByPhase: [KeptChannel.Phase: SortedSet<Int64>] = [:]
     private var nextNumber: Int64 = 0
+
+    /// Records whose write can be asked for.
+    private(set) var toBeWritten = SortedSet<Int64>()
+    /// Those whose owner can be told something.
+    private(set) var toBeAnnounced = SortedSet<Int64>()
+    /// Those whose deletion can be asked for.
+    private(set) var toBeDeleted = SortedSet<Int64>()
+    /// Ends that are to be broadcast again, and channels that linger, by when.
+    private(set) var beacons = SortedSet<DueNumber>()
+    private(set) var lingering = SortedSet<DueNumber>()
+    /// By what they keep.
+    private var wishesByPolicy: [MessageStoragePolicy: SortedSet<Int64>] = [:]
+    private var warmByPolicy: [MessageStoragePolicy: SortedSet<Int64>] = [:]
+    private var readyByPolicy: [MessageStoragePolicy: SortedSet<Int64>] = [:]
+
+    init(schedule: BeaconSchedule, beaconGraceMillis: Int64) {
+        self.schedule = schedule
+        self.beaconGraceMillis = beaconGraceMillis
+    }
 
     var count: Int { self.held.count }
 
     subscript(number: Int64) -> HeldChannel? { self.held[number] }
 
     /// In ascending order, without those that leave.
-    func numbers(in phase: KeptChannel.Phase) -> [Int64] { (self.numbersByPhase[phase] ?? []).sorted() }
+    func numbers(in phase: KeptChannel.Phase) -> [Int64] { self.numbersByPhase[phase]?.elements ?? [] }
     func count(in phase: KeptChannel.Phase) -> Int { self.numbersByPhase[phase]?.count ?? 0 }
     func number(id: [UInt8]) -> Int64? { self.numbersByID[id] }
     /// Of every life of an audience.
@@ -58,6 +42,17 @@ struct KeptTable {
     func number(of owner: KeptOwner) -> Int64? {
         self.numbers(audience: owner.audience).first { self.held[$0]?.channel.owner == owner }
     }
+
+    /// The oldest wish that `state` has and that is not refused.
+    func nextWish(_ policy: MessageStoragePolicy) -> Int64? { self.wishesByPolicy[policy]?.first }
+    /// Channels that wait for an audience.
+    func warmNumbers(_ policy: MessageStoragePolicy) -> [Int64] { self.warmByPolicy[policy]?.elements ?? [] }
+    func warmCount(_ policy: MessageStoragePolicy) -> Int { self.warmByPolicy[policy]?.count ?? 0 }
+    /// The same that `state` has.
+    func readyNumber(_ policy: MessageStoragePolicy) -> Int64? { self.readyByPolicy[policy]?.first }
+    var readyCount: Int { self.readyByPolicy.values.reduce(0) { $0 + $1.count } }
+
+    // MARK: Changing
 
     mutating func add(_ channel: KeptChannel) -> Int64 {
         let number = self.nextNumber
@@ -69,39 +64,41 @@ struct KeptTable {
         let held = HeldChannel(number: number, channel: channel)
         self.held[number] = held
         self.index(held)
+        self.enter(number, self.duties(of: held))
         self.nextNumber = max(self.nextNumber, number &+ 1)
     }
 
     /// Changes what is known beside the record.
     mutating func note(_ number: Int64, _ body: (inout HeldChannel) -> Void) {
         guard let index = self.held.index(forKey: number) else { return }
+        let before = self.duties(of: self.held.values[index])
         body(&self.held.values[index])
+        self.move(number, from: before, to: self.duties(of: self.held.values[index]))
     }
 
     /// Changes the record, which then has to be written.
     mutating func change(_ number: Int64, _ body: (inout HeldChannel) -> Void) {
-        guard var held = self.held[number], !held.isLeaving else { return }
+        guard let held = self.held[number], !held.isLeaving else { return }
         self.unindex(held)
-        body(&held)
-        held.isDirty = true
-        self.held[number] = held
-        self.dirty.insert(number)
-        self.index(held)
+        self.note(number) {
+            body(&$0)
+            $0.isDirty = true
+        }
+        if let held = self.held[number] { self.index(held) }
     }
 
     /// The record is to go out of `state`; it is found no more.
     mutating func leave(_ number: Int64) {
-        guard var held = self.held[number], !held.isLeaving else { return }
+        guard let held = self.held[number], !held.isLeaving else { return }
         self.unindex(held)
-        held.isLeaving = true
-        held.isDirty = true
-        self.held[number] = held
-        self.dirty.insert(number)
+        self.note(number) {
+            $0.isLeaving = true
+            $0.isDirty = true
+        }
     }
 
     /// A write is asked for.
     mutating func begin(_ write: UInt64, of number: Int64) {
-        self.dirty.remove(number)
         self.note(number) {
             $0.isDirty = false
             $0.write = write
@@ -109,19 +106,56 @@ struct KeptTable {
     }
 
     /// The tombstone is in `state`.
-    mutating func remove(_ number: Int64) { self.held[number] = nil }
+    mutating func remove(_ number: Int64) {
+        guard let held = self.held.removeValue(forKey: number) else { return }
+        self.leave(number, self.duties(of: held))
+    }
+
+    // MARK: Finding
 
     private mutating func index(_ held: HeldChannel) {
         if let owner = held.channel.owner { self.numbersByAudience[owner.audience, default: []].append(held.number) }
         if !held.channel.id.isEmpty { self.numbersByID[held.channel.id] = held.number }
-        self.numbersByPhase[held.channel.phase, default: []].insert(held.number)
     }
 
     private mutating func unindex(_ held: HeldChannel) {
-        self.numbersByPhase[held.channel.phase]?.remove(held.number)
         if !held.channel.id.isEmpty { self.numbersByID[held.channel.id] = nil }
         guard let owner = held.channel.owner else { return }
         self.numbersByAudience[owner.audience]?.removeAll { $0 == held.number }
         if self.numbersByAudience[owner.audience]?.isEmpty == true { self.numbersByAudience[owner.audience] = nil }
+    }
+
+    private func duties(of held: HeldChannel) -> HeldDuties {
+        HeldDuties(held, schedule: self.schedule, beaconGraceMillis: self.beaconGraceMillis)
+    }
+
+    private mutating func move(_ number: Int64, from before: HeldDuties, to after: HeldDuties) {
+        guard before != after else { return }
+        self.leave(number, before)
+        self.enter(number, after)
+    }
+
+    private mutating func enter(_ number: Int64, _ duties: HeldDuties) {
+        if duties.isToBeWritten { self.toBeWritten.insert(number) }
+        if let phase = duties.phase { self.numbersByPhase[phase, default: SortedSet()].insert(number) }
+        if duties.isToBeAnnounced { self.toBeAnnounced.insert(number) }
+        if duties.isToBeDeleted { self.toBeDeleted.insert(number) }
+        if duties.isWish { self.wishesByPolicy[duties.policy, default: SortedSet()].insert(number) }
+        if duties.isWarm { self.warmByPolicy[duties.policy, default: SortedSet()].insert(number) }
+        if duties.isWarmAndDurable { self.readyByPolicy[duties.policy, default: SortedSet()].insert(number) }
+        if let millis = duties.beaconMillis { self.beacons.insert(DueNumber(millis: millis, number: number)) }
+        if let millis = duties.lingeredMillis { self.lingering.insert(DueNumber(millis: millis, number: number)) }
+    }
+
+    private mutating func leave(_ number: Int64, _ duties: HeldDuties) {
+        if duties.isToBeWritten { self.toBeWritten.remove(number) }
+        if let phase = duties.phase { self.numbersByPhase[phase]?.remove(number) }
+        if duties.isToBeAnnounced { self.toBeAnnounced.remove(number) }
+        if duties.isToBeDeleted { self.toBeDeleted.remove(number) }
+        if duties.isWish { self.wishesByPolicy[duties.policy]?.remove(number) }
+        if duties.isWarm { self.warmByPolicy[duties.policy]?.remove(number) }
+        if duties.isWarmAndDurable { self.readyByPolicy[duties.policy]?.remove(number) }
+        if let millis = duties.beaconMillis { self.beacons.remove(DueNumber(millis: millis, number: number)) }
+        if let millis = duties.lingeredMillis { self.lingering.remove(DueNumber(millis: millis, number: number)) }
     }
 }

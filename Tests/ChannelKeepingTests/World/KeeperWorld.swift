@@ -178,6 +178,11 @@ struct KeeperWorld {
         guard var keeper = self.keeper else { return }
         self.keeper = nil
         let actions = body(&keeper, self.now)
+        if let wrong = keeper.table.check(
+            keeper.schedule, beaconGraceMillis: keeper.settings.beaconGraceMillis)
+        {
+            self.fail("a walk through all records finds others: \(wrong)")
+        }
         self.keeper = keeper
         for action in actions {
             guard !self.hasToCrash else { return }
