@@ -18,6 +18,10 @@ extension Pass {
     @inline(__always) func isAhead(_ ringPosition: UInt64) -> Bool {
         self.turned(ringPosition) < (self.targets.last?.until ?? 0)
     }
+    /// Whether the newest alert comes to a position on the circle yet.
+    @inline(__always) func isAlertAhead(_ ringPosition: UInt64) -> Bool {
+        self.turned(ringPosition) < self.alertUntil
+    }
     /// The first place at which the pass comes to a position on the circle.
     @inline(__always) func turned(_ ringPosition: UInt64) -> Int64 {
         let here = self.position & (Self.circle - 1)

@@ -278,7 +278,7 @@ extension ShardEngine {
         }
         for position in part.quiet {
             let member = self.member(at: position, ring: ring, members: members)
-            if member.isSome, self.audiences.crowds[crowd].passes[pass].isAhead(UInt64(position)) {
+            if member.isSome, self.audiences.crowds[crowd].passes[pass].isAlertAhead(UInt64(position)) {
                 self.audiences.crowds[crowd].passes[pass].keepQuiet(member)
             }
         }
@@ -289,7 +289,12 @@ extension ShardEngine {
             && !self.audiences.crowds[crowd].passes[pass].skipped.contains(join.member)
         {
             members.table.insertFlag(.isLate, of: join.member)
-            let isAhead = self.audiences.crowds[crowd].passes[pass].isAhead(members.table.position(of: join.member))
+            let position = members.table.position(of: join.member)
+            let isAhead = self.audiences.crowds[crowd].passes[pass].isAhead(position)
+            // The alert may go round with a version that comes again, and further than any that is here.
+            if self.audiences.crowds[crowd].passes[pass].isAlertAhead(position) {
+                self.audiences.crowds[crowd].passes[pass].keepQuiet(join.member)
+            }
             self.audiences.crowds[crowd].passes[pass].wait(late: join.member, isAhead: isAhead)
             self.audiences.crowds[crowd].passes[pass].noteLate(
                 self.audiences.crowds[crowd].passes[pass].lateLast, offset: join.offset)

@@ -214,6 +214,34 @@ import Testing
         #expect(rest.count { $0.alert == "goal" } == 20 - first.count)
     }
 
+    /// The progress tells of a version beside which the alert goes round, and `state` has that version not, only the one that brought the alert.
+    /// - Parameter joinsFirst: they came before that version, so that the progress names them.
+    @Test(arguments: [false, true])
+    func whoCameAfterAnAlertDoesNotHearItBesideAVersionThatComesAgain(joinsFirst: Bool) {
+        let h = AudienceTests.harness()
+        for member in 1...20 { h.join(member) }
+        h.audienceUpdate(1, alert: "goal")
+        let first = (1...3).compactMap { _ in h.deliver() }
+        if joinsFirst { for member in 21...30 { h.join(member) } }
+        h.advance(1_500)
+        h.acknowledgesAtOnce = false
+        h.audienceUpdate(2)
+        for _ in 0..<8 {
+            h.acknowledgeAll { !$0.keyText.hasPrefix("v/") }
+            h.carryBus()
+        }
+        if !joinsFirst { for member in 21...30 { h.join(member) } }
+        for _ in 0..<8 { h.acknowledgeAll { !$0.keyText.hasPrefix("v/") } }
+        h.crash()
+        h.carryBus()
+        h.advance(3_000)
+        let rest = h.deliverAll()
+        let late = Set((21...30).map { EngineHarness.memberToken($0) })
+        #expect(Set(rest.filter { $0.n == 2 }.map(\.token)).count == 30)
+        #expect(rest.allSatisfy { $0.alert == nil || !late.contains($0.token) })
+        #expect(rest.count { $0.alert == "goal" } == 20 - first.count)
+    }
+
     /// The last record names it as unanswered, with an alert. Since then it has been elsewhere.
     @Test func whoHasComeBackIsNotOwedTheAlertThatItWaitedFor() throws {
         let h = AudienceTests.harness()
