@@ -94,7 +94,7 @@ extension ShardLoop {
             guard unfinished.isEmpty || now.steadyMillis >= release.endsAtMillis else { continue }
             self.releases.remove(at: index)
             self.move(release.partitions, to: .left)
-            self.commits.gather(from: &self.engine)
+            self.commits.gather(from: &self.engine, now: now)
             self.news.append(
                 .released(
                     number: release.number, commits: self.commits.take(of: release.partitions),

@@ -168,7 +168,7 @@ public struct ShardLoop: ~Copyable {
             self.commits.wait(untilMillis: now.steadyMillis + self.configuration.settings.commitIntervalMillis)
         }
         guard let due = self.commits.dueMillis, due <= now.steadyMillis, self.mayAct(now) else { return }
-        self.commits.gather(from: &self.engine)
+        self.commits.gather(from: &self.engine, now: now)
         let positions = self.commits.takeAll()
         if !positions.isEmpty { self.log.commit(positions) }
     }

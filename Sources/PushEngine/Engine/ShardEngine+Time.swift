@@ -68,21 +68,8 @@ extension ShardEngine {
         }
     }
 
-    /// Twelve hours without a start or update, or the retention after an end: the slot leaves memory and the changelog.
-    private mutating func endLife(_ slot: SlotID, now: EngineTime) {
-        while self.memory.slots[slot].pending.isSome { self.endPending(slot, outcome: .expired, cause: .lifeOver) }
-        self.dispatch.leaveReadyQueue(slot, in: &self.memory)
-        self.dispatch.noteWork(slot, in: &self.memory)
-        self.memory.beginLeaving(slot)
-        if self.memory.slots[slot].kind == .audience {
-            self.memory.books[slot]?.waitingStarts = []
-            self.tellVoid(slot)
-        }
-        self.journal.markDirty(slot, in: &self.memory, now: now)
-    }
-
     /// What waits is given up.
-    private mutating func endPending(_ slot: SlotID, outcome: Outcome, cause: OutcomeDetails.Cause) {
+    mutating func endPending(_ slot: SlotID, outcome: Outcome, cause: OutcomeDetails.Cause) {
         self.coalescer.endAll(
             self.memory.slots[slot].pending, of: slot, outcome: outcome, cause: cause, in: &self.memory)
         self.settleEndings()

@@ -1,4 +1,4 @@
-import PushModel
+public import PushModel
 
 /// Every decision of one shard: what an event does to its activity, what is sent when and at which priority, what an answer means, what
 /// is written down and which offsets are resolved. Told the time, seeded once, confined to one event loop; no I/O.
@@ -91,8 +91,11 @@ public struct ShardEngine: ~Copyable {
     }
 
     /// Adds the commits that became possible since the last call to `commits`, the newest of each log.
-    public mutating func takeCommits(into commits: inout [CommitPosition]) {
-        self.journal.ledger.takeAdvanced { commits.append($0) }
+    /// - Parameters:
+    ///   - commits: are handed on at once.
+    ///   - now: a life is forgotten some time after what is about it was handed on.
+    public mutating func takeCommits(into commits: inout [CommitPosition], now: EngineTime) {
+        self.journal.ledger.takeAdvanced(nowMillis: now.steadyMillis) { commits.append($0) }
     }
 
     // MARK: Decisions that need two parts

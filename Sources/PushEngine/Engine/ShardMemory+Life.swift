@@ -103,9 +103,10 @@ extension ShardMemory {
         self.slots[slot].lastTouchedWallMillis = now.wallMillis
         self.slots[slot].lifeEndsMillis = now.steadyMillis + self.app(of: slot).retentionAfterEndMillis
     }
-    /// Its life is over, but an answer has to come first: it is looked at again soon.
-    mutating func prolongLife(_ slot: SlotID, now: EngineTime) {
-        self.slots[slot].lifeEndsMillis = now.steadyMillis + 1_000
+    /// Its life is over, but something else has to come first: it is looked at again soon.
+    /// - Parameter millis: how soon.
+    mutating func prolongLife(_ slot: SlotID, millis: Int64 = 1_000, now: EngineTime) {
+        self.slots[slot].lifeEndsMillis = now.steadyMillis + millis
     }
 
     /// Something came for it: it does not leave.

@@ -25,6 +25,27 @@ struct OffsetLedger {
         var isOpen: Bool
         /// Its watermark may have moved since the last look.
         var isTouched = false
+        /// When `committedOffset` has been committed, as far as can be known, steady.
+        var committedDueMillis = Int64.min
+        /// Two that were handed on before it: the older at least `commitMillisMax` ago.
+        var passedOffset: Int64
+        var sampledOffset: Int64
+        /// When the next is kept, steady.
+        var sampleDueMillis = Int64.min
+
+        mutating func commit(upTo offset: Int64, nowMillis: Int64) {
+            if self.committedDueMillis <= nowMillis {
+                self.passedOffset = self.committedOffset
+                self.sampledOffset = self.committedOffset
+                self.sampleDueMillis = nowMillis + OffsetLedger.commitMillisMax
+            } else if self.sampleDueMillis <= nowMillis {
+                self.passedOffset = self.sampledOffset
+                self.sampledOffset = self.committedOffset
+                self.sampleDueMillis = nowMillis + OffsetLedger.commitMillisMax
+            }
+            self.committedOffset = offset
+            self.committedDueMillis = nowMillis + OffsetLedger.commitMillisMax
+        }
     }
 
     private var entries = NumberedArray<EntryID, Entry>()
@@ -38,8 +59,7 @@ struct OffsetLedger {
     mutating func openLog(topic: UInt16, partition: Int32, startOffset: Int64) -> LogID {
         let log = Log(
             topic: topic, partition: partition, nextOffset: startOffset, committedOffset: startOffset, head: .none,
-            tail: .none,
-            isOpen: true)
+            tail: .none, isOpen: true, passedOffset: startOffset, sampledOffset: startOffset)
         if let free = self.logs.firstIdentifier(where: { !$0.isOpen && $0.head.isNone }) {
             self.logs[free] = log
             return free
@@ -117,13 +137,22 @@ struct OffsetLedger {
         return head.isNone ? self.logs[log].nextOffset : self.entries[head].offset
     }
 
+    /// A commit that was handed on has been taken by then, unless the group takes none.
+    static var commitMillisMax: Int64 { 5_000 }
+
+    /// What lies below has been committed, as far as can be known: nothing of it is read again.
+    func passedOffset(log: LogID, nowMillis: Int64) -> Int64 {
+        self.logs[log].committedDueMillis <= nowMillis ? self.logs[log].committedOffset : self.logs[log].passedOffset
+    }
+
     /// Calls `body` for each log whose watermark moved since the last call, in the order in which they first moved.
-    mutating func takeAdvanced(_ body: (CommitPosition) -> Void) {
+    /// - Parameter nowMillis: when they are handed on, steady.
+    mutating func takeAdvanced(nowMillis: Int64, _ body: (CommitPosition) -> Void) {
         for log in self.touchedLogs {
             self.logs[log].isTouched = false
             let next = self.watermark(log: log)
             guard self.logs[log].isOpen, next > self.logs[log].committedOffset else { continue }
-            self.logs[log].committedOffset = next
+            self.logs[log].commit(upTo: next, nowMillis: nowMillis)
             body(
                 CommitPosition(topic: self.logs[log].topic, partition: self.logs[log].partition, nextOffset: next)
             )

@@ -1,4 +1,5 @@
 public import PushEngine
+import PushModel
 
 /// Offsets that may be committed, until they are handed on together.
 public struct CommitGathering: Sendable {
@@ -17,8 +18,8 @@ public struct CommitGathering: Sendable {
     }
 
     /// Takes over what has become possible.
-    mutating func gather(from engine: inout ShardEngine) {
-        engine.takeCommits(into: &self.newer)
+    mutating func gather(from engine: inout ShardEngine, now: EngineTime) {
+        engine.takeCommits(into: &self.newer, now: now)
         self.add(self.newer)
         self.newer.removeAll(keepingCapacity: true)
     }

@@ -332,7 +332,7 @@ final class EngineHarness {
 
     private func check() {
         var commits: [CommitPosition] = []
-        self.engine.takeCommits(into: &commits)
+        self.engine.takeCommits(into: &commits, now: self.now)
         for commit in commits {
             let before = self.committed[commit.topic] ?? Self.firstOffset
             #expect(commit.nextOffset > before, "a commit went back")

@@ -80,7 +80,7 @@ import Testing
             for log in logs { #expect(ledger.watermark(log: log.number) == log.watermark) }
             guard Int.random(in: 0..<4, using: &random) == 0 else { continue }
             var taken: [UInt16: Int64] = [:]
-            ledger.takeAdvanced { taken[$0.topic] = $0.nextOffset }
+            ledger.takeAdvanced(nowMillis: 0) { taken[$0.topic] = $0.nextOffset }
             for index in logs.indices {
                 let moved = logs[index].watermark > logs[index].committed
                 #expect(taken[logs[index].topic] == (moved ? logs[index].watermark : nil))
@@ -116,9 +116,9 @@ import Testing
         let log = ledger.openLog(topic: 4, partition: 9, startOffset: 5)
         ledger.consumed(log: log, offset: 8)
         var commits: [CommitPosition] = []
-        ledger.takeAdvanced { commits.append($0) }
+        ledger.takeAdvanced(nowMillis: 0) { commits.append($0) }
         #expect(commits == [CommitPosition(topic: 4, partition: 9, nextOffset: 9)])
-        ledger.takeAdvanced { _ in Issue.record("nothing has moved since") }
+        ledger.takeAdvanced(nowMillis: 0) { _ in Issue.record("nothing has moved since") }
     }
 
     /// A busy slot's later events lie above its entry: they cost nothing here.
@@ -135,5 +135,30 @@ import Testing
         }
         #expect(ids.count <= 9, "places are used again")
         #expect(ledger.watermark(log: log) == 9_992)
+    }
+
+    /// A commit takes its time, and others may have been handed on since.
+    @Test func whatWasHandedOnLongEnoughAgoHasPassed() {
+        var ledger = OffsetLedger()
+        let log = ledger.openLog(topic: 0, partition: 0, startOffset: 10)
+        let wait = OffsetLedger.commitMillisMax
+        #expect(ledger.passedOffset(log: log, nowMillis: 0) == 10)
+        func commit(_ offset: Int64, atMillis now: Int64) {
+            ledger.consumed(log: log, offset: offset)
+            ledger.takeAdvanced(nowMillis: now) { _ in }
+        }
+        // One after the other without a pause: what has passed follows, and is never too new.
+        var offsets: [Int64: Int64] = [:]
+        for now in stride(from: Int64(0), to: 10 * wait, by: 100) {
+            commit(10 + now / 100, atMillis: now)
+            offsets[now] = 11 + now / 100
+            let passed = ledger.passedOffset(log: log, nowMillis: now)
+            #expect(passed <= offsets[now - wait] ?? 10 && passed >= offsets[now - 2 * wait - 100] ?? 10)
+        }
+        commit(900, atMillis: 10 * wait)
+        #expect(ledger.passedOffset(log: log, nowMillis: 11 * wait - 1) < 901)
+        #expect(ledger.passedOffset(log: log, nowMillis: 11 * wait) == 901)
+        commit(1_000, atMillis: 20 * wait)
+        #expect(ledger.passedOffset(log: log, nowMillis: 20 * wait) == 901)
     }
 }

@@ -1,0 +1,96 @@
+import PushEngine
+import PushModel
+import Testing
+
+/// A life that is over is forgotten when nothing of it will be read again: whoever owns the partition next would take that for another life.
+@Suite struct ForgettingTests {
+    private static let retentionMillis: Int64 = 60_000
+    private static let heldUp = "held-up"
+
+    /// Kafka takes everything but the outcome of another activity's registration: nothing from there on is committed.
+    private static func settle(_ h: EngineHarness) {
+        for _ in 0..<8 {
+            h.acknowledgeAll { !$0.keyText.hasSuffix(Self.heldUp) }
+            h.carryBus()
+        }
+    }
+    private static func pass(_ h: EngineHarness, millis: Int64) {
+        for _ in 0..<(millis / 5_000) {
+            h.advance(5_000)
+            Self.settle(h)
+        }
+    }
+    /// An activity, or an audience with a member, is updated and ends.
+    private static func playLife(isAudience: Bool) -> EngineHarness {
+        let h = AudienceTests.harness { $0.apps[0].retentionAfterEndMillis = Self.retentionMillis }
+        func play(_ change: () -> Void) {
+            change()
+            h.advance(1_000)
+            h.deliverAll()
+            h.advance(1_000)
+        }
+        play { if isAudience { h.join(1) } else { h.register() } }
+        play { if isAudience { h.audienceUpdate(1) } else { h.update(1) } }
+        play { if isAudience { h.audienceEnd(2) } else { h.end(2) } }
+        #expect(h.isCommitted())
+        h.acknowledgesAtOnce = false
+        return h
+    }
+    /// What comes after the end is late, and not committed.
+    /// - Returns: where it lies.
+    private static func playLate(_ h: EngineHarness, isAudience: Bool) -> Int64 {
+        h.register(of: Self.heldUp)
+        let late = isAudience ? h.audienceUpdate(3) : h.update(3)
+        Self.pass(h, millis: 5_000)
+        return late
+    }
+    private static func isForgotten(_ h: EngineHarness, isAudience: Bool) -> Bool {
+        let key = isAudience ? "o/com.example.pizza/match" : "a/com.example.pizza/a"
+        return h.stateLog.last { $0.keyText == key }?.isNull ?? false
+    }
+    /// Everything is read once more, and begins nothing.
+    private static func expectOver(_ h: EngineHarness, isAudience: Bool, late: Int64) {
+        h.advance(2_000)
+        #expect(!Self.isForgotten(h, isAudience: isAudience))
+        h.replay()
+        h.carryBus()
+        if isAudience { h.join(2) } else { h.register() }
+        h.carryBus()
+        h.advance(2_000)
+        let pushes = h.deliverAll()
+        #expect(pushes.allSatisfy { $0.event == "end" && $0.n == 2 })
+        h.advance(400_000)
+        h.carryBus()
+        h.advance(20_000)
+        h.carryBus()
+        #expect(h.outcomes(of: late).allSatisfy { $0 == "late" || $0 == "duplicate" })
+        #expect(Self.isForgotten(h, isAudience: isAudience) && h.isCommitted() && h.isCommitted(topic: 1))
+    }
+
+    /// Its retention passes while what it has taken is not committed; then the owner dies.
+    @Test(arguments: [false, true]) func whatIsNotCommittedIsRemembered(isAudience: Bool) {
+        let h = Self.playLife(isAudience: isAudience)
+        let late = Self.playLate(h, isAudience: isAudience)
+        Self.pass(h, millis: Self.retentionMillis + 60_000)
+        h.crash(replays: false)
+        Self.expectOver(h, isAudience: isAudience, late: late)
+    }
+
+    /// The owner dies before what came late is written down, and nobody owns the partition until the retention is over.
+    @Test(arguments: [false, true]) func whatLiesInTheLogIsReadFirst(isAudience: Bool) {
+        let h = Self.playLife(isAudience: isAudience)
+        let late = isAudience ? h.audienceUpdate(3) : h.update(3)
+        h.crash(afterMillis: 2 * Self.retentionMillis, replays: false)
+        Self.expectOver(h, isAudience: isAudience, late: late)
+    }
+
+    /// An owner that cannot commit, whatever the reason, does not keep everything for ever.
+    @Test(arguments: [false, true]) func anOwnerThatCannotCommitForgetsInTheEnd(isAudience: Bool) {
+        let h = Self.playLife(isAudience: isAudience)
+        _ = Self.playLate(h, isAudience: isAudience)
+        Self.pass(h, millis: Self.retentionMillis + 580_000)
+        #expect(!Self.isForgotten(h, isAudience: isAudience))
+        Self.pass(h, millis: 40_000)
+        #expect(Self.isForgotten(h, isAudience: isAudience) && !h.isCommitted())
+    }
+}
