@@ -29,7 +29,7 @@ extension ShardEngine {
     }
 
     /// Nothing that is about its life will be read again, as far as can be known.
-    private func mayForget(_ slot: SlotID, now: EngineTime) -> Bool {
+    private mutating func mayForget(_ slot: SlotID, now: EngineTime) -> Bool {
         // Nothing is read until something has left.
         guard self.roomWithinLimits > 0 else { return true }
         let partition = self.memory.slots[slot].partition
@@ -48,7 +48,7 @@ extension ShardEngine {
     }
 
     /// - Parameter offset: negative: there is none.
-    private func isCommitted(
+    private mutating func isCommitted(
         _ offset: Int64, topic: Int, partition: PartitionIndex, now: EngineTime
     ) -> Bool {
         guard offset >= 0, self.memory.partitions[partition].logs.indices.contains(topic) else { return true }

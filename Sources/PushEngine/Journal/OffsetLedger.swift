@@ -25,26 +25,19 @@ struct OffsetLedger {
         var isOpen: Bool
         /// Its watermark may have moved since the last look.
         var isTouched = false
-        /// When `committedOffset` has been committed, as far as can be known, steady.
-        var committedDueMillis = Int64.min
-        /// Two that were handed on before it: the older at least `commitMillisMax` ago.
+        /// When `committedOffset` was handed on, steady; nothing has been since the log was opened if `Int64.min`.
+        var committedMillis = Int64.min
+        /// What had been handed on when somebody asked: the older at least `commitMillisMax` ago.
         var passedOffset: Int64
         var sampledOffset: Int64
-        /// When the next is kept, steady.
+        /// When `sampledOffset` has been committed, as far as can be known, steady.
         var sampleDueMillis = Int64.min
 
-        mutating func commit(upTo offset: Int64, nowMillis: Int64) {
-            if self.committedDueMillis <= nowMillis {
-                self.passedOffset = self.committedOffset
-                self.sampledOffset = self.committedOffset
-                self.sampleDueMillis = nowMillis + OffsetLedger.commitMillisMax
-            } else if self.sampleDueMillis <= nowMillis {
-                self.passedOffset = self.sampledOffset
-                self.sampledOffset = self.committedOffset
-                self.sampleDueMillis = nowMillis + OffsetLedger.commitMillisMax
-            }
-            self.committedOffset = offset
-            self.committedDueMillis = nowMillis + OffsetLedger.commitMillisMax
+        mutating func sample(nowMillis: Int64) {
+            guard self.sampleDueMillis <= nowMillis else { return }
+            self.passedOffset = self.sampledOffset
+            self.sampledOffset = self.committedOffset
+            self.sampleDueMillis = nowMillis + OffsetLedger.commitMillisMax
         }
     }
 
@@ -141,8 +134,13 @@ struct OffsetLedger {
     static var commitMillisMax: Int64 { 5_000 }
 
     /// What lies below has been committed, as far as can be known: nothing of it is read again.
-    func passedOffset(log: LogID, nowMillis: Int64) -> Int64 {
-        self.logs[log].committedDueMillis <= nowMillis ? self.logs[log].committedOffset : self.logs[log].passedOffset
+    ///
+    /// A log that commits more often than every `commitMillisMax` has to be asked twice, that long apart, and falls behind by no more than
+    /// the time between the two before. So commits, of which there are many, bear nothing for it.
+    mutating func passedOffset(log: LogID, nowMillis: Int64) -> Int64 {
+        self.logs[log].sample(nowMillis: nowMillis)
+        let isOld = self.logs[log].committedMillis <= nowMillis - Self.commitMillisMax
+        return isOld ? self.logs[log].committedOffset : self.logs[log].passedOffset
     }
 
     /// Calls `body` for each log whose watermark moved since the last call, in the order in which they first moved.
@@ -152,7 +150,8 @@ struct OffsetLedger {
             self.logs[log].isTouched = false
             let next = self.watermark(log: log)
             guard self.logs[log].isOpen, next > self.logs[log].committedOffset else { continue }
-            self.logs[log].commit(upTo: next, nowMillis: nowMillis)
+            self.logs[log].committedOffset = next
+            self.logs[log].committedMillis = nowMillis
             body(
                 CommitPosition(topic: self.logs[log].topic, partition: self.logs[log].partition, nextOffset: next)
             )
