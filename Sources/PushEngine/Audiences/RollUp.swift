@@ -6,7 +6,8 @@ struct RollUp {
         var isFinished = false
         var counts = CrowdReport()
     }
-    /// Versions of an audience that are summed; the oldest is given up. The newest that brought a start is kept beside them.
+    /// Versions of an audience that are summed; the oldest is given up. The newest that brought a start is kept beside them, and so are as many
+    /// of what outlives a version.
     static let countMax = 4
     /// What is missing then is named.
     static let patienceMillis: Int64 = 60_000
@@ -15,6 +16,8 @@ struct RollUp {
 
     /// Of the slot, which another audience may have taken since.
     var generation: UInt32
+    /// Older content that has had no round of its own: it goes to those whom a version that expires leaves unserved.
+    var isOfOutliving = false
     /// The version: its event speaks for all that were merged into it.
     var version: Version
     var mergedCount: UInt32
@@ -44,12 +47,24 @@ struct RollUp {
 
     /// The start that it carries began with it.
     private var bringsStart: Bool { self.version.starts.contains { $0.stampSeconds == self.version.stampSeconds } }
+    /// Of content that outlives a version, and of which nobody may ever tell: nothing is due before somebody does.
+    init(ofOutliving version: Version, generation: UInt32, nowMillis: Int64) {
+        var publication = AudienceBook.Publication()
+        publication.version = version
+        self.init(of: publication, generation: generation, asked: [], nowMillis: nowMillis)
+        self.isOfOutliving = true
+        self.dueMillis = .max
+    }
+
     /// Which of an audience's versions is given up first; `nil`: there is room for all.
     static func indexToGiveUp(in rollUps: [RollUp]) -> Int? {
-        guard rollUps.count > Self.countMax else { return nil }
+        let outliving = rollUps.indices.filter { rollUps[$0].isOfOutliving }
+        if outliving.count > Self.countMax { return outliving.first }
+        let versions = rollUps.indices.filter { !rollUps[$0].isOfOutliving }
+        guard versions.count > Self.countMax else { return nil }
         // A start goes round for minutes, while a new version may come every second.
-        guard rollUps.lastIndex(where: \.bringsStart) == 0 else { return 0 }
-        return rollUps.count > Self.countMax + 1 ? 1 : nil
+        guard versions.last(where: { rollUps[$0].bringsStart }) == versions.first else { return versions.first }
+        return versions.count > Self.countMax + 1 ? versions[1] : nil
     }
     /// Every partition that was told has finished.
     var isComplete: Bool { self.asked.allSatisfy { self.told[$0]?.isFinished ?? false } }
@@ -104,6 +119,12 @@ extension ShardEngine {
                     == (publication.version.life, publication.version.stampSeconds)
             })
         else { return }
+        // What was a version itself has been summed as one.
+        let former = rollUps.map(\.version.stampSeconds).max() ?? .min
+        for version in publication.fallbacks
+        where version.life == publication.version.life && version.stampSeconds > former {
+            rollUps.append(RollUp(ofOutliving: version, generation: generation, nowMillis: now.steadyMillis))
+        }
         rollUps.append(
             RollUp(of: publication, generation: generation, asked: asked, nowMillis: now.steadyMillis))
         while let index = RollUp.indexToGiveUp(in: rollUps) {

@@ -176,6 +176,31 @@ import Testing
         #expect(sum.number("accepted") == returned.number("accepted"))
     }
 
+    /// It was merged into one that expired before anybody got it, and so never went round as a version itself.
+    @Test func whatOutlivesAVersionIsSummedToo() throws {
+        let h = AudienceTests.harness()
+        for member in 1...3 { h.join(member) }
+        h.audienceUpdate(1)
+        h.deliverAll()
+        h.audienceUpdate(2)
+        h.audienceUpdate(3, more: #""expires":\#(h.wallSeconds + 30)"#)
+        h.advance(1_000)
+        h.carryBus()
+        h.advance(31_000)
+        h.carryBus()
+        h.deliverAll()
+        h.advance(2_000)
+        h.carryBus()
+        h.advance(61_000)
+        // The second event's content has the stamp before the third's.
+        let expiring = try #require(h.outcomes.last { $0.outcome == "fanned-out" }?.number("version"))
+        let pass = try #require(
+            Self.last("pass", h) { $0.number("accepted") == 3 && $0.number("version") == expiring - 1 })
+        let sum = try #require(Self.last("audience", h) { $0.number("version") == expiring - 1 })
+        #expect(sum.number("accepted") == 3 && sum.number("members") == pass.number("members"))
+        #expect(sum.fields["missing"] as? [Int] == [] && sum.fields["unfinished"] as? [Int] == [])
+    }
+
     /// Its new owner does not know how far the version had come that is owed again, and leaves standing what was said of it.
     @Test func aVersionThatReturnsAfterATakeoverLeavesItsRecord() throws {
         let h = AudienceTests.harness()
