@@ -152,6 +152,9 @@ extension SimulationWorld {
             case .lost(let partitions):
                 self.tell("worker \(worker.number) learns that it has lost \(partitions)")
                 self.forget(worker.partitions.keys.sorted(), worker: worker)
+                // A worker gives partitions back on the thread that learns of a loss, so none is given back after it: the last commit of
+                // the membership that ended is refused, and its answer does not concern the partitions that come next.
+                self.commitsUnderWay.removeAll { $0.worker == worker.number && !$0.givesBack.isEmpty }
                 worker.leaseEndsMillis = .max
                 worker.leaseFromMillis = .max
                 if worker.isStopping { worker.events = [] } else { self.post(self.group.join(worker.number)) }
