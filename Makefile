@@ -42,9 +42,13 @@ chaos: build ## Kill workers, APNs and brokers while events flow, then check eve
 	@bin="$$(swift build --configuration release --show-bin-path)"; "$$bin/chaos" --mailboat "$$bin/mailboat" --minutes $(MINUTES) \
 		$(if $(SUMMARY),--summary "$(SUMMARY)") $(if $(BOOTSTRAP),--bootstrap "$(BOOTSTRAP)") $(ARGS)
 
+# Tests without sockets, processes and clocks. They may share the cores.
+PURE_TESTS := ^(APNSPool|APNSProtocol|ChannelKeeping|DeviceModel|Fuzz|PushEngine|PushModel|ShardLoop|Simulation)Tests\.
+
 test: deps lint ## Check the format, then run every test
-	@# One after the other: tests over sockets have real timeouts, and two cores full of simulations stretch them.
-	swift test --no-parallel
+	swift test --filter '$(PURE_TESTS)'
+	@# One after the other: tests over sockets have real timeouts, and two busy cores stretch them.
+	swift test --no-parallel --skip '$(PURE_TESTS)'
 
 docs: deps ## Build the DocC pages; a warning is an error (ARGS=directory keeps them)
 	@swift build --target ShardLoop

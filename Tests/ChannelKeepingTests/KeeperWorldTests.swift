@@ -10,7 +10,7 @@ struct KeeperWorldTests {
     }
     private static var seeds: ClosedRange<UInt64> {
         if let seed = Self.number("KEEPER_SEED") { return seed...seed }
-        return 1...(Self.number("KEEPER_SEEDS") ?? 200)
+        return 1...(Self.number("KEEPER_SEEDS") ?? 60)
     }
 
     @Test(arguments: [true, false])
