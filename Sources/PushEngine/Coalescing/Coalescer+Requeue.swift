@@ -151,8 +151,8 @@ extension Coalescer {
     /// Nobody knows what became of the attempt: its newest event may be on the phone.
     /// - Parameter dropsAlert: it is not to sound a second time.
     mutating func noteUnknown(_ update: UpdateID, dropsAlert: Bool, in memory: inout ShardMemory) {
-        if dropsAlert { memory.updates[update].top.alert = ByteRange() }
-        memory.updates[update].top.mayBeSent = true
+        memory.updates[update].noteAttemptUnanswered()
+        if dropsAlert { memory.updates[update].dropAlert() }
     }
 
     /// An owner before may have sent all of it.

@@ -47,6 +47,16 @@ struct Layer {
         self.alertIsInherited || self.contentIsInherited || self.scoreIsInherited || self.staleDateIsInherited
     }
 
+    /// Something of what it says was taken over from the older event, or from one that event has it from.
+    func isShared(with older: Layer) -> Bool {
+        self.contentIsInherited && self.contentSeconds == older.contentSeconds || self.sharesAlert(with: older)
+    }
+    /// The same of the alert alone.
+    func sharesAlert(with older: Layer) -> Bool {
+        self.alertIsInherited && !older.alert.isEmpty && self.alertSeconds == older.alertSeconds
+            && self.blob[self.alert.range] == older.blob[older.alert.range]
+    }
+
     /// Copies `bytes` behind what the blob holds.
     mutating func append(_ bytes: Span<UInt8>) -> ByteRange {
         guard !bytes.isEmpty else { return ByteRange() }

@@ -60,6 +60,25 @@ struct Update {
     /// Events whose outcome is still open.
     var eventCount: Int { 1 + self.under.count }
 
+    /// An attempt got no answer: its newest event may be on the phone, and with that what it had taken over from events that live on beneath it.
+    mutating func noteAttemptUnanswered() {
+        self.top.mayBeSent = true
+        for index in self.under.indices
+        // An alert that was withdrawn meanwhile left with the attempt. A start leaves with it, whichever content it shows.
+        where self.isChangedInFlight || self.under[index].isStart || self.top.isShared(with: self.under[index]) {
+            self.under[index].mayBeSent = true
+        }
+    }
+    /// The alert that leaves with the newest event is not to sound again, should that expire and one beneath come to the front.
+    mutating func dropAlert() {
+        for index in self.under.indices where self.top.sharesAlert(with: self.under[index]) {
+            self.under[index].alert = ByteRange()
+            self.under[index].alertIsInherited = false
+        }
+        self.top.alert = ByteRange()
+        self.top.alertIsInherited = false
+    }
+
     /// Back to nothing; storage is kept for the next use.
     mutating func reset() {
         self.slot = .none

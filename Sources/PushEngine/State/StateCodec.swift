@@ -398,7 +398,7 @@ enum StateCodec {
             if index == count - 1 { update.top = layer } else { update.under.append(layer) }
         }
         // A stamp was given: it was about to leave, or had left.
-        if update.stampSeconds != nil { update.top.mayBeSent = true }
+        if update.stampSeconds != nil { update.noteAttemptUnanswered() }
         return update
     }
 

@@ -237,6 +237,49 @@ import Testing
         #expect(h.outcomes(of: older) == ["delivered"])
     }
 
+    /// An `end` that brings the content of what it replaced may be on the phone, and so that content: the older one is not said to have expired.
+    @Test func whatWentWithOneThatMayBeOnThePhoneIsUnknownToo() {
+        let h = Self.alive()
+        let older = h.update(1, priority: 10, more: Self.expires(60))
+        let end = h.end(more: Self.expires(30))
+        let push = h.take()
+        #expect(push?.event == "end" && push?.n == 1)
+        if let push { h.answer(push, .unknown(detail: "reset")) }
+        h.stepWallClock(61_000)
+        h.advance(100)
+        #expect(h.outcomes(of: end) == ["unknown"])
+        #expect(h.outcomes(of: older) == ["unknown"])
+    }
+
+    /// What the newer one had nothing of is not on the phone.
+    @Test func whatDidNotGoAlongHasExpired() {
+        let h = Self.alive()
+        let older = h.update(1, priority: 10, more: Self.expires(60))
+        h.end(2, more: Self.expires(30))
+        if let push = h.take() { h.answer(push, .unknown(detail: "reset")) }
+        h.stepWallClock(61_000)
+        h.advance(100)
+        #expect(h.outcomes(of: older) == ["expired"])
+    }
+
+    /// The alert went along with the newer one, which may have sounded. With `alert.on-unknown: drop` the older one, which comes to the front,
+    /// is silent.
+    @Test(arguments: [AppConfiguration.UnknownAnswerPolicy.resend, .drop])
+    func anAlertThatMayHaveSoundedGoesByThePolicy(policy: AppConfiguration.UnknownAnswerPolicy) {
+        let h = EngineHarness { $0.apps[0].alertOnUnknown = policy }
+        h.register()
+        let older = h.update(1, priority: 10, alert: "goal", more: Self.expires(600))
+        h.update(2, priority: 10, more: Self.expires(30))
+        let push = h.take()
+        #expect(push?.n == 2 && push?.alert == "goal")
+        if let push { h.answer(push, .unknown(detail: "reset")) }
+        h.stepWallClock(31_000)
+        h.advance(100_000)
+        let next = h.deliver()
+        #expect(next?.n == 1 && next?.alert == (policy == .resend ? "goal" : nil))
+        #expect(h.outcomes(of: older) == ["delivered"])
+    }
+
     /// It lives on beneath a newer one that expires sooner, then gives way to one that does not: whether the phone has got it is not known,
     /// so the last one is not said to have been set aside.
     @Test func whatGaveWayFromBeneathIsNotForgotten() {
