@@ -7,6 +7,7 @@ extension Coalescer {
     mutating func giveWay(_ older: UpdateID, to newer: UpdateID, in memory: inout ShardMemory) {
         for layer in memory.updates[older].under { self.giveWay(layer, to: newer, in: &memory) }
         self.giveWay(memory.updates[older].top, to: newer, in: &memory)
+        memory.updates[newer].mergedCount += memory.updates[older].mergedCount
     }
 
     private mutating func giveWay(_ layer: Layer, to newer: UpdateID, in memory: inout ShardMemory) {

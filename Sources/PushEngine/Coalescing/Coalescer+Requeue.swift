@@ -24,6 +24,7 @@ extension Coalescer {
         }
         if memory.updates[pending].isStart, !memory.updates[failed].isStart {
             // What failed was meant for a card that has been unregistered since; the start makes another.
+            memory.updates[pending].mergedCount += memory.updates[failed].mergedCount
             self.supersedeAll(of: failed, into: memory.updates[pending].top.source, in: &memory)
             return memory.updates.release(failed)
         }

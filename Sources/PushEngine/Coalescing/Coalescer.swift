@@ -211,6 +211,7 @@ struct Coalescer: ~Copyable {
         if memory.updates[update].top.mayBeSent || memory.updates[update].under.contains(where: { $0.mayBeSent }) {
             memory.updates[other].top.mayBeSent = true
         }
+        memory.updates[other].mergedCount += memory.updates[update].mergedCount
         self.supersedeAll(of: update, into: memory.updates[other].top.source, in: &memory)
     }
 

@@ -86,6 +86,17 @@ import Testing
         #expect(h.deliver()?.alert == events.shown)
     }
 
+    /// Content and alert that do not fit into one push wait apart, until a newer alert makes one of them again: it counts the events of both.
+    @Test func whatWaitedApartIsCountedTogether() {
+        let h = Self.alive()
+        h.update(1, priority: 10, alert: String(repeating: "a", count: 3_000))
+        h.update(2, priority: 10, padding: 3_000)
+        let last = h.update(3, priority: 10, alert: "c", padding: 3_000)
+        let push = h.deliver()
+        #expect(push?.n == 3 && push?.alert == "c")
+        #expect(h.outcome(of: last)?.merged == 3)
+    }
+
     @Test func theHighestPriorityOfTheUnsentCounts() {
         let h = Self.alive()
         h.update(1, priority: 10)
