@@ -40,6 +40,9 @@ extension ShardEngine {
             self.memory.counters.pushesUnknown += 1
             self.dispatch.topicAnswered(.nothing, lane: push.lane, in: &self.memory, now: now)
             if self.resendsStarts(push.crowd) {
+                if self.audiences.crowds[push.crowd].starts.orderStamp == push.start {
+                    self.audiences.crowds[push.crowd].starts.rounds[push.pass].noteMaybeSent(push.member)
+                }
                 return self.startAgain(
                     push, members: members, delayMillis: self.retryDelayMillis(push, nil), now: now)
             }

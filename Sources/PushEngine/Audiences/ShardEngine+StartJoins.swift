@@ -51,19 +51,21 @@ extension ShardEngine {
             return (.none, false)
         }
         let ring = self.audiences.crowds[crowd].starts.rounds[round].ring
-        var wasSent = false
+        var (wasSent, isMaybeSent) = (false, false)
         if found.isSome {
             // A push of the other environment has to be answered first; the next join is taken as it is.
             guard members.table.ring(of: found) != ring, !members.table.flags(of: found).contains(.isInFlight) else {
                 return (found, false)
             }
             wasSent = self.wasSentStart(found, members: members)
+            isMaybeSent = self.mayBeStarted(found, members: members)
             self.removeStart(found, members: members)
         }
         let member = members.table.insert(self.audiences.scratchToken.span, in: ring, joinedSeconds: joinedSeconds)
         guard member.isSome else { return (.none, false) }
         self.memory.counters.membersHeld += 1
         if wasSent { self.audiences.crowds[crowd].starts.rounds[round].noteServedEarly(member, in: &members.table) }
+        if isMaybeSent { self.audiences.crowds[crowd].starts.rounds[round].noteMaybeSent(member) }
         return (member, true)
     }
     private func checkMemberCount() throws(EventRejection) {
@@ -191,6 +193,8 @@ extension ShardEngine {
             !$0.start.names(current) && $0.mayHaveReached(joinedSeconds: joinedSeconds)
         }
         if let past { return past.start }
+        // It is sent the one that goes round again, should it come back, and keeps its place for what counts within the hour.
+        if self.mayBeStarted(member, members: members) { return StartStamp() }
         // Its number is kept until the answer comes.
         return members.table.flags(of: member).contains(.isInFlight) ? StartStamp() : nil
     }

@@ -36,6 +36,19 @@ extension ShardEngine {
         return !self.audiences.crowds[crowd].starts.rounds[round].isAhead(
             member, at: members.table.position(of: member))
     }
+    /// A push of the start that goes round may have reached the member, although it is sent another (`start.on-unknown: resend`): one that was
+    /// not answered, or one of the owner before, who announced nothing.
+    func mayBeStarted(_ member: MemberID, members: CrowdTable.Members) -> Bool {
+        let (crowd, round) = self.home(of: member, members: members)
+        guard self.audiences.crowds[crowd].starts.hasOrder else { return false }
+        if self.audiences.crowds[crowd].starts.rounds[round].maybeSent.contains(member) { return true }
+        guard self.audiences.crowds[crowd].starts.mayHaveBeenSent else { return false }
+        let current = self.audiences.crowds[crowd].starts.orderStamp
+        let joinedSeconds = members.table.joinedSeconds(of: member)
+        return self.audiences.crowds[crowd].starts.past.contains {
+            $0.start.names(current) && $0.mayHaveReached(joinedSeconds: joinedSeconds)
+        }
+    }
 
     // MARK: Records
     /// Writes down what is known of a member.

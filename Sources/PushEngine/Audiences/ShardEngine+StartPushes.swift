@@ -119,8 +119,9 @@ extension ShardEngine {
         let joinedSeconds = members.table.joinedSeconds(of: member)
         for past in self.audiences.crowds[crowd].starts.past where !past.isOver(nowMillis: now.steadyMillis) {
             if past.start.names(current) {
-                let mayHaveBeenSent = self.audiences.crowds[crowd].starts.mayHaveBeenSent
-                guard !isOwn, mayHaveBeenSent || self.wasSentStart(member, members: members) else { continue }
+                guard !isOwn,
+                    self.wasSentStart(member, members: members) || self.mayBeStarted(member, members: members)
+                else { continue }
             } else {
                 guard past.mayHaveReached(joinedSeconds: joinedSeconds) else { continue }
             }

@@ -55,6 +55,9 @@ struct StartRound {
     /// Members that surely were not started.
     var retries = StartRetries()
 
+    /// Members of whose push of this start nobody knows anything, and who are sent it again (`start.on-unknown`): it counts within their hour.
+    private(set) var maybeSent: Set<MemberID> = []
+
     /// Members that left and were sent a start: which.
     var ghosts: [MemberID: StartStamp] = [:]
     /// Members without an answer.
@@ -107,6 +110,7 @@ struct StartRound {
         for member in self.servedEarly { table.removeFlag(.isServedEarly, of: member) }
         self.servedEarly = []
         self.retries = StartRetries()
+        self.maybeSent = []
         self.forgetUpcoming()
     }
 
@@ -178,6 +182,7 @@ struct StartRound {
         self.forgetLate(member, in: &table)
         self.retries.forget(member)
         self.ghosts[member] = nil
+        self.maybeSent.remove(member)
         if self.servedEarly.remove(member) != nil { table.removeFlag(.isServedEarly, of: member) }
         self.metHere.removeAll { $0 == member }
         self.forgetUpcoming()
@@ -231,6 +236,9 @@ struct StartRound {
         table.insertFlag(.isServedEarly, of: member)
         self.servedEarly.insert(member)
     }
+
+    /// A push of this start to the member may have arrived, and it is sent another.
+    mutating func noteMaybeSent(_ member: MemberID) { self.maybeSent.insert(member) }
 
     // MARK: Announcing
     /// What a record names is settled: late members up to here, and of `retries` whoever is not due.

@@ -87,6 +87,38 @@ import Testing
         #expect(h.deliverAll(withinMillis: 2_000).isEmpty)
     }
 
+    /// The same when it is a member no more by then, and when it is still owed another, as nobody has answered: none of the two is known for sure.
+    @Test(arguments: [true, false], [true, false])
+    func whatMayHaveLeftCountsAlthoughItIsSentAgain(isTakeover: Bool, leaves: Bool) throws {
+        let h = EngineHarness.starts {
+            $0.apps[0].startsPerHour = 1
+            $0.apps[0].startOnUnknown = .resend
+        }
+        h.joinStart(1)
+        h.joinStart(1, of: "other")
+        h.audienceStart(1)
+        h.acknowledgesAtOnce = false
+        let push = try #require(h.take())
+        if isTakeover {
+            h.answer(push, .accepted)
+            h.crash()
+        } else {
+            h.answer(push, .unknown(detail: "connection lost"))
+            h.acknowledgesAtOnce = true
+            h.acknowledgeAll()
+        }
+        h.pause("match")
+        if leaves { h.leave(1, of: "match") }
+        h.audienceStart(2, of: "other")
+        #expect(h.deliverAll(withinMillis: 2_000).isEmpty)
+        // It comes back, and is sent the first again.
+        if leaves { h.joinStart(1) }
+        h.pause("match", isPaused: false)
+        let pushes = h.deliverAll(withinMillis: 5_000)
+        #expect(pushes.count == 1 && pushes.first?.body.contains(#""n":1"#) == true)
+        #expect(h.counters.isConserved)
+    }
+
     // MARK: Environments
     private static let development = #","environment":"development""#
 
