@@ -20,7 +20,10 @@ extension ShardEngine {
         self.audiences.crowds[crowd].lastJoinSeconds = max(
             self.audiences.crowds[crowd].lastJoinSeconds, Int64(member.joinedSeconds))
         let members = self.audiences.crowds.members(of: partition)
-        guard members.table.hasRoomForRing,
+        // A ring more is made only for the first of an audience and environment.
+        guard
+            members.table.hasRoomForRing
+                || self.audiences.crowds[crowd].passes.contains(where: { $0.environment == member.environment }),
             members.table.hasRoomForUpdateMember(tokenByteCount: token.count) || members.table.find(token).isSome
         else {
             throw .malformed("one member more than a partition can hold")
