@@ -305,7 +305,7 @@ extension ShardEngine {
         self.noteDue(crowd, pass: pass, before: Owed())
     }
 
-    // MARK: Leaving, and records of others
+    // MARK: Leaving
     /// The partition is given back: what its passes have done since their last record is written down.
     mutating func writeCrowds(of partition: PartitionIndex, now: EngineTime) {
         for crowd in self.audiences.crowds.crowds(of: partition)
@@ -338,50 +338,5 @@ extension ShardEngine {
         self.audiences.departed = self.audiences.departed.filter { $0.key.partition != partition }
         self.audiences.crowds.removePartition(partition)
         self.audiences.pauses.forget(partition: partition)
-    }
-    /// A record of another about a member or a crowd, found in a gap: what this owner knows is written again.
-    /// - Returns: `nil`: the key names neither.
-    mutating func repairAudience(
-        partition: PartitionIndex, key: Span<UInt8>, now: EngineTime
-    ) -> StateRepair? {
-        if key.count > 1, key[0] == AudienceCodec.memberKeyMark {
-            self.memory.counters.stateRecordsForeign += 1
-            return self.repairMember(key.extracting(1..<key.count), partition: partition)
-        }
-        if let done = self.repairPause(partition: partition, key: key) { return done }
-        if key.count > 1, key[0] == StartCodec.memberKeyMark {
-            self.memory.counters.stateRecordsForeign += 1
-            return self.repairStartMember(key: key, partition: partition)
-        }
-        guard let (_, app, id) = self.journal.texts.crowdKey(ofState: key) else { return nil }
-        self.memory.counters.stateRecordsForeign += 1
-        let reference = CrowdTable.reference(bundleID: self.intake.bundleID(app: app).span, id: id.span)
-        guard let crowd = self.audiences.crowds.find(reference: reference, partition: partition) else {
-            self.journal.writeTombstone(key: key, of: partition, in: &self.memory)
-            return .removed
-        }
-        self.writeVersions(crowd, entry: .none)
-        self.writeProgress(crowd, now: now)
-        self.repairStarts(crowd, now: now)
-        return .overwritten
-    }
-    private mutating func repairMember(_ token: Span<UInt8>, partition: PartitionIndex) -> StateRepair {
-        let members = self.audiences.crowds.members(of: partition)
-        let member = members.table.find(token)
-        guard member.isSome else {
-            self.journal.writeMemberTombstone(token, of: partition, entry: .none, in: &self.memory)
-            return .removed
-        }
-        let ring = members.table.ring(of: member)
-        let crowd = members.ringOwners[ring.index]
-        guard let pass = self.audiences.crowds[crowd].passes.firstIndex(where: { $0.ring == ring }) else {
-            return .ignored
-        }
-        let record = JoinRecord(
-            flags: members.table.flags(of: member), joinedSeconds: members.table.joinedSeconds(of: member),
-            isKnown: !members.table.flags(of: member).contains(.isLate))
-        self.journal.writeMember(
-            token, record, of: crowd, pass: pass, entry: .none, in: &self.memory, audiences: self.audiences)
-        return .overwritten
     }
 }

@@ -4,6 +4,69 @@ import Testing
 
 /// What `state` says of audiences that its owner has not said, and what there is no room for.
 @Suite struct AudienceRepairTests {
+    /// A former owner took the audience for over, and its word came after the next owner had begun. Members whose records lie before it are
+    /// members still, also when compaction has taken all that shows it to be late.
+    @Test func aFormerOwnersVoidThatComesLateTakesNobody() {
+        let h = AudienceTests.harness()
+        h.join(1)
+        h.audienceUpdate(1)
+        h.deliverAll()
+        h.advance(1_500)
+        Self.takeOver(h)
+        h.writeState(Self.void(of: "match", epoch: 0, life: h.wallSeconds))
+        Self.takeOver(h)
+        h.compactState()
+        Self.takeOver(h)
+        #expect(h.counters.membersHeld == 1)
+        h.audienceUpdate(2)
+        h.advance(2_000)
+        #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(1)])
+    }
+    /// The same while those of a life that is over are being removed: whoever comes next still knows that it is.
+    @Test func aFormerOwnersVoidIsSaidAgainWhileMembersLeave() throws {
+        let h = AudienceTests.harness()
+        for member in 0..<1_500 { h.join(member) }
+        h.audienceUpdate(1)
+        h.deliverAll()
+        h.advance(1_000)
+        h.audienceEnd(2)
+        h.advance(1_000)
+        h.deliverAll()
+        for _ in 0..<200 where h.counters.membersHeld == 1_500 {
+            h.advance(60_000)
+            h.carryBus()
+        }
+        let void = try #require(h.stateLog.last { $0.keyText.hasPrefix("d/") && !$0.isNull })
+        let held = h.counters.membersHeld
+        #expect(held > 0 && held < 1_500)
+        let (key, value) = (void.key, void.value)
+        let done = h.engine.repair(partition: 0, key: key.span, value: value.span, offset: 0, now: h.now)
+        #expect(done == .overwritten)
+        h.step()
+        h.compactState()
+        Self.takeOver(h)
+        h.advance(2_000)
+        #expect(h.counters.membersHeld == 0)
+    }
+    private static func takeOver(_ h: EngineHarness) {
+        h.crash()
+        h.carryBus()
+        h.advance(1_500)
+    }
+    private static func void(of audience: String, epoch: Int64, life: Int64) -> WrittenRecord {
+        var (value, scratch): ([UInt8], [UInt8]) = ([], [])
+        value.append(atMost: 64, using: &scratch) { cursor in
+            cursor.byte(StateCodec.version)
+            cursor.byte(StateCodec.Kind.voided.rawValue)
+            cursor.signed(epoch)
+            cursor.signed(life)
+        }
+        return WrittenRecord(
+            topic: .state, partition: 0, key: Array("d/com.example.pizza/\(audience)".utf8), hasKey: true, value: value,
+            isNull: false, headers: [:], timestampMillis: 0, acknowledgement: 0)
+    }
+
+    // MARK: Room
     /// A partition that has as many audiences as it can reads the rest of their members. One audience more is told of.
     @Test func aFullPartitionReadsItsMembers() throws {
         let h = AudienceTests.harness()
