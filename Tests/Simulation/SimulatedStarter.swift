@@ -15,6 +15,8 @@ struct SimulatedStarter {
     var movements: [Movement] = []
     /// By worker: the last movement that it has read since the partition came to it.
     var lastRead: [Int: Int] = [:]
+    /// The same, of whichever worker read last.
+    var newestRead: Int?
     /// By start event, as an index into the world's order: pushes that left for it.
     var pushes: [Int: [Push]] = [:]
     /// The same: cards that it has put up.

@@ -112,7 +112,11 @@ extension SimulationWorld {
     private func checkIsStarter(_ starter: Int, audience: Int, worker: SimulatedWorker) {
         let movements = self.starters[starter].movements
         let committed = movements.lastIndex { $0.committedMillis != nil }
-        let floor = [committed, self.starters[starter].lastRead[worker.number]].compactMap { $0 }.max() ?? 0
+        var floor = [committed, self.starters[starter].lastRead[worker.number]].compactMap { $0 }.max() ?? 0
+        if self.home(ofStarter: starter) != self.writtenPartition(ofStarter: starter) {
+            // A copy that a worker forwarded before it died may come to lie there long after, as of other members.
+            floor = min(floor, self.starters[starter].newestRead ?? floor)
+        }
         let isIn = (floor..<movements.count).contains {
             self.joined(starter, audience: audience, upTo: $0 + 1) != nil
         }

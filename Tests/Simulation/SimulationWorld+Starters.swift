@@ -186,6 +186,7 @@ extension SimulationWorld {
     func noteStartMovement(_ event: WrittenEvent, worker: SimulatedWorker) {
         guard let starter = event.starter else { return }
         self.starters[starter].lastRead[worker.number] = event.movement
+        self.starters[starter].newestRead = event.movement
     }
     func forgetStartMovements(_ partition: Int32, worker: SimulatedWorker) {
         for starter in self.starters.indices where self.home(ofStarter: starter) == partition {
