@@ -114,10 +114,11 @@ struct MemberCard {
     var device = Device()
     /// The same, had no push brought an alert.
     var silent = Device()
-    /// The newest stamp that it took from a living owner, who sent it, and how much the judge had seen when it left.
+    /// The newest stamp that it took from a living owner, who sent it with which push, and how much the judge had seen when that worker heard so.
     var newestStamp = Int64.min
     var newestStampWorker = -1
-    var newestStampLeftAt = 0
+    var newestStampPush: PushID?
+    var newestStampHeardAt = Int.max
     /// By event that brought one: alerts that left for the phone.
     var alerts: [Int: AlertPush] = [:]
     /// Events that it has shown, those of which only the alert came aside.

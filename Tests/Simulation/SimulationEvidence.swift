@@ -57,6 +57,13 @@ struct SimulationEvidence {
         self.consumed[position] = (worker, self.sequence)
     }
 
+    /// A worker hears what became of a push.
+    /// - Returns: how much the judge had seen before; records made from here on were made later.
+    mutating func noteHeard() -> Int {
+        self.sequence += 1
+        return self.sequence - 1
+    }
+
     mutating func noteRegistration(_ token: String, of activity: Int, worker: Int) {
         self.registrations[activity, default: [:]][worker, default: []].append((token, self.sequence))
     }

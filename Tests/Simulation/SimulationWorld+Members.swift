@@ -61,7 +61,6 @@ extension SimulationWorld {
         flight.expirationSeconds = request.expirationSeconds
         flight.partition = partition
         flight.member = member
-        flight.leftAt = self.evidence.sequence
         flight.stampSeconds = body.content.stampSeconds
         flight.alert = body.alertEvent
         let place = SimulatedAudience.Place(
@@ -269,6 +268,7 @@ extension SimulationWorld {
     /// Nobody will hear of it.
     func settleMemberOfTheDead(_ flight: Flight) {
         guard let member = flight.member else { return }
+            self.noteStampHeard(flight, member: member)
         switch flight.result {
         case .response, .notProcessed: self.takeBack(flight, member: member)
         case .accepted where flight.isApplied && !flight.hasArrived: self.takeBack(flight, member: member)
@@ -348,20 +348,29 @@ extension SimulationWorld {
         guard flight.stampSeconds < newest else {
             self.members[member].cards[flight.activity, default: MemberCard()].newestStamp = flight.stampSeconds
             self.members[member].cards[flight.activity]?.newestStampWorker = flight.worker
-            self.members[member].cards[flight.activity]?.newestStampLeftAt = flight.leftAt
+            self.members[member].cards[flight.activity]?.newestStampPush = flight.id
+            self.members[member].cards[flight.activity]?.newestStampHeardAt = .max
             return
         }
         if !self.mayExpire(stamp: newest, audience: flight.activity), !self.isRepeated(flight, member: member) {
             self.fail("member \(member): stamp \(flight.stampSeconds) after \(newest)")
         }
     }
-    /// Its owner goes by a record of progress from before the newest version left for the member: there the alert that goes alone was unanswered.
+    /// Its owner goes by a record of progress from before the worker heard that the newest version had reached the member, which many never do:
+    /// there the push that brought its alert was unanswered, and beside a version since then that alert goes alone.
     private func isRepeated(_ flight: Flight, member: Int) -> Bool {
-        guard let card = self.members[member].cards[flight.activity], card.newestStampWorker != flight.worker else {
-            return false
-        }
+        guard flight.alert != nil, let card = self.members[member].cards[flight.activity],
+            card.newestStampWorker != flight.worker
+        else { return false }
         let told = self.progressMadeAt[flight.partition]?[self.phones[flight.activity].key]?[card.newestStampWorker]
-        return told ?? 0 <= card.newestStampLeftAt
+        return told ?? 0 <= card.newestStampHeardAt
+    }
+
+    private func noteStampHeard(_ flight: Flight, member: Int) {
+        guard let card = self.members[member].cards[flight.activity], card.newestStampWorker == flight.worker,
+            card.newestStampPush == flight.id
+        else { return }
+        self.members[member].cards[flight.activity]?.newestStampHeardAt = self.evidence.noteHeard()
     }
 
     private func mayExpire(stamp: Int64, audience: Int) -> Bool {

@@ -135,8 +135,6 @@ package final class SimulationWorld {
         /// Of the activity; and whether the worker has given it up since.
         var partition: Int32 = 0
         var partitionLives = true
-        /// How much the judge had seen when it left.
-        var leftAt = 0
         /// Its owner had not read all that lay in the log at its assignment: it had waited for that long enough.
         var isBehind = false
         /// Of a push to a member: whose, its stamp, and which event's alert it brings.
