@@ -17,6 +17,8 @@ struct SimulatedAudience {
     var versions: [Int64: Version] = [:]
     /// By partition: when pushes left that brought any of them; each list grows.
     var departures: [Int32: [Int64]] = [:]
+    /// By partition: when a push with priority 10 left last.
+    var lastHighMillis: [Int32: Int64] = [:]
     /// By event that brought an alert: where and when its first push left.
     var alertDepartures: [Int: [Int32: Int64]] = [:]
 

@@ -224,13 +224,26 @@ extension SimulationWorld {
                 // nothing that counts.
                 let end = self.end(of: former)?.millis
                 let over = end.map { $0 + self.plan.app.retentionAfterEndMillis } ?? .max
-                let since = self.steadyMillis - min(movements[stay].writtenMillis, over)
+                let left = min(movements[stay].writtenMillis, over)
+                let since = self.steadyMillis - left
                 if since < hourMillis - slack - self.aheadMillis,
-                    end.map({ $0 + hourMillis > movements[stay].writtenMillis }) ?? true
+                    end.map({ $0 + hourMillis > movements[stay].writtenMillis }) ?? true,
+                    end == nil || self.hadTens(former, in: flight.partition, sinceMillis: left - hourMillis)
                 {
                     self.fail("member \(member): at high priority \(since) ms after it came from another audience")
                 }
             }
+        }
+        self.phones[body.audience].audience?.lastHighMillis[flight.partition] = self.steadyMillis
+    }
+    /// In that partition a member of the audience, whichever it was, had priority 10 since then, in that life or one before: who owned it knows of
+    /// no single one.
+    private func hadTens(_ audience: Int, in partition: Int32, sinceMillis: Int64) -> Bool {
+        self.phones.indices.contains {
+            guard $0 <= audience, let life = self.phones[$0].audience, self.isOneAudience($0, audience) else {
+                return false
+            }
+            return life.lastHighMillis[partition] ?? .min > sinceMillis
         }
     }
 
@@ -255,6 +268,7 @@ extension SimulationWorld {
         case .accepted:
             self.noteAccepted(flight)
             self.tallyAccepted(flight)
+            self.noteStampHeard(flight, member: member)
             guard let alert = flight.alert,
                 let push = self.members[member].cards[flight.activity]?.alerts[alert], push.id == flight.id,
                 push.worker == flight.worker
@@ -268,7 +282,6 @@ extension SimulationWorld {
     /// Nobody will hear of it.
     func settleMemberOfTheDead(_ flight: Flight) {
         guard let member = flight.member else { return }
-            self.noteStampHeard(flight, member: member)
         switch flight.result {
         case .response, .notProcessed: self.takeBack(flight, member: member)
         case .accepted where flight.isApplied && !flight.hasArrived: self.takeBack(flight, member: member)
