@@ -67,7 +67,9 @@ extension ShardEngine {
         case .notProcessed, .channel:
             self.memory.counters.pushesNotProcessed += 1
             self.dispatch.topicAnswered(.nothing, lane: lane, in: &self.memory, now: now)
-            return self.again(push, members: members, hasLeft: hasLeft, delayMillis: 0, keepsPriority: true, now: now)
+            return self.again(
+                push, members: members, hasLeft: hasLeft, delayMillis: 0, keepsPriority: true, keepsDistance: false,
+                now: now)
         case .unknown:
             self.memory.counters.pushesUnknown += 1
             self.dispatch.topicAnswered(.nothing, lane: lane, in: &self.memory, now: now)
@@ -90,10 +92,11 @@ extension ShardEngine {
         now: EngineTime
     ) -> MemberEnd {
         func again(
-            _ engine: inout ShardEngine, _ delayMillis: Int64
+            _ engine: inout ShardEngine, _ delayMillis: Int64, keepsDistance: Bool = true
         ) -> MemberEnd {
             engine.again(
-                push, members: members, hasLeft: hasLeft, delayMillis: delayMillis, keepsPriority: true, now: now)
+                push, members: members, hasLeft: hasLeft, delayMillis: delayMillis, keepsPriority: true,
+                keepsDistance: keepsDistance, now: now)
         }
         switch response.verdict {
         case .accepted: return .ended(.accepted)
@@ -121,7 +124,7 @@ extension ShardEngine {
             return .ended(.failed)
         case .connectionUnusable:
             self.dispatch.topicAnswered(.nothing, lane: lane, in: &self.memory, now: now)
-            return again(&self, 0)
+            return again(&self, 0, keepsDistance: false)
         case .topicRefused:
             self.dispatch.topicAnswered(.refused, lane: lane, in: &self.memory, now: now)
             return again(&self, self.retryDelayMillis(push, response.retryAfterSeconds, isOfRoute: true))
@@ -144,9 +147,11 @@ extension ShardEngine {
             settings: self.memory.configuration.settings)
     }
     /// The member is owed it still, unless a newer version's round comes to it, or it has left.
+    /// - Parameter keepsDistance: to the push that failed. One that surely did not come to the phone costs none: the one before it lies further
+    ///   back. A connection that is down to one stream refuses hundreds at once, and a pass would end a second later for it.
     private mutating func again(
         _ push: MemberPush, members: CrowdTable.Members, hasLeft: Bool, delayMillis: Int64, keepsPriority: Bool,
-        dropsAlert: Bool = false, now: EngineTime
+        keepsDistance: Bool = true, dropsAlert: Bool = false, now: EngineTime
     ) -> MemberEnd {
         guard !hasLeft else { return .ended(.left) }
         let ring = members.table.ring(of: push.member)
@@ -157,7 +162,7 @@ extension ShardEngine {
             // It belongs to another audience now.
             return .ended(.superseded)
         }
-        let distance = push.sentMillis + self.distanceMillis(crowd)
+        let distance = keepsDistance ? push.sentMillis + self.distanceMillis(crowd) : .min
         let notBefore = max(now.steadyMillis + delayMillis, distance)
         let old = self.audiences.crowds[crowd].passes[push.pass].retries[push.member]
         // A newer alert has a round of its own, which comes to it or has found it unanswered.

@@ -139,6 +139,32 @@ import Testing
         #expect(pushes.filter { $0.alert != nil }.count == 1)
     }
 
+    /// A connection that is down to one stream gives hundreds back at once. No phone has got them, so none has to be left in peace.
+    @Test(arguments: [
+        PushAnswer.Result.notProcessed, .response(PushResponse(status: 400, reason: "IdleTimeout")),
+    ]) func whatApnsHasNotLookedAtLeavesAgainAtOnce(answer: PushAnswer.Result) throws {
+        let h = Self.harness()
+        for member in 1...3 { h.join(member) }
+        h.audienceUpdate(1, alert: "goal")
+        let first = try #require(h.take())
+        #expect(h.deliverAll().count == 2)
+        h.advance(400)
+        h.answer(first, answer)
+        let again = h.deliverAll()
+        #expect(again.map(\.token) == [first.token])
+        #expect(again.allSatisfy { $0.n == 1 && $0.alert == "goal" && $0.stamp == first.stamp && $0.priority == 10 })
+        // From here on the distance counts.
+        h.advance(600)
+        h.audienceUpdate(2)
+        #expect(h.deliverAll().count == 2)
+        h.advance(399)
+        #expect(h.deliverAll().isEmpty)
+        h.advance(1)
+        let last = h.deliverAll()
+        #expect(last.map(\.token) == [first.token] && last.map(\.n) == [2])
+        #expect(h.counters.members.waiting == 0 && h.counters.members.isConserved)
+    }
+
     @Test func aDeadTokenLeaves() {
         let h = Self.harness()
         for member in 1...3 { h.join(member) }
