@@ -44,6 +44,7 @@ extension SimulationWorld {
             case .halted(let partition, let reason): self.fail("partition \(partition) is halted: \(reason)")
             case .failed(let text): self.fail("worker \(worker.number) ends: \(text)")
             case .voided, .readingFails: self.fail("worker \(worker.number) says \(news)")
+            case .keeper(let notice): self.tell("worker \(worker.number) says \(notice)")
             case .restoring, .gapRepaired, .misplaced: break
             }
         }

@@ -20,6 +20,14 @@ public struct KeptChannelKey: Hashable, Sendable {
         self.number = number
     }
 
+    /// The partition whose owner keeps the app's channels in that environment: that of the name `<bundle id>/<p or d>`.
+    public static func keeperPartition(
+        bundleID: String, environment: PushEnvironment, partitionCount: Int32
+    ) -> Int32 {
+        let name = Array((bundleID + (environment == .production ? "/p" : "/d")).utf8)
+        return Murmur2.partition(key: name.span, count: partitionCount)
+    }
+
     /// As Kafka has it.
     public var bytes: [UInt8] {
         var bytes: [UInt8] = []

@@ -244,7 +244,7 @@ extension Journal {
             acknowledgement: acknowledgement
         ) { BusRecord.write(BusRecord.Void(bundleID: bundleID, life: life, isEnded: isEnded), to: &$0) }
     }
-    private mutating func writeBus(
+    mutating func writeBus(
         _ kind: RoutedKind, id: Span<UInt8>, to partition: Int32, byteCountMax: Int, acknowledgement: UInt64,
         _ write: (inout ByteCursor) -> Swift.Void
     ) {

@@ -27,10 +27,10 @@ extension ShardEngine {
                 let pause = try BusRecord.readPause(value)
                 self.passBusRecord()
                 self.takePause(pause, key: key, now: now)
-            // This release keeps no channel. Whoever wishes asks again until there is an answer, and what a keeper tells is in its own records.
             case .channelWish:
-                _ = try BusRecord.readChannelWish(value)
+                let wish = try BusRecord.readChannelWish(value)
                 self.passBusRecord()
+                self.takeWish(wish, key: key, now: now)
             case .channelNews:
                 _ = try BusRecord.readChannelNews(value)
                 self.passBusRecord()

@@ -38,7 +38,9 @@ extension ShardEngine {
         guard let key = try? Self.keptKey(ofState: key) else { return nil }
         self.memory.counters.stateRecordsForeign += 1
         let channel = self.kept[key, partition]
-        self.journal.writeKept(key, channel: channel, of: partition, in: &self.memory)
+        let acknowledgement = self.journal.open(.state, partition: partition, in: &self.memory)
+        self.journal.writeKept(
+            key, channel: channel, of: partition, acknowledgement: acknowledgement, in: &self.memory)
         return channel == nil ? .removed : .overwritten
     }
 }
@@ -46,11 +48,12 @@ extension ShardEngine {
 extension Journal {
     /// - Parameter channel: `nil`: its tombstone.
     mutating func writeKept(
-        _ key: KeptChannelKey, channel: KeptChannel?, of partition: PartitionIndex, in memory: inout ShardMemory
+        _ key: KeptChannelKey, channel: KeptChannel?, of partition: PartitionIndex, acknowledgement: UInt64,
+        in memory: inout ShardMemory
     ) {
         let keyRange = self.batch.append(key.bytes.span)
         guard let channel else {
-            return self.writeTombstone(key: keyRange, of: partition, entry: .none, in: &memory)
+            return self.writeTombstone(key: keyRange, of: partition, acknowledgement: acknowledgement, in: &memory)
         }
         let start = self.batch.bytes.count
         let epoch = memory.partitions[partition].epoch
@@ -61,6 +64,6 @@ extension Journal {
         self.batch.append(
             .state, partition: memory.partitions[partition].number, key: keyRange,
             value: start..<self.batch.bytes.count,
-            acknowledgement: self.open(.state, partition: partition, in: &memory))
+            acknowledgement: acknowledgement)
     }
 }

@@ -51,6 +51,18 @@ public struct AppConfiguration: Sendable {
     public var channelBudgetPerHour: Int = 0
     /// How it is known what a channel keeps for phones that are off.
     public var channelStorage: ChannelStoragePolicy = .ask
+    /// Whether channels are opened for the app's audiences, which phones of iOS 18 can listen on.
+    public var audienceChannel: AudienceChannelPolicy = .none
+    /// What such channels are made to keep for phones that are off.
+    public var audienceChannelStorage: AudienceChannelStorage = .none
+    /// Members that listen on a channel are served by their tokens once APNs has not taken a broadcast for so long, milliseconds.
+    public var channelFallbackMillis: Int64 = 60_000
+    /// How long a channel stays after its audience's end, milliseconds.
+    public var channelLingerMillis: Int64 = 8 * 3_600_000
+    /// Nobody else creates channels in this app: what is new after a creation without an answer is ours.
+    public var channelsExclusive = false
+    /// Channels in each environment that are made before an audience asks for one.
+    public var channelsWarm = 0
     /// Route for each environment: index into the transport's routes; `nil`: the environment is not configured.
     public var productionRoute: UInt16?
     /// The same for the development environment.
@@ -74,6 +86,30 @@ public struct AppConfiguration: Sendable {
         case .broadcast: isProduction ? self.productionBroadcastRoute : self.developmentBroadcastRoute
         case .createChannel, .readChannel, .deleteChannel, .listChannels:
             isProduction ? self.productionManageRoute : self.developmentManageRoute
+        }
+    }
+}
+
+/// Whether channels are opened for an app's audiences.
+public enum AudienceChannelPolicy: String, Sendable, CaseIterable {
+    /// None is.
+    case none
+    /// One for each audience and environment, by its first event.
+    case auto
+}
+
+/// What channels that are opened for audiences keep.
+public enum AudienceChannelStorage: String, Sendable, CaseIterable {
+    /// Nothing.
+    case none
+    /// The most recent message.
+    case mostRecent = "most-recent"
+
+    /// As APNs has it.
+    public var policy: MessageStoragePolicy {
+        switch self {
+        case .none: .none
+        case .mostRecent: .mostRecent
         }
     }
 }

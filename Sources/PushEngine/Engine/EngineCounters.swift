@@ -53,6 +53,39 @@ public struct EngineCounters: Sendable, Equatable {
     /// Questions to APNs what a channel keeps.
     public var channelQuestions: UInt64 = 0
 
+    /// Channels that APNs has made for audiences.
+    public var channelsCreated: UInt64 = 0
+    /// Creations without an answer, those that an owner before left behind included.
+    public var channelAnswersLost: UInt64 = 0
+    /// Channels adopted after a lost answer.
+    public var channelsAdopted: UInt64 = 0
+    /// Channels that are shown as possibly ours after a lost answer.
+    public var channelsShown: UInt64 = 0
+    /// Channels of ours that are deleted.
+    public var channelsDeleted: UInt64 = 0
+    /// Channels of ours that somebody else has deleted.
+    public var channelsVanished: UInt64 = 0
+    /// Audiences that were refused a channel.
+    public var channelWishesRefused: UInt64 = 0
+    /// Ends that were broadcast again.
+    public var channelBeacons: UInt64 = 0
+    /// Times that an operator was to be told of an app's channels.
+    public var channelAlarms: UInt64 = 0
+    /// Keepers of channels: apps and environments whose channels this shard keeps.
+    public var channelKeepers: Int = 0
+    /// Channels by Apple's list, whoever made them.
+    public var channelsListed: Int = 0
+    /// Channels that wait for an audience.
+    public var channelsWarm: Int = 0
+    /// Audiences that wait for a channel.
+    public var channelsWaiting: Int = 0
+    /// Channels of audiences that live.
+    public var channelsKeptOpen: Int = 0
+    /// Channels whose audience's life is over.
+    public var channelsLingering: Int = 0
+    /// Channels that are shown as possibly ours.
+    public var channelsPossiblyOurs: Int = 0
+
     /// Of the pushes sent, those to members of audiences.
     public var memberPushesSent: UInt64 = 0
     /// Versions that audiences made.

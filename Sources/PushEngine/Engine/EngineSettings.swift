@@ -39,6 +39,9 @@ public struct EngineSettings: Equatable, Sendable {
     /// The longest wait of a push that was refused for a fault of its route and not its own.
     public var routeBackoffMaxMillis: Int64 = 4_000
 
+    /// A request that has left for APNs has an answer by then, or nobody knows what became of it, milliseconds.
+    public var requestTimeoutMillis: Int64 = 20_000
+
     /// The defaults.
     public init() {}
 }

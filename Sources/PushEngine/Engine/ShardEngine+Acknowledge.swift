@@ -32,6 +32,10 @@ extension ShardEngine {
                 crowd, generation: generation, round: round, number: number, offset: offset, now: now)
         case .voided(let crowd, let generation, let partition):
             self.voidAcknowledged(crowd, generation: generation, partition: partition, now: now)
+        case .kept(let keeper, let generation, let write):
+            self.keptAcknowledged(keeper, generation: generation, write: write, now: now)
+        case .keeperNews(let keeper, let generation, let announcement):
+            self.announcementAcknowledged(keeper, generation: generation, announcement: announcement, now: now)
         }
     }
 }

@@ -7,7 +7,11 @@ extension ShardEngine {
     public mutating func answered(_ answer: PushAnswer, now: EngineTime) {
         guard !MemberPushStore.isMember(answer.id) else { return self.memberAnswered(answer, now: now) }
         guard let update = self.memory.updates.id(of: answer.id) else {
-            if let slot = self.memory.slotAsking(answer.id) { self.questionAnswered(slot, answer: answer, now: now) }
+            if let slot = self.memory.slotAsking(answer.id) {
+                self.questionAnswered(slot, answer: answer, now: now)
+            } else if ChannelErrands.isErrand(answer.id) {
+                self.errandAnswered(answer, now: now)
+            }
             return
         }
         let slot = self.memory.updates[update].slot

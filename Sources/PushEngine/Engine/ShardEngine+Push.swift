@@ -6,7 +6,7 @@ extension ShardEngine {
     /// Something may be sent on this route.
     public func hasReady(route: UInt16) -> Bool {
         self.journal.acknowledgements.openCount < self.memory.configuration.settings.unacknowledgedMax
-            && self.dispatch.hasReady(route: route)
+            && (self.dispatch.hasReady(route: route) || self.errands.hasWaiting(route: route))
     }
 
     /// Takes the next push of a route: apps in turn, high before low, oldest first. Fills `request`; false: nothing is ready.
@@ -14,6 +14,7 @@ extension ShardEngine {
     /// From here until `answered` the push is in flight; a budget unit is taken if it leaves with high priority.
     public mutating func nextPush(route: UInt16, into request: inout PushRequest, now: EngineTime) -> Bool {
         guard self.hasReady(route: route) else { return false }
+        if self.errands.waitingCount > 0, self.nextChannelErrand(route: route, into: &request) { return true }
         for _ in 0..<self.dispatch.laneCount(route: route) {
             let lane = self.dispatch.nextLane(route: route)
             if self.dispatch.isPassNext(lane: lane), self.nextMemberPush(lane: lane, into: &request, now: now) {

@@ -6,7 +6,7 @@ extension ShardEngine {
     public var nextDeadlineMillis: Int64? {
         let earliest = min(
             self.dispatch.nextDeadlineMillis, self.journal.stateFlushAtMillis ?? .max,
-            self.ownership.nextDeadlineMillis, self.audiences.nextDeadlineMillis)
+            self.ownership.nextDeadlineMillis, self.audiences.nextDeadlineMillis, self.keeperDeadlineMillis)
         return earliest == .max ? nil : earliest
     }
 
@@ -17,6 +17,7 @@ extension ShardEngine {
             self.advanceCrowds(now: now)
             self.advanceRollUps(now: now)
         }
+        if self.keeperDeadlineMillis <= now.steadyMillis { self.advanceKeepers(now: now) }
         self.refreshMarkers(now: now)
         self.advanceCatchUps(now: now)
         self.dispatch.advanceGates(in: &self.memory, now: now)

@@ -8,8 +8,7 @@ public import PushModel
 ///
 /// It is the one face of its parts, and makes the decisions that need two of them. Each part owns its state: `Intake` judges a record,
 /// `Coalescer` keeps what a slot sends next, `Dispatch` knows who leaves when, `Journal` writes down, `Ownership` watches takeovers, `Audiences` has
-/// the members. What they
-/// share is `ShardMemory`.
+/// the members, `Keepers` keep channels for them. What they share is `ShardMemory`.
 public struct ShardEngine: ~Copyable {
     var memory: ShardMemory
     var intake: Intake
@@ -19,6 +18,8 @@ public struct ShardEngine: ~Copyable {
     var ownership = Ownership()
     var audiences: Audiences
     var kept = KeptRecords()
+    var keepers = Keepers()
+    var errands = ChannelErrands()
     private var samples: [AcceptedSample] = []
     /// Of the units in the record of `state` being read.
     var restoredAges: [Int64] = []

@@ -11,13 +11,21 @@ struct PendingAcknowledgement {
         case startProgress, startMember
         /// The same: its audience is over.
         case voided
+        /// Records of a keeper of channels, which stands in `slot` by its number: of `state`, and those that announce something. `stateVersion` is
+        /// the number of what has asked for them.
+        case kept, keeperNews
 
         /// The record lies in `state`.
-        var isState: Bool { self == .marker || self == .state || self.isOfCrowd }
-        /// It is about a crowd, and no slot.
-        var isOfCrowd: Bool {
+        var isState: Bool {
             switch self {
-            case .versions, .progress, .lateJoin, .startProgress, .startMember, .voided: true
+            case .marker, .state, .versions, .progress, .lateJoin, .startProgress, .startMember, .voided, .kept: true
+            case .outcome, .deadLetter, .routed, .version, .keeperNews: false
+            }
+        }
+        /// It is about a crowd or a keeper, and no slot.
+        var isOfNoSlot: Bool {
+            switch self {
+            case .versions, .progress, .lateJoin, .startProgress, .startMember, .voided, .kept, .keeperNews: true
             case .marker, .state, .outcome, .deadLetter, .routed, .version: false
             }
         }
@@ -77,7 +85,7 @@ struct AcknowledgementStore {
     /// The slot the element is about, if there is such an element: for looking ahead, it decides nothing.
     func slot(of rawValue: UInt64) -> SlotID {
         let id = Int(rawValue & 0xffff_ffff)
-        return id < self.elements.count && !self.elements[id].kind.isOfCrowd ? self.elements[id].slot : .none
+        return id < self.elements.count && !self.elements[id].kind.isOfNoSlot ? self.elements[id].slot : .none
     }
 
     /// `nil` when it is not open.

@@ -60,6 +60,21 @@ extension Journal {
                 slotGeneration: generation, stateVersion: number, isUnguarded: false, entry: entry,
                 routedEntry: EntryID(index: pass)))
     }
+    /// The same of a keeper's record.
+    /// - Parameter token: the number by which the keeper knows it. A keeper does not live for 2^32 of them.
+    mutating func open(
+        _ kind: PendingAcknowledgement.Kind, keeper: KeeperID, generation: UInt32, token: UInt64,
+        partition: PartitionIndex, in memory: inout ShardMemory
+    ) -> UInt64 {
+        memory.counters.unacknowledged += 1
+        memory.partitions[partition].unacknowledged += 1
+        return self.acknowledgements.open(
+            PendingAcknowledgement(
+                kind: kind, sequence: 0, isOpen: true, partition: partition,
+                partitionGeneration: memory.partitions[partition].generation, slot: SlotID(rawValue: keeper.rawValue),
+                slotGeneration: generation, stateVersion: UInt32(truncatingIfNeeded: token), isUnguarded: false,
+                entry: .none, routedEntry: .none))
+    }
     /// A record guarded by a ledger entry of its own.
     /// - Parameter slot: its next state record is written after the acknowledgement, too.
     mutating func expect(
@@ -119,6 +134,10 @@ extension Journal {
         case startMember(CrowdID, generation: UInt32, round: Int, number: UInt32)
         /// So does the end of a crowd's audience.
         case voided(CrowdID, generation: UInt32, partition: PartitionIndex)
+        /// A keeper's record lies in `state`.
+        case kept(KeeperID, generation: UInt32, write: UInt64)
+        /// Kafka has one of the records that announce something of a keeper's.
+        case keeperNews(KeeperID, generation: UInt32, announcement: UInt64)
     }
 
     /// Kafka has the record. Once per record; an acknowledgement of a partition that has left since changes nothing.
@@ -136,7 +155,7 @@ extension Journal {
         if done.kind.isState, memory.partitions.noteStateOffset(offset, of: partition) {
             memory.counters.stateGaps += 1
         }
-        if done.kind.isOfCrowd {
+        if done.kind.isOfNoSlot {
             if done.entry.isSome {
                 if done.kind == .progress || done.kind == .startMember {
                     self.ledger.acknowledged(done.entry)
@@ -154,6 +173,14 @@ extension Journal {
                 return .startMember(
                     crowd, generation: done.slotGeneration, round: done.routedEntry.index, number: done.stateVersion)
             case .voided: return .voided(crowd, generation: done.slotGeneration, partition: partition)
+            case .kept:
+                return .kept(
+                    KeeperID(rawValue: done.slot.rawValue), generation: done.slotGeneration,
+                    write: UInt64(done.stateVersion))
+            case .keeperNews:
+                return .keeperNews(
+                    KeeperID(rawValue: done.slot.rawValue), generation: done.slotGeneration,
+                    announcement: UInt64(done.stateVersion))
             default:
                 return .lateJoin(
                     crowd, generation: done.slotGeneration, pass: done.routedEntry.index, number: done.stateVersion)
@@ -165,7 +192,7 @@ extension Journal {
         switch done.kind {
         case .marker:
             return .marker(partition)
-        case .versions, .progress, .lateJoin, .startProgress, .startMember, .voided: return .none
+        case .versions, .progress, .lateJoin, .startProgress, .startMember, .voided, .kept, .keeperNews: return .none
         case .version: return isSlotThere ? .versionTold(done.slot, stampLow: done.stateVersion) : .none
         case .state:
             if done.entry.isSome { self.ledger.settle(done.entry) }

@@ -10,6 +10,8 @@ public enum PartitionAction: Sendable, Equatable {
     case repair(StateGap)
     /// A record of this input topic lay on the wrong partition: the first of its topic.
     case tellMisplaced(Misplacement)
+    /// An operator should know this of an app's channels.
+    case tellKeeper(KeeperNotice)
     /// It cannot go on without a newer release; the reason, in words.
     case halt(partition: Int32, reason: String)
     /// It is leaving, and none of its pushes is in flight any more: `ShardEngine.finishRelease` need not wait.

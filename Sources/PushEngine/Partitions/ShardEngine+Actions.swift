@@ -7,6 +7,9 @@ extension ShardEngine {
         if !self.intake.placement.waiting.isEmpty {
             for misplacement in self.intake.placement.take() { actions.append(.tellMisplaced(misplacement)) }
         }
+        if !self.keepers.notices.isEmpty {
+            for notice in self.keepers.takeNotices() { actions.append(.tellKeeper(notice)) }
+        }
     }
 
     /// Everything handed to Kafka for a partition that leaves is acknowledged at this moment: an answer that comes late may have added to it

@@ -97,5 +97,6 @@ extension ShardEngine {
             self.tellAgain(slot, now: now)
         }
         for crowd in self.audiences.crowds.crowds(of: partition) { self.schedule(crowd, now: now) }
+        self.releaseHeldErrands(of: partition, now: now)
     }
 }

@@ -53,6 +53,7 @@ extension ShardEngine {
             self.dispatch.reschedule(slot, in: &self.memory, now: now)
         }
         self.settleRestoredCrowds(partition, now: now)
+        self.beginKeepers(of: partition, now: now)
         self.overwriteOutdated(partition, now: now)
     }
 
@@ -72,6 +73,7 @@ extension ShardEngine {
         guard let partition = self.memory.partitions.index(of: partition) else { return }
         let isRunning = self.memory.partitions[partition].phase == .running
         self.memory.partitions[partition].phase = isRunning ? .releasing : .released
+        self.withdrawErrands(of: partition)
         self.ownership.watch(partition)
     }
 
@@ -106,6 +108,7 @@ extension ShardEngine {
             self.removeSlot(slot)
         }
         self.forgetCrowds(of: partition)
+        self.forgetKeepers(of: partition)
         self.kept.forget(partition: partition)
         self.memory.counters.inFlight -= self.memory.partitions[partition].inFlightCount
         for log in self.memory.partitions[partition].logs { self.journal.ledger.closeLog(log) }

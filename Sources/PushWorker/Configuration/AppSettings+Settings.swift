@@ -127,6 +127,29 @@ extension AppSettings: SettingsRoot {
             "What the app's channels keep for phones that are off: `ask` asks APNs once for each channel, on `apns.*.manage-host`. `none`, `most-recent`: all of them were made so."
         ),
         .choice(
+            "audience.channel", scope: .app, \.engine.audienceChannel,
+            "`auto`: each audience gets a broadcast channel, by its first event or by `open`, which phones of iOS 18 can listen on. `none`: all its phones are reached by their tokens."
+        ),
+        .choice(
+            "audience.channel-storage", scope: .app, \.engine.audienceChannelStorage,
+            "What channels opened for audiences keep for phones that are off: `none`, or the `most-recent` message, of which APNs allows fewer."
+        ),
+        .duration(
+            "channel.fallback", scope: .app, in: 1_000...3_600_000, \.engine.channelFallbackMillis,
+            "Members that listen on an audience's channel are served by their tokens once APNs has not taken a broadcast for so long."
+        ),
+        .duration(
+            "channel.linger", scope: .app, in: 60_000...604_800_000, \.engine.channelLingerMillis,
+            "How long an audience's channel stays after its `end`, which is broadcast again meanwhile where the channel keeps nothing. Then it is deleted."
+        ),
+        .flag(
+            "channels.exclusive", scope: .app, \.engine.channelsExclusive,
+            "Nobody else creates channels in this app: one that is new after a creation without an answer is taken for this worker's own. Otherwise it is shown and left alone."
+        ),
+        .number(
+            "channels.warm", scope: .app, in: 0...1_000, unit: "channels per environment", \.engine.channelsWarm,
+            "Channels that are made before an audience asks for one, where `audience.channel` is `auto`."),
+        .choice(
             "alert.on-unknown", scope: .app, \.engine.alertOnUnknown,
             "Whether an alert is sent again when nobody knows whether the push arrived."),
         .choice(

@@ -4,7 +4,8 @@ import PushModel
 extension EngineCounters: CountedBySource {
     static let sourceLabels: [String] = []
 
-    static let rows = Self.eventRows + Self.outcomeRows + Self.pushRows + Self.memberRows + Self.stateRows
+    static let rows = Self.eventRows + Self.outcomeRows + Self.pushRows + Self.memberRows + Self.channelRows
+        + Self.stateRows
 
     private static let eventRows: [CounterRow<EngineCounters>] = [
         .total("mailboat_events_consumed_total", unit: "events", "Events taken from Kafka.", \.consumed),
@@ -103,6 +104,54 @@ extension EngineCounters: CountedBySource {
             "mailboat_starts_held_back_total", unit: "members",
             "Starts that waited, or were not sent, because their token had had its starts of the hour.",
             \.startsHeldBack),
+    ]
+
+    private static let channelRows: [CounterRow<EngineCounters>] = [
+        .gauge(
+            "mailboat_channel_keepers", unit: "keepers", "Apps and environments whose channels are kept here.",
+            \.channelKeepers),
+        .gauge(
+            "mailboat_channels_listed", unit: "channels",
+            "Channels by Apple's list, whoever made them; Apple allows 10,000 in an app and environment.",
+            \.channelsListed),
+        .gauge(
+            "mailboat_channels_kept_open", unit: "channels", "Channels of audiences that live.", \.channelsKeptOpen),
+        .gauge(
+            "mailboat_channels_lingering", unit: "channels", "Channels whose audience has ended.",
+            \.channelsLingering),
+        .gauge("mailboat_channels_warm", unit: "channels", "Channels that wait for an audience.", \.channelsWarm),
+        .gauge(
+            "mailboat_channels_waiting", unit: "audiences", "Audiences that wait for a channel.", \.channelsWaiting),
+        .gauge(
+            "mailboat_channels_possibly_ours", unit: "channels",
+            "Channels that a creation without an answer may have made, and that nobody knows as ours.",
+            \.channelsPossiblyOurs),
+        .total(
+            "mailboat_channels_created_total", unit: "channels", "Channels made for audiences.", \.channelsCreated),
+        .total(
+            "mailboat_channels_answers_lost_total", unit: "requests", "Creations of channels without an answer.",
+            \.channelAnswersLost),
+        .total(
+            "mailboat_channels_adopted_total", unit: "channels", "Channels adopted after a lost answer.",
+            \.channelsAdopted),
+        .total(
+            "mailboat_channels_shown_total", unit: "channels", "Channels shown as possibly ours after a lost answer.",
+            \.channelsShown),
+        .total(
+            "mailboat_channels_deleted_total", unit: "channels", "Channels of audiences that were deleted.",
+            \.channelsDeleted),
+        .total(
+            "mailboat_channels_vanished_total", unit: "channels",
+            "Channels of audiences that somebody else has deleted.", \.channelsVanished),
+        .total(
+            "mailboat_channels_refused_total", unit: "audiences", "Audiences that were refused a channel.",
+            \.channelWishesRefused),
+        .total(
+            "mailboat_channels_beacons_total", unit: "broadcasts", "Ends that were broadcast again.",
+            \.channelBeacons),
+        .total(
+            "mailboat_channels_alarms_total", unit: "alarms",
+            "Times that something about an app's channels was written to the log for an operator.", \.channelAlarms),
     ]
 
     private static let stateRows: [CounterRow<EngineCounters>] = [

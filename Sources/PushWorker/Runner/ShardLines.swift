@@ -35,7 +35,15 @@ enum ShardLines {
                 metadata: ["partition": "\(stateTopic)[\(partition)]", "records": "\(recordCount)"])
         case .readingFails(let failure):
             logger.warning("a partition cannot be read for now", metadata: ["cause": "\(failure)"])
+        case .keeper(let notice): Self.write(notice, to: logger)
         case .released, .failed, .misplaced: break
         }
+    }
+
+    /// What a keeper of channels wants an operator to know.
+    private static func write(_ notice: KeeperNotice, to logger: Logger) {
+        var metadata: Logger.Metadata = ["app": "\(notice.bundleID)", "environment": "\(notice.environment)"]
+        if let channel = notice.channel { metadata["channel"] = "\(channel)" }
+        logger.log(level: notice.isError ? .error : .warning, "\(notice.text)", metadata: metadata)
     }
 }

@@ -70,12 +70,13 @@ struct WorkerPlan {
         return engine
     }
 
-    /// What was chosen, and the two values that follow from what was chosen for others.
+    /// What was chosen, and the values that follow from what was chosen for others.
     private var engineSettings: EngineSettings {
         var settings = self.configuration.engine
         // Records gather on their way to Kafka; here only what changes in one activity within a moment is put into one record.
         settings.stateFlushMillis = min(settings.stateFlushMillis, self.configuration.loop.recordHoldMillis)
         settings.routeBackoffMaxMillis = self.configuration.pool.backoffMaxMillis
+        settings.requestTimeoutMillis = self.configuration.pool.requestTimeoutMillis
         return settings
     }
 

@@ -100,7 +100,7 @@ final class JournalBench: PartBench {
         case .marker(let partition): .marker(partition)
         case .pushMayFollow(let slot): .push(slot)
         case .versionTold(let slot, _): .push(slot)
-        case .versions, .progress, .lateJoin, .startProgress, .startMember, .voided: .nothing
+        case .versions, .progress, .lateJoin, .startProgress, .startMember, .voided, .kept, .keeperNews: .nothing
         }
     }
 

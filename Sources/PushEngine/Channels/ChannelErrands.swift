@@ -1,0 +1,95 @@
+import APNSProtocol
+import DequeModule
+import PushModel
+
+/// A keeper that lives here: an element of `Keepers`.
+struct KeeperID: Identifier { let rawValue: Int32 }
+
+/// A request about a channel that is no push of a slot's: a keeper's, or an audience's broadcast. One attempt; whoever has asked decides about a
+/// second.
+struct ChannelErrand {
+    enum Sender {
+        case keeper(KeeperID, generation: UInt32, request: UInt64)
+        case audience(SlotID, generation: UInt32)
+    }
+    var sender: Sender
+    var kind: RequestKind
+    var app: UInt16
+    var environment: PushEnvironment
+    var partition: PartitionIndex
+    /// The channel's id; empty where none is meant.
+    var target: [UInt8] = []
+    var body: [UInt8] = []
+    var priority = PushPriority.low
+    var expirationSeconds: Int64 = 0
+    /// When it was handed over, steady.
+    var askedMillis: Int64
+}
+
+/// Requests about channels on their way out, and those without an answer.
+struct ChannelErrands {
+    /// One that has found no connection for so long is given up: it surely has not left.
+    static let waitMillisMax: Int64 = 15_000
+    /// What tells their numbers from those of pushes and questions: of the lower half the highest bit is set, and the next is not.
+    private static let mark: UInt64 = 0x8000_0000
+
+    private var waiting: [UInt16: Deque<ChannelErrand>] = [:]
+    private(set) var waitingCount = 0
+    private var sent: [UInt32: ChannelErrand] = [:]
+    private var lastNumber: UInt32 = 0
+    /// When the first of those that wait is given up, steady.
+    private(set) var nextDeadlineMillis = Int64.max
+
+    func hasWaiting(route: UInt16) -> Bool { self.waitingCount > 0 && self.waiting[route]?.isEmpty == false }
+
+    mutating func append(_ errand: ChannelErrand, route: UInt16) {
+        self.waiting[route, default: []].append(errand)
+        self.waitingCount += 1
+        self.nextDeadlineMillis = min(self.nextDeadlineMillis, errand.askedMillis + Self.waitMillisMax)
+    }
+
+    /// The next of a route leaves.
+    mutating func popFirst(route: UInt16) -> (id: PushID, errand: ChannelErrand)? {
+        guard let errand = self.waiting[route]?.popFirst() else { return nil }
+        self.waitingCount -= 1
+        self.lastNumber &+= 1
+        self.sent[self.lastNumber] = errand
+        self.setDeadline()
+        return (PushID(rawValue: Self.mark | UInt64(self.lastNumber) << 32), errand)
+    }
+
+    static func isErrand(_ push: PushID) -> Bool { push.rawValue & 0xc000_0000 == Self.mark }
+
+    /// The answer to it has come; `nil`: nobody waits for it any more.
+    mutating func take(_ push: PushID) -> ChannelErrand? {
+        guard Self.isErrand(push) else { return nil }
+        return self.sent.removeValue(forKey: UInt32(truncatingIfNeeded: push.rawValue >> 32))
+    }
+
+    /// Takes out those that wait and that `isMeant` names, the oldest of each route first.
+    mutating func withdraw(where isMeant: (ChannelErrand) -> Bool) -> [ChannelErrand] {
+        guard self.waitingCount > 0 else { return [] }
+        var withdrawn: [ChannelErrand] = []
+        for route in self.waiting.keys.sorted() {
+            guard let errands = self.waiting[route] else { continue }
+            let meant = errands.filter(isMeant)
+            guard !meant.isEmpty else { continue }
+            withdrawn += meant
+            self.waiting[route] = Deque(errands.filter { !isMeant($0) })
+        }
+        self.waitingCount -= withdrawn.count
+        self.setDeadline()
+        return withdrawn
+    }
+
+    /// The partition has left: nobody waits for its answers.
+    mutating func forget(partition: PartitionIndex) {
+        _ = self.withdraw { $0.partition == partition }
+        self.sent = self.sent.filter { $0.value.partition != partition }
+    }
+
+    private mutating func setDeadline() {
+        let first = self.waiting.values.compactMap { $0.first?.askedMillis }.min()
+        self.nextDeadlineMillis = first.map { $0 + Self.waitMillisMax } ?? .max
+    }
+}

@@ -1,0 +1,42 @@
+public import ChannelKeeping
+public import PushModel
+
+/// What an operator should know of an app's channels. Said once when it begins.
+public struct KeeperNotice: Sendable, Equatable {
+    /// The app's bundle identifier.
+    public var bundleID: String
+    /// Which of Apple's two push services.
+    public var environment: PushEnvironment
+    /// What it is.
+    public var alarm: KeeperAlarm
+
+    /// Something does not work, and does not before somebody has acted.
+    public var isError: Bool {
+        switch self.alarm {
+        case .quotaReached, .refused, .shownFull, .vanished: true
+        case .quotaHigh, .possiblyOurs: false
+        }
+    }
+    /// The channel that it is about, as APNs spells it.
+    public var channel: String? {
+        switch self.alarm {
+        case .possiblyOurs(let id, _), .vanished(let id): String(decoding: id, as: UTF8.self)
+        case .quotaHigh, .quotaReached, .refused, .shownFull: nil
+        }
+    }
+    /// In words.
+    public var text: String {
+        switch self.alarm {
+        case .quotaHigh(let count, let quota):
+            "the app has \(count) channels in this environment, and Apple allows \(quota.countMax)"
+        case .quotaReached(let count, let quota):
+            "the app has \(count) channels in this environment: none is made from \(quota.refusalCount) on, as Apple allows "
+                + "\(quota.countMax)"
+        case .refused(let status, let reason): "APNs refuses to keep channels for this app: \(status) \(reason)"
+        case .possiblyOurs:
+            "a channel was made and the answer was lost: this one is new and may be it; it is shown and left alone"
+        case .shownFull(let shownMax): "\(shownMax) channels are shown as possibly ours; no further one is"
+        case .vanished: "somebody else has deleted a channel that is kept for an audience"
+        }
+    }
+}

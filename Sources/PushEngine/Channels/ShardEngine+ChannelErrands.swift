@@ -1,0 +1,105 @@
+import APNSProtocol
+import ChannelKeeping
+import PushModel
+
+/// Requests about channels that leave, and their answers.
+extension ShardEngine {
+    /// Fills `request` with the next of a route; false: none waits.
+    mutating func nextChannelErrand(route: UInt16, into request: inout PushRequest) -> Bool {
+        guard let (id, errand) = self.errands.popFirst(route: route) else { return false }
+        request.id = id
+        request.kind = errand.kind
+        request.app = errand.app
+        request.priority = errand.priority
+        request.expirationSeconds = errand.expirationSeconds
+        request.apnsID = self.dispatch.makeUUID()
+        request.target.removeAll(keepingCapacity: true)
+        request.target.append(contentsOf: errand.target)
+        request.body.removeAll(keepingCapacity: true)
+        request.body.append(contentsOf: errand.body)
+        self.memory.partitions[errand.partition].inFlightCount += 1
+        self.memory.counters.inFlight += 1
+        return true
+    }
+
+    /// The answer to one of them. One that nobody waits for any more changes nothing.
+    mutating func errandAnswered(_ answer: PushAnswer, now: EngineTime) {
+        guard let errand = self.errands.take(answer.id) else { return }
+        self.memory.partitions[errand.partition].inFlightCount -= 1
+        self.memory.counters.inFlight -= 1
+        self.errandEnded(errand, answer.result, now: now)
+    }
+
+    /// Tells whoever has asked.
+    mutating func errandEnded(_ errand: ChannelErrand, _ result: PushAnswer.Result, now: EngineTime) {
+        switch errand.sender {
+        case .keeper(let id, let generation, let request):
+            guard let id = self.keepers.find(id, generation: generation) else { return }
+            let actions = self.keepers.decide(id) { keeper in
+                switch errand.kind {
+                case .listChannels: keeper.listed(request: request, ListAnswer(result), now: now)
+                case .createChannel: keeper.created(request: request, CreateAnswer(result), now: now)
+                case .deleteChannel: keeper.deleted(request: request, DeleteAnswer(result), now: now)
+                case .broadcast: keeper.beaconAnswered(request: request, BeaconAnswer(result), now: now)
+                case .device, .readChannel: []
+                }
+            }
+            self.carryOut(actions, of: id, now: now)
+        case .audience: break
+        }
+    }
+}
+
+extension ListAnswer {
+    init(_ result: PushAnswer.Result) {
+        switch result {
+        case .channel(let answer) where !answer.isCut:
+            if let ids = try? ChannelBody.channelIDs(answer.body.span) {
+                self = .listed(ids)
+            } else {
+                self = .failed
+            }
+        case .response(let response): self = .refused(status: response.status, reason: response.reason)
+        case .channel, .accepted, .notProcessed, .unknown: self = .failed
+        }
+    }
+}
+
+extension CreateAnswer {
+    init(_ result: PushAnswer.Result) {
+        switch result {
+        case .channel(let answer): self = answer.channelID.isEmpty ? .lost : .created(id: answer.channelID)
+        case .response(let response): self = .refused(status: response.status, reason: response.reason)
+        case .notProcessed: self = .notSent
+        case .accepted, .unknown: self = .lost
+        }
+    }
+}
+
+extension DeleteAnswer {
+    init(_ result: PushAnswer.Result) {
+        switch result {
+        case .channel: self = .deleted
+        case .response(let response): self = .refused(status: response.status, reason: response.reason)
+        case .accepted, .notProcessed, .unknown: self = .failed
+        }
+    }
+}
+
+extension BeaconAnswer {
+    /// One that APNs refuses for good, whatever for, is not tried again.
+    init(_ result: PushAnswer.Result) {
+        switch result {
+        case .accepted, .channel: self = .sent
+        case .response(let response):
+            switch response.verdict {
+            case .accepted, .messageRefused, .expirationRefused: self = .sent
+            case .tokenDead: self = .channelGone
+            case .topicRefused, .credentialRefused, .providerTokenExpired, .providerTokenTooManyUpdates,
+                .tokenThrottled, .serverBusy, .connectionUnusable:
+                self = .failed
+            }
+        case .notProcessed, .unknown: self = .failed
+        }
+    }
+}
