@@ -9,7 +9,7 @@ public struct EventTarget: FuzzTarget {
         "\u{0}", " ", "\n", "\"event\":\"end\",", ",\"to\":{}", ",\"alert\":{}", "\"x-a\":1,", ",\"token\":\"ab\"",
         ",\"priority\":5", ",\"timestamp\":1685952000", "{\"a\":", "[[[[[[[[", "\u{FEFF}", "loc-key", "loc-args",
         "update",
-        "start", "end", "register", "contentState", "stale-date", "expires", "audience", "channel", "activity",
+        "start", "end", "open", "register", "contentState", "stale-date", "expires", "audience", "channel", "activity",
         "start-token", "environment", "input-push-channel", ",\"alert\":null", ",\"priority\":1",
         ",\"to\":{\"channel\":\"AAAA\"}", ",\"environment\":\"development\"", ",\"to\":{\"audience\":\"a\"}",
         ",\"audience\":\"a\"", "token-type", ",\"token-type\":\"start\"", ",\"token-type\":\"update\"",
@@ -102,7 +102,7 @@ public struct EventTarget: FuzzTarget {
     }
 
     private func complaintAboutPayload(_ input: [UInt8], _ random: inout SplitMix64) -> String? {
-        guard self.event.kind != .register, self.event.kind != .unregister else { return nil }
+        guard self.event.kind != .register, self.event.kind != .unregister, self.event.kind != .open else { return nil }
         let content = PayloadContent(of: self.event)
         let alert = input.span.extracting(self.event.alertInValue.range)
         let stampSeconds = Int64(bitPattern: random.next()) >> Int64(random.below(64))

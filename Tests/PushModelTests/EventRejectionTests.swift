@@ -39,7 +39,7 @@ import Testing
         Case(#"{"event":"end" "app":"a"}"#, "value", Self.invalid(15, "“,” or the closing bracket was expected")),
         Case(#"{event:"end"}"#, "value", Self.invalid(1, "a field name in quotes or “}” was expected")),
         Case(#"{"event":end}"#, "event", Self.invalid(9, "a JSON value was expected")),
-        Case("{}", "event", "is missing: expected “register”, “unregister”, “start”, “update” or “end”"),
+        Case("{}", "event", "is missing: expected “register”, “unregister”, “start”, “update”, “end” or “open”"),
         Case(#"{"event":"end","event":"end"}"#, "event", "is given twice"),
         Case(#"{"event":"end","\u0065vent":"end"}"#, "event", "is given twice"),
         Case(#"{"app":"a","event":"end","app":"a"}"#, "app", "is given twice"),
@@ -48,9 +48,11 @@ import Testing
     static let simpleFields = [
         Case(
             #"{"event":"updates","content-state":{}}"#, "event",
-            #"is "updates": expected “register”, “unregister”, “start”, “update” or “end”. Did you mean “update”?"#),
+            #"is "updates": expected “register”, “unregister”, “start”, “update”, “end” or “open”. Did you mean “update”?"#
+        ),
         Case(
-            #"{"event":"stop"}"#, "event", #"is "stop": expected “register”, “unregister”, “start”, “update” or “end”"#),
+            #"{"event":"stop"}"#, "event",
+            #"is "stop": expected “register”, “unregister”, “start”, “update”, “end” or “open”"#),
         Case(#"{"event":3}"#, "event", "is 3: expected the kind of the event"),
         Case(Self.update(#""app":"""#), "app", "is empty: expected an app's bundle id"),
         Case(Self.update(#""app":7"#), "app", "is 7: expected an app's bundle id"),

@@ -84,7 +84,7 @@ public struct ChannelKeeper: Sendable {
         settings: KeeperSettings, records: [(number: Int64, channel: KeptChannel)], seed: UInt64, now: EngineTime
     ) {
         self.settings = settings
-        self.schedule = BeaconSchedule(lingerMillis: settings.lingerMillis)
+        self.schedule = BeaconSchedule(lingerMillis: settings.lingerMillis, minuteMillis: settings.minuteMillis)
         self.table = KeptTable(schedule: self.schedule, beaconGraceMillis: settings.beaconGraceMillis)
         self.makingBackoff = JitteredBackoff(
             millisMin: settings.backoffMinMillis, millisMax: settings.backoffMaxMillis)

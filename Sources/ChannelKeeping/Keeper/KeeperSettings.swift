@@ -13,6 +13,9 @@ public struct KeeperSettings: Equatable, Sendable {
     /// `channel.linger`: how long a channel stays after its audience's end, milliseconds.
     public var lingerMillis: Int64 = 8 * 3_600_000
 
+    /// What counts as a minute between an end and its beacons, milliseconds. See `scale(toMinuteMillis:)`.
+    public private(set) var minuteMillis: Int64 = 60_000
+
     /// No request of this keeper, or of one before it, is carried out later than this after it was handed over, milliseconds: what it may wait
     /// for a connection, and what it may take then.
     public var requestTimeoutMillis: Int64 = 35_000
@@ -47,4 +50,16 @@ public struct KeeperSettings: Equatable, Sendable {
 
     /// The defaults.
     public init() {}
+
+    /// For a demonstration: what is waited for, but for `lingerMillis`, takes as much less time as the minute is shorter.
+    public mutating func scale(toMinuteMillis minuteMillis: Int64) {
+        func scaled(_ millis: Int64) -> Int64 { max(1, millis * minuteMillis / self.minuteMillis) }
+        self.requestTimeoutMillis = scaled(self.requestTimeoutMillis)
+        self.listLagMillis = scaled(self.listLagMillis)
+        self.listIntervalMillis = scaled(self.listIntervalMillis)
+        self.deleteSpacingMillis = scaled(self.deleteSpacingMillis)
+        self.reconcileSpacingMillis = scaled(self.reconcileSpacingMillis)
+        self.beaconGraceMillis = scaled(self.beaconGraceMillis)
+        self.minuteMillis = minuteMillis
+    }
 }

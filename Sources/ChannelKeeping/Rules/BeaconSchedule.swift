@@ -1,13 +1,18 @@
 /// When the `end` is broadcast again on a channel that keeps no message: a phone that was away would keep a live card for ever. 1, 5, 15 and
 /// 30 minutes after the end, then at each full hour after it, as long as the channel lingers.
 public struct BeaconSchedule: Equatable, Sendable {
-    private static let firstMillis: [Int64] = [1, 5, 15, 30].map { $0 * 60_000 }
-    private static let hourMillis: Int64 = 3_600_000
+    private let firstMillis: [Int64]
+    private let hourMillis: Int64
 
     /// How long the channel lingers, milliseconds.
     public let lingerMillis: Int64
 
-    public init(lingerMillis: Int64) { self.lingerMillis = lingerMillis }
+    /// - Parameter minuteMillis: what counts as a minute; a demonstration has no time for whole ones.
+    public init(lingerMillis: Int64, minuteMillis: Int64 = 60_000) {
+        self.lingerMillis = lingerMillis
+        self.firstMillis = [1, 5, 15, 30].map { $0 * minuteMillis }
+        self.hourMillis = 60 * minuteMillis
+    }
 
     /// How many there are.
     public var count: Int { self.dueCount(afterMillis: self.lingerMillis - 1) }
@@ -15,19 +20,19 @@ public struct BeaconSchedule: Equatable, Sendable {
     /// When the beacon of this index is due, milliseconds after the end; `nil`: the channel is gone by then.
     public func offsetMillis(of index: Int) -> Int64? {
         guard index >= 0 else { return nil }
-        let first = Self.firstMillis.count
+        let first = self.firstMillis.count
         let hours = Int64(clamping: index - first + 1)
-        let (hourly, overflowed) = hours.multipliedReportingOverflow(by: Self.hourMillis)
-        let offset = index < first ? Self.firstMillis[index] : overflowed ? .max : hourly
+        let (hourly, overflowed) = hours.multipliedReportingOverflow(by: self.hourMillis)
+        let offset = index < first ? self.firstMillis[index] : overflowed ? .max : hourly
         return offset < self.lingerMillis ? offset : nil
     }
 
     /// How many are due once so much time has passed since the end. Those that were missed are made up for by one.
     public func dueCount(afterMillis elapsed: Int64) -> Int {
         let elapsed = min(elapsed, self.lingerMillis - 1)
-        let first = Self.firstMillis.count { $0 <= elapsed }
-        guard first == Self.firstMillis.count else { return first }
-        return first + Int(clamping: elapsed / Self.hourMillis)
+        let first = self.firstMillis.count { $0 <= elapsed }
+        guard first == self.firstMillis.count else { return first }
+        return first + Int(clamping: elapsed / self.hourMillis)
     }
 
     /// How long ago the end surely was, milliseconds, for whoever has only the wall clock to tell by. A clock that was set back does not make

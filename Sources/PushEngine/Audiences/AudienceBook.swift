@@ -43,8 +43,8 @@ struct AudienceBook {
     var startsUntilSeconds: Int64 = 0
     /// A start that the next version brings: one element, or none.
     var waitingStarts: [StartOrder] = []
-    /// What a release to come says of the audience's channels. It is written again as it was read, at the end of the record.
-    var further: [UInt8] = []
+    /// Its channels. Written at the end of the record, where there are any.
+    var channels = AudienceChannels()
 
     /// Events in publications that have no outcome.
     var openCount: Int { self.publications.count { $0.isOpen } }
@@ -68,9 +68,7 @@ struct AudienceBook {
     mutating func note(report partition: Int32, doneStampSeconds: Int64, nowMillis: Int64) {
         guard self.asked.contains(partition) else { return }
         self.reported[partition] = max(self.reported[partition] ?? 0, doneStampSeconds)
-        let done = self.asked.map { self.reported[$0] ?? 0 }.min() ?? .max
-        self.ledger.startReturn(upTo: done, nowMillis: nowMillis)
-        self.frequentLedger.startReturn(upTo: done, nowMillis: nowMillis)
+        self.returnUnits(nowMillis: nowMillis)
     }
 }
 

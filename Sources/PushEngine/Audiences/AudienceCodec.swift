@@ -5,13 +5,13 @@ import PushModel
 ///
 /// ```
 /// member                    key: `t`, then the raw token
-///     epoch, flags          flags: 1 development, 2 frequent-updates, 4 moved, 8 written of a member that was not late,
-///                           16 listens on the audience's channel: of releases to come, which serve it by that; this one serves it by its token
+///     epoch, flags          flags: 1 development, 2 frequent-updates, 4 moved, 8 written of a member that was not late, 16 listens on a
+///                           channel, whose number in the crowd stands in the upper three bits: `progress` has its id
 ///     joined                seconds since 1970
 ///     audience              8 bytes, `CrowdTable.reference`
 /// versions                  key: `v/<bundle id>/<audience id>`
 ///     epoch, life, stamp    of the newest version ever
-///     versions              count, then each: see `write(_ version:)`. With flag 16 a run follows: the channels it is broadcast on, of releases to come
+///     versions              count, then each: see `write(_ version:)`. With flag 16 a run follows: the channels of the audience, and the turn
 ///     apart                 flags: 1 a version follows whose alert is owed, and which is not the newest; 2 a start follows that goes round,
 ///                           and whose version has expired
 /// progress                  key: `p/<bundle id>/<audience id>`
@@ -44,8 +44,8 @@ enum AudienceCodec {
     /// Versions in one record: those kept, and one for its alert.
     static let versionsMax: UInt64 = 16
     static let askedMax: UInt64 = 1_000_000
-    /// What a release to come says of an audience's channels: ids by environment.
-    static let furtherByteCountMax = 8_192
+    /// What a record says of an audience's channels: ids by environment, and an alert.
+    static let channelsByteCountMax = 16_384
 
     static func appendKey(_ record: CrowdRecord, bundleID: String, id: [UInt8], to bytes: inout [UInt8]) {
         bytes.append(utf8: record.keyPrefix)
@@ -62,9 +62,13 @@ enum AudienceCodec {
         var isMoved = false
         /// Written again of a member that was known, and not late.
         var isKnown = false
+        /// Of the channel that it listens on, among those of the crowd; `nil`: it listens on none.
+        var channelNumber: UInt8?
         var joinedSeconds: UInt32 = 0
         var reference: UInt64 = 0
     }
+    /// Channels that members of a crowd in one environment name, at a time.
+    static let channelNumbersMax: UInt8 = 8
     static var memberByteCountMax: Int { 3 + 3 * ByteCursor.leb128ByteCountMax + 8 }
     static func write(_ member: Member, to writer: inout ByteCursor) {
         writer.byte(StateCodec.version)
@@ -72,7 +76,7 @@ enum AudienceCodec {
         writer.signed(member.epoch)
         writer.byte(
             (member.environment == .development ? 1 : 0) | (member.isFrequent ? 2 : 0) | (member.isMoved ? 4 : 0)
-                | (member.isKnown ? 8 : 0))
+                | (member.isKnown ? 8 : 0) | (member.channelNumber.map { 16 | $0 << 5 } ?? 0))
         writer.unsigned(UInt64(member.joinedSeconds))
         for shift in stride(from: 0, to: 64, by: 8) {
             writer.byte(UInt8(truncatingIfNeeded: member.reference >> UInt64(shift)))
@@ -82,11 +86,12 @@ enum AudienceCodec {
         var member = Member()
         member.epoch = try reader.signed()
         let flags = try reader.byte()
-        guard flags < 32 else { throw .malformed("member flags \(flags)") }
+        guard flags & 16 != 0 || flags < 16 else { throw .malformed("member flags \(flags)") }
         member.environment = flags & 1 != 0 ? .development : .production
         member.isFrequent = flags & 2 != 0
         member.isMoved = flags & 4 != 0
         member.isKnown = flags & 8 != 0
+        if flags & 16 != 0 { member.channelNumber = flags >> 5 }
         let joined = try reader.unsigned()
         guard joined <= UInt64(UInt32.max) else { throw .malformed("joined at \(joined)") }
         member.joinedSeconds = UInt32(joined)
@@ -99,7 +104,8 @@ enum AudienceCodec {
 
     // MARK: Versions
     static func byteCountMax(_ version: borrowing Version) -> Int {
-        4 * ByteCursor.leb128ByteCountMax + StateCodec.byteCountMax(version.layer)
+        VersionChannel.byteCountMax(version.channels) + 5 * ByteCursor.leb128ByteCountMax
+            + StateCodec.byteCountMax(version.layer)
             + (version.start.map { StartCodec.byteCountMax($0) } ?? 0)
     }
     static func write(_ version: borrowing Version, topicHashes: [UInt32], to writer: inout ByteCursor) {
@@ -107,9 +113,16 @@ enum AudienceCodec {
         writer.signed(version.stampSeconds)
         writer.byte(
             (version.isHigh ? 1 : 0) | (version.isFrequentHigh ? 2 : 0) | (version.withdrawsAlert ? 4 : 0)
-                | (version.starts.isEmpty ? 0 : 8))
+                | (version.starts.isEmpty ? 0 : 8) | (version.turn == 0 && version.channels.isEmpty ? 0 : 16))
         StateCodec.write(version.layer, topicHashes: topicHashes, to: &writer)
         if let order = version.start { StartCodec.write(order, topicHashes: topicHashes, to: &writer) }
+        guard version.turn != 0 || !version.channels.isEmpty else { return }
+        var (bytes, scratch): ([UInt8], [UInt8]) = ([], [])
+        let (channels, turn) = (version.channels, version.turn)
+        bytes.append(atMost: VersionChannel.byteCountMax(channels), using: &scratch) {
+            VersionChannel.write(channels, turn: turn, to: &$0)
+        }
+        writer.run(bytes.span)
     }
     static func readVersion(
         _ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime
@@ -128,8 +141,11 @@ enum AudienceCodec {
                 try StartCodec.readOrder(&reader, life: version.life, topicHashes: topicHashes, now: now)
             ]
         }
-        // The channels it is broadcast on. Whoever passes over them serves every member by its token.
-        if flags & 16 != 0 { _ = try reader.runRange(byteCountMax: Self.furtherByteCountMax) }
+        if flags & 16 != 0 {
+            let bytes = try reader.run(byteCountMax: Self.channelsByteCountMax)
+            var channels = StateReader(bytes.span)
+            (version.turn, version.channels) = try VersionChannel.read(&channels)
+        }
         return version
     }
     static func readVersions(
@@ -146,6 +162,8 @@ enum AudienceCodec {
     /// One pass as it is written down. Positions within one turn; ends counted from the position.
     struct PassPart {
         var environment = PushEnvironment.production
+        /// Of members that listen on a channel: which.
+        var listening: Listening?
         var position: Int64 = 0
         /// By version: its stamp, and where its round ends.
         var untils: [(stampSeconds: Int64, until: Int64)] = []
@@ -159,6 +177,14 @@ enum AudienceCodec {
         /// Positions of members before it that were served already, and of those that joined after the alert that goes round.
         var skipped: [Int64] = []
         var quiet: [Int64] = []
+    }
+    /// What is said of a pass over members that listen on a channel.
+    struct Listening {
+        /// As members' records name it.
+        var number: UInt8
+        var id: [UInt8]
+        /// The newest version reaches them by broadcast.
+        var isServed: Bool
     }
     struct Progress {
         var epoch: Int64 = -1
@@ -176,8 +202,8 @@ enum AudienceCodec {
         var count = 10 * ByteCursor.leb128ByteCountMax + CrowdReport.byteCountMax
         for pass in progress.passes {
             count +=
-                (14 + 2 * pass.untils.count + pass.waiting.count + pass.skipped.count + pass.quiet.count)
-                * ByteCursor.leb128ByteCountMax
+                (16 + 2 * pass.untils.count + pass.waiting.count + pass.skipped.count + pass.quiet.count)
+                * ByteCursor.leb128ByteCountMax + (pass.listening?.id.count ?? 0)
         }
         return count
     }
@@ -192,7 +218,11 @@ enum AudienceCodec {
         writer.signed(progress.lastJoinSeconds)
         writer.unsigned(UInt64(progress.passes.count))
         for pass in progress.passes {
-            writer.byte(pass.environment.rawValue)
+            writer.byte(pass.environment.rawValue | (pass.listening == nil ? 0 : 2))
+            if let listening = pass.listening {
+                writer.byte(listening.number << 1 | (listening.isServed ? 1 : 0))
+                writer.run(listening.id.span)
+            }
             writer.signed(pass.position)
             writer.unsigned(UInt64(pass.untils.count))
             for target in pass.untils {
@@ -222,14 +252,24 @@ enum AudienceCodec {
         progress.servedJoins = try reader.signed()
         progress.lastJoinSeconds = try StateCodec.readSeconds(&reader)
         let count = try reader.unsigned()
-        guard count <= UInt64(PushEnvironment.allCases.count) else { throw .malformed("\(count) passes") }
+        let most = PushEnvironment.allCases.count * (1 + Int(Self.channelNumbersMax))
+        guard count <= UInt64(most) else { throw .malformed("\(count) passes") }
         for _ in 0..<count {
             var pass = PassPart()
-            let environment = try reader.byte()
-            guard let environment = PushEnvironment(rawValue: environment) else {
-                throw .malformed("environment \(environment)")
+            let head = try reader.byte()
+            guard head < 4, let environment = PushEnvironment(rawValue: head & 1) else {
+                throw .malformed("environment \(head)")
             }
             pass.environment = environment
+            if head & 2 != 0 {
+                let number = try reader.byte()
+                guard number >> 1 < Self.channelNumbersMax else {
+                    throw .malformed("channel \(number >> 1) of a crowd")
+                }
+                pass.listening = Listening(
+                    number: number >> 1, id: try reader.run(byteCountMax: VersionChannel.idByteCountMax),
+                    isServed: number & 1 != 0)
+            }
             pass.position = try Self.readPosition(&reader)
             let untils = try reader.unsigned()
             guard untils <= UInt64(Crowd.versionsMax) else { throw .malformed("\(untils) targets") }
@@ -273,7 +313,7 @@ enum AudienceCodec {
 
     // MARK: Books
     static func byteCountMax(_ book: borrowing AudienceBook) -> Int {
-        var count = (13 + 2 * book.asked.count) * ByteCursor.leb128ByteCountMax + book.further.count
+        var count = (13 + 2 * book.asked.count) * ByteCursor.leb128ByteCountMax + book.channels.byteCountMax
         for order in book.waitingStarts { count += StartCodec.byteCountMax(order) }
         count += (book.ledger.count + book.frequentLedger.count) * ByteCursor.leb128ByteCountMax
         for publication in book.publications {
@@ -304,7 +344,12 @@ enum AudienceCodec {
             for version in publication.fallbacks { Self.write(version, topicHashes: topicHashes, to: &writer) }
             Self.write(publication.version, topicHashes: topicHashes, to: &writer)
         }
-        if !book.further.isEmpty { writer.run(book.further.span) }
+        guard !book.channels.isBlank else { return }
+        var (bytes, scratch): ([UInt8], [UInt8]) = ([], [])
+        bytes.append(atMost: book.channels.byteCountMax, using: &scratch) {
+            book.channels.write(topicHashes: topicHashes, to: &$0)
+        }
+        writer.run(bytes.span)
     }
     private static func write(_ ledger: VersionLedger, now: EngineTime, to writer: inout ByteCursor) {
         writer.unsigned(UInt64(ledger.open.count))
@@ -349,7 +394,11 @@ enum AudienceCodec {
             publication.isDurable = true
             book.publications.append(publication)
         }
-        if !reader.isAtEnd { book.further = try reader.run(byteCountMax: Self.furtherByteCountMax) }
+        if !reader.isAtEnd {
+            let channels = try reader.run(byteCountMax: Self.channelsByteCountMax)
+            var channelsReader = StateReader(channels.span)
+            book.channels = try AudienceChannels(&channelsReader, topicHashes: topicHashes, now: now)
+        }
         return book
     }
     private static func readLedger(_ reader: inout StateReader, now: EngineTime) throws(StateError) -> VersionLedger {

@@ -65,6 +65,8 @@ enum BusRecord {
         var lastJoinSeconds: Int64 = 0
         /// Until when it keeps start members, seconds since 1970; 0: it has none.
         var startsUntilSeconds: Int64 = 0
+        /// Those in which it has members, by `AudienceChannels.bit`; 0: it does not say, as its app has no channels.
+        var environments: UInt8 = 0
     }
     struct Void: Equatable {
         var bundleID: [UInt8] = []
@@ -104,6 +106,7 @@ enum BusRecord {
         writer.signed(question.life)
         writer.signed(question.lastJoinSeconds)
         writer.signed(question.startsUntilSeconds)
+        if question.environments != 0 { writer.byte(question.environments) }
     }
     static func write(_ void: borrowing Void, to writer: inout ByteCursor) {
         writer.byte(Self.version)
@@ -154,15 +157,16 @@ enum BusRecord {
     }
     static func readQuestion(_ value: Span<UInt8>) throws(StateError) -> Question {
         var reader = StateReader(value)
-        let question = Question(
+        var question = Question(
             bundleID: try Self.readHead(&reader), partition: try Self.readPartition(&reader),
             life: try StateCodec.readSeconds(&reader),
             lastJoinSeconds: try StateCodec.readSeconds(&reader),
             startsUntilSeconds: try StateCodec.readSeconds(&reader))
-        // Releases that keep channels say in which environments there are members. Whoever keeps none need not know.
         if !reader.isAtEnd {
-            let environments = try reader.byte()
-            guard environments < 4 else { throw .malformed("environments \(environments) of a question") }
+            question.environments = try reader.byte()
+            guard question.environments < 4 else {
+                throw .malformed("environments \(question.environments) of a question")
+            }
         }
         guard reader.isAtEnd else { throw .malformed("bytes behind a question") }
         return question

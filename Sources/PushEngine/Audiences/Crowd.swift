@@ -36,8 +36,11 @@ struct Crowd {
     var versions: [Version] = []
     /// Whose alert is still owed to some.
     var alert: Version?
-    /// Up to one an environment.
+    /// Up to one an environment, and one for each channel that members name.
     var passes: [Pass] = []
+    /// The audience's channels, as its owner told last.
+    var channels: [VersionChannel] = []
+    var turn: UInt32 = 0
     /// What it has of start members.
     var starts = CrowdStarts()
     /// When the newest update member joined, seconds since 1970.
@@ -121,6 +124,17 @@ struct Crowd {
         for index in self.passes.indices where self.passes[index].ring == ring { return index }
         return nil
     }
+    /// The channel that members of a pass listen on, if it is the audience's.
+    func channel(ofPass pass: Int) -> VersionChannel? {
+        guard self.passes[pass].channelNumber != nil, !self.passes[pass].channelID.isEmpty else { return nil }
+        return self.channels.first {
+            $0.environment == self.passes[pass].environment && $0.id == self.passes[pass].channelID
+        }
+    }
+    /// The channel that phones started in an environment are told to listen on; empty: none is open.
+    func openChannel(_ environment: PushEnvironment) -> [UInt8] {
+        self.channels.first { $0.environment == environment && $0.isOpen }?.id ?? []
+    }
     @inline(__always) func isAlertExpired(nowSeconds: Int64) -> Bool {
         self.alert?.isExpired(nowSeconds: nowSeconds) ?? false
     }
@@ -132,6 +146,12 @@ struct Crowd {
     @inline(__always) func facts(isAlone: Bool) -> VersionFacts {
         if isAlone { return self.alert.map(VersionFacts.init) ?? VersionFacts() }
         return self.versions.isEmpty ? VersionFacts() : VersionFacts(self.versions[self.versions.count - 1])
+    }
+    /// Those in which it has members, or had some; one bit each.
+    var environments: UInt8 {
+        (self.passes.map(\.environment) + self.starts.rounds.map(\.environment)).reduce(0) {
+            $0 | AudienceChannels.bit($1)
+        }
     }
     mutating func forgetBodies() {
         self.plainBody = []

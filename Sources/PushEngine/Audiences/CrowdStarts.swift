@@ -62,6 +62,8 @@ struct CrowdStarts {
     /// Bodies, made once for all: for phones that can listen to a channel, and for others.
     private var capableBody: [UInt8] = []
     private var plainBody: [UInt8] = []
+    /// The same for phones that are told to listen on a channel: one an environment at most.
+    private var channelBodies: [(id: [UInt8], body: [UInt8])] = []
     /// Outcome records of single members that were told of this start.
     var toldCount = 0
     /// What became of it, and of the one before until the next begins.
@@ -137,9 +139,23 @@ struct CrowdStarts {
     mutating func forgetBodies() {
         self.capableBody = []
         self.plainBody = []
+        self.channelBodies = []
     }
-    mutating func appendBody(newest: Version?, isChannelCapable: Bool, to body: inout [UInt8]) {
+    /// - Parameter channel: that phones which can listen are told to listen on; empty: none.
+    mutating func appendBody(
+        newest: Version?, isChannelCapable: Bool, channel: [UInt8], to body: inout [UInt8]
+    ) {
         guard let order = self.order else { return }
+        if isChannelCapable, !channel.isEmpty {
+            if let made = self.channelBodies.first(where: { $0.id == channel }) {
+                return body.append(contentsOf: made.body)
+            }
+            var made: [UInt8] = []
+            order.appendBody(newest: newest, isChannelCapable: true, channel: channel, to: &made)
+            if self.channelBodies.count >= 2 { self.channelBodies = [] }
+            self.channelBodies.append((channel, made))
+            return body.append(contentsOf: made)
+        }
         if isChannelCapable {
             if self.capableBody.isEmpty {
                 order.appendBody(newest: newest, isChannelCapable: true, to: &self.capableBody)

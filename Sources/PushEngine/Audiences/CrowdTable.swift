@@ -104,9 +104,53 @@ struct CrowdTable: ~Copyable {
     /// The pass over the crowd's members in that environment; made when the first comes.
     mutating func passIndex(_ crowd: CrowdID, environment: PushEnvironment) -> Int {
         for index in self.elements[crowd].passes.indices
-        where self.elements[crowd].passes[index].environment == environment {
+        where self.elements[crowd].passes[index].environment == environment
+            && self.elements[crowd].passes[index].channelNumber == nil
+        {
             return index
         }
+        return self.makePass(crowd, environment: environment, channelNumber: nil)
+    }
+    /// The same of members that listen on a channel; of those that name too many, or where there is no room for a ring, that of all others.
+    /// - Parameter isTold: it is the audience's.
+    mutating func passIndex(
+        _ crowd: CrowdID, environment: PushEnvironment, channel: [UInt8], isTold: Bool
+    ) -> Int {
+        guard !channel.isEmpty else { return self.passIndex(crowd, environment: environment) }
+        let passes = self.elements[crowd].passes.indices.filter {
+            self.elements[crowd].passes[$0].environment == environment
+                && self.elements[crowd].passes[$0].channelNumber != nil
+        }
+        if let known = passes.first(where: { self.elements[crowd].passes[$0].channelID == channel }) { return known }
+        let members = self.members(of: self.elements[crowd].partition)
+        let taken = passes.compactMap { self.elements[crowd].passes[$0].channelNumber }
+        // Whoever names what nobody knows leaves room for those that are told.
+        let most = AudienceCodec.channelNumbersMax - (isTold ? 0 : 2)
+        if members.table.hasRoomForRing, let free = (0..<most).first(where: { !taken.contains($0) }) {
+            let made = self.makePass(crowd, environment: environment, channelNumber: free)
+            self.elements[crowd].passes[made].channelID = channel
+            return made
+        }
+        // One that nobody is in any more.
+        let idle = passes.first { index in
+            members.table.count(of: self.elements[crowd].passes[index].ring) == 0
+                && self.elements[crowd].passes[index].inFlightCount == 0
+                && self.elements[crowd].channel(ofPass: index) == nil
+        }
+        guard let idle else { return self.passIndex(crowd, environment: environment) }
+        self.elements[crowd].passes[idle].channelID = channel
+        self.elements[crowd].passes[idle].leaveChannel()
+        return idle
+    }
+    /// The same as a member's record names it.
+    mutating func passIndex(_ crowd: CrowdID, environment: PushEnvironment, number: UInt8?) -> Int {
+        guard let number else { return self.passIndex(crowd, environment: environment) }
+        let known = self.elements[crowd].passes.firstIndex {
+            $0.environment == environment && $0.channelNumber == number
+        }
+        return known ?? self.makePass(crowd, environment: environment, channelNumber: number)
+    }
+    private mutating func makePass(_ crowd: CrowdID, environment: PushEnvironment, channelNumber: UInt8?) -> Int {
         let members = self.members(of: self.elements[crowd].partition)
         let ring = members.table.makeRing(of: .update)
         while members.ringOwners.count <= ring.index { members.ringOwners.append(.none) }
@@ -116,7 +160,8 @@ struct CrowdTable: ~Copyable {
             ? LaneIndex.none : LaneIndex(app: self.elements[crowd].app, environment: environment)
         self.elements[crowd].passes.append(
             Pass(
-                ring: ring, environment: environment, lane: lane, versionCount: self.elements[crowd].versions.count))
+                ring: ring, environment: environment, lane: lane, versionCount: self.elements[crowd].versions.count,
+                channelNumber: channelNumber))
         return self.elements[crowd].passes.count - 1
     }
     /// A restore has met the audience's name.

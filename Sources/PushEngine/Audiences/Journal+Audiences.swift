@@ -15,7 +15,7 @@ extension Journal {
             epoch: memory.partitions[partition].epoch,
             environment: audiences.crowds[crowd].passes[pass].environment,
             isFrequent: record.flags.contains(.isFrequent), isMoved: record.flags.contains(.isMoved),
-            isKnown: record.isKnown,
+            isKnown: record.isKnown, channelNumber: audiences.crowds[crowd].passes[pass].channelNumber,
             joinedSeconds: record.joinedSeconds, reference: audiences.crowds[crowd].reference)
         let start = self.batch.bytes.count
         self.batch.bytes.append(atMost: AudienceCodec.memberByteCountMax, using: &self.scratchBytes) { cursor in
@@ -198,22 +198,29 @@ extension Journal {
     // MARK: The bus
     /// Asks the audience's owner for its newest version.
     /// - Parameter entry: resolved after Kafka has the question; none: no event waits for it.
+    /// - Parameter joining: where the member is that joins just now.
     mutating func ask(
-        _ crowd: CrowdID, entry: EntryID, in memory: inout ShardMemory, audiences: borrowing Audiences
+        _ crowd: CrowdID, entry: EntryID, joining: PushEnvironment? = nil, in memory: inout ShardMemory,
+        audiences: borrowing Audiences
     ) {
         let partition = audiences.crowds[crowd].partition
         let id = audiences.crowds[crowd].id
-        let question = BusRecord.Question(
+        var question = BusRecord.Question(
             bundleID: Array(memory.configuration.apps[Int(audiences.crowds[crowd].app)].bundleID.utf8),
             partition: memory.partitions[partition].number, life: audiences.crowds[crowd].life,
             lastJoinSeconds: audiences.crowds[crowd].lastJoinSeconds,
             startsUntilSeconds: audiences.startsUntilSeconds(crowd, in: memory))
+        if memory.configuration.apps[Int(audiences.crowds[crowd].app)].audienceChannel == .auto {
+            question.environments = audiences.crowds[crowd].environments
+            if let joining { question.environments |= AudienceChannels.bit(joining) }
+        }
+        let asked = question
         if entry.isSome { self.ledger.expectAcknowledgement(entry) }
         let acknowledgement = self.open(.routed, partition: partition, entry: entry, in: &memory)
         self.writeBus(
             .question, id: id.span, to: Murmur2.partition(key: id.span, count: memory.configuration.partitionCount),
             byteCountMax: BusRecord.byteCountMax(bundleID: question.bundleID), acknowledgement: acknowledgement
-        ) { BusRecord.write(question, to: &$0) }
+        ) { BusRecord.write(asked, to: &$0) }
     }
     mutating func report(
         _ report: BusRecord.Report, of crowd: CrowdID, in memory: inout ShardMemory, audiences: borrowing Audiences

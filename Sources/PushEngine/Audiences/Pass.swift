@@ -30,6 +30,14 @@ struct Pass {
 
     let ring: RingID
     let environment: PushEnvironment
+    /// Of members that listen on a channel: its number among those of the crowd in this environment.
+    let channelNumber: UInt8?
+    /// The channel's id; empty: they listen on none, or a restore has not met it.
+    var channelID: [UInt8] = []
+    /// The newest version reaches its members by broadcast: nothing is owed to them, but to those that joined since.
+    private(set) var isServedByChannel = false
+    /// Those of them that have been served.
+    private(set) var servedLate: Set<MemberID> = []
     /// Where its pushes leave by; none: a restore has not met the audience's name yet.
     var lane: LaneIndex
     /// The next to be met; everybody before it has been, in this turn.
@@ -81,8 +89,11 @@ struct Pass {
 
     /// A pass whose rounds are all over: whoever joins its ring is late.
     /// - Parameter versionCount: versions that the audience has here already.
-    init(ring: RingID, environment: PushEnvironment, lane: LaneIndex, versionCount: Int) {
+    init(
+        ring: RingID, environment: PushEnvironment, lane: LaneIndex, versionCount: Int, channelNumber: UInt8? = nil
+    ) {
         self.ring = ring
+        self.channelNumber = channelNumber
         self.environment = environment
         self.lane = lane
         self.targets = Array(repeating: Target(until: 0, ahead: 0), count: versionCount)
@@ -204,6 +215,55 @@ struct Pass {
         self.highFrom -= turns
         self.upcomingEnd -= turns
         self.marks.rebase(by: turns)
+    }
+
+    // MARK: Channels
+    /// The newest version, of so many, reaches the members by broadcast.
+    mutating func leaveToChannel(versionCount: Int, in table: inout MemberTable) {
+        self.reset(in: &table)
+        self.targets = Array(repeating: Target(until: self.position, ahead: 0), count: versionCount)
+        self.quiet = []
+        self.servedLate = []
+        self.isServedByChannel = true
+    }
+    /// An owner before has left it to the channel; who joined since waits.
+    mutating func resumeChannel() { self.isServedByChannel = true }
+    /// It is served by tokens from the next version on.
+    mutating func leaveChannel() {
+        self.isServedByChannel = false
+        self.servedLate = []
+    }
+    /// The alert of a version before, which no broadcast has brought, is owed to all.
+    mutating func oweAlertAgain(count: Int) {
+        self.alertTarget = Target(until: self.position + Self.circle, ahead: count)
+    }
+    /// No broadcast has brought the newest version: it goes round by tokens, but for those that have it.
+    /// - Parameters:
+    ///   - count: members of the ring.
+    ///   - alertGoesAlone: an alert that is owed does not fit beside it.
+    ///   - table: that holds the ring.
+    mutating func fallBack(
+        count: Int, owesAlert: Bool, isHigh: Bool, isFrequentHigh: Bool, alertGoesAlone: Bool,
+        in table: inout MemberTable
+    ) {
+        let (served, late) = (self.servedLate, self.lateNumbers.keys.sorted { $0.rawValue < $1.rawValue })
+        self.leaveChannel()
+        guard !self.targets.isEmpty else { return }
+        self.rebase()
+        if owesAlert { self.oweAlertAgain(count: count) }
+        if isHigh { self.highUntil = self.position + Self.circle }
+        if isFrequentHigh { self.frequentHighUntil = self.position + Self.circle }
+        self.targets.removeLast()
+        self.goRound(count: count, alertGoesAlone: alertGoesAlone, in: &table)
+        for member in served where self.retries[member] == nil { self.skip(member) }
+        for member in late { self.keepQuiet(member) }
+    }
+    /// A member that joined while the newest version came by broadcast has it by its token, or has had it before.
+    mutating func noteServedLate(_ member: MemberID) {
+        if self.isServedByChannel, self.servedLate.count < Self.skippedMax { self.servedLate.insert(member) }
+    }
+    mutating func forgetServedLate(_ member: MemberID) {
+        if !self.servedLate.isEmpty { self.servedLate.remove(member) }
     }
 
     // MARK: Members

@@ -53,6 +53,7 @@ extension ShardEngine {
             publication.version.carry(startOf: former, nowSeconds: now.wallSeconds)
         }
         self.takeUnits(for: &publication.version, update: update, slot: slot, book: &book, now: now)
+        self.declareChannels(on: &publication.version, of: slot, book: &book, now: now)
         book.publications.append(publication)
         book.dropDone()
         self.memory.setBook(book, of: slot)
@@ -93,9 +94,19 @@ extension ShardEngine {
             book.publications[index].isDurable = true
             self.beginRollUp(of: book.publications[index], slot: slot, asked: book.asked, now: now)
             self.tell(&book, publication: index, slot: slot)
+            if index == book.publications.count - 1 { book.channels.isTurnUntold = false }
         }
+        self.tellTurn(&book, slot: slot)
         self.memory.setBook(book, of: slot)
         self.finishPublications(slot, now: now)
+        self.advanceChannels(slot, now: now)
+    }
+    /// Which of its channels serve has changed since the newest version was told.
+    private mutating func tellTurn(_ book: inout AudienceBook, slot: SlotID) {
+        guard book.channels.isTurnUntold else { return }
+        book.channels.isTurnUntold = false
+        guard let index = book.publications.lastIndex(where: { $0.isDurable }) else { return }
+        self.tell(&book, publication: index, slot: slot)
     }
     /// Every partition that has asked is told, in the order of stamps.
     private mutating func tell(_ book: inout AudienceBook, publication index: Int, slot: SlotID) {
@@ -155,14 +166,18 @@ extension ShardEngine {
     /// What the owner before had not finished telling is told again, the very same.
     mutating func tellAgain(_ slot: SlotID, now: EngineTime) {
         guard self.memory.slots[slot].kind == .audience else { return }
+        self.resumeChannels(slot)
         var book = self.memory.book(of: slot)
         for index in book.publications.indices
         where book.publications[index].isOpen || self.isRecent(book.publications[index], now: now) {
             self.beginRollUp(of: book.publications[index], slot: slot, asked: book.asked, now: now)
             self.tell(&book, publication: index, slot: slot)
+            if index == book.publications.count - 1 { book.channels.isTurnUntold = false }
         }
+        self.tellTurn(&book, slot: slot)
         self.memory.setBook(book, of: slot)
         self.finishPublications(slot, now: now)
+        self.advanceChannels(slot, now: now)
     }
 
     // MARK: The bus
@@ -182,6 +197,7 @@ extension ShardEngine {
             for: self.intake, slot: slot, budgets: self.dispatch.budgets, in: &self.memory, now: now)
         var book = self.memory.book(of: slot)
         let isFirst = book.asked.isEmpty
+        let isKnown = book.asked.contains(question.partition)
         book.ask(question.partition)
         if book.publications.isEmpty {
             book.life = max(book.life, question.life + 1, now.wallSeconds)
@@ -193,6 +209,7 @@ extension ShardEngine {
         }
         book.startsUntilSeconds = max(book.startsUntilSeconds, question.startsUntilSeconds)
         self.memory.setBook(book, of: slot)
+        self.noteEnvironments(question.environments, of: slot, now: now)
         self.memory.stayForStarts(slot, now: now)
         self.journal.markDirty(slot, in: &self.memory, now: now)
         if let newest = book.newest {
@@ -202,6 +219,8 @@ extension ShardEngine {
             self.journal.tell(
                 versions.map {
                     var version = $0.answer(keepsAlert: newest.isOpen)
+                    // A broadcast that has left may have been missed by whoever has joined since.
+                    if !(newest.isOpen && isKnown) { version.leaveNothingToChannels() }
                     // Whoever asks knows a newer life, which is over, and would take this for an older one. Others go on with what they were told.
                     if question.life > version.life { version.enterLife(book.life) }
                     return version
@@ -242,6 +261,7 @@ extension ShardEngine {
     }
     /// The audience is over for its owner: whoever asked is told, and then its record goes.
     mutating func tellVoid(_ slot: SlotID) {
+        self.giveUpChannels(slot)
         let book = self.memory.book(of: slot)
         let bundleID = Array(self.memory.app(of: slot).bundleID.utf8)
         let idBytes = unsafe self.memory.slots.idBytes(slot)
@@ -276,6 +296,13 @@ extension Version {
         version.isFrequentHigh = false
         if !keepsAlert { version.layer.alert = ByteRange() }
         return version
+    }
+}
+
+extension Version {
+    /// Everybody gets it by token.
+    mutating func leaveNothingToChannels() {
+        for index in self.channels.indices { self.channels[index].serves = false }
     }
 }
 

@@ -28,7 +28,8 @@ extension ShardEngine {
         else {
             throw .malformed("one member more than a partition can hold")
         }
-        let pass = self.audiences.crowds.passIndex(crowd, environment: member.environment)
+        let pass = self.audiences.crowds.passIndex(
+            crowd, environment: member.environment, number: member.channelNumber)
         let ring = self.audiences.crowds[crowd].passes[pass].ring
         var flags: MemberFlags = member.isFrequent ? .isFrequent : []
         if member.isMoved { flags.formUnion(.isMoved) }
@@ -193,6 +194,8 @@ extension ShardEngine {
         let all = (isAlertApart ? alert.map { [$0] } ?? [] : []) + versions
         let newer = all.filter { !isOfLife || $0.stampSeconds > progress.stampSeconds }
         self.audiences.crowds[crowd].versions = known
+        self.audiences.crowds[crowd].channels = known.last?.channels ?? []
+        self.audiences.crowds[crowd].turn = known.last?.turn ?? 0
         self.audiences.crowds[crowd].stampSeconds = known.last?.stampSeconds ?? 0
         let joins = self.audiences.crowds[crowd].restoredJoins
         self.audiences.crowds[crowd].restoredJoins = []
@@ -201,6 +204,7 @@ extension ShardEngine {
         self.resumeReport(crowd, from: progress, now: now)
         for pass in self.audiences.crowds[crowd].passes.indices {
             self.restore(crowd, pass: pass, from: progress, joins: joins, members: members, now: now)
+            self.restoreListening(crowd, pass: pass, from: progress)
         }
         if !self.audiences.crowds[crowd].passes.contains(where: { $0.owesAlert || $0.retries.owesAlert }) {
             self.audiences.crowds[crowd].alert = nil
@@ -226,10 +230,9 @@ extension ShardEngine {
         joins: [(member: MemberID, offset: Int64)], members: CrowdTable.Members, now: EngineTime
     ) {
         let versions = self.audiences.crowds[crowd].versions
-        let environment = self.audiences.crowds[crowd].passes[pass].environment
         let ring = self.audiences.crowds[crowd].passes[pass].ring
         let part =
-            progress.passes.first { $0.environment == environment }
+            progress.part(of: self.audiences.crowds[crowd].passes[pass])
             ?? {
                 // Its first member came after the record: all of them are late.
                 var part = AudienceCodec.PassPart()

@@ -143,6 +143,11 @@ extension ShardEngine {
         let turns = self.audiences.crowds[crowd].passes[pass].position & ~(Pass.circle - 1)
         func from(_ position: Int64) -> Int64 { max(0, position - turns) }
         part.environment = self.audiences.crowds[crowd].passes[pass].environment
+        part.listening = self.audiences.crowds[crowd].passes[pass].channelNumber.map { number in
+            AudienceCodec.Listening(
+                number: number, id: self.audiences.crowds[crowd].passes[pass].channelID,
+                isServed: self.audiences.crowds[crowd].passes[pass].isServedByChannel)
+        }
         part.position = from(self.audiences.crowds[crowd].passes[pass].position)
         for (index, target) in self.audiences.crowds[crowd].passes[pass].targets.enumerated() {
             part.untils.append(

@@ -22,7 +22,7 @@ extension ShardEngine {
             self.leaveStart(app: app, partition: partition, now: now)
         case .register: try self.join(app: app, partition: partition, now: now)
         case .unregister: self.leave(app: app, partition: partition, now: now)
-        case .start, .update, .end: break
+        case .start, .update, .end, .open: break
         }
     }
     /// Whether the key of a leave that names no audience is a member's token.
@@ -66,12 +66,18 @@ extension ShardEngine {
             self.readPause(crowd)
             // Its members are served once the question has come through.
             self.writeProgress(crowd, entry: entry, now: now)
-            self.journal.ask(crowd, entry: entry, in: &self.memory, audiences: self.audiences)
+            self.journal.ask(
+                crowd, entry: entry, joining: self.intake.event.environment, in: &self.memory,
+                audiences: self.audiences)
+        } else {
+            self.askAgain(
+                crowd, joining: self.intake.event.environment, known: self.knownEnvironments(crowd, app: app),
+                entry: entry)
         }
         self.audiences.crowds[crowd].lastJoinSeconds = max(
             self.audiences.crowds[crowd].lastJoinSeconds, Int64(joinedSeconds))
         self.expireVersions(crowd, now: now)
-        let pass = self.audiences.crowds.passIndex(crowd, environment: self.intake.event.environment)
+        let pass = self.passToJoin(crowd, app: app, entry: entry, now: now)
         if self.intake.mayBeReplay(in: self.memory) {
             // The owner before may have pushed to the ring's members, and no record tells that there was one.
             let quietSince = self.memory.partitions[partition].formerOwnerQuietSinceMillis
@@ -163,6 +169,8 @@ extension ShardEngine {
         }
         // The latest join wins.
         let former = members.ringOwners[old.index]
+        let isServed = former == crowd && self.isServed(found, goingTo: pass, of: crowd, members: members)
+        let owesAlert = former == crowd && self.owesAlert(found, goingTo: pass, of: crowd, members: members)
         let notBefore = self.exited(found, members: members, now: now)
         flags = members.table.flags(of: found)
         flags.remove(.isFrequent)
@@ -174,6 +182,14 @@ extension ShardEngine {
         members.table.setFlags(flags, of: found)
         members.table.move(found, to: ring)
         members.table.setJoinedSeconds(joinedSeconds, of: found)
+        guard !isServed else {
+            self.enteredServed(found, crowd: crowd, pass: pass, members: members)
+            return JoinRecord(flags: flags, joinedSeconds: joinedSeconds, isKnown: true)
+        }
+        guard !owesAlert else {
+            self.enteredOwed(found, crowd: crowd, pass: pass, members: members, notBeforeMillis: notBefore)
+            return JoinRecord(flags: flags, joinedSeconds: joinedSeconds)
+        }
         let late = self.entered(
             found, crowd: crowd, pass: pass, members: members, notBeforeMillis: notBefore, now: now)
         self.schedule(former, now: now)
@@ -224,6 +240,7 @@ extension ShardEngine {
         self.audiences.crowds[crowd].passes[pass].left(position)
         self.audiences.crowds[crowd].passes[pass].retries.remove(member)
         self.audiences.crowds[crowd].passes[pass].forgetSkip(member)
+        self.audiences.crowds[crowd].passes[pass].forgetServedLate(member)
         if members.table.flags(of: member).contains(.isInFlight),
             let push = self.audiences.pushes.identifier(of: member, partition: self.audiences.crowds[crowd].partition)
         {

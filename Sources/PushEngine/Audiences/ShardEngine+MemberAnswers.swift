@@ -162,6 +162,12 @@ extension ShardEngine {
             // It belongs to another audience now.
             return .ended(.superseded)
         }
+        // A newer version reaches it by broadcast.
+        if self.audiences.crowds[crowd].passes[push.pass].isServedByChannel,
+            push.stampSeconds != self.audiences.crowds[crowd].stampSeconds
+        {
+            return .ended(.superseded)
+        }
         let distance = keepsDistance ? push.sentMillis + self.distanceMillis(crowd) : .min
         let notBefore = max(now.steadyMillis + delayMillis, distance)
         let old = self.audiences.crowds[crowd].passes[push.pass].retries[push.member]

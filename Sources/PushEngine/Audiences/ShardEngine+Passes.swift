@@ -132,6 +132,7 @@ extension ShardEngine {
                 continue
             }
             self.audiences.crowds[crowd].passes[pass].recent.note(member, servedMillis: now.steadyMillis)
+            self.audiences.crowds[crowd].passes[pass].noteServedLate(member)
             return Serving(member: member)
         }
         return nil

@@ -19,6 +19,7 @@ extension ShardEngine {
                 app: app, id: Array(self.intake.event.text[self.intake.event.audienceInText.range]),
                 reference: reference, partition: partition)
         }
+        let known = self.knownEnvironments(crowd, app: app)
         let (member, isNew) = self.enter(
             crowd, environment: self.intake.event.environment, found: found, joinedSeconds: joinedSeconds,
             members: members)
@@ -32,6 +33,8 @@ extension ShardEngine {
         let entry = self.journal.ledger.open(log: self.intake.log, offset: self.intake.record.offset, settled: false)
         if isMade || self.audiences.crowds[crowd].id.isEmpty {
             self.introduce(crowd, app: app, entry: entry, now: now)
+        } else {
+            self.askAgain(crowd, joining: self.intake.event.environment, known: known, entry: entry)
         }
         let isChanged = self.place(
             member, isNew: isNew, joinedSeconds: joinedSeconds, members: members, now: now)
@@ -103,7 +106,8 @@ extension ShardEngine {
         }
         self.readPause(crowd)
         self.writeProgress(crowd, entry: entry, now: now)
-        self.journal.ask(crowd, entry: entry, in: &self.memory, audiences: self.audiences)
+        self.journal.ask(
+            crowd, entry: entry, joining: self.intake.event.environment, in: &self.memory, audiences: self.audiences)
     }
     /// A join that says the same again is written down so often, that its life begins again; seconds.
     static var rejoinSeconds: UInt32 { 86_400 }

@@ -200,8 +200,15 @@ extension ShardEngine {
         Hex.append(unsafe Span(_unsafeElements: token), to: &request.target)
         request.body.removeAll(keepingCapacity: true)
         let newest = self.audiences.crowds[crowd].newest
+        let round = self.audiences.pushes[id].pass
+        // Mostly there is none; a crowd that is handed to a function is copied.
+        let channel =
+            self.audiences.crowds[crowd].channels.isEmpty
+            ? []
+            : self.audiences.crowds[crowd].openChannel(
+                self.audiences.crowds[crowd].starts.rounds[round].environment)
         self.audiences.crowds[crowd].starts.appendBody(
             newest: newest, isChannelCapable: members.table.flags(of: member).contains(.isChannelCapable),
-            to: &request.body)
+            channel: channel, to: &request.body)
     }
 }

@@ -32,8 +32,10 @@ extension ShardEngine {
                 self.passBusRecord()
                 self.takeWish(wish, key: key, now: now)
             case .channelNews:
-                _ = try BusRecord.readChannelNews(value)
+                let news = try BusRecord.readChannelNews(value)
                 self.passBusRecord()
+                self.takeNews(news, key: key, now: now)
+            // Keepers broadcast ends again themselves: no release writes these.
             case .beacon:
                 _ = try BusRecord.readBeacon(value)
                 self.passBusRecord()
@@ -77,12 +79,17 @@ extension ShardEngine {
             isTaken = true
         }
         guard isTaken else {
-            self.answerAgain(crowd, record.versions, now: now)
-            return
+            guard let newest = record.versions.last, self.takeTurn(of: newest, crowd: crowd) else {
+                return self.answerAgain(crowd, record.versions, now: now)
+            }
+            return self.keepVersions(crowd, now: now)
         }
         // Those beneath the newest outlive it, and tell of no start.
         if let newest = record.versions.last { self.takeStart(of: newest, crowd: crowd, now: now) }
-        // The offset is done with when the versions lie in `state`, not when they have reached anybody.
+        self.keepVersions(crowd, now: now)
+    }
+    /// The offset is done with when the versions lie in `state`, not when they have reached anybody.
+    private mutating func keepVersions(_ crowd: CrowdID, now: EngineTime) {
         let entry = self.journal.ledger.open(
             log: self.intake.log, offset: self.intake.record.offset, settled: false)
         self.writeVersions(crowd, entry: entry)
@@ -120,12 +127,19 @@ extension ShardEngine {
         self.audiences.crowds[crowd].versions = zip(kept, dropped).compactMap { $1 ? nil : $0 } + [version]
         self.audiences.crowds[crowd].life = version.life
         self.audiences.crowds[crowd].stampSeconds = version.stampSeconds
+        self.audiences.crowds[crowd].channels = version.channels
+        self.audiences.crowds[crowd].turn = version.turn
         self.audiences.crowds[crowd].forgetBodies()
         self.beginReport(crowd, of: version)
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         for pass in self.audiences.crowds[crowd].passes.indices {
             let before = self.owed(crowd, pass: pass, alert: alert)
             let count = members.table.count(of: self.audiences.crowds[crowd].passes[pass].ring)
+            if self.audiences.crowds[crowd].passes[pass].channelNumber != nil,
+                self.isLeftToChannel(version, crowd: crowd, pass: pass, count: count, before: before)
+            {
+                continue
+            }
             let goesAlone =
                 self.audiences.crowds[crowd].passes[pass].owesAlert && self.audiences.crowds[crowd].alertGoesAlone
             self.audiences.crowds[crowd].passes[pass].take(
@@ -140,9 +154,12 @@ extension ShardEngine {
         for pass in self.audiences.crowds[crowd].passes.indices {
             let before = self.owed(crowd, pass: pass, alert: self.audiences.crowds[crowd].alert)
             self.audiences.crowds[crowd].passes[pass].reset(in: &members.table)
+            self.audiences.crowds[crowd].passes[pass].leaveChannel()
             self.settleMembers(crowd, pass: pass, before: before, into: .superseded)
         }
         self.audiences.crowds[crowd].versions = []
+        self.audiences.crowds[crowd].channels = []
+        self.audiences.crowds[crowd].turn = 0
         self.audiences.crowds[crowd].alert = nil
         self.audiences.crowds[crowd].stampSeconds = 0
     }

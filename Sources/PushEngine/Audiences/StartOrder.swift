@@ -51,9 +51,16 @@ struct StartOrder {
     func isExpired(nowSeconds: Int64) -> Bool { self.expiresSeconds <= nowSeconds }
 
     /// The attributes and what else only a start says, for a body with newer content.
-    private func part(isChannelCapable: Bool) -> StartPart {
+    private func part(isChannelCapable: Bool, channel: [UInt8]) -> StartPart {
         var content = self.layer.content
+        var blob = self.layer.blob
         if isChannelCapable {
+            // What the event says itself counts more.
+            if !channel.isEmpty, content.inputPushChannel.isEmpty, !content.inputPushToken {
+                let start = blob.count
+                JSONBytes.appendString(channel.span, to: &blob)
+                content.inputPushChannel = ByteRange(start: start, count: blob.count - start)
+            }
             content.inputPushToken = content.inputPushChannel.isEmpty
         } else {
             // An older phone does not start a card that names a channel, and gives a token without being asked.
@@ -61,13 +68,14 @@ struct StartOrder {
             content.inputPushToken = false
         }
         return StartPart(
-            token: [], environment: .production, blob: self.layer.blob, content: content,
+            token: [], environment: .production, blob: blob, content: content,
             expiresSeconds: self.expiresSeconds)
     }
 
     /// The body of a push that starts the card with what is newest: content and alert of `newest`, where it has them and they fit.
-    func appendBody(newest: Version?, isChannelCapable: Bool, to body: inout [UInt8]) {
-        var part = self.part(isChannelCapable: isChannelCapable)
+    /// - Parameter channel: the audience's, for phones that can listen; empty: there is none.
+    func appendBody(newest: Version?, isChannelCapable: Bool, channel: [UInt8] = [], to body: inout [UInt8]) {
+        var part = self.part(isChannelCapable: isChannelCapable, channel: channel)
         if let newest, newest.life == self.life, newest.stampSeconds >= self.stampSeconds,
             !newest.layer.content.contentState.isEmpty
         {

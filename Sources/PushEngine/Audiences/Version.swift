@@ -33,6 +33,10 @@ struct Version {
     var withdrawsAlert = false
     /// One element while a start goes round.
     var starts: [StartOrder] = []
+    /// The audience's channels as of `turn`.
+    var channels: [VersionChannel] = []
+    /// Of the same version a later one is told when that has changed; 0: the audience has had no channel.
+    var turn: UInt32 = 0
 
     /// It is of that life, and so is what it brings.
     mutating func enterLife(_ life: Int64) {

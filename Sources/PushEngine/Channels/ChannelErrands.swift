@@ -22,6 +22,9 @@ struct ChannelErrand {
     var body: [UInt8] = []
     var priority = PushPriority.low
     var expirationSeconds: Int64 = 0
+    /// Of an audience's broadcast: the version that it brings, and the one whose alert goes along; 0: none.
+    var stampSeconds: Int64 = 0
+    var alertStampSeconds: Int64 = 0
     /// When it was handed over, steady.
     var askedMillis: Int64
 }
@@ -48,14 +51,18 @@ struct ChannelErrands {
         self.nextDeadlineMillis = min(self.nextDeadlineMillis, errand.askedMillis + Self.waitMillisMax)
     }
 
-    /// The next of a route leaves.
-    mutating func popFirst(route: UInt16) -> (id: PushID, errand: ChannelErrand)? {
+    /// Takes out the next of a route.
+    mutating func popFirst(route: UInt16) -> ChannelErrand? {
         guard let errand = self.waiting[route]?.popFirst() else { return nil }
         self.waitingCount -= 1
+        self.setDeadline()
+        return errand
+    }
+    /// It leaves.
+    mutating func send(_ errand: ChannelErrand) -> PushID {
         self.lastNumber &+= 1
         self.sent[self.lastNumber] = errand
-        self.setDeadline()
-        return (PushID(rawValue: Self.mark | UInt64(self.lastNumber) << 32), errand)
+        return PushID(rawValue: Self.mark | UInt64(self.lastNumber) << 32)
     }
 
     static func isErrand(_ push: PushID) -> Bool { push.rawValue & 0xc000_0000 == Self.mark }

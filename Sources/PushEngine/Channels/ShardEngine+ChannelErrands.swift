@@ -5,9 +5,16 @@ import PushModel
 /// Requests about channels that leave, and their answers.
 extension ShardEngine {
     /// Fills `request` with the next of a route; false: none waits.
-    mutating func nextChannelErrand(route: UInt16, into request: inout PushRequest) -> Bool {
-        guard let (id, errand) = self.errands.popFirst(route: route) else { return false }
-        request.id = id
+    mutating func nextChannelErrand(route: UInt16, into request: inout PushRequest, now: EngineTime) -> Bool {
+        while var errand = self.errands.popFirst(route: route) {
+            if case .audience = errand.sender, !self.fillBroadcast(&errand, now: now) { continue }
+            self.send(errand, into: &request)
+            return true
+        }
+        return false
+    }
+    private mutating func send(_ errand: ChannelErrand, into request: inout PushRequest) {
+        request.id = self.errands.send(errand)
         request.kind = errand.kind
         request.app = errand.app
         request.priority = errand.priority
@@ -19,7 +26,6 @@ extension ShardEngine {
         request.body.append(contentsOf: errand.body)
         self.memory.partitions[errand.partition].inFlightCount += 1
         self.memory.counters.inFlight += 1
-        return true
     }
 
     /// The answer to one of them. One that nobody waits for any more changes nothing.
@@ -45,7 +51,7 @@ extension ShardEngine {
                 }
             }
             self.carryOut(actions, of: id, now: now)
-        case .audience: break
+        case .audience: self.broadcastEnded(errand, result, now: now)
         }
     }
 }

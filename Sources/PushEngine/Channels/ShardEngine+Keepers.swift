@@ -34,6 +34,8 @@ extension ShardEngine {
         settings.lingerMillis = configuration.channelLingerMillis
         settings.requestTimeoutMillis =
             ChannelErrands.waitMillisMax + self.memory.configuration.settings.requestTimeoutMillis
+        let minute = self.memory.configuration.settings.channelMinuteMillis
+        if minute != settings.minuteMillis { settings.scale(toMinuteMillis: minute) }
         let keeper = ChannelKeeper(
             settings: settings,
             records: self.kept.records(of: partition, bundleID: configuration.bundleID, environment: environment),
@@ -74,8 +76,12 @@ extension ShardEngine {
     }
 
     // MARK: Time
-    /// When a keeper, or a request that waits, has something to do, steady; `Int64.max`: nothing.
-    var keeperDeadlineMillis: Int64 { min(self.keepers.nextDeadlineMillis, self.errands.nextDeadlineMillis) }
+    /// When a keeper, a request that waits, or an audience about its channels has something to do, steady; `Int64.max`: nothing.
+    var keeperDeadlineMillis: Int64 {
+        min(
+            self.keepers.nextDeadlineMillis, self.errands.nextDeadlineMillis,
+            self.channelDeadlines.earliestMillis ?? .max)
+    }
 
     mutating func advanceKeepers(now: EngineTime) {
         if self.errands.nextDeadlineMillis <= now.steadyMillis {
@@ -84,6 +90,7 @@ extension ShardEngine {
                 self.errandEnded(errand, .notProcessed, now: now)
             }
         }
+        self.advanceAudienceChannels(now: now)
         guard self.keepers.nextDeadlineMillis <= now.steadyMillis else { return }
         for id in self.keepers.identifiers {
             guard let hosted = self.keepers[id], let due = hosted.keeper.deadlineMillis, due <= now.steadyMillis,

@@ -71,6 +71,12 @@ public struct EngineCounters: Sendable, Equatable {
     public var channelBeacons: UInt64 = 0
     /// Times that an operator was to be told of an app's channels.
     public var channelAlarms: UInt64 = 0
+    /// Versions of audiences that were broadcast.
+    public var channelBroadcastsSent: UInt64 = 0
+    /// Of these, accepted.
+    public var channelBroadcastsAccepted: UInt64 = 0
+    /// Times that members listening on a channel were served by their tokens instead.
+    public var channelFallbacks: UInt64 = 0
     /// Keepers of channels: apps and environments whose channels this shard keeps.
     public var channelKeepers: Int = 0
     /// Channels by Apple's list, whoever made them.

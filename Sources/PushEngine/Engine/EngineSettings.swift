@@ -42,6 +42,10 @@ public struct EngineSettings: Equatable, Sendable {
     /// A request that has left for APNs has an answer by then, or nobody knows what became of it, milliseconds.
     public var requestTimeoutMillis: Int64 = 20_000
 
+    /// What counts as a minute where channels of audiences wait for minutes, milliseconds. Less in a demonstration alone: with it shrinks the time
+    /// in which a lost creation may still come to light.
+    public var channelMinuteMillis: Int64 = 60_000
+
     /// The defaults.
     public init() {}
 }

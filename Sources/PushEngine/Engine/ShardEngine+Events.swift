@@ -118,6 +118,7 @@ extension ShardEngine {
         case .register: self.register(slot, key: key, now: now)
         case .unregister: self.unregister(slot, key: key, now: now)
         case .start, .update, .end: self.takeContent(slot, key: key, value: value, now: now)
+        case .open: self.open(slot, key: key, now: now)
         }
         // Nothing will leave whose answer writes a record: the entry that was opened above needs one of its own.
         if !self.memory.slots[slot].hasWork { self.journal.markDirty(slot, in: &self.memory, now: now) }
@@ -185,6 +186,17 @@ extension ShardEngine {
             text.span.extracting(self.intake.event.tokenInText.range), of: slot,
             recordMillis: self.intake.record.timestampMillis)
         if isNew { self.dispatch.forgetFailures(slot, in: &self.memory) }
+    }
+
+    /// The channel kept for the audience is opened before its first content comes.
+    private mutating func open(_ slot: SlotID, key: Span<UInt8>, now: EngineTime) {
+        switch self.memory.slots[slot].life {
+        case .ending, .ended: return self.finishEvent(slot: slot, outcome: .late, cause: .afterEnd, key: key)
+        case .awaiting, .starting, .started, .alive: break
+        }
+        self.memory.touch(slot, now: now)
+        self.finishEvent(slot: slot, outcome: .applied, key: key)
+        self.openChannels(slot, now: now)
     }
 
     // MARK: Content

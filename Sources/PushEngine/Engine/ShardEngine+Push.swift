@@ -14,7 +14,7 @@ extension ShardEngine {
     /// From here until `answered` the push is in flight; a budget unit is taken if it leaves with high priority.
     public mutating func nextPush(route: UInt16, into request: inout PushRequest, now: EngineTime) -> Bool {
         guard self.hasReady(route: route) else { return false }
-        if self.errands.waitingCount > 0, self.nextChannelErrand(route: route, into: &request) { return true }
+        if self.errands.waitingCount > 0, self.nextChannelErrand(route: route, into: &request, now: now) { return true }
         for _ in 0..<self.dispatch.laneCount(route: route) {
             let lane = self.dispatch.nextLane(route: route)
             if self.dispatch.isPassNext(lane: lane), self.nextMemberPush(lane: lane, into: &request, now: now) {

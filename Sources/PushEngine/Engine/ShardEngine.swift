@@ -20,6 +20,8 @@ public struct ShardEngine: ~Copyable {
     var kept = KeptRecords()
     var keepers = Keepers()
     var errands = ChannelErrands()
+    /// When audiences have something to do about their channels.
+    var channelDeadlines = DeadlineQueue<SlotID>()
     private var samples: [AcceptedSample] = []
     /// Of the units in the record of `state` being read.
     var restoredAges: [Int64] = []
@@ -136,6 +138,7 @@ public struct ShardEngine: ~Copyable {
         self.dispatch.letGo(slot, in: &self.memory)
         self.coalescer.letGo(slot, in: &self.memory)
         self.forgetRollUps(slot)
+        if self.memory.slots[slot].kind == .audience { self.channelDeadlines.remove(slot) }
         self.memory.removeSlot(slot)
     }
 }

@@ -48,7 +48,7 @@ extension ShardMemory {
         case (.end, .awaiting), (.end, .alive), (.end, .starting), (.end, .started):
             if !isExpired { self.slots[slot].life = .ending }
         case (.update, .awaiting), (.update, .alive), (.update, .starting), (.update, .started), (.register, _),
-            (.unregister, _):
+            (.unregister, _), (.open, _):
             break
         }
         return nil

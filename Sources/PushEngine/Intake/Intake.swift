@@ -87,6 +87,7 @@ struct Intake: ~Copyable {
         if !self.namesNoOther {
             if !memory.configuration.takesAudiences { try EventRules.refuseAudience(self.event) }
             try EventRules.checkTarget(self.event, key: key)
+            if memory.configuration.apps[Int(app)].audienceChannel == .none { try EventRules.refuseOpen(self.event) }
         }
         try self.checkEnvironment(of: app, in: memory)
         let eventSeconds = self.timestampSeconds(now: now)
@@ -168,7 +169,7 @@ struct Intake: ~Copyable {
         // What an audience's update members get of it; the start's own expiry stands in `StartOrder`.
         case .start where self.event.target == .audience: self.event.expiresSeconds ?? .max
         // The start's own expiry stands in `StartPart`.
-        case .start, .register, .unregister: .max
+        case .start, .register, .unregister, .open: .max
         }
     }
 

@@ -25,8 +25,8 @@ public struct ByteRange: Equatable, Sendable {
 
 /// What an event asks for (contract: field `event`).
 public enum EventKind: UInt8, Sendable, CaseIterable {
-    /// The five values of `event`, as the page Events describes them.
-    case register, unregister, start, update, end
+    /// The values of `event`, as the page Events describes them.
+    case register, unregister, start, update, end, open
 }
 
 /// Which of Apple's two services a token belongs to.

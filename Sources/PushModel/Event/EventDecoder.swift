@@ -120,6 +120,7 @@ extension EventReader {
         if self.spells(bytes, word, EventKind.start.name) { return .start }
         if self.spells(bytes, word, EventKind.register.name) { return .register }
         if self.spells(bytes, word, EventKind.unregister.name) { return .unregister }
+        if self.spells(bytes, word, EventKind.open.name) { return .open }
         let names = EventKind.allCases.map(\.name)
         let near = FieldSuggestion.nearest(to: JSONEscape.text(of: word, in: bytes), among: names)
         throw self.wrongValue(

@@ -109,6 +109,7 @@ extension EventKind {
         case .start: "start"
         case .update: "update"
         case .end: "end"
+        case .open: "open"
         }
     }
 
@@ -125,6 +126,7 @@ extension EventKind {
             .init(.alert), .init(.staleDate), .init(.relevanceScore), .init(.expires),
         ]
     }
+    private static var openFields: EventFieldSet { [.init(.event), .init(.app), .init(.id), .init(.to)] }
     private static var endFields: EventFieldSet { Self.updateFields.union(EventFieldSet(.dismissalDate)) }
     private static var startFields: EventFieldSet {
         Self.updateFields.union([
@@ -139,6 +141,7 @@ extension EventKind {
         case .start: Self.startFields
         case .update: Self.updateFields
         case .end: Self.endFields
+        case .open: Self.openFields
         }
     }
 
@@ -148,6 +151,7 @@ extension EventKind {
         case .register, .unregister, .end: EventFieldSet(rawValue: 0)
         case .start: Self.startRequiredFields
         case .update: EventFieldSet(.contentState)
+        case .open: EventFieldSet(.to)
         }
     }
     private static var startRequiredFields: EventFieldSet {

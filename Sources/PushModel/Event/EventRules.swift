@@ -54,6 +54,13 @@ public enum EventRules {
             reason: "is not supported by this version: expected to.activity, to.channel, to.token or to.start-token")
     }
 
+    /// What a worker that keeps no channels for the audiences of the event's app says of `open`.
+    public static func refuseOpen(_ event: borrowing DecodedEvent) throws(EventRejection) {
+        guard event.kind == .open else { return }
+        throw EventRejection(
+            field: "event", reason: "is “open”: this worker opens channels where “audience.channel” is “auto” alone")
+    }
+
     /// Checks what the event is meant for. A member's key is checked by `memberToken`.
     /// - Parameter key: the record's.
     public static func checkTarget(_ event: borrowing DecodedEvent, key: Span<UInt8>) throws(EventRejection) {
@@ -101,7 +108,10 @@ public enum EventRules {
     public static func checkContent(
         _ event: borrowing DecodedEvent, value: Span<UInt8>, eventSeconds: Int64, nowSeconds: Int64
     ) throws(EventRejection) {
-        guard event.kind != .register, event.kind != .unregister else { return }
+        switch event.kind {
+        case .register, .unregister, .open: return
+        case .start, .update, .end: break
+        }
         if let given = event.timestampSeconds { try Self.checkTimestamp(given, nowSeconds: nowSeconds) }
         guard Self.mayBeTooLarge(valueByteCount: value.count) else { return }
         let content = PayloadContent(of: event)

@@ -19,6 +19,12 @@ enum EventShape {
         case .unregister:
             if !seen.isDisjoint(with: Self.memberFields) { try Self.checkMember(&event, seen: seen) }
         case .start: try Self.checkStart(event, seen: seen)
+        case .open:
+            guard event.target == .audience else {
+                throw EventRejection(
+                    field: "to",
+                    reason: "names no audience: “open” opens the channel kept for one, expected {\"audience\": …}")
+            }
         case .update, .end:
             if event.target == .startToken {
                 throw EventRejection(
@@ -92,7 +98,10 @@ enum EventShape {
         let reason: String
         switch field {
         case .to:
-            reason = "is missing: “start” needs {\"start-token\": …}, the push-to-start token, or {\"audience\": …}"
+            reason =
+                kind == .open
+                ? "is missing: “open” needs {\"audience\": …}"
+                : "is missing: “start” needs {\"start-token\": …}, the push-to-start token, or {\"audience\": …}"
         case .token:
             reason =
                 "is missing: “register” needs the activity's token, or an “audience” (then the record's key is the token)"

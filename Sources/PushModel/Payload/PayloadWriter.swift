@@ -58,7 +58,7 @@ public enum PayloadWriter {
         case .start: sink.put("{\"aps\":{\"event\":\"start\",\"timestamp\":")
         case .update: sink.put("{\"aps\":{\"event\":\"update\",\"timestamp\":")
         case .end: sink.put("{\"aps\":{\"event\":\"end\",\"timestamp\":")
-        case .register, .unregister: preconditionFailure("a \(kind) is not pushed")
+        case .register, .unregister, .open: preconditionFailure("a \(kind) is not pushed")
         }
         sink.put(number: stampSeconds)
         if !content.contentState.isEmpty {

@@ -4,7 +4,8 @@ import PushModel
 extension EngineCounters: CountedBySource {
     static let sourceLabels: [String] = []
 
-    static let rows = Self.eventRows + Self.outcomeRows + Self.pushRows + Self.memberRows + Self.channelRows
+    static let rows =
+        Self.eventRows + Self.outcomeRows + Self.pushRows + Self.memberRows + Self.channelRows
         + Self.stateRows
 
     private static let eventRows: [CounterRow<EngineCounters>] = [
@@ -149,6 +150,16 @@ extension EngineCounters: CountedBySource {
         .total(
             "mailboat_channels_beacons_total", unit: "broadcasts", "Ends that were broadcast again.",
             \.channelBeacons),
+        .total(
+            "mailboat_channels_broadcasts_sent_total", unit: "broadcasts",
+            "Versions that audiences have broadcast on their channels.", \.channelBroadcastsSent),
+        .total(
+            "mailboat_channels_broadcasts_accepted_total", unit: "broadcasts", "Of these, accepted.",
+            \.channelBroadcastsAccepted),
+        .total(
+            "mailboat_channels_fallbacks_total", unit: "times",
+            "Times that members listening on a channel were served by their tokens instead, as APNs did not take a broadcast.",
+            \.channelFallbacks),
         .total(
             "mailboat_channels_alarms_total", unit: "alarms",
             "Times that something about an app's channels was written to the log for an operator.", \.channelAlarms),

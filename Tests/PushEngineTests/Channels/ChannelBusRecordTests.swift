@@ -105,7 +105,9 @@ import Testing
         let value = Self.bytes(BusRecord.byteCountMax(bundleID: Self.bundleID)) { BusRecord.write(question, to: &$0) }
         for environments in 0..<4 as Range<UInt8> {
             let bytes = value + [environments]
-            #expect(try BusRecord.readQuestion(bytes.span) == question)
+            var expected = question
+            expected.environments = environments
+            #expect(try BusRecord.readQuestion(bytes.span) == expected)
         }
         for rest in [[4], [0, 0]] as [[UInt8]] {
             let bytes = value + rest
@@ -113,58 +115,87 @@ import Testing
         }
     }
 
-    /// What an owner of a release to come knows of its channels is not lost while one of this release has the audience.
-    @Test func aBookKeepsWhatItDoesNotKnow() throws {
+    @Test func aBookKeepsItsChannels() throws {
+        let now = EngineTime(steadyMillis: 0, wallMillis: 1_700_000_000_000)
         var book = AudienceBook()
         book.life = 1_700_000_000
-        book.further = [1, 2, 3]
-        let now = EngineTime(steadyMillis: 0, wallMillis: 1_700_000_000_000)
         func read(_ value: [UInt8]) throws(StateError) -> AudienceBook {
             var reader = StateReader(value.span)
-            let book = try AudienceCodec.readBook(&reader, topicHashes: [], now: now)
+            let book = try AudienceCodec.readBook(&reader, topicHashes: [1], now: now)
             guard reader.isAtEnd else { throw .malformed("bytes behind it") }
             return book
         }
-        let value = Self.bytes(AudienceCodec.byteCountMax(book)) {
-            AudienceCodec.write(book, topicHashes: [], now: now, to: &$0)
+        func write(_ book: AudienceBook) -> [UInt8] {
+            Self.bytes(AudienceCodec.byteCountMax(book)) {
+                AudienceCodec.write(book, topicHashes: [1], now: now, to: &$0)
+            }
         }
-        let again = try read(value)
-        #expect(again.further == [1, 2, 3] && again.life == book.life)
-        book.further = []
-        let plain = Self.bytes(AudienceCodec.byteCountMax(book)) {
-            AudienceCodec.write(book, topicHashes: [], now: now, to: &$0)
+        let plain = write(book)
+        #expect(try read(plain).channels.isBlank, "records without channels end before them")
+        book.channels.life = 1_700_000_001
+        book.channels.turn = 3
+        book.channels.environments = 3
+        for environment in PushEnvironment.allCases {
+            var channel = AudienceChannels.Channel(environment: environment)
+            channel.standing = environment == .production ? .open : .dead
+            channel.id = Array("Y2hhbm5lbA==".utf8)
+            channel.serves = environment == .production
+            channel.takenStampSeconds = 5
+            channel.takenAlertStampSeconds = 4
+            channel.byTokenUntilMillis = 1_700_000_000_123
+            channel.isEndTold = environment == .development
+            book.channels.all.append(channel)
         }
-        #expect(plain.count == value.count - 4 && value.starts(with: plain), "older records end before it")
-        #expect(try read(plain).further.isEmpty)
+        var alert = Version()
+        (alert.life, alert.stampSeconds) = (5, 6)
+        alert.layer.source.topic = 0
+        book.channels.alerts = [alert]
+        let value = write(book)
+        #expect(value.starts(with: plain))
+        let again = try read(value).channels
+        #expect(again.declared == book.channels.declared && again.turn == 3 && again.environments == 3)
+        #expect(again.life == book.channels.life && again.alert?.stampSeconds == 6)
+        #expect(again.all.map(\.standing) == [.open, .dead] && again.all.map(\.isEndTold) == [false, true])
+        #expect(again.all.allSatisfy { $0.takenStampSeconds == 5 && $0.byTokenUntilMillis == 1_700_000_000_123 })
+        for count in plain.count + 1..<value.count {
+            let cut = Array(value.prefix(count))
+            #expect(throws: StateError.self) { try read(cut) }
+        }
     }
 
-    /// A version that was broadcast, and a member that listens: this release serves every member by its token.
-    @Test func flagsOfReleasesToComeAreTaken() throws {
+    @Test func aVersionTellsOfChannelsAndAMemberOfTheOneItListensOn() throws {
         let now = EngineTime(steadyMillis: 0, wallMillis: 1_700_000_000_000)
         var version = Version()
         (version.life, version.stampSeconds, version.isHigh) = (5, 6, true)
         version.layer.source.topic = 0
-        var value = Self.bytes(AudienceCodec.byteCountMax(version)) {
+        version.turn = 9
+        version.channels = [
+            VersionChannel(
+                environment: .development, id: Array("Y2g=".utf8), serves: true, isOpen: true, takenStampSeconds: 7,
+                takenAlertStampSeconds: 8)
+        ]
+        let value = Self.bytes(AudienceCodec.byteCountMax(version)) {
             AudienceCodec.write(version, topicHashes: [1], to: &$0)
         }
-        // Life and stamp take a byte each.
-        value[2] |= 16
-        value += [2, 0x41, 0x42]
         var reader = StateReader(value.span)
         let taken = try AudienceCodec.readVersion(&reader, topicHashes: [1], now: now)
-        let (isAtEnd, isHigh, stampSeconds) = (reader.isAtEnd, taken.isHigh, taken.stampSeconds)
-        #expect(isAtEnd && isHigh && stampSeconds == 6)
+        let (isAtEnd, channels, turn) = (reader.isAtEnd, taken.channels, taken.turn)
+        #expect(isAtEnd && channels == version.channels && turn == 9)
 
-        let member = AudienceCodec.Member(epoch: 1, isFrequent: true, joinedSeconds: 7, reference: 8)
         func read(_ bytes: [UInt8]) throws(StateError) -> AudienceCodec.Member {
             var reader = StateReader(bytes.span)
             _ = try StateCodec.readKind(&reader)
             return try AudienceCodec.readMember(&reader)
         }
-        var bytes = Self.bytes(AudienceCodec.memberByteCountMax) { AudienceCodec.write(member, to: &$0) }
-        bytes[3] |= 16
-        #expect(try read(bytes) == member)
+        for number in [nil] + (0..<AudienceCodec.channelNumbersMax).map({ Optional($0) }) {
+            var member = AudienceCodec.Member(epoch: 1, isFrequent: true, joinedSeconds: 7, reference: 8)
+            member.channelNumber = number
+            let bytes = Self.bytes(AudienceCodec.memberByteCountMax) { AudienceCodec.write(member, to: &$0) }
+            #expect(try read(bytes) == member)
+        }
+        let plain = AudienceCodec.Member(epoch: 1, joinedSeconds: 7, reference: 8)
+        var bytes = Self.bytes(AudienceCodec.memberByteCountMax) { AudienceCodec.write(plain, to: &$0) }
         bytes[3] |= 32
-        #expect(throws: StateError.self) { try read(bytes) }
+        #expect(throws: StateError.self, "the number of no channel") { try read(bytes) }
     }
 }

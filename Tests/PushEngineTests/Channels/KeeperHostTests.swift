@@ -29,7 +29,8 @@ import Testing
         #expect(h.keptPhase() == .open)
         #expect(h.isCommitted(topic: 1))
         let opened = try #require(h.outcomes.first { $0.outcome == "channel-opened" })
-        #expect(opened.fields["audience"] as? String == "match" && opened.fields["channel"] as? String == "Y2hhbm5lbC0x")
+        #expect(
+            opened.fields["audience"] as? String == "match" && opened.fields["channel"] as? String == "Y2hhbm5lbC0x")
         #expect(opened.fields["environment"] as? String == "production" && opened.number("life") == 5)
         #expect(opened.key == "channel/com.example.pizza/match/5/production")
         #expect(h.newsTold() == [.opened(id: Array("Y2hhbm5lbC0x".utf8))])
@@ -78,7 +79,8 @@ import Testing
         #expect(!h.hasReady(route: 3), "the creation may be on its way still")
         h.advance(90_000)
         apple.serve(h)
-        #expect(h.counters.channelsAdopted == (isExclusive ? 1 : 0) && h.counters.channelsShown == (isExclusive ? 0 : 1))
+        #expect(
+            h.counters.channelsAdopted == (isExclusive ? 1 : 0) && h.counters.channelsShown == (isExclusive ? 0 : 1))
         #expect(apple.channels.count == (isExclusive ? 1 : 2))
         #expect(h.outcomes.contains { $0.outcome == "channel-opened" })
         let notices = h.told().compactMap { if case .tellKeeper(let notice) = $0 { notice.alarm } else { nil } }
@@ -158,7 +160,7 @@ import Testing
         var apple = SimpleApple()
         h.wish(.open(.none))
         apple.serve(h)
-        h.wish(.ended(content: [1]))
+        h.wish(.ended(content: Array("{}".utf8)))
         h.advance(60_000)
         let beacon = try #require(h.take(route: 2))
         h.answer(beacon, .response(PushResponse(status: 400, reason: "ChannelNotRegistered")))

@@ -49,6 +49,8 @@ struct EventCheck {
             case .register, .unregister:
                 let isMembership = self.event.target == .audience
                 return .taken(lines: [isMembership ? try self.membership(record) : self.registration(record)])
+            case .open:
+                return .taken(lines: ["\(self.audience) gets a broadcast channel, where audience.channel is auto"])
             case .start, .update, .end: return .taken(lines: try self.request(record, value: value))
             }
         } catch { return .refused(error) }

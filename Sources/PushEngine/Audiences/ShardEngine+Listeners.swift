@@ -1,0 +1,186 @@
+import PushModel
+
+/// Members that listen on their audience's channel (fan-out, §4): they stand in rings of their own, which are owed nothing by token while the channel
+/// brings the newest version.
+extension ShardEngine {
+    // MARK: Joining
+    /// The pass over the members among which the token of the event belongs.
+    mutating func passToJoin(_ crowd: CrowdID, app: UInt16, entry: EntryID, now: EngineTime) -> Int {
+        let environment = self.intake.event.environment
+        let range = self.intake.event.channelInText
+        guard !range.isEmpty, self.memory.configuration.apps[Int(app)].audienceChannel == .auto else {
+            return self.audiences.crowds.passIndex(crowd, environment: environment)
+        }
+        let channel = Array(self.intake.event.text[range.range])
+        let isTold = self.audiences.crowds[crowd].channels.contains {
+            $0.environment == environment && $0.id == channel
+        }
+        let pass = self.audiences.crowds.passIndex(
+            crowd, environment: environment, channel: channel, isTold: isTold)
+        guard self.audiences.crowds[crowd].passes[pass].channelID == channel else { return pass }
+        let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
+        guard members.table.count(of: self.audiences.crowds[crowd].passes[pass].ring) == 0 else { return pass }
+        // Its first member, or the first since others had left: what the channel brings is owed to nobody there.
+        if self.audiences.crowds[crowd].channel(ofPass: pass)?.serves == true {
+            let versionCount = self.audiences.crowds[crowd].versions.count
+            self.audiences.crowds[crowd].passes[pass].leaveToChannel(versionCount: versionCount, in: &members.table)
+        }
+        // Records of members name the channel by its number, and progress has its id.
+        self.writeProgress(crowd, entry: entry, now: now)
+        return pass
+    }
+    /// Environments in which a crowd has members, or had some; `nil`: its app's audiences have no channels.
+    func knownEnvironments(_ crowd: CrowdID, app: UInt16) -> UInt8? {
+        guard self.memory.configuration.apps[Int(app)].audienceChannel == .auto else { return nil }
+        return self.audiences.crowds[crowd].environments
+    }
+    /// The owner opens a channel in the other environment only when it knows that there are members.
+    /// - Parameter known: environments in which it had some before; `nil`: it has no channels.
+    mutating func askAgain(
+        _ crowd: CrowdID, joining environment: PushEnvironment, known: UInt8?, entry: EntryID
+    ) {
+        guard let known, known & AudienceChannels.bit(environment) == 0 else { return }
+        self.journal.ask(crowd, entry: entry, joining: environment, in: &self.memory, audiences: self.audiences)
+    }
+    /// The member has the newest version by its token, and says, or does no longer say, that it listens: it is not late where it goes.
+    func isServed(_ member: MemberID, goingTo pass: Int, of crowd: CrowdID, members: CrowdTable.Members) -> Bool {
+        let ring = members.table.ring(of: member)
+        guard let old = self.audiences.crowds[crowd].passIndex(of: ring),
+            self.audiences.crowds[crowd].passes[old].environment
+                == self.audiences.crowds[crowd].passes[pass].environment,
+            !self.audiences.crowds[crowd].versions.isEmpty,
+            // What came by broadcast may not have come to it.
+            !self.audiences.crowds[crowd].passes[old].isServedByChannel
+                || self.audiences.crowds[crowd].passes[old].servedLate.contains(member)
+        else { return false }
+        let flags = members.table.flags(of: member)
+        return !flags.contains(.isLate) && !flags.contains(.isInFlight)
+            && self.audiences.crowds[crowd].passes[old].retries[member] == nil
+            && (!self.audiences.crowds[crowd].passes[old].isAhead(members.table.position(of: member))
+                || self.audiences.crowds[crowd].passes[old].skipped.contains(member))
+    }
+    /// It is in the ring from here on, and has what goes round there.
+    mutating func enteredServed(_ member: MemberID, crowd: CrowdID, pass: Int, members: CrowdTable.Members) {
+        let before = self.owed(crowd, pass: pass, alert: self.audiences.crowds[crowd].alert)
+        let isAhead = self.audiences.crowds[crowd].passes[pass].joined(members.table.position(of: member))
+        if isAhead { self.audiences.crowds[crowd].passes[pass].skip(member) }
+        self.audiences.crowds[crowd].passes[pass].noteServedLate(member)
+        self.noteDue(crowd, pass: pass, before: before)
+    }
+
+    /// An alert has not come to the member, which says, or does no longer say, that it listens: it gets that by its token all the same.
+    func owesAlert(_ member: MemberID, goingTo pass: Int, of crowd: CrowdID, members: CrowdTable.Members) -> Bool {
+        let ring = members.table.ring(of: member)
+        guard self.audiences.crowds[crowd].alert != nil, !self.audiences.crowds[crowd].versions.isEmpty,
+            let old = self.audiences.crowds[crowd].passIndex(of: ring),
+            self.audiences.crowds[crowd].passes[old].environment
+                == self.audiences.crowds[crowd].passes[pass].environment
+        else { return false }
+        if let entry = self.audiences.crowds[crowd].passes[old].retries[member], entry.owesAlert { return true }
+        return self.audiences.crowds[crowd].passes[old].isAlertAhead(members.table.position(of: member))
+            && !members.table.flags(of: member).contains(.isLate)
+            && !self.audiences.crowds[crowd].passes[old].quiet.contains(member)
+            && !self.audiences.crowds[crowd].passes[old].skipped.contains(member)
+    }
+    /// It is in the ring from here on, and is owed the newest version with the alert.
+    mutating func enteredOwed(
+        _ member: MemberID, crowd: CrowdID, pass: Int, members: CrowdTable.Members, notBeforeMillis: Int64
+    ) {
+        let before = self.owed(crowd, pass: pass, alert: self.audiences.crowds[crowd].alert)
+        let isAhead = self.audiences.crowds[crowd].passes[pass].joined(members.table.position(of: member))
+        self.audiences.crowds[crowd].passes[pass].retries.set(
+            RetrySet.Entry(notBeforeMillis: notBeforeMillis, isOwed: !isAhead, owesAlert: true), for: member)
+        self.audiences.crowds[crowd].isProgressDue = true
+        self.noteDue(crowd, pass: pass, before: before)
+    }
+
+    // MARK: Versions
+    /// A newer version has been taken, of which the channels say whether it reaches a pass's members by broadcast.
+    /// - Returns: it does, and nothing is owed to them.
+    mutating func isLeftToChannel(
+        _ version: Version, crowd: CrowdID, pass: Int, count: Int, before: Owed
+    ) -> Bool {
+        let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
+        let channel = self.audiences.crowds[crowd].channel(ofPass: pass)
+        if let channel, channel.serves {
+            let versionCount = self.audiences.crowds[crowd].versions.count
+            self.audiences.crowds[crowd].passes[pass].leaveToChannel(versionCount: versionCount, in: &members.table)
+            self.settleMembers(crowd, pass: pass, before: before, into: .superseded)
+            return true
+        }
+        guard self.audiences.crowds[crowd].passes[pass].isServedByChannel else { return false }
+        self.audiences.crowds[crowd].passes[pass].leaveChannel()
+        if let alert = self.audiences.crowds[crowd].alert, alert.stampSeconds != version.stampSeconds,
+            let channel, channel.takenAlertStampSeconds < alert.stampSeconds
+        {
+            self.audiences.crowds[crowd].passes[pass].oweAlertAgain(count: count)
+        }
+        return false
+    }
+    /// The newest version is told again, as which of its channels serve has changed.
+    /// - Returns: whether anything is new.
+    mutating func takeTurn(of newest: Version, crowd: CrowdID) -> Bool {
+        guard newest.life == self.audiences.crowds[crowd].life,
+            newest.stampSeconds == self.audiences.crowds[crowd].stampSeconds,
+            newest.turn > self.audiences.crowds[crowd].turn
+        else { return false }
+        self.audiences.crowds[crowd].turn = newest.turn
+        self.audiences.crowds[crowd].channels = newest.channels
+        self.audiences.crowds[crowd].starts.forgetBodies()
+        for index in self.audiences.crowds[crowd].versions.indices
+        where self.audiences.crowds[crowd].versions[index].stampSeconds == newest.stampSeconds {
+            self.audiences.crowds[crowd].versions[index].turn = newest.turn
+            self.audiences.crowds[crowd].versions[index].channels = newest.channels
+        }
+        for pass in self.audiences.crowds[crowd].passes.indices { self.changeWay(crowd, pass: pass) }
+        return true
+    }
+    /// Members of a pass get the newest version the way that its channel says now.
+    mutating func changeWay(_ crowd: CrowdID, pass: Int) {
+        guard self.audiences.crowds[crowd].passes[pass].channelNumber != nil else { return }
+        let channel = self.audiences.crowds[crowd].channel(ofPass: pass)
+        let isServed = channel?.serves ?? false
+        guard isServed != self.audiences.crowds[crowd].passes[pass].isServedByChannel else { return }
+        let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
+        let before = self.owed(crowd, pass: pass, alert: self.audiences.crowds[crowd].alert)
+        if isServed {
+            let versionCount = self.audiences.crowds[crowd].versions.count
+            self.audiences.crowds[crowd].passes[pass].leaveToChannel(versionCount: versionCount, in: &members.table)
+            return self.settleMembers(crowd, pass: pass, before: before, into: .superseded)
+        }
+        guard let channel, let newest = self.audiences.crowds[crowd].newest,
+            newest.stampSeconds == self.audiences.crowds[crowd].stampSeconds,
+            channel.takenStampSeconds < newest.stampSeconds
+        else { return self.audiences.crowds[crowd].passes[pass].leaveChannel() }
+        let owesAlert = self.audiences.crowds[crowd].alert.map {
+            $0.stampSeconds > channel.takenAlertStampSeconds
+        }
+        // The owner may count its unit as coming back already.
+        let mayBeHigh = newest.stampSeconds > self.audiences.crowds[crowd].reportedDoneStampSeconds
+        let goesAlone = (owesAlert ?? false) && self.audiences.crowds[crowd].alertGoesAlone
+        self.audiences.crowds[crowd].passes[pass].fallBack(
+            count: members.table.count(of: self.audiences.crowds[crowd].passes[pass].ring),
+            owesAlert: owesAlert ?? false, isHigh: mayBeHigh && newest.isHigh,
+            isFrequentHigh: mayBeHigh && newest.isFrequentHigh, alertGoesAlone: goesAlone, in: &members.table)
+        self.noteDue(crowd, pass: pass, before: before)
+    }
+
+    // MARK: Takeover
+    /// A pass goes on as its progress says, and then as the newest known version does.
+    mutating func restoreListening(_ crowd: CrowdID, pass: Int, from progress: AudienceCodec.Progress) {
+        guard self.audiences.crowds[crowd].passes[pass].channelNumber != nil else { return }
+        let listening = progress.part(of: self.audiences.crowds[crowd].passes[pass])?.listening
+        if let listening { self.audiences.crowds[crowd].passes[pass].channelID = listening.id }
+        guard !self.audiences.crowds[crowd].versions.isEmpty else { return }
+        if listening?.isServed ?? false { self.audiences.crowds[crowd].passes[pass].resumeChannel() }
+        self.changeWay(crowd, pass: pass)
+    }
+}
+
+extension AudienceCodec.Progress {
+    /// What it says of a pass; `nil`: its first member came later.
+    func part(of pass: borrowing Pass) -> AudienceCodec.PassPart? {
+        let (environment, number) = (pass.environment, pass.channelNumber)
+        return self.passes.first { $0.environment == environment && $0.listening?.number == number }
+    }
+}

@@ -1,0 +1,396 @@
+import APNSProtocol
+import PushModel
+import Testing
+
+@testable import PushEngine
+
+/// An audience with a channel: one event, one broadcast for those that listen, one pass for the others. Owner, keeper and members lie in one
+/// partition here, and talk over the bus all the same.
+@Suite struct AudienceChannelTests {
+    /// A harness whose audience has an open channel, and the first version behind it.
+    static func harness(
+        _ configure: (inout AppConfiguration) -> Void = { _ in }
+    ) -> (h: EngineHarness, apple: SimpleApple) {
+        let h = KeeperHostTests.harness(configure)
+        var apple = SimpleApple()
+        h.join(1)
+        h.audienceUpdate(1)
+        h.deliverAll()
+        apple.serve(h)
+        h.carryBus()
+        h.advance(1_000)
+        h.carryBus()
+        return (h, apple)
+    }
+    static let channel = "Y2hhbm5lbC0x"
+
+    // MARK: One event
+
+    @Test func theFirstEventOpensAChannel() {
+        let (h, apple) = Self.harness()
+        #expect(apple.channels == [Self.channel] && h.counters.channelsKeptOpen == 1)
+        #expect(h.outcomes.contains { $0.outcome == "channel-opened" })
+        #expect(h.take(route: 2) == nil, "the first version was brought by tokens, and nobody listens yet")
+        #expect(h.isCommitted() && h.isCommitted(topic: 1))
+    }
+
+    @Test func openOpensOneBeforeAnyContent() {
+        let h = KeeperHostTests.harness()
+        var apple = SimpleApple()
+        let offset = h.consume(key: "match", value: #"{"event":"open","to":{"audience":"match"}}"#)
+        h.carryBus()
+        apple.serve(h)
+        h.carryBus()
+        #expect(h.outcomes(of: offset) == ["applied"] && apple.channels.count == 1)
+        h.join(1, channel: Self.channel)
+        h.audienceUpdate(1)
+        #expect(h.deliverAll().isEmpty)
+        #expect(h.deliver(route: 2)?.token == Self.channel)
+    }
+
+    @Test func openIsRefusedWhereNoChannelIsKept() {
+        let h = KeeperHostTests.harness { $0.audienceChannel = .none }
+        let offset = h.consume(key: "match", value: #"{"event":"open","to":{"audience":"match"}}"#)
+        #expect(h.outcomes(of: offset) == ["dead-lettered"])
+    }
+
+    /// Whoever says that it listens gets the broadcast alone, everybody else the push alone.
+    @Test func eachPhoneHasOneWay() throws {
+        let (h, _) = Self.harness()
+        h.join(2, channel: Self.channel)
+        #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(2)], "it came late, and may have missed it")
+        h.advance(1_000)
+        h.audienceUpdate(2, alert: "goal")
+        let pushes = h.deliverAll()
+        #expect(pushes.map(\.token) == [EngineHarness.memberToken(1)])
+        let broadcast = try #require(h.deliver(route: 2))
+        #expect(broadcast.kind == .broadcast && broadcast.token == Self.channel && broadcast.alert == "goal")
+        #expect(broadcast.stamp == pushes.first?.stamp && broadcast.n == 2 && broadcast.priority == 10)
+        #expect(broadcast.expirationSeconds == 0)
+        h.advance(120_000)
+        h.carryBus()
+        #expect(h.deliverAll().isEmpty && h.take(route: 2) == nil)
+        #expect(h.counters.channelBroadcastsAccepted == 1 && h.counters.channelFallbacks == 0)
+    }
+
+    @Test func broadcastsKeepTheirDistanceAndTheNewestAlert() throws {
+        let (h, _) = Self.harness()
+        h.join(2, channel: Self.channel)
+        h.deliverAll()
+        h.advance(1_000)
+        h.audienceUpdate(2)
+        #expect(h.deliver(route: 2)?.n == 2)
+        h.advance(2_000)
+        h.audienceUpdate(3, alert: "goal")
+        h.advance(2_000)
+        h.audienceUpdate(4)
+        h.deliverAll()
+        #expect(h.take(route: 2) == nil)
+        h.advance(11_000)
+        let next = try #require(h.deliver(route: 2))
+        #expect(next.n == 4 && next.alert == "goal")
+        h.advance(60_000)
+        #expect(h.take(route: 2) == nil)
+    }
+
+    @Test func whoSaysThatItListensIsOwedNothingThatItHas() {
+        let (h, _) = Self.harness()
+        h.join(1, channel: Self.channel)
+        h.advance(2_000)
+        #expect(h.deliverAll().isEmpty)
+        h.audienceUpdate(2)
+        #expect(h.deliverAll().isEmpty && h.deliver(route: 2)?.n == 2)
+    }
+
+    @Test func whoSaysItNoMoreIsServedByItsToken() {
+        let (h, _) = Self.harness()
+        h.join(2, channel: Self.channel)
+        h.advance(1_000)
+        h.audienceUpdate(2)
+        h.deliver(route: 2)
+        h.deliverAll()
+        h.advance(1_000)
+        h.join(2)
+        #expect(h.deliverAll().map(\.n) == [2], "the broadcast may not have come to it")
+        h.advance(16_000)
+        h.audienceUpdate(3)
+        #expect(h.deliverAll().count == 2)
+        h.deliver(route: 2)
+    }
+
+    /// What a phone says of a channel that is not the audience's changes nothing.
+    @Test func aForeignChannelIsNoWay() {
+        let (h, _) = Self.harness()
+        for number in 2...20 { h.join(number, channel: "Zm9yZWlnbg\(number % 2 == 0 ? "A" : "B")=") }
+        h.join(21, channel: Self.channel)
+        h.deliverAll()
+        h.advance(1_000)
+        h.audienceUpdate(2)
+        #expect(Set(h.deliverAll().map(\.token)).count == 20)
+        #expect(h.deliver(route: 2) != nil)
+    }
+
+    /// Whom the alert has not reached gets it, however it says it will be reached from then on.
+    @Test func whoSaysThatItListensBeforeTheAlertHasComeGetsIt() {
+        let (h, _) = Self.harness()
+        for member in 2...4 { h.join(member) }
+        h.deliverAll()
+        h.advance(1_000)
+        h.audienceUpdate(2, alert: "goal")
+        h.deliver(route: 2)
+        for member in 1...4 { h.join(member, channel: Self.channel) }
+        let pushes = h.deliverAll()
+        #expect(Set(pushes.map(\.token)).count == 4 && pushes.allSatisfy { $0.alert == "goal" })
+    }
+
+    @Test func aPauseHoldsBroadcastsBack() throws {
+        let (h, _) = Self.harness()
+        h.join(2, channel: Self.channel)
+        h.deliverAll()
+        func pause(_ isPaused: Bool) {
+            let record = PauseRecord.make(bundleID: "com.example.pizza", audience: "match", isPaused: isPaused)
+            h.consume(keyBytes: record.key, valueBytes: record.value, topic: 1, kind: .pause)
+            h.carryBus()
+        }
+        pause(true)
+        h.advance(1_000)
+        h.audienceUpdate(2)
+        h.advance(120_000)
+        #expect(h.deliverAll().isEmpty && h.take(route: 2) == nil && h.counters.channelFallbacks == 0)
+        pause(false)
+        h.advance(2_000)
+        #expect(h.deliverAll().count == 1 && h.deliver(route: 2)?.n == 2)
+    }
+
+    // MARK: Failures
+
+    @Test func listenersAreServedByTokenWhenABroadcastIsRefusedForTooLong() throws {
+        let (h, _) = Self.harness()
+        h.join(2, channel: Self.channel)
+        h.deliverAll()
+        h.advance(1_000)
+        h.audienceUpdate(2, alert: "goal")
+        #expect(h.deliverAll().count == 1)
+        for _ in 0..<75 {
+            while let broadcast = h.take(route: 2) {
+                h.answer(broadcast, .response(PushResponse(status: 503, reason: "ServiceUnavailable")))
+            }
+            h.advance(1_000)
+        }
+        let pushes = h.deliverAll()
+        #expect(pushes.map(\.token) == [EngineHarness.memberToken(2)])
+        #expect(pushes.first?.alert == "goal" && pushes.first?.n == 2 && h.counters.channelFallbacks == 1)
+        // The next one does not try it either, and one that comes later does.
+        h.advance(1_000)
+        h.audienceUpdate(3)
+        #expect(h.deliverAll().count == 2 && h.take(route: 2) == nil)
+        h.advance(300_000)
+        h.audienceUpdate(4)
+        #expect(h.deliverAll().count == 1 && h.deliver(route: 2)?.n == 4)
+    }
+
+    @Test func listenersOfADeadChannelAreServedByToken() throws {
+        let (h, _) = Self.harness()
+        h.join(2, channel: Self.channel)
+        h.deliverAll()
+        h.advance(1_000)
+        h.audienceUpdate(2)
+        h.deliverAll()
+        let broadcast = try #require(h.take(route: 2))
+        h.answer(broadcast, .response(PushResponse(status: 400, reason: "ChannelNotRegistered")))
+        #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(2)])
+        h.advance(1_000)
+        h.audienceUpdate(3)
+        #expect(h.deliverAll().count == 2 && h.take(route: 2) == nil)
+    }
+
+    @Test func aBroadcastWithoutAnAnswerIsSentAgain() throws {
+        let (h, _) = Self.harness()
+        h.join(2, channel: Self.channel)
+        h.deliverAll()
+        h.advance(1_000)
+        h.audienceUpdate(2, alert: "goal")
+        let first = try #require(h.take(route: 2))
+        h.answer(first, .unknown(detail: "lost"))
+        h.advance(20_000)
+        let second = try #require(h.deliver(route: 2))
+        #expect(second.body == first.body && second.priority == 5)
+    }
+
+    // MARK: Takeover
+
+    @Test func aNewOwnerBroadcastsTheVerySame() throws {
+        let (h, _) = Self.harness()
+        h.join(2, channel: Self.channel)
+        h.deliverAll()
+        h.advance(1_000)
+        h.audienceUpdate(2, alert: "goal")
+        h.deliverAll()
+        let first = try #require(h.take(route: 2))
+        h.crash()
+        h.carryBus()
+        h.advance(16_000)
+        h.carryBus()
+        let second = try #require(h.deliver(route: 2))
+        #expect(second.body == first.body)
+        #expect(h.deliverAll().allSatisfy { $0.token == EngineHarness.memberToken(1) })
+        h.advance(100_000)
+        #expect(h.take(route: 2) == nil && h.counters.channelFallbacks == 0)
+        h.audienceUpdate(3)
+        #expect(h.deliverAll().count == 1 && h.deliver(route: 2)?.n == 3, "who listens is known by the new owner")
+    }
+
+    /// Wherever the owner dies, everybody gets each version, and by one way once it is quiet.
+    @Test(arguments: 0..<12) func nobodyIsLeftOutWhereverTheOwnerDies(step: Int) {
+        let (h, apple) = Self.harness()
+        var service = apple
+        var shown: [String: Int] = [EngineHarness.memberToken(1): 1]
+        var steps = 0
+        func dies() -> Bool {
+            steps += 1
+            return steps == step
+        }
+        func act() {
+            if dies() {
+                h.crash()
+                h.carryBus()
+            }
+            for push in h.deliverAll() { shown[push.token] = push.n }
+            while let broadcast = h.take(route: 2) {
+                h.answer(broadcast, .accepted)
+                shown["channel"] = broadcast.n
+            }
+            service.serve(h)
+            h.carryBus()
+        }
+        h.join(2, channel: Self.channel)
+        act()
+        for n in 2...4 {
+            h.audienceUpdate(n, alert: "goal")
+            act()
+            h.advance(8_000)
+            act()
+        }
+        for _ in 0..<9 {
+            h.advance(10_000)
+            act()
+        }
+        #expect(shown[EngineHarness.memberToken(1)] == 4)
+        #expect(shown["channel"] == 4 || shown[EngineHarness.memberToken(2)] == 4)
+        h.audienceUpdate(5)
+        shown = [:]
+        act()
+        for _ in 0..<3 {
+            h.advance(8_000)
+            act()
+        }
+        #expect(shown == [EngineHarness.memberToken(1): 5, "channel": 5])
+    }
+
+    // MARK: Start and end
+
+    @Test func phonesAreStartedWithTheChannelOnceItIsOpen() throws {
+        let (h, _) = Self.harness()
+        h.joinStart(11, isCapable: true)
+        h.joinStart(12)
+        h.audienceEnd(2)
+        h.deliverAll()
+        h.advance(1_000)
+        h.audienceStart(3)
+        h.advance(1_000)
+        let starts = h.deliverAll(withinMillis: 3_000).filter { $0.event == "start" }
+        let capable = try #require(starts.first { $0.token == EngineHarness.memberToken(11) })
+        let old = try #require(starts.first { $0.token == EngineHarness.memberToken(12) })
+        // The channel of the life before is another.
+        #expect(capable.aps["input-push-token"] as? Int == 1 && capable.aps["input-push-channel"] == nil)
+        #expect(old.aps["input-push-token"] == nil && old.aps["input-push-channel"] == nil)
+    }
+
+    @Test func aLateStartMemberIsToldToListen() throws {
+        let h = KeeperHostTests.harness()
+        var apple = SimpleApple()
+        h.consume(key: "match", value: #"{"event":"open","to":{"audience":"match"}}"#)
+        h.carryBus()
+        apple.serve(h)
+        h.carryBus()
+        h.joinStart(11, isCapable: true)
+        h.joinStart(12)
+        h.audienceStart(1)
+        let starts = h.deliverAll(withinMillis: 3_000)
+        let capable = try #require(starts.first { $0.token == EngineHarness.memberToken(11) })
+        #expect(capable.aps["input-push-channel"] as? String == Self.channel)
+        #expect(capable.aps["input-push-token"] == nil)
+        #expect(starts.first { $0.token == EngineHarness.memberToken(12) }?.aps["input-push-channel"] == nil)
+    }
+
+    @Test func theEndIsBroadcastAndThenAgain() throws {
+        let (h, apple) = Self.harness { $0.channelLingerMillis = 3_600_000 }
+        var service = apple
+        h.join(2, channel: Self.channel)
+        h.deliverAll()
+        h.advance(1_000)
+        h.audienceEnd(2)
+        #expect(h.deliverAll().map(\.event) == ["end"])
+        let end = try #require(h.deliver(route: 2))
+        #expect(end.event == "end" && end.n == 2)
+        h.carryBus()
+        h.advance(65_000)
+        h.carryBus()
+        let beacon = try #require(h.deliver(route: 2))
+        #expect(beacon.body == end.body && beacon.priority == 5)
+        for _ in 0..<120 {
+            h.advance(60_000)
+            h.carryBus()
+            while h.take(route: 2).map({ h.answer($0, .accepted) }) != nil {}
+            service.serve(h)
+            h.carryBus()
+        }
+        #expect(service.channels.isEmpty && h.outcomes.contains { $0.outcome == "channel-closed" })
+    }
+
+    @Test func theNextLifeHasAChannelOfItsOwn() throws {
+        let (h, apple) = Self.harness()
+        var service = apple
+        h.audienceEnd(2)
+        h.deliverAll()
+        h.deliver(route: 2)
+        h.advance(1_000)
+        h.joinStart(11, isCapable: true)
+        h.audienceStart(3)
+        _ = h.deliverAll(withinMillis: 2_000)
+        service.serve(h)
+        h.carryBus()
+        #expect(service.channels.count == 2)
+        h.advance(1_000)
+        h.audienceUpdate(4)
+        h.deliverAll()
+        #expect(h.deliver(route: 2)?.token == service.channels.last)
+    }
+
+    /// An audience that is forgotten without an end gives its channel up.
+    @Test func whatIsForgottenGivesItsChannelUp() {
+        let (h, apple) = Self.harness()
+        var service = apple
+        h.leave(1)
+        for _ in 0..<800 {
+            h.advance(60_000)
+            h.carryBus()
+            service.serve(h)
+            h.carryBus()
+        }
+        #expect(service.channels.isEmpty && h.counters.activities == 0)
+        let live = Dictionary(h.stateLog.map { ($0.keyText, $0.isNull) }, uniquingKeysWith: { $1 })
+        #expect(live.filter { !$0.value }.map(\.key) == ["m"], "nothing but the marker is left in state")
+    }
+}
+
+extension EngineHarness {
+    @discardableResult
+    func join(_ member: Int, channel: String) -> Int64 {
+        let offset = self.consume(
+            key: Self.memberToken(member),
+            value: #"{"event":"register","audience":"match","channel":"\#(channel)"}"#)
+        self.carryBus()
+        return offset
+    }
+}
