@@ -54,6 +54,17 @@ extension APNSSimulator {
         self.shared.changed()
     }
 
+    /// How many channels an app may have from now on; `nil`: as configured. Those there are stay.
+    public func setChannelsMax(_ countMax: Int?, app: String) {
+        self.shared.withState { $0.channelsMax[app] = countMax.map { max(0, $0) } }
+    }
+
+    /// From now on a list of channels is as old as this, milliseconds: it lacks what was made since, and shows what was deleted since. Clamped to
+    /// 0...`Latency.millisMax`. Apple does not say how fresh a list is.
+    public func setListLag(millis: Int64) {
+        self.shared.withState { $0.listLagMillis = min(max(0, millis), Latency.millisMax) }
+    }
+
     /// The app on the phone behind a token (hex) listens to a channel from now on, as its code may do by itself; `nil`: to none. A `start` with
     /// `input-push-channel` does it without this.
     /// - Returns: `false`: not the hex of a token, or no such channel.

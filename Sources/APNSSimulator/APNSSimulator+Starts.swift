@@ -27,6 +27,9 @@ extension APNSSimulator {
                 return ReturnedUpdateToken(
                     startToken: TokenText.encode(state.store.tokens.token(startToken)),
                     updateToken: TokenText.encode(state.store.tokens.token(Int(entry.token))),
+                    channel: state.store.channel(of: Int(state.store.tokens[Int(entry.token)].device)).map {
+                        String(decoding: $0.id, as: UTF8.self)
+                    },
                     activity: Int(entry.start) + 1, atMillis: entry.dueMillis)
             }
             return (tokens, end)
@@ -40,6 +43,8 @@ public struct ReturnedUpdateToken: Equatable, Sendable {
     public var startToken: String
     /// Lower-case hex.
     public var updateToken: String
+    /// Id of the channel that the card listens to now, base64; `nil`: to none. What an app that joins an audience can say of it.
+    public var channel: String?
     /// Number of the activity: the how many-th start it was, of all phones.
     public var activity: Int
     /// Milliseconds since 1970.

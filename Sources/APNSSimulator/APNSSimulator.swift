@@ -228,12 +228,13 @@ public final class APNSSimulator: Sendable {
     /// The limit that `clearFaults` goes back to.
     public var configuredStreamsMax: UInt32 { self.shared.configuration.concurrentStreamsMax }
 
-    /// Takes every fault away: the list, latency, refusal, muteness, the stream limit. Connections already harmed stay so.
+    /// Takes every fault away: the list, latency, refusal, muteness, the stream limit, the lag of lists. Connections already harmed stay so.
     public func clearFaults() {
         let configured = self.shared.configuration.concurrentStreamsMax
         let restoresStreams = self.shared.withState { state in
             state.faults.removeAll()
             state.latency = Latency()
+            state.listLagMillis = 0
             state.refusesConnections = false
             state.isMute = false
             defer { state.concurrentStreamsMax = configured }

@@ -26,6 +26,11 @@ public struct SimulatedDevice: Sendable {
     public var channel: String?
     /// `false`: the phone is away, and APNs cannot reach it.
     public var isOnline: Bool
+    /// Messages of channels that reached its card.
+    public var messages: Int
+    /// What reached its card over the channel and by the token, while it listened: pushes and messages that brought what the other way had
+    /// brought already.
+    public var bothWays: Int
 }
 
 /// One `start` that reached a phone. A copy.

@@ -45,6 +45,8 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
     public var reactions: [String: Int] = [:]
     /// What phones did with messages of the channels they listen to, by `Device.Reaction`: one for each phone a message reached.
     public var broadcastReactions: [String: Int] = [:]
+    /// What cards that listen got over their channel and by their token: pushes and messages that brought what the other way had brought already.
+    public var bothWays = 0
     /// Channels that are registered now, of all apps.
     public var channels = 0
     /// Channels that were made since the start.

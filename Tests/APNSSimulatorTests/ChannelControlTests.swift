@@ -43,6 +43,10 @@ import Testing
             #expect(try await ask("DELETE", "/channels", #"{"id":"\#(channel.id)"}"#).status == 404)
             #expect(try await ask("POST", "/apps/com.example.other", #"{"broadcasts":false}"#).status == 200)
             #expect(bench.simulator.channels().isEmpty)
+            #expect(try await ask("POST", "/apps/com.example.pizza", #"{"channels-max":0}"#).status == 200)
+            let refused = try await ask("POST", "/channels", #"{"app":"com.example.pizza"}"#)
+            #expect(refused.body.contains("as many channels"))
+            #expect(try await ask("POST", "/faults", #"{"kind":"list-lag","millis":5}"#).body == "{\"ok\":true}\n")
             #expect(try await ask("GET", "/stats").body.contains("\"channelsDeleted\" : 2"))
             await client.close()
         }
@@ -53,7 +57,8 @@ import Testing
         ("POST", "/channels", #"{"app":"a","message-storage-policy":2}"#, "'message-storage-policy' must be"),
         ("POST", "/channels", #"{"app":"a","name":"b"}"#, "unknown key 'name'"),
         ("DELETE", "/channels", "{}", "'id' is missing"),
-        ("POST", "/apps/a", "{}", "'broadcasts' is missing"),
+        ("POST", "/apps/a", "{}", "give 'broadcasts' (true or false), 'channels-max', or both"),
+        ("POST", "/apps/a", #"{"channels-max":-1}"#, "'channels-max' must be a whole number"),
         ("POST", "/devices/0a", "{}", "give 'channel'"),
         ("POST", "/devices/0a", #"{"channel":"YWJj"}"#, "no such channel"),
         ("POST", "/devices/zz", #"{"online":true}"#, "even number of hex digits"),

@@ -108,6 +108,34 @@ import Testing
         }
     }
 
+    /// What was made lately is missing from a list that lags, and what was deleted lately is still in it.
+    @Test func aListMayLag() async throws {
+        try await Bench.run { bench in
+            let client = try await bench.connectToManagement()
+            let old = try #require(bench.simulator.createChannel(app: Bench.app, storage: .none))
+            bench.advance(millis: 30_000)
+            let new = try #require(bench.simulator.createChannel(app: Bench.app, storage: .none))
+            bench.simulator.deleteChannel(id: old)
+            func list() async throws -> String {
+                try await client.send(bench.question("GET", "all-channels")).body
+            }
+            #expect(try await list() == #"{"channels":["\#(new)"]}"#)
+            bench.simulator.setListLag(millis: 20_000)
+            #expect(try await list() == #"{"channels":["\#(old)"]}"#)
+            bench.advance(millis: 19_999)
+            #expect(try await list() == #"{"channels":["\#(old)"]}"#)
+            bench.advance(millis: 1)
+            #expect(try await list() == #"{"channels":["\#(new)"]}"#)
+            bench.simulator.deleteChannel(id: new)
+            #expect(try await list() == #"{"channels":["\#(new)"]}"#)
+            // What does not lag: the channel itself, and how many there may be.
+            #expect(try await client.send(bench.question("GET", channel: new)).status == 400)
+            bench.simulator.clearFaults()
+            #expect(try await list() == #"{"channels":[]}"#)
+            await client.close()
+        }
+    }
+
     /// The answer is lost: the channel is there all the same, and nobody knows its id but by the list.
     @Test func aCreationMayLoseItsAnswer() async throws {
         try await Bench.run { bench in

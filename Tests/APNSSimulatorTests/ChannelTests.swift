@@ -149,6 +149,22 @@ import Testing
         }
     }
 
+    @Test func howManyAnAppMayHaveCanChange() async throws {
+        try await Bench.run { bench in
+            let client = try await bench.connectToManagement()
+            bench.simulator.setChannelsMax(1, app: Bench.app)
+            #expect(try await client.send(bench.creation()).status == 201)
+            #expect(try await client.send(bench.creation()).body == #"{"reason":"CannotCreateChannelConfig"}"#)
+            let other = bench.creation(changing: [":path": "/1/apps/com.example.other/channels"])
+            for _ in 0..<2 { #expect(try await client.send(other).status == 201) }
+            bench.simulator.setChannelsMax(0, app: Bench.app)
+            #expect(bench.simulator.channels(app: Bench.app).count == 1)
+            bench.simulator.setChannelsMax(nil, app: Bench.app)
+            #expect(try await client.send(bench.creation()).status == 201)
+            await client.close()
+        }
+    }
+
     /// Production and development, and two servers that began with the same seed at other times, give other ids.
     @Test func idsAreNotSharedAndNotUsedAgain() async throws {
         var ids: [String] = []

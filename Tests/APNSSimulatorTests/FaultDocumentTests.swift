@@ -32,6 +32,7 @@ import Testing
             #"{"kind":"latency","millis":50,"jitterMillis":10}"#,
             "\(FaultDocument.latency(Latency(fixedMillis: 50, jitterMillis: 10)))"
         ),
+        (#"{"kind":"list-lag","millis":30000}"#, "\(FaultDocument.listLag(millis: 30_000))"),
         (#"{"kind":"refuse","on":false}"#, "\(FaultDocument.refuse(false))"),
         (#"{"kind":"streams","max":1}"#, "\(FaultDocument.streams(1))"),
         (
@@ -99,6 +100,8 @@ import Testing
         (#"{"kind":"goaway","current":true,"below":1}"#, "'current' and 'below' exclude"),
         (#"{"kind":"goaway","debug":"a","reason":"b"}"#, "'debug' and 'reason' exclude"),
         (#"{"kind":"latency","millis":3600001}"#, "'millis' must be a whole number from 0 to 3600000"),
+        (#"{"kind":"list-lag"}"#, "'millis' is missing"),
+        (#"{"kind":"list-lag","millis":-1}"#, "'millis' must be a whole number from 0"),
         (#"{"kind":"streams"}"#, "'max' is missing"),
         (#"{"kind":"now"}"#, "'action' is missing"),
         (#"{"kind":"now","action":"explode"}"#, "'action' is 'explode'"),

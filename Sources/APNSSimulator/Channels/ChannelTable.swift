@@ -57,6 +57,13 @@ struct ChannelTable {
         self.records.filter { $0.value.isRegistered && (app == nil || $0.value.app == app) }.keys.sorted()
     }
 
+    /// Numbers of an app's channels that were registered at a time, oldest first. Of those deleted since, the newest `deletedKeptMax` are known.
+    func registered(app: String, atMillis: Int64) -> [Int32] {
+        self.records.filter { _, record in
+            record.app == app && record.createdMillis <= atMillis && (record.deletedMillis ?? .max) > atMillis
+        }.keys.sorted()
+    }
+
     func registeredCount(app: String) -> Int { self.counts[app, default: 0] }
 
     subscript(number: Int32) -> ChannelRecord? { self.records[number] }

@@ -13,12 +13,13 @@ extension ControlServer {
         GET    /summary?prefix=HEX&kind=start|update|any
                                              what all phones show, counted, and the tokens that differ from the most. Limits beyond which
                                              a token differs: distance=MILLIS, inFlight=N (1), highPriority=N and starts=N in an hour,
-                                             cards=N (1); groups=N (32) and limit=N (100) bound the answer
+                                             cards=N (1), bothWays=N; groups=N (32) and limit=N (100) bound the answer
         POST   /summary?...                  the same of the tokens in the body, one a line
         GET    /channels?app=BUNDLE&limit=N  broadcast channels, oldest first (100 of them)
         POST   /channels                     {"app", "message-storage-policy"?: 0 | 1} makes one, as the management port does
         DELETE /channels                     {"id"} deletes one
         POST   /apps/BUNDLE                  {"broadcasts": false} takes the capability away, and all its channels; true gives it back
+                                             {"channels-max": N} it may have so many from now on
         GET    /stats                        what was counted
         GET    /violations                   what a well-behaved provider does not do, and was seen
         POST   /tokens/TOKEN                 {"state": "alive" | "dead" | "rotated" | "unknown", "sinceMillis"?}
@@ -47,6 +48,7 @@ extension ControlServer {
           {"kind": "then", "action": …}                as ever, and then an action of "now" on its connection
         Of the whole server:
           {"kind": "latency", "millis": 50, "jitterMillis": 10}
+          {"kind": "list-lag", "millis": 30000}        a list of channels is that old
           {"kind": "refuse", "on": true}               new connections are closed at once
           {"kind": "mute", "on": true}                 new connections are accepted and get no TLS handshake
           {"kind": "streams", "max": 1}                SETTINGS_MAX_CONCURRENT_STREAMS from now on

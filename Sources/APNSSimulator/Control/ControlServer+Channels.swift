@@ -53,11 +53,14 @@ extension ControlServer {
             let app = try context.parameters.require("app")
             return try await Self.answering(request) { body async throws(FlatDocument.Refusal) in
                 var document = try FlatDocument(body)
-                guard let isOn = try document.bool("broadcasts") else {
-                    throw FlatDocument.Refusal(text: "'broadcasts' is missing: true or false")
-                }
+                let isOn = try document.bool("broadcasts")
+                let countMax = try document.integer("channels-max", in: 0...Int(Int32.max))
                 try document.finish()
-                simulator.setBroadcasts(isOn, app: app)
+                guard isOn != nil || countMax != nil else {
+                    throw FlatDocument.Refusal(text: "give 'broadcasts' (true or false), 'channels-max', or both")
+                }
+                if let isOn { simulator.setBroadcasts(isOn, app: app) }
+                if let countMax { simulator.setChannelsMax(countMax, app: app) }
                 return Self.done
             }
         }

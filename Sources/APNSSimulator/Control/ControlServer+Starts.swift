@@ -23,6 +23,7 @@ extension ControlServer {
                 var object = JSONObjectWriter(&json)
                 object.text("startToken", token.startToken, &json)
                 object.text("updateToken", token.updateToken, &json)
+                if let channel = token.channel { object.text("channel", channel, &json) }
                 object.integer("activity", Int64(token.activity), &json)
                 object.integer("atMillis", token.atMillis, &json)
                 object.end(&json)
@@ -76,6 +77,7 @@ extension ControlServer {
         query.highPriorityPerHourMax = parameters.take("highPriority")
         query.startsPerHourMax = parameters.take("starts")
         query.cardsMax = parameters.take("cards") ?? query.cardsMax
+        query.bothWaysMax = parameters.take("bothWays")
         query.groupsMax = parameters.take("groups") ?? query.groupsMax
         query.differingMax = parameters.take("limit") ?? query.differingMax
         if let problem = parameters.problem { return .failure(FlatDocument.Refusal(text: problem)) }

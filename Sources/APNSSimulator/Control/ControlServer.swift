@@ -124,6 +124,7 @@ public struct ControlServer: Service {
                 switch try FaultDocument.read(body) {
                 case .fault(let fault): return Self.json(Array("{\"id\":\(simulator.add(fault).rawValue)}\n".utf8))
                 case .latency(let latency): simulator.setLatency(latency)
+                case .listLag(let millis): simulator.setListLag(millis: millis)
                 case .refuse(let on): simulator.setRefusesConnections(on)
                 case .mute(let on): simulator.setMute(on)
                 case .streams(let streams): simulator.setConcurrentStreamsMax(streams)

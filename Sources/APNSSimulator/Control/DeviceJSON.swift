@@ -31,6 +31,8 @@ enum DeviceJSON {
         object.integer("cardsStarted", Int64(device.device.cardCount), &json)
         object.integer("shown", Int64(device.device.shownCount), &json)
         object.integer("ignored", Int64(device.device.ignoredCount), &json)
+        if device.messages > 0 { object.integer("messages", Int64(device.messages), &json) }
+        if device.bothWays > 0 { object.integer("bothWays", Int64(device.bothWays), &json) }
         object.integer("highPriorityLastHour", Int64(device.device.highPriorityCount(nowMillis: nowMillis)), &json)
         object.integer("highPriorityPeak", Int64(device.device.highPriorityPeak), &json)
         if !device.starts.isEmpty {

@@ -5,6 +5,7 @@ import HTTP2Session
 enum FaultDocument {
     case fault(Fault)
     case latency(Latency)
+    case listLag(millis: Int64)
     case refuse(Bool)
     case mute(Bool)
     case streams(UInt32)
@@ -27,6 +28,11 @@ enum FaultDocument {
                 Latency(
                     fixedMillis: Int64(try document.integer("millis", in: 0...most) ?? 0),
                     jitterMillis: Int64(try document.integer("jitterMillis", in: 0...most) ?? 0)))
+        case "list-lag":
+            guard let millis = try document.integer("millis", in: 0...Int(Latency.millisMax)) else {
+                throw FlatDocument.Refusal(text: "'millis' is missing: how old a list of channels is")
+            }
+            read = .listLag(millis: Int64(millis))
         case "refuse":
             read = .refuse(try document.bool("on") ?? true)
         case "mute":
@@ -47,7 +53,7 @@ enum FaultDocument {
     }
 
     private static let kinds =
-        "Known: answer, odd, stall, reset, cut, goaway, then, twice, latency, refuse, mute, streams, now"
+        "Known: answer, odd, stall, reset, cut, goaway, then, twice, latency, list-lag, refuse, mute, streams, now"
 
     private static func requestFault(_ kind: String, _ document: inout FlatDocument) throws(FlatDocument.Refusal)
         -> FaultDocument

@@ -14,6 +14,8 @@ enum SummaryJSON {
         object.integer("cardsShownOtherwise", Int64(summary.cardsShownOtherwise), &json)
         object.raw("alerts", Self.list(summary.alerts, Self.alerted), &json)
         object.integer("cardsAlertedOtherwise", Int64(summary.cardsAlertedOtherwise), &json)
+        object.integer("listening", Int64(summary.listening), &json)
+        object.integer("messages", Int64(summary.messages), &json)
         object.integer("pushes", Int64(summary.pushes), &json)
         object.raw("fewestPushes", Self.extreme(summary.fewestPushes), &json)
         object.raw("mostPushes", Self.extreme(summary.mostPushes), &json)

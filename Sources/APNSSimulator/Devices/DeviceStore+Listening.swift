@@ -35,7 +35,8 @@ extension DeviceStore {
     /// Hands an `update` or `end` to a card on a phone that is there. `content` `nil`: the phone cannot decode it.
     /// - Returns: `nil`: the phone could make nothing of it.
     mutating func change(
-        _ device: Int, _ content: PushContent?, body: Span<UInt8>, priority: Int, nowMillis: Int64, rules: DeviceRules
+        _ device: Int, _ content: PushContent?, body: Span<UInt8>, by way: PhoneState.Way, priority: Int,
+        nowMillis: Int64, rules: DeviceRules
     ) -> Device.Reaction? {
         guard let content else {
             self.devices[device].undecodable(priority: priority, nowMillis: nowMillis)
@@ -43,9 +44,29 @@ extension DeviceStore {
         }
         let reaction = self.devices[device].apply(
             content, body: body, priority: priority, nowMillis: nowMillis, rules: rules, sharing: &self.contents)
+        self.note(reaction, to: content, by: way, of: device)
         // An ended card listens no more.
         if reaction == .shown, content.event == .end { self.stopListening(device) }
         return reaction
+    }
+
+    /// Which way a card got what it shows, and whether the other way brought the same once more.
+    private mutating func note(
+        _ reaction: Device.Reaction, to content: PushContent, by way: PhoneState.Way, of device: Int
+    ) {
+        guard let phone = self.phones[Int32(device)] else { return }
+        let isTheSame: Bool
+        switch reaction {
+        case .shown, .shownAsSecondCard:
+            self.phones[Int32(device)]?.shownBy = way
+            return
+        case .ignoredRepeat, .ignoredSameStamp: isTheSame = true
+        case .ignoredAfterEnd: isTheSame = content.event == .end
+        case .ignoredOlder, .ignoredFuture, .throttled: isTheSame = false
+        }
+        guard isTheSame, let shownBy = phone.shownBy, shownBy != way else { return }
+        self.phones[Int32(device)]?.bothWaysCount &+= 1
+        self.bothWaysCount += 1
     }
 
     // Listening
@@ -63,6 +84,7 @@ extension DeviceStore {
         phone.channel = number
         phone.listenerIndex = channel.listeners.count
         phone.heard = channel.published
+        phone.shownBy = nil
         self.phones[Int32(device)] = phone
         self.channels.change(number) { channel in
             channel.listeners.append(Int32(device))
@@ -132,8 +154,9 @@ extension DeviceStore {
         rules: DeviceRules
     ) -> Device.Reaction? {
         self.phones[Int32(device)]?.heard = sequence
+        self.phones[Int32(device)]?.messageCount &+= 1
         return self.change(
-            device, content, body: body, priority: priority, nowMillis: nowMillis, rules: rules)
+            device, content, body: body, by: .channel, priority: priority, nowMillis: nowMillis, rules: rules)
     }
 
     // Being away

@@ -21,8 +21,8 @@ extension DeviceStore {
                 nowMillis: nowMillis, rules: rules)
         }
         return self.change(
-            Int(entry.device), isOfOtherKind ? nil : content, body: body, priority: priority, nowMillis: nowMillis,
-            rules: rules)
+            Int(entry.device), isOfOtherKind ? nil : content, body: body, by: .token, priority: priority,
+            nowMillis: nowMillis, rules: rules)
     }
 
     private mutating func start(

@@ -22,6 +22,8 @@ struct DeviceStore {
     var channels = ChannelTable()
     /// By index of the device.
     var phones: [Int32: PhoneState] = [:]
+    /// What cards got over their channel and by their token, whichever came second.
+    var bothWaysCount = 0
     private(set) var topics: [[UInt8]] = []
     let devicesMax: Int
 
@@ -102,7 +104,8 @@ struct DeviceStore {
             inFlightPeak: Int(entry.inFlightPeak),
             starts: self.simulatedStarts(ofToken: index),
             channel: self.channel(of: device).map { String(decoding: $0.id, as: UTF8.self) },
-            isOnline: self.isOnline(device))
+            isOnline: self.isOnline(device), messages: Int(self.phones[entry.device]?.messageCount ?? 0),
+            bothWays: Int(self.phones[entry.device]?.bothWaysCount ?? 0))
     }
 }
 

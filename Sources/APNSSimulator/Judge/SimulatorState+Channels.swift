@@ -44,7 +44,7 @@ extension SimulatorState {
                 answer.success = .deleted
             }
         case .listChannels:
-            answer.success = .body(self.listJSON(of: app))
+            answer.success = .body(self.listJSON(of: app, nowMillis: nowMillis))
         case .device, .broadcast:
             // Not reached: those have paths of their own.
             return .badPath
@@ -148,7 +148,8 @@ extension SimulatorState {
 
     /// Makes a channel. `nil`: the app has as many as it may.
     mutating func createChannel(app: String, storage: ChannelStorage, nowMillis: Int64) -> Int32? {
-        guard self.store.channels.registeredCount(app: app) < self.configuration.channelsPerAppMax else { return nil }
+        let countMax = self.channelsMax[app] ?? self.configuration.channelsPerAppMax
+        guard self.store.channels.registeredCount(app: app) < countMax else { return nil }
         let salt = UInt64(bitPattern: nowMillis) << 1 | (self.configuration.environment == .production ? 0 : 1)
         var id = ChannelID.make(&self.random, salt: salt)
         while self.store.channels.number(id: id) != nil { id = ChannelID.make(&self.random, salt: salt) }
@@ -185,8 +186,9 @@ extension SimulatorState {
         return Array("{\"message-storage-policy\":\(storage.rawValue),\"push-type\":\"LiveActivity\"}".utf8)
     }
 
-    private func listJSON(of app: String) -> [UInt8] {
-        let numbers = self.store.channels.registered(app: app)
+    /// The channels of an app, as of `listLagMillis` ago.
+    private func listJSON(of app: String, nowMillis: Int64) -> [UInt8] {
+        let numbers = self.store.channels.registered(app: app, atMillis: nowMillis - self.listLagMillis)
         if numbers.isEmpty, self.configuration.listsNoChannelsWithoutBody { return [] }
         var json = Array("{\"channels\":[".utf8)
         for (index, number) in numbers.enumerated() {

@@ -25,6 +25,10 @@ struct SimulatorState {
     var token: [UInt8] = []
     /// Bundle ids without the capability for broadcasts.
     var appsWithoutBroadcasts: Set<String>
+    /// Channels that an app may have, by bundle id; where it is not named, as configured.
+    var channelsMax: [String: Int] = [:]
+    /// How far the list of channels lags behind what is so, milliseconds.
+    var listLagMillis: Int64 = 0
 
     static let topicSuffix: StaticString = ".push-type.liveactivity"
     static let payloadByteCountMax = 4_096

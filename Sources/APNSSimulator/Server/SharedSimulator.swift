@@ -82,6 +82,7 @@ final class SharedSimulator: Sendable {
             var statistics = $0.counters.statistics(tokens: $0.store.tokens.count, devices: $0.store.devices.count)
             statistics.providerTokens = $0.providerTokens.tokenCount
             statistics.channels = $0.store.channels.registeredCount
+            statistics.bothWays = $0.store.bothWaysCount
             statistics.starts = $0.store.starts.count
             statistics.startsOverBudget = $0.store.startsOverBudgetCount
             statistics.updateTokens = $0.store.updateTokens.count

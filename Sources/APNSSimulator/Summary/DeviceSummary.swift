@@ -62,6 +62,8 @@ public struct DeviceSummary: Sendable {
             case starts
             /// More than `cardsMax`.
             case cards
+            /// More than `bothWaysMax` times a card got over its channel and by its token.
+            case bothWays
         }
         /// Lower-case hex.
         public var token: String
@@ -90,6 +92,9 @@ public struct DeviceSummary: Sendable {
     public internal(set) var alerts: [Alerted] = []
     /// Cards with alerts of which too few are to be listed.
     public internal(set) var cardsAlertedOtherwise = 0
+    /// Cards that listen to a channel, and messages of channels that reached cards.
+    public internal(set) var listening = 0
+    public internal(set) var messages = 0
     /// Pushes that were answered 200.
     public internal(set) var pushes = 0
     /// The fewest and the most of them to one token.
@@ -129,6 +134,8 @@ public struct SummaryQuery: Sendable {
     public var startsPerHourMax: Int?
     /// A push-to-start token whose starts put up more cards differs.
     public var cardsMax = 1
+    /// A token with a card that got more both over its channel and by its token differs. `nil`: not looked at.
+    public var bothWaysMax: Int?
     /// Groups of cards listed at most.
     public var groupsMax = 32
     /// Tokens listed at most that differ.

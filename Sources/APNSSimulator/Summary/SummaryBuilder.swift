@@ -112,6 +112,10 @@ struct SummaryBuilder {
         let starts = store.eachCard(ofToken: token) { device in
             self.summary.cards += 1
             let card = store.devices[device]
+            if let phone = store.phones[Int32(device)] {
+                if phone.channel >= 0 { self.summary.listening += 1 }
+                self.summary.messages += Int(phone.messageCount)
+            }
             Self.keep(&self.summary.mostHighPriorityPerHour, Int64(card.highPriorityPeak), token, store)
             self.shown.add(self.shownKey(card), token: token, device: device)
             self.alerts.add(Self.alertsKey(card), token: token, device: device)
@@ -171,12 +175,15 @@ struct SummaryBuilder {
     mutating func compare(_ token: Int, in store: DeviceStore) {
         let entry = store.tokens[token]
         guard entry.state == .alive else { return }
-        var (showsOther, alertedOther, isOverBudget) = (false, false, false)
+        var (showsOther, alertedOther, isOverBudget, cameTwice) = (false, false, false, false)
         let starts = store.eachCard(ofToken: token) { device in
             let card = store.devices[device]
             if self.shownKey(card) != self.usual.shown { showsOther = true }
             if Self.alertsKey(card) != self.usual.alerts { alertedOther = true }
             if let most = self.query.highPriorityPerHourMax, card.highPriorityPeak > most { isOverBudget = true }
+            if let most = self.query.bothWaysMax, Int(store.phones[Int32(device)]?.bothWaysCount ?? 0) > most {
+                cameTwice = true
+            }
         }
         var ways: [DeviceSummary.Differing.Way] = []
         if showsOther { ways.append(.shown) }
@@ -190,6 +197,7 @@ struct SummaryBuilder {
         if isOverBudget { ways.append(.highPriority) }
         if let most = self.query.startsPerHourMax, starts.startsPerHourPeak > most { ways.append(.starts) }
         if starts.cardCount > self.query.cardsMax { ways.append(.cards) }
+        if cameTwice { ways.append(.bothWays) }
         guard !ways.isEmpty else { return }
         self.summary.differingCount += 1
         guard self.summary.differing.count < self.query.differingMax else { return }
