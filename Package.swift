@@ -100,7 +100,7 @@ let package = Package(
             name: "mailboat",
             dependencies: [
                 "CommandSupport", "Upstream", "PushWorker", "PushTransport", "APNSPool", "APNSSimulator", "KafkaLog",
-                "PushEngine",
+                "PushEngine", "ChannelKeeping",
                 "APNSProtocol", "PushModel", "DeviceModel", "LocalFiles", "TLSSession", metrics, logging, lifecycle,
                 hummingbird,
                 histogram, argumentParser,
@@ -190,7 +190,7 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "mailboat", "chaos", "ChildProcesses", "CommandSupport", "Upstream", "PushWorker", "APNSSimulator",
-                "KafkaLog", "PushEngine", "APNSProtocol", "PushModel", "TLSSession",
+                "KafkaLog", "PushEngine", "ChannelKeeping", "APNSProtocol", "PushModel", "DeviceModel", "TLSSession",
             ]),
         .testTarget(name: "TidyTests"),
     ]

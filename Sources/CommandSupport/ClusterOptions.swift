@@ -47,6 +47,9 @@ package struct ClusterOptions: ParsableArguments {
     /// Whether any of it was given.
     package var isGiven: Bool { self.bootstrap != nil || self.config != nil || self.propertiesFile != nil }
 
+    /// Whether a worker's configuration was given.
+    package var hasConfiguration: Bool { self.config != nil }
+
     /// For commands that have no cluster of their own.
     package func requireBrokers() throws {
         guard self.isGiven else { throw ValidationError("give --bootstrap host:port,... or --config FILE") }

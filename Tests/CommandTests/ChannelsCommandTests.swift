@@ -20,6 +20,8 @@ struct ChannelsCommandTests {
             (["show", "--config", "c.yaml", "YQ=="], true), (["show", "--config", "c.yaml"], false),
             (["list", "--config", "c.yaml", "--details", "--format", "json"], true),
             (["list", "--config", "c.yaml", "--format", "table"], false),
+            (["reconcile", "--config", "c.yaml", "--execute", "--format", "json"], true),
+            (["reconcile", "--bootstrap", "localhost:1"], false), (["reconcile", "--config", "c.yaml", "YQ=="], false),
             (["delete", "--config", "c.yaml", "YQ==", "b/+="], true), (["delete", "--config", "c.yaml"], false),
         ])
     func wordsAreTakenOrRefused(words: [String], isTaken: Bool) {
@@ -30,12 +32,13 @@ struct ChannelsCommandTests {
         }
     }
 
-    @Test(arguments: ["create", "show", "list", "delete"]) func helpSaysHowItEnds(word: String) throws {
+    @Test(arguments: ["create", "show", "list", "delete", "reconcile"]) func helpSaysHowItEnds(word: String) throws {
         let type: any ParsableCommand.Type =
             switch word {
             case "create": ChannelsCommand.Create.self
             case "show": ChannelsCommand.Show.self
             case "list": ChannelsCommand.List.self
+            case "reconcile": ChannelsCommand.Reconcile.self
             default: ChannelsCommand.Delete.self
             }
         let help = ChannelsCommand.helpMessage(for: type, columns: 200)

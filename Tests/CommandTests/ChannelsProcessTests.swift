@@ -1,87 +1,12 @@
 import APNSProtocol
 import APNSSimulator
-import ChildProcesses
-import Foundation
-import KafkaLog
-import TLSSession
 import Testing
 
 /// `mailboat channels` as somebody runs it, against the simulated APNs.
 @Suite(.timeLimit(.minutes(5)))
 struct ChannelsProcessTests {
-    private struct Ended {
-        var status: Int32
-        var output: String
-        var errors: String
-        var lines: [String] { self.output.split(separator: "\n").map(String.init) }
-    }
-
-    private struct House {
-        var simulator: APNSSimulator
-        var configurationPath: String
-
-        /// Runs the command. The process is waited for on a thread of its own.
-        func run(_ words: String...) async throws -> Ended {
-            let arguments = ["channels", words[0], "--config", self.configurationPath] + words.dropFirst()
-            return try await NamedThread.run("mailboat") {
-                Result { () -> Ended in
-                    let (process, output, errors) = (Process(), Pipe(), Pipe())
-                    process.executableURL = BuiltExecutable.besideThisOne("mailboat")
-                    process.arguments = arguments
-                    process.standardInput = FileHandle.nullDevice
-                    process.standardOutput = output
-                    process.standardError = errors
-                    try process.run()
-                    // Both are shorter than what a pipe holds.
-                    let (told, complained) = (
-                        try output.fileHandleForReading.readToEnd() ?? Data(),
-                        try errors.fileHandleForReading.readToEnd() ?? Data()
-                    )
-                    process.waitUntilExit()
-                    return Ended(
-                        status: process.terminationStatus, output: String(decoding: told, as: UTF8.self),
-                        errors: String(decoding: complained, as: UTF8.self))
-                }
-            }.get()
-        }
-    }
-
-    private static func with(
-        _ change: (inout SimulatorConfiguration) -> Void = { _ in }, _ body: (House) async throws -> Void
-    ) async throws {
-        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
-        let credentials = try CredentialDirectory(
-            path: directory, keyID: "TESTKEY123", names: ["localhost", "127.0.0.1"],
-            nowSeconds: Int64(Date().timeIntervalSince1970))
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        let key = RegisteredKey(
-            keyID: "TESTKEY123", teamID: "TESTTEAM12", publicKey: try credentials.providerKey.publicKey())
-        var settings = SimulatorConfiguration()
-        settings.managementPort = 0
-        change(&settings)
-        let simulator = try await APNSSimulator.start(settings, credentials: credentials.credentials, keys: [key])
-        let port = try #require(simulator.managementPort)
-        let path = directory + "/mailboat.yaml"
-        try """
-        kafka.bootstrap: nobody.invalid:9092
-        apns:
-          team-id: TESTTEAM12
-          key-id: TESTKEY123
-          key-file: \(credentials.providerKeyPath)
-          request-timeout: 2s
-          production: {manage-host: 127.0.0.1, manage-port: \(port), ca-file: \(credentials.authorityPath)}
-        apps: [com.example.pizza]
-        """.write(toFile: path, atomically: true, encoding: .utf8)
-        let result: Result<Void, any Error>
-        do {
-            result = .success(try await body(House(simulator: simulator, configurationPath: path)))
-        } catch { result = .failure(error) }
-        await simulator.stop()
-        try result.get()
-    }
-
     @Test func aChannelsLife() async throws {
-        try await Self.with { house in
+        try await ChannelsHouse.with { house in
             let made = try await house.run("create", "--storage", "most-recent")
             #expect(made.status == 0, "\(made)")
             let channel = try #require(made.lines.first)
@@ -118,7 +43,7 @@ struct ChannelsProcessTests {
     }
 
     @Test func anAppWithoutBroadcastsIsToldWhichBox() async throws {
-        try await Self.with({ $0.appsWithoutBroadcasts = ["com.example.pizza"] }) { house in
+        try await ChannelsHouse.with({ $0.appsWithoutBroadcasts = ["com.example.pizza"] }) { house in
             let made = try await house.run("create", "--storage", "none", "--format", "json")
             #expect(made.status == 1)
             #expect(made.output.contains("\"kind\":\"feature-not-enabled\""), "\(made)")
@@ -128,7 +53,7 @@ struct ChannelsProcessTests {
     }
 
     @Test func aCreationWithoutAnAnswerSaysHowToLook() async throws {
-        try await Self.with { house in
+        try await ChannelsHouse.with { house in
             house.simulator.add(Fault(.cut(applied: true), count: 1, kind: .createChannel))
             let made = try await house.run("create", "--storage", "none")
             #expect(made.status == 1)
@@ -146,7 +71,7 @@ struct ChannelsProcessTests {
             (["create"], "--storage"),
         ])
     func aWrongCommandLineEndsWith64(words: [String], says: String) async throws {
-        try await Self.with { house in
+        try await ChannelsHouse.with { house in
             let ended =
                 switch words.count {
                 case 1: try await house.run(words[0])

@@ -17,7 +17,7 @@ struct ChannelsCommand: ParsableCommand {
             Before the first one, switch broadcasts on in Apple's developer portal: Certificates, Identifiers & Profiles, Identifiers, the App \
             ID, Push Notifications, Broadcast Capability. Switching it off again deletes every channel.
             """,
-        subcommands: [Create.self, Show.self, List.self, Delete.self])
+        subcommands: [Create.self, Show.self, List.self, Delete.self, Reconcile.self])
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

@@ -8,14 +8,38 @@ import PushWorker
 
 /// Whose channels, and how answers are shown.
 struct ChannelsOptions: ParsableArguments {
-    enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
-    enum Environment: String, ExpressibleByArgument, CaseIterable { case production, development }
-
     @Option(
         help: ArgumentHelp(
             "A worker's configuration: apps, keys, and where the management service of APNs is reached.",
             valueName: "file"))
     var config: String
+
+    @OptionGroup var place: ChannelsPlace
+
+    var isJSON: Bool { self.place.isJSON }
+    func refusal(_ failure: ChannelFailure) -> any Error { self.place.refusal(failure) }
+
+    /// Opens a desk for the app and environment that are meant, and closes it when `body` has ended.
+    func withDesk<Result>(
+        _ body: (ChannelDesk, ChannelHome) async throws -> Result
+    ) async throws -> Result {
+        try await self.place.withDesk(of: try self.configuration(), body)
+    }
+
+    private func configuration() throws -> WorkerConfiguration {
+        do {
+            return try ConfigurationLoader.load(
+                try InputFile.read(self.config), fileName: self.config,
+                environment: ProcessInfo.processInfo.environment
+            ).configuration
+        } catch { throw CommandFailure("\(error)") }
+    }
+}
+
+/// Which app and environment is meant, and how answers are shown.
+struct ChannelsPlace: ParsableArguments {
+    enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
+    enum Environment: String, ExpressibleByArgument, CaseIterable { case production, development }
 
     @Option(help: ArgumentHelp("The app. Not needed when there is only one.", valueName: "bundle id"))
     var app: String?
@@ -30,9 +54,8 @@ struct ChannelsOptions: ParsableArguments {
 
     /// Opens a desk for the app and environment that are meant, and closes it when `body` has ended.
     func withDesk<Result>(
-        _ body: (ChannelDesk, ChannelHome) async throws -> Result
+        of configuration: WorkerConfiguration, _ body: (ChannelDesk, ChannelHome) async throws -> Result
     ) async throws -> Result {
-        let configuration = try self.configuration()
         let home: ChannelHome
         do throws(ChannelHomeFault) {
             home = try ChannelDesk.home(
@@ -55,15 +78,6 @@ struct ChannelsOptions: ParsableArguments {
             await desk.close()
             throw error
         }
-    }
-
-    private func configuration() throws -> WorkerConfiguration {
-        do {
-            return try ConfigurationLoader.load(
-                try InputFile.read(self.config), fileName: self.config,
-                environment: ProcessInfo.processInfo.environment
-            ).configuration
-        } catch { throw CommandFailure("\(error)") }
     }
 
     /// Shows why something could not be done: as JSON where that was asked for, and in any case as a line for a person. - Returns: what to end

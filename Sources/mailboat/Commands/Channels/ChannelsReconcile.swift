@@ -1,0 +1,156 @@
+import APNSProtocol
+import ArgumentParser
+import ChannelKeeping
+import CommandSupport
+import Foundation
+import KafkaLog
+import PushTransport
+import PushWorker
+
+extension ChannelsCommand {
+    struct Reconcile: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Compare APNs' list of channels with what workers remember of those kept for audiences.",
+            discussion: """
+                Asks APNs for the channels of an app, reads from the state topic which of them are kept for audiences, and prints a line for each \
+                on which the two disagree:
+
+                  delete         ours, and of no use: it has no audience, or its deletion was begun
+                  open again     ours, of an audience that lives, and missing from APNs' list
+                  forget         ours, wanted by nobody, and missing from APNs' list
+                  possibly ours  a creation whose answer was lost may have made it
+                  unknown        not in state: somebody else's, or made by 'mailboat channels create'
+
+                A worker that keeps channels does the first three by itself, slowly. --execute does the first at once, for an app whose \
+                workers are gone or do not keep channels any more. It deletes nothing but ids that state names as ours, and reads state again \
+                before it deletes a channel that a worker may have given to an audience meanwhile. It opens nothing, as an audience's owner has to \
+                be told the new id: that is left to the worker, and so is what it remembers. What is possibly ours and what is unknown is shown \
+                and never touched: 'mailboat channels delete' deletes what you know to be of no use.
+
+                Exit status: 0 when everything could be read, and with --execute deleted; 1 when something could not; 64 when the command line is \
+                wrong.
+
+                EXAMPLES
+                  mailboat channels reconcile --config mailboat.yaml
+                  mailboat channels reconcile --config mailboat.yaml --app com.example.pizza --environment production --format json
+                  mailboat channels reconcile --config mailboat.yaml --execute
+                """)
+
+        @OptionGroup var kafka: KafkaOptions
+        @OptionGroup var place: ChannelsPlace
+
+        @Option(help: "The state topic. Default: that of --config.")
+        var topic: String?
+
+        @Flag(help: "Delete. Without it nothing is done: what would be is printed.")
+        var execute = false
+
+        func validate() throws {
+            guard self.kafka.cluster.hasConfiguration else {
+                throw ValidationError("--config is missing: it names the apps, their keys and where APNs is reached")
+            }
+        }
+
+        func run() async throws {
+            let configuration = try self.kafka.cluster.configuration()
+            let topic = self.topic ?? configuration.topics.state
+            let isComplete = try await self.place.withDesk(of: configuration) { desk, home in
+                let status = StatusLine()
+                status.show("asking for the channels of \(home)")
+                let listed: [String]
+                do throws(ChannelFailure) { listed = try await desk.list(in: home) } catch {
+                    status.end()
+                    throw self.place.refusal(error)
+                }
+                let records = try await self.records(of: home, in: topic, status)
+                let report = ReconcileReport(
+                    home: home, kept: records.channels, listed: listed, poolSize: 0, settings: KeeperSettings(),
+                    wallMillis: Int64(Date().timeIntervalSince1970 * 1_000))
+                var failedCount = 0
+                for finding in report.findings {
+                    guard self.execute, finding.verdict == .delete else {
+                        status.print(self.place.isJSON ? report.json(finding) : ReconcileReport.text(finding))
+                        continue
+                    }
+                    if try await !self.delete(finding, of: report, desk, topic, status) { failedCount += 1 }
+                }
+                status.end()
+                for fault in records.unreadable {
+                    StandardError.print("\(topic)[\(fault.partition)]@\(fault.offset) cannot be read: \(fault.reason)")
+                }
+                self.tell(report, failedCount: failedCount)
+                return failedCount == 0 && records.unreadable.isEmpty
+            }
+            if !isComplete { throw ExitCode.failure }
+        }
+
+        private func records(
+            of home: ChannelHome, in topic: String, _ status: StatusLine
+        ) async throws -> KeptChannelRecords {
+            let kafka = self.kafka
+            return try await NamedThread.run("reconcile") {
+                Result {
+                    let count = try kafka.partitionCount(of: topic)
+                    var records = KeptChannelRecords(of: home)
+                    try kafka.forEachRecord(of: topic, partitions: Array(0..<count)) { partition in
+                        status.show("reading \(topic): partition \(partition) of \(count)")
+                    } _: { record in
+                        records.add(record)
+                    }
+                    return records
+                }
+            }.get()
+        }
+
+        /// - Returns: whether it is gone, or needs to go no more.
+        private func delete(
+            _ finding: ReconcileReport.Finding, of report: ReconcileReport, _ desk: ChannelDesk, _ topic: String,
+            _ status: StatusLine
+        ) async throws -> Bool {
+            if finding.isWarm, let number = finding.number {
+                let now = try await self.records(of: report.home, in: topic, status).channels[number]
+                guard ReconcileReport.mayStillBeDeleted(finding, now: now) else {
+                    status.print(
+                        self.place.isJSON
+                            ? report.json(finding, deleted: false)
+                            : "left alone     \(finding.id)  its record in state has changed meanwhile")
+                    return true
+                }
+            }
+            do throws(ChannelFailure) {
+                status.show("deleting channel \(finding.id)")
+                try await desk.delete(finding.id, in: report.home)
+                status.print(
+                    self.place.isJSON
+                        ? report.json(finding, deleted: true)
+                        : "deleted        \(finding.id)  \(ReconcileReport.why(finding))")
+                return true
+            } catch {
+                if error.kind == .channelNotFound {
+                    status.print(
+                        self.place.isJSON
+                            ? report.json(finding, deleted: false)
+                            : "gone already   \(finding.id)  \(ReconcileReport.why(finding))")
+                    return true
+                }
+                if self.place.isJSON { status.print(report.json(finding, deleted: false, failure: error)) }
+                status.report("\(error)")
+                return false
+            }
+        }
+
+        private func tell(_ report: ReconcileReport, failedCount: Int) {
+            StandardError.print(report.summary)
+            let (deletes, left) = (report.count(.delete), report.count(.openAgain) + report.count(.forget))
+            if self.execute {
+                if failedCount > 0 { StandardError.print("\(failedCount) of \(deletes) were not deleted") }
+            } else if deletes > 0 {
+                StandardError.print("nothing was done: --execute deletes")
+            }
+            if left > 0 {
+                StandardError.print(
+                    "what is to be opened again or forgotten is left to the worker that keeps the app's channels")
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+import ChannelKeeping
+import CommandSupport
+import Foundation
+import PushModel
+import PushTransport
+import PushWorker
+
+/// What Apple's list and `state` disagree on, for a person or a program. Decides nothing about ours but by `ReconcilePlan`.
+struct ReconcileReport {
+    /// What is to be done about one channel.
+    enum Verdict: String, Encodable {
+        /// Ours, in the list, and nobody wants it.
+        case delete
+        /// Ours, wanted, and missing from the list. Its keeper opens another one.
+        case openAgain = "open-again"
+        /// Ours, missing from the list, and nobody minds. Its keeper forgets it.
+        case forget
+        /// In the list, and perhaps made by a creation whose answer was lost.
+        case possiblyOurs = "possibly-ours"
+        /// In the list, and of somebody else.
+        case unknown
+    }
+
+    /// One channel.
+    struct Finding: Equatable {
+        var verdict: Verdict
+        var id: String
+        /// Of its record in `state`; `nil`: it has none.
+        var number: Int64?
+        var channel: KeptChannel?
+        /// It may be given to an audience at any moment, so that its record is read again before it is deleted.
+        var isWarm: Bool { self.channel?.isWarm ?? false }
+    }
+
+    let home: ChannelHome
+    let listedCount: Int
+    let recordCount: Int
+    /// Those of ours first, in the order of their numbers, then others' in the order of the list.
+    let findings: [Finding]
+
+    /// - Parameters:
+    ///   - listed: Apple's list, asked for before `state` was read: what was made in between looks young, and what was given away is seen.
+    ///   - poolSize: how many warm channels are wanted.
+    ///   - settings: those of a keeper.
+    init(
+        home: ChannelHome, kept: [Int64: KeptChannel], listed: [String], poolSize: Int, settings: KeeperSettings,
+        wallMillis: Int64
+    ) {
+        self.home = home
+        self.listedCount = listed.count
+        self.recordCount = kept.count
+        let records = kept.sorted { $0.key < $1.key }
+        let warm = Set(
+            records.filter { $0.value.isWarm && $0.value.policy == settings.poolPolicy }.map(\.key).prefix(poolSize))
+        let plan = ReconcilePlan(
+            kept: records.map {
+                .init(
+                    number: $0.key, channel: $0.value, hasOwner: $0.value.owner != nil || warm.contains($0.key))
+            },
+            listed: listed.map { Array($0.utf8) }, wallMillis: wallMillis, settleMillis: settings.settleMillis)
+        var findings = plan.steps.map { step in
+            switch step {
+            case .delete(let number, let id): Self.finding(.delete, id, number, kept)
+            case .openAgain(let number, let id): Self.finding(.openAgain, id, number, kept)
+            case .forget(let number, let id): Self.finding(.forget, id, number, kept)
+            }
+        }
+        findings += Self.begunDeletions(
+            records, listed: Set(listed), wallMillis: wallMillis, settleMillis: settings.settleMillis)
+        findings.sort { ($0.number ?? .max) < ($1.number ?? .max) }
+        findings += plan.possiblyOurs.map { id in
+            let record = records.first { $0.value.id == id }
+            return Finding(
+                verdict: .possiblyOurs, id: String(decoding: id, as: UTF8.self), number: record?.key,
+                channel: record?.value)
+        }
+        // `state` has one intent at a time. What the list had before it is surely not what it has made.
+        let intent = records.first { $0.value.phase == .asked }?.value
+        findings += plan.unknown.map { id in
+            let isNew = intent.map { !$0.strangers.contains(KeptChannel.hash(ofID: id)) } ?? false
+            return Finding(
+                verdict: isNew ? .possiblyOurs : .unknown, id: String(decoding: id, as: UTF8.self), number: nil,
+                channel: nil)
+        }
+        self.findings = findings
+    }
+
+    private static func finding(
+        _ verdict: Verdict, _ id: [UInt8], _ number: Int64, _ kept: [Int64: KeptChannel]
+    ) -> Finding {
+        Finding(verdict: verdict, id: String(decoding: id, as: UTF8.self), number: number, channel: kept[number])
+    }
+
+    /// Deletions that are written down and that the list does not show yet: whoever began them may be gone.
+    private static func begunDeletions(
+        _ records: [(key: Int64, value: KeptChannel)], listed: Set<String>, wallMillis: Int64, settleMillis: Int64
+    ) -> [Finding] {
+        records.compactMap { number, channel in
+            let id = String(decoding: channel.id, as: UTF8.self)
+            guard listed.contains(id) else { return nil }
+            switch channel.phase {
+            case .deleting: break
+            case .deleted where wallMillis - channel.sinceMillis >= settleMillis: break
+            case .wanted, .asked, .open, .ended, .deleted, .possiblyOurs: return nil
+            }
+            return Finding(verdict: .delete, id: id, number: number, channel: channel)
+        }
+    }
+
+    func count(_ verdict: Verdict) -> Int { self.findings.count { $0.verdict == verdict } }
+
+    /// Whether a record that was read again still says that its channel may be deleted.
+    static func mayStillBeDeleted(_ finding: Finding, now: KeptChannel?) -> Bool {
+        guard let now, String(decoding: now.id, as: UTF8.self) == finding.id else { return false }
+        switch now.phase {
+        case .open: return now.isWarm
+        case .deleting, .deleted: return true
+        case .wanted, .asked, .ended, .possiblyOurs: return false
+        }
+    }
+
+    // MARK: For a person
+
+    static func text(_ finding: Finding) -> String {
+        let word =
+            switch finding.verdict {
+            case .delete: "delete       "
+            case .openAgain: "open again   "
+            case .forget: "forget       "
+            case .possiblyOurs: "possibly ours"
+            case .unknown: "unknown      "
+            }
+        return "\(word)  \(finding.id)  \(Self.why(finding))"
+    }
+
+    /// Why it is so.
+    static func why(_ finding: Finding) -> String {
+        let since = finding.channel.map { Self.time(millis: $0.sinceMillis) } ?? ""
+        let owner = finding.channel?.owner.map {
+            "\(TokenText.shortened(String(decoding: $0.audience, as: UTF8.self))), life \($0.life)"
+        }
+        switch finding.verdict {
+        case .delete:
+            return finding.channel?.phase == .open
+                ? "ours, of no audience, open since \(since)" : "ours, its deletion was begun at \(since)"
+        case .openAgain: return "of \(owner ?? "nobody"): missing from APNs' list"
+        case .forget: return "ours, wanted by nobody, and missing from APNs' list"
+        case .possiblyOurs:
+            return finding.channel == nil
+                ? "new in APNs' list since a creation was begun that has no answer yet"
+                : "shown since \(since), when an answer was lost"
+        case .unknown: return "in APNs' list, and not in state"
+        }
+    }
+
+    private static func time(millis: Int64) -> String {
+        Date(timeIntervalSince1970: Double(millis) / 1_000).ISO8601Format()
+    }
+
+    /// How it stands, in a line.
+    var summary: String {
+        "\(self.home): \(self.listedCount) channels in APNs' list, \(self.recordCount) records in state;"
+            + " \(self.count(.delete)) to delete, \(self.count(.openAgain)) to be opened again,"
+            + " \(self.count(.forget)) to be forgotten, \(self.count(.possiblyOurs)) possibly ours,"
+            + " \(self.count(.unknown)) unknown"
+    }
+
+    // MARK: For a program
+
+    private struct Line: Encodable {
+        var app: String
+        var environment: String
+        var channel: String
+        var verdict: Verdict
+        var phase: String?
+        var sinceMillis: Int64?
+        var audience: String?
+        var audienceLife: Int64?
+        var deleted: Bool?
+        var error: ChannelRecord.Failure?
+    }
+
+    /// - Parameter deleted: `nil`: nobody has tried to.
+    func json(_ finding: Finding, deleted: Bool? = nil, failure: ChannelFailure? = nil) -> String {
+        JSONLine.text(
+            Line(
+                app: self.home.bundleID, environment: self.home.environment.name, channel: finding.id,
+                verdict: finding.verdict, phase: finding.channel.map { "\($0.phase)" },
+                sinceMillis: finding.channel?.sinceMillis,
+                audience: finding.channel?.owner.map { String(decoding: $0.audience, as: UTF8.self) },
+                audienceLife: finding.channel?.owner?.life, deleted: deleted,
+                error: failure.map(ChannelRecord.Failure.init)))
+    }
+}
