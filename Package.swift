@@ -148,7 +148,7 @@ let package = Package(
         // The simulated world, for the tests and for `make simulate`.
         .target(
             name: "Simulation",
-            dependencies: ["ShardLoop", "PushEngine", "APNSProtocol", "PushModel", "DeviceModel"],
+            dependencies: ["ShardLoop", "PushEngine", "ChannelKeeping", "APNSProtocol", "PushModel", "DeviceModel"],
             path: "Tests/Simulation"),
         .executableTarget(name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulate"),
         .testTarget(name: "SimulationTests", dependencies: ["Simulation"], exclude: ["README.md", "mutations.py"]),

@@ -2,7 +2,8 @@ import Foundation
 import Simulation
 
 // Plays simulated runs, one a seed. `simulate --seeds COUNT [--from SEED] [--first-failure]`, or `simulate --seed SEED` to trace one.
-// `--audiences PERCENT`: so many worlds in a hundred have audiences; `--starts PERCENT`: of these, so many have start members.
+// `--audiences PERCENT`: so many worlds in a hundred have audiences; of these, so many have start members (`--starts PERCENT`), and so many keep
+// channels for them (`--channels-kept PERCENT`).
 
 /// What was asked for.
 struct Arguments {
@@ -16,9 +17,11 @@ struct Arguments {
     var audiencesPercent = AudiencePlan.worldsPercent
     /// Of these, worlds that have start members, in a hundred.
     var startsPercent = AudiencePlan.startsPercent
+    /// And those that keep channels for their audiences.
+    var keptPercent = KeptPlan.worldsPercent
 
     static let usage =
-        "usage: simulate [--audiences PERCENT] [--starts PERCENT] --seeds COUNT [--from SEED] [--first-failure] | --seed SEED"
+        "usage: simulate [--audiences PERCENT] [--starts PERCENT] [--channels-kept PERCENT] --seeds COUNT [--from SEED] [--first-failure] | --seed SEED"
 
     init(_ words: [String]) throws(Complaint) {
         var words = words[...]
@@ -27,7 +30,7 @@ struct Arguments {
                 self.stopsAtFailure = true
                 continue
             }
-            guard ["--seeds", "--from", "--seed", "--audiences", "--starts"].contains(word) else {
+            guard ["--seeds", "--from", "--seed", "--audiences", "--starts", "--channels-kept"].contains(word) else {
                 throw Complaint(text: "\(word) is not understood; \(Self.usage)")
             }
             guard let text = words.popFirst(), let number = UInt64(text), number <= UInt64(Int64.max) else {
@@ -38,6 +41,7 @@ struct Arguments {
             case "--from": self.from = number
             case "--audiences": self.audiencesPercent = Int(min(number, 100))
             case "--starts": self.startsPercent = Int(min(number, 100))
+            case "--channels-kept": self.keptPercent = Int(min(number, 100))
             default: self.seed = number
             }
         }
@@ -83,7 +87,8 @@ func play(_ arguments: Arguments) -> Int {
     for count in 1...max(1, arguments.seeds) where count <= arguments.seeds {
         currentSeed = arguments.from + count - 1
         let world = SimulationWorld(
-            seed: currentSeed, audiencesPercent: arguments.audiencesPercent, startsPercent: arguments.startsPercent)
+            seed: currentSeed, audiencesPercent: arguments.audiencesPercent, startsPercent: arguments.startsPercent,
+            keptPercent: arguments.keptPercent)
         world.run()
         simulatedMillis += world.simulatedMillis
         if !world.faults.isEmpty {
@@ -114,7 +119,8 @@ func play(_ arguments: Arguments) -> Int {
 func trace(_ seed: UInt64, _ arguments: Arguments) -> Int {
     currentSeed = seed
     let world = SimulationWorld(
-        seed: seed, audiencesPercent: arguments.audiencesPercent, startsPercent: arguments.startsPercent
+        seed: seed, audiencesPercent: arguments.audiencesPercent, startsPercent: arguments.startsPercent,
+        keptPercent: arguments.keptPercent
     ) { print($0) }
     world.run()
     print(world.plan)

@@ -76,6 +76,8 @@ struct SimulatedMember {
         var committedMillis: Int64?
         /// It is in another audience, or in one again, from here on.
         var isArrival: Bool
+        /// The channel that it is said to listen on from here on.
+        var channel: String?
     }
 
     /// A push with priority 10 that is out.
@@ -87,6 +89,16 @@ struct SimulatedMember {
         /// How far clocks had been set ahead then.
         var aheadMillis: Int64
     }
+
+    /// By audience, in one life: the channel that its card listens on, whether that was told or not.
+    var listening: [Int: String] = [:]
+    /// Its app tells of it.
+    var saysChannel = false
+    /// It has listened no more before that could be known.
+    var mayMissAlerts = false
+    /// By stamp: broadcasts that it heard, and pushes that it got by its token.
+    var heard: [Int64: Int] = [:]
+    var got: [Int64: Int] = [:]
 
     /// The last push that left for it.
     var service: Service?

@@ -47,7 +47,7 @@ struct SimulatedPhone {
 
 /// One event as it was written, for the judge.
 struct WrittenEvent {
-    enum Kind { case register, start, update, end, malformed, join, leave }
+    enum Kind { case register, start, update, end, malformed, join, leave, open }
     var kind: Kind
     var activity: Int
     var timestampSeconds: Int64
@@ -80,7 +80,7 @@ struct WrittenEvent {
     var isContent: Bool {
         switch self.kind {
         case .start, .update, .end: true
-        case .register, .malformed, .join, .leave: false
+        case .register, .malformed, .join, .leave, .open: false
         }
     }
 }

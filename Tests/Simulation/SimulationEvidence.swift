@@ -148,7 +148,9 @@ struct SimulationEvidence {
         return nil
     }
 
-    private static let namesAboutMany = ["pass", "start-pass", "audience"]
+    private static let namesAboutMany = [
+        "pass", "start-pass", "audience", "channel-opened", "channel-closed", "channel-refused",
+    ]
     /// Of an audience's event the same as `delivered`.
     private static let fannedOut = "fanned-out"
 

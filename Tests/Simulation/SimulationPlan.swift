@@ -90,6 +90,8 @@ package struct SimulationPlan {
     var app: AppConfiguration
     /// None, unless drawn: apart as well.
     var audiences = AudiencePlan()
+    /// The same.
+    var kept = KeptPlan()
 
     /// One world in so many has channels.
     private static let worldsPerChannelWorld = 3

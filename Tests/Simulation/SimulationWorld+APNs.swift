@@ -9,6 +9,7 @@ extension SimulationWorld {
     // MARK: Requests
 
     func depart(_ request: PushRequest, route: UInt16, from worker: SimulatedWorker) {
+        if self.departKept(request, route: route, from: worker) { return }
         guard request.kind != .readChannel else { return self.ask(request, from: worker) }
         let token = String(decoding: request.target, as: UTF8.self)
         if request.kind == .device, let member = self.memberNumbers[token] {
@@ -103,6 +104,7 @@ extension SimulationWorld {
     /// Requests reach their phones, answers the worker, whose turn comes next.
     func fly() {
         self.answerQuestions()
+        self.flyKept()
         for index in self.flights.indices
         where !self.flights[index].isApplied && self.flights[index].arrivesMillis <= self.steadyMillis {
             self.flights[index].isApplied = true

@@ -207,7 +207,8 @@ extension SimulationWorld {
         }
         guard let newest = alerts.last else { return }
         let event = self.written[self.order[newest]]!
-        guard !self.isWithdrawn(event), event.expiresSeconds == nil, self.isSurelyDue(event, to: member),
+        guard !self.isWithdrawn(event), event.expiresSeconds == nil, !self.members[member].mayMissAlerts,
+            self.isSurelyDue(event, to: member),
             !card.alertsShown.contains(self.alertOf(newest))
         else { return }
         self.fail(

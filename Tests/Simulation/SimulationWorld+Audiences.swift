@@ -64,6 +64,7 @@ extension SimulationWorld {
         let living = self.presentAudiences.enumerated().filter { !self.isBetweenLives($0.element) }
         guard let (number, audience) = living.randomElement(using: &self.audienceRandom) else { return false }
         if self.writesAboutStarters(audience) { return true }
+        if self.writesAboutListeners(audience) { return true }
         let wanted = self.plan.audiences.audiences[number].memberCount
         let missing = wanted - self.members.count { $0.movements.first?.audience == audience }
         if missing > 0, Bool.random(using: &self.audienceRandom) {
@@ -88,9 +89,14 @@ extension SimulationWorld {
     }
 
     /// A phone whose card a start has put up tells the card's token.
-    func joinStarted(_ audience: Int, isDevelopment: Bool) {
+    /// - Parameter channel: its card listens on it, and most apps say so.
+    func joinStarted(_ audience: Int, isDevelopment: Bool, channel: String?) {
         guard !self.isBetweenLives(audience), self.presentAudiences.contains(audience) else { return }
         let member = self.makeMember(isDevelopment: isDevelopment)
+        if let channel {
+            self.members[member].listening[audience] = channel
+            self.members[member].saysChannel = Int.random(in: 0..<3, using: &self.keptRandom) > 0
+        }
         self.writeJoin(member, audience: audience, isFrequent: false)
     }
 
@@ -161,17 +167,20 @@ extension SimulationWorld {
         self.writeJoin(next, audience: audience, isFrequent: isFrequent)
     }
 
-    private func writeJoin(_ member: Int, audience: Int, isFrequent: Bool) {
+    func writeJoin(_ member: Int, audience: Int, isFrequent: Bool) {
+        let listens = self.members[member].saysChannel ? self.members[member].listening[audience] : nil
+        let channel = listens.map { ",\"channel\":\"\($0)\"" } ?? ""
         let environment = self.members[member].isDevelopment ? ",\"environment\":\"development\"" : ""
         let frequent = isFrequent ? ",\"frequent-updates\":true" : ""
-        let value = "{\"event\":\"register\",\"audience\":\"\(self.phones[audience].key)\"\(environment)\(frequent)}"
+        let value =
+            "{\"event\":\"register\",\"audience\":\"\(self.phones[audience].key)\"\(environment)\(frequent)\(channel)}"
         self.write(
             member, kind: .join, audience: audience, value: value, leadsTo: audience, isFrequent: isFrequent,
-            isArrival: self.members[member].audience != audience)
+            isArrival: self.members[member].audience != audience, channel: listens)
         if self.chance(self.plan.duplicatePercent) {
             self.write(
                 member, kind: .join, audience: audience, value: value, leadsTo: audience, isFrequent: isFrequent,
-                isArrival: false)
+                isArrival: false, channel: listens)
         }
     }
 
@@ -189,7 +198,7 @@ extension SimulationWorld {
 
     private func write(
         _ member: Int, kind: WrittenEvent.Kind, audience: Int, value: String, leadsTo: Int?, isFrequent: Bool,
-        isArrival: Bool
+        isArrival: Bool, channel: String? = nil
     ) {
         let partition = self.writtenPartition(ofMember: member)
         let record = LoggedRecord(
@@ -208,7 +217,7 @@ extension SimulationWorld {
         self.members[member].movements.append(
             SimulatedMember.Movement(
                 position: position, audience: leadsTo, isFrequent: isFrequent, writtenMillis: self.steadyMillis,
-                isArrival: isArrival))
+                isArrival: isArrival, channel: channel))
         self.tell("member \(member) at \(position): \(value)")
     }
 

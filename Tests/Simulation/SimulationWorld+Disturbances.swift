@@ -165,6 +165,7 @@ extension SimulationWorld {
             self.settleBudgetOfTheDead(self.flights[index])
         }
         for activity in self.phones.indices { self.abandonBudget(activity, worker: worker.number) }
+        self.abandonKept(worker)
     }
 
     /// SIGSTOP, and SIGCONT later.

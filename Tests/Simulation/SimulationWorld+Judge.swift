@@ -34,7 +34,7 @@ extension SimulationWorld {
         let room =
             16 + 4 * self.phones.count + 2 * Int(self.plan.partitions)
             + audiences * (4 * Int(self.plan.partitions) + self.members.count + self.starters.count)
-            + self.pauses.values.reduce(0) { $0 + $1.count }
+            + self.pauses.values.reduce(0) { $0 + $1.count } + self.keptRecordsAtOnceMax
         if counters.unacknowledged > self.plan.unacknowledgedMax + room || counters.unacknowledged < 0 {
             self.fail("\(counters.unacknowledged) records are not acknowledged")
         }
@@ -51,7 +51,8 @@ extension SimulationWorld {
         self.checkUnits(worker)
         self.checkMembers(worker)
         let membershipCount = self.members.count + self.starters.count * self.plan.audiences.audiences.count
-        if counters.inFlight < 0 || counters.inFlight > counters.activities + membershipCount {
+        let requestsMax = counters.activities + membershipCount + self.keptRequestsAtOnceMax
+        if counters.inFlight < 0 || counters.inFlight > requestsMax {
             self.fail("\(counters.inFlight) pushes of \(counters.activities) slots are in flight")
         }
     }
@@ -61,10 +62,12 @@ extension SimulationWorld {
         if transit.place.topic == .state {
             self.strikeAtState(transit)
             self.noteMarker(transit, offset: offset)
+            self.noteKeptRecord(transit, offset: offset)
         }
         switch transit.place.topic {
         case .outcomes:
             self.noteAboutMany(transit.record)
+            self.noteKeptOutcome(transit.record)
             if !self.evidence.noteOutcome(
                 transit.record, worker: transit.producer, nowMillis: self.steadyMillis,
                 isOfMany: { self.written[$0].map { $0.isContent && self.isAudience($0.activity) } ?? false })
@@ -124,7 +127,7 @@ extension SimulationWorld {
                 position,
                 record: SourcePosition(
                     topic: place.topic == .events ? 0 : 1, partition: place.partition, offset: offset),
-                activity: event.member == nil && event.starter == nil
+                activity: event.member == nil && event.starter == nil && event.kind != .open
                     ? self.phones[event.activity].audience?.first ?? event.activity : nil,
                 isMisplaced: isMisplaced, worker: worker)
             {
@@ -186,6 +189,7 @@ extension SimulationWorld {
             self.fail("\(position) was shown and is said to have been set aside")
         }
         self.judgeMovements()
+        self.judgeKeptChannels()
         for audience in self.audienceNumbers {
             self.judgeReasons(audience)
             self.judgeAudience(audience)

@@ -341,6 +341,7 @@ extension SimulationWorld {
             if reaction == .ignoredSameStamp {
                 self.fail("member \(member): other content under the same stamp")
             }
+            self.members[member].got[flight.stampSeconds, default: 0] += 1
             if reaction == .shown {
                 for event in [body.event, body.contentEvent, body.alertEvent] {
                     if let event { self.shown.insert(self.order[event]) }

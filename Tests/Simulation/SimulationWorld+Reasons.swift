@@ -37,7 +37,7 @@ extension SimulationWorld {
                 // Forgotten, it stays so until it is registered again.
                 let isRemembered = registered.map { event.writtenMillis - $0 < self.rememberedMillis } ?? false
                 registered = isRemembered ? event.writtenMillis : nil
-            case .malformed, .join, .leave: break
+            case .malformed, .join, .leave, .open: break
             }
         }
     }

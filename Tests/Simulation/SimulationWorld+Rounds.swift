@@ -35,7 +35,11 @@ extension SimulationWorld {
 
     /// It was in its audience by then, and nothing has been written about that since.
     private func stays(_ member: Int, since millis: Int64) -> Bool {
-        self.members[member].movements.allSatisfy { $0.writtenMillis < millis && $0.committedMillis ?? .max < millis }
+        // Over its channel a phone is not served in turn.
+        guard self.members[member].movements.allSatisfy({ $0.channel == nil }) else { return false }
+        return self.members[member].movements.allSatisfy {
+            $0.writtenMillis < millis && $0.committedMillis ?? .max < millis
+        }
     }
 
     /// It was served in its turn, before that of the other, and nothing keeps it from being served again.

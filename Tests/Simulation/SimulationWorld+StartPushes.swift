@@ -40,6 +40,7 @@ extension SimulationWorld {
         self.checkSecondStart(start, starter: starter, worker: worker)
         self.checkStartInTime(start, text: text, starter: starter, worker: worker)
         self.checkIsStarter(starter, audience: audience, worker: worker)
+        _ = self.judgeStartInput(request.body, starter: starter, audience: audience)
         var flight = Flight(
             number: self.flightCount, worker: worker.number, id: request.id, activity: audience,
             token: self.starters[starter].token, isStart: true, body: request.body,
@@ -166,7 +167,9 @@ extension SimulationWorld {
         } catch {
             self.fail("starter \(starter) cannot decode \(String(decoding: flight.body, as: UTF8.self)): \(error)")
         }
-        self.getUpdateToken(starter, audience: flight.activity)
+        self.getUpdateToken(
+            starter, audience: flight.activity,
+            channel: self.judgeStartInput(flight.body, starter: starter, audience: flight.activity))
     }
 
     /// The worker hears of a start.

@@ -12,6 +12,8 @@ extension SimulationWorld {
     struct ComingBack {
         var audience: Int
         var isDevelopment: Bool
+        /// The channel that the card listens on.
+        var channel: String?
         var dueMillis: Int64
     }
 
@@ -150,16 +152,17 @@ extension SimulationWorld {
     }
 
     /// A card is up: the app gets a token for it after a while, or never (a developer found 5 of 14 on idle phones).
-    func getUpdateToken(_ starter: Int, audience: Int) {
+    /// - Parameter channel: what the card listens on.
+    func getUpdateToken(_ starter: Int, audience: Int, channel: String?) {
         guard Int.random(in: 0..<14, using: &self.startRandom) >= 5 else { return }
         self.comingBack.append(
             ComingBack(
-                audience: audience, isDevelopment: self.starters[starter].isDevelopment,
+                audience: audience, isDevelopment: self.starters[starter].isDevelopment, channel: channel,
                 dueMillis: self.steadyMillis + Int64.random(in: 200...60_000, using: &self.startRandom)))
     }
     private func tellUpdateTokens() {
         for back in self.comingBack where back.dueMillis <= self.steadyMillis {
-            self.joinStarted(back.audience, isDevelopment: back.isDevelopment)
+            self.joinStarted(back.audience, isDevelopment: back.isDevelopment, channel: back.channel)
         }
         self.comingBack.removeAll { $0.dueMillis <= self.steadyMillis }
     }

@@ -99,6 +99,7 @@ extension SimulationWorld {
         self.evidence.noteMade(kept.acknowledgement, worker: worker.number)
         let record = LoggedRecord(kept, madeAt: self.evidence.madeAt(kept.acknowledgement, worker: worker.number))
         let place = SimulatedKafka.Place(topic: .init(kept.topic), partition: max(0, kept.partition))
+        if self.isOfKeptChannel(kept) { self.strikeAtKept("a record of \(place.topic)", worker) }
         if place.topic == .routed, self.strikeAtVoid(kept, record, of: worker) { return }
         var fate = SimulatedKafka.Fate.delivered
         // What is forwarded is tried for as long as the process lives: nothing overtakes it.

@@ -53,7 +53,7 @@ extension SimulationWorld {
     }
 
     /// The owner of an audience had not read all that lay in its log at its assignment: it had waited for that long enough.
-    private func isOwnerBehind(_ audience: Int) -> Bool {
+    func isOwnerBehind(_ audience: Int) -> Bool {
         let partition = self.home(of: audience)
         guard let owner = self.group.owner(of: partition),
             let worker = self.workers.first(where: { $0.number == owner }), let owned = worker.partitions[partition]

@@ -55,6 +55,24 @@ package final class SimulationWorld {
     var startRandom: SplitMix64
     var starters: [SimulatedStarter] = []
     var starterNumbers: [String: Int] = [:]
+    /// Channels that are kept for audiences, phones that listen on them, and what concerns those alone.
+    var keptRandom: SplitMix64
+    var apple = SimulatedApple()
+    var keptRequests: [KeptRequest] = []
+    /// By number: what `state` says of them. And by partition: the newest epoch there.
+    var keptRecords: [KeptHome: [Int64: StateRecordDescription.KeptChannel]] = [:]
+    var keptEpochs: [Int32: Int64] = [:]
+    /// Ids that `state` has, or had, as ours.
+    var durableChannels: Set<String> = []
+    /// What outcomes have told.
+    var openedChannels: [OpenedChannel] = []
+    var keptSleepers: [String: KeptSleeper] = [:]
+    /// Since when there are so many that no channel is made, steady.
+    var fullSinceMillis: [KeptHome: Int64] = [:]
+    /// Somebody has heard a list since the last creation.
+    var hasListed: Set<KeptHome> = []
+    /// By channel and worker: when its last broadcast left, steady.
+    var broadcastsLeft: [String: [Int: Int64]] = [:]
     /// What operators say, and what concerns that alone.
     var pauseRandom: SplitMix64
     var orders: [SimulatedOrder] = []
@@ -149,9 +167,11 @@ package final class SimulationWorld {
     /// - Parameters:
     ///   - audiencesPercent: worlds that have audiences, in a hundred. A seed means another world with another share.
     ///   - startsPercent: of these, worlds that have start members, in a hundred.
+    ///   - keptPercent: of worlds with audiences, those that keep channels for them, in a hundred.
     package init(
         seed: UInt64, audiencesPercent: Int = AudiencePlan.worldsPercent,
-        startsPercent: Int = AudiencePlan.startsPercent, trace: ((String) -> Void)? = nil
+        startsPercent: Int = AudiencePlan.startsPercent, keptPercent: Int = KeptPlan.worldsPercent,
+        trace: ((String) -> Void)? = nil
     ) {
         self.seed = seed
         self.withdrawals = Withdrawals(seed: seed)
@@ -167,6 +187,8 @@ package final class SimulationWorld {
         plan.drawStarts(worldsPercent: startsPercent, random: &self.startRandom)
         self.pauseRandom = SplitMix64(seed: seed ^ 0x9A05_E5E5_9A05_E5E5)
         plan.drawPauses(random: &self.pauseRandom)
+        self.keptRandom = SplitMix64(seed: seed ^ 0xC4A2_2E15_C4A2_2E15)
+        plan.drawKept(worldsPercent: keptPercent, random: &self.keptRandom)
         self.plan = plan
         self.group = SimulatedGroup(partitions: self.plan.partitions)
         self.seatBegins = (0..<self.plan.seats).map { $0 == 0 ? Self.beginMillis : nil }
@@ -182,6 +204,7 @@ package final class SimulationWorld {
             self.phones.append(self.makePhone(number))
         }
         self.makeAudiences()
+        self.makeChannelsOfOthers()
     }
 
     /// The partition that an activity belongs to.
@@ -239,6 +262,8 @@ package final class SimulationWorld {
             if !self.writesAboutAudience() { self.writeSomething() }
             self.perhapsPause()
             self.perhapsSleep()
+            self.perhapsSleepOnKept()
+            self.perhapsTouchChannels()
             let gap = self.focus == nil ? self.plan.gapMillisMax : min(self.plan.gapMillisMax, 3_000)
             let until = self.steadyMillis + Int64.random(in: 0...gap, using: &self.random)
             self.runUntil(until)
@@ -247,6 +272,7 @@ package final class SimulationWorld {
         self.faultsAreOn = false
         self.releaseVoids { _ in true }
         self.mend()
+        self.probeWays()
         // Waits for tokens, deferred budgets and backoff: a little more than the life of an activity settles everything.
         self.runUntil(self.steadyMillis + 14 * 3_600_000)
         // An audience that has none but those who came after its last version lives on with them.
@@ -299,6 +325,7 @@ package final class SimulationWorld {
             let isStopped = self.workers.contains { $0.number == flight.worker && $0.isStopped }
             if flight.result != nil, !isStopped { at(flight.answersMillis) }
         }
+        at(self.nextKeptMillis)
         for question in self.questions where self.workers.contains(where: { $0.number == question.worker && $0.runs }) {
             at(question.answersMillis)
         }

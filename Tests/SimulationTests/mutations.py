@@ -26,7 +26,7 @@ SECONDS_MAX = 1_200
 @dataclasses.dataclass(frozen=True)
 class Mutation:
     """One promise broken. `old` must stand exactly once in `file`; `new` takes its place. `test`: who notices what no seed does.
-    `audiences`: it is played in worlds that have some."""
+    `audiences`: it is played in worlds that have some. `kept`: in such worlds that keep channels for them."""
 
     name: str
     what: str
@@ -35,6 +35,20 @@ class Mutation:
     new: str
     test: str | None = None
     audiences: bool = False
+    kept: bool = False
+
+    @property
+    def worlds(self):
+        """What is said of the worlds that it is played in, after `simulate`."""
+        return ("--audiences", "100" if self.audiences or self.kept else "0", "--channels-kept", "100" if self.kept else "0")
+
+    def seeds(self, asked):
+        return asked.kept_seeds if self.kept else asked.audience_seeds if self.audiences else asked.seeds
+
+    def passed_over(self, asked):
+        """Seeds that the unbroken code fails in such worlds."""
+        named = asked.pass_over_kept if self.kept else asked.pass_over if self.audiences else ""
+        return {int(seed) for seed in named.split(",") if seed}
 
 
 def engine(path):
@@ -43,6 +57,10 @@ def engine(path):
 
 def loop(path):
     return f"Sources/ShardLoop/{path}.swift"
+
+
+def keeping(path):
+    return f"Sources/ChannelKeeping/{path}.swift"
 
 
 MUTATIONS = [
@@ -310,6 +328,15 @@ MUTATIONS = [
             log: self.intake.log, offset: self.intake.record.offset, settled: false)
         if pause.isPaused""",
         "        let entry = EntryID.none\n        if pause.isPaused", audiences=True),
+    Mutation(
+        "kept-no-intent", "a creation leaves before its intent is in `state`", keeping("Keeper/ChannelKeeper+Making"),
+        "guard let held = self.table[number], held.isDurable else { return }\n            guard held.channel.owner",
+        "guard let held = self.table[number], !held.isLeaving else { return }\n            guard held.channel.owner", kept=True),
+    Mutation(
+        "kept-lost-forgotten", "a lost answer is taken for a creation that made nothing",
+        keeping("Keeper/ChannelKeeper+Making"),
+        "        case .created, .lost: self.loseAnswer(number, now: now)",
+        "        case .created, .lost: self.retryLater(number, now: now)", kept=True),
 ]
 
 
@@ -365,14 +392,14 @@ class Verdict:
     message: str
 
 
-def play(simulate, seeds, audiences, passed_over=frozenset()):
+def play(simulate, seeds, worlds, passed_over=frozenset()):
     """Plays seeds from 0 on until one fails, but for those that are passed over."""
     begun = time.monotonic()
     first = 0
     for last in sorted(passed_over | {seeds}):
         if last > seeds:
             break
-        verdict = play_some(simulate, first, last - first, audiences) if last > first else Verdict(None, 0, "")
+        verdict = play_some(simulate, first, last - first, worlds) if last > first else Verdict(None, 0, "")
         verdict.seconds = time.monotonic() - begun
         if verdict.seed is not None:
             return verdict
@@ -380,13 +407,12 @@ def play(simulate, seeds, audiences, passed_over=frozenset()):
     return Verdict(None, time.monotonic() - begun, "")
 
 
-def play_some(simulate, first, count, audiences):
+def play_some(simulate, first, count, worlds):
     """Plays so many seeds until one fails."""
     begun = time.monotonic()
     words = [str(simulate), "--from", str(first), "--seeds", str(count), "--first-failure"]
     try:
-        run = subprocess.run(
-            words + ["--audiences", "100" if audiences else "0"], capture_output=True, text=True, timeout=SECONDS_MAX)
+        run = subprocess.run(words + list(worlds), capture_output=True, text=True, timeout=SECONDS_MAX)
     except subprocess.TimeoutExpired:
         return Verdict(-1, time.monotonic() - begun, f"does not end within {SECONDS_MAX} s")
     seconds = time.monotonic() - begun
@@ -419,7 +445,7 @@ def notices(mutation, seeds, passed_over):
     simulate = build()
     if simulate is None:
         return False
-    verdict = play(simulate, seeds, mutation.audiences, passed_over)
+    verdict = play(simulate, seeds, mutation.worlds, passed_over)
     if verdict.seed is not None and verdict.seed < 0:
         print(f"{mutation.name}: {verdict.message}", flush=True)
         return False
@@ -440,8 +466,12 @@ def main():
     parser.add_argument(
         "--audience-seeds", type=int, default=1_000, help="the same for those that concern audiences (default 1000)")
     parser.add_argument(
+        "--kept-seeds", type=int, default=100, help="the same for those that concern channels kept for audiences (default 100)")
+    parser.add_argument(
         "--pass-over", default="", metavar="SEEDS",
         help="seeds with audiences that the unbroken code fails, separated by commas: they are not played")
+    parser.add_argument(
+        "--pass-over-kept", default="", metavar="SEEDS", help="the same of worlds that keep channels for audiences")
     parser.add_argument("--only", help="names of mutations, separated by commas")
     parser.add_argument("--list", action="store_true", help="tell their names and what they break")
     parser.add_argument("--skip-unbroken", action="store_true", help="do not play the unbroken code first")
@@ -450,7 +480,6 @@ def main():
         for mutation in MUTATIONS:
             print(f"{mutation.name}: {mutation.what}")
         return 0
-    passed_over = {int(seed) for seed in asked.pass_over.split(",") if seed}
     names = asked.only.split(",") if asked.only else [mutation.name for mutation in MUTATIONS]
     unknown = set(names) - {mutation.name for mutation in MUTATIONS}
     if unknown:
@@ -472,21 +501,20 @@ def main():
         simulate = build()
         if simulate is None:
             return 1
-        for audiences in sorted({mutation.audiences for mutation in chosen}):
-            seeds = asked.audience_seeds if audiences else asked.seeds
-            verdict = play(simulate, seeds, audiences, passed_over if audiences else frozenset())
+        for worlds, one in sorted({mutation.worlds: mutation for mutation in chosen}.items()):
+            seeds = one.seeds(asked)
+            verdict = play(simulate, seeds, worlds, one.passed_over(asked))
             if verdict.seed is not None:
-                complain(f"the unbroken code fails seed {verdict.seed}{' with audiences' if audiences else ''}: {verdict.message}")
+                complain(f"the unbroken code fails seed {verdict.seed} with {' '.join(worlds)}: {verdict.message}")
                 return 1
-            print(f"unbroken: {seeds} seeds{' with audiences' if audiences else ''} hold, {verdict.seconds:.0f} s", flush=True)
+            print(f"unbroken: {seeds} seeds with {' '.join(worlds)} hold, {verdict.seconds:.0f} s", flush=True)
     survivors = []
     for mutation in chosen:
         file = TREE / mutation.file
         unbroken = file.read_text()
         try:
             file.write_text(unbroken.replace(mutation.old, mutation.new))
-            seeds = asked.audience_seeds if mutation.audiences else asked.seeds
-            if not notices(mutation, seeds, passed_over if mutation.audiences else frozenset()):
+            if not notices(mutation, mutation.seeds(asked), mutation.passed_over(asked)):
                 survivors.append(mutation.name)
         finally:
             file.write_text(unbroken)

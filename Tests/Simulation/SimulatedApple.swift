@@ -1,0 +1,93 @@
+import PushModel
+
+/// An app in one of Apple's environments: channels are not shared between homes.
+struct KeptHome: Hashable {
+    /// Index into `SimulationPlan.apps`.
+    var app: UInt16
+    var isDevelopment: Bool
+}
+
+/// The channels that Apple has, of all homes, and who made them.
+struct SimulatedApple {
+    enum Maker: Equatable {
+        /// By its number.
+        case worker(Int)
+        case other
+    }
+    struct Channel {
+        /// Base64.
+        var id: String
+        var home: KeptHome
+        var maker: Maker
+        var stores: Bool
+        var createdMillis: Int64
+        var deletedMillis: Int64?
+        /// Deleted by nobody's worker.
+        var wasTakenAway = false
+        /// Apple has taken an `end` for it: when first, steady.
+        var endedMillis: Int64?
+        /// When beacons were taken, steady.
+        var beacons: [Int64] = []
+        /// The newest message, kept for phones that are off.
+        var stored: (body: [UInt8], untilSeconds: Int64)?
+
+        var isRegistered: Bool { self.deletedMillis == nil }
+    }
+
+    /// As many as an app may have in an environment.
+    static let countMax = 10_000
+
+    private(set) var channels: [Channel] = []
+    private var indices: [String: Int] = [:]
+    private var counts: [KeptHome: Int] = [:]
+    /// By home: those that a list may show, which lags by less than `listedMillis`; in the order in which they were made.
+    private var listed: [KeptHome: [Int]] = [:]
+    private static let listedMillis: Int64 = 60_000
+
+    func count(_ home: KeptHome) -> Int { self.counts[home] ?? 0 }
+
+    subscript(id: String) -> Channel? { self.indices[id].map { self.channels[$0] } }
+
+    mutating func change(_ id: String, _ body: (inout Channel) -> Void) {
+        guard let index = self.indices[id] else { return }
+        body(&self.channels[index])
+    }
+
+    func isRegistered(_ id: String) -> Bool { self[id]?.isRegistered ?? false }
+
+    /// - Returns: its id; `nil`: there are as many as there may be.
+    mutating func create(_ home: KeptHome, maker: Maker, stores: Bool, atMillis: Int64) -> String? {
+        guard self.count(home) < Self.countMax else { return nil }
+        // Of a length that base64 has; no activity is called so.
+        let digits = "0000000" + String(self.channels.count)
+        let id = "kept" + digits.suffix(8)
+        self.indices[id] = self.channels.count
+        self.counts[home, default: 0] += 1
+        self.listed[home, default: []].append(self.channels.count)
+        self.channels.append(Channel(id: id, home: home, maker: maker, stores: stores, createdMillis: atMillis))
+        return id
+    }
+
+    /// - Returns: `false`: the home has no such channel.
+    mutating func delete(_ id: String, of home: KeptHome, atMillis: Int64) -> Bool {
+        guard let index = self.indices[id], self.channels[index].home == home, self.channels[index].isRegistered else {
+            return false
+        }
+        self.channels[index].deletedMillis = atMillis
+        self.counts[home, default: 0] -= 1
+        return true
+    }
+
+    /// The list as it was then.
+    mutating func list(_ home: KeptHome, atMillis: Int64) -> [String] {
+        self.listed[home]?.removeAll { (self.channels[$0].deletedMillis ?? .max) < atMillis - Self.listedMillis }
+        return (self.listed[home] ?? []).filter { index in
+            let channel = self.channels[index]
+            return channel.createdMillis <= atMillis && (channel.deletedMillis ?? .max) > atMillis
+        }.map { self.channels[$0].id }
+    }
+
+    func registered(_ home: KeptHome) -> [Channel] {
+        (self.listed[home] ?? []).map { self.channels[$0] }.filter(\.isRegistered)
+    }
+}

@@ -1,0 +1,214 @@
+import APNSProtocol
+import DeviceModel
+import Foundation
+import PushEngine
+import PushModel
+import ShardLoop
+
+/// Channels that are kept for audiences: what workers ask Apple for, and what Apple makes of it.
+extension SimulationWorld {
+    func keptChance(_ percent: Int) -> Bool {
+        self.faultsAreOn && Int.random(in: 0..<100, using: &self.keptRandom) < percent
+    }
+
+    /// All that there are.
+    var keptHomes: [KeptHome] {
+        self.plan.apps.indices.flatMap { app in
+            (self.plan.audiences.hasDevelopment ? [false, true] : [false]).map {
+                KeptHome(app: UInt16(app), isDevelopment: $0)
+            }
+        }
+    }
+
+    /// Others were there before.
+    func makeChannelsOfOthers() {
+        guard self.plan.kept.isOn else { return }
+        for (index, home) in self.keptHomes.enumerated() {
+            for _ in 0..<(index == 0 ? self.plan.kept.othersInFirstHome : self.plan.kept.othersAtFirst) {
+                _ = self.apple.create(home, maker: .other, stores: false, atMillis: self.steadyMillis - 3_600_000)
+            }
+            self.noteQuota(home)
+        }
+    }
+
+    /// Others make channels, and somebody deletes some.
+    func perhapsTouchChannels() {
+        guard self.plan.kept.isOn, self.faultsAreOn else { return }
+        for home in self.keptHomes {
+            if self.keptChance(self.plan.kept.othersComePercent) {
+                _ = self.apple.create(home, maker: .other, stores: false, atMillis: self.steadyMillis)
+            }
+            guard self.keptChance(self.plan.kept.deletionPercent) else { continue }
+            let ours = self.apple.channels.filter { $0.home == home && $0.isRegistered && $0.maker != .other }
+            guard let channel = ours.randomElement(using: &self.keptRandom) else { continue }
+            self.tell("somebody deletes the channel \(channel.id)")
+            _ = self.apple.delete(channel.id, of: home, atMillis: self.steadyMillis)
+            self.apple.change(channel.id) { $0.wasTakenAway = true }
+            self.noteQuota(home)
+        }
+    }
+
+    /// Whoever has nearly all channels of an app gives most of them back.
+    func freeChannelsOfOthers() {
+        guard self.plan.kept.isOn else { return }
+        for home in self.keptHomes {
+            let others = self.apple.registered(home).filter { $0.maker == .other }
+            for channel in others.dropFirst(20) {
+                _ = self.apple.delete(channel.id, of: home, atMillis: self.steadyMillis)
+                self.apple.change(channel.id) { $0.wasTakenAway = true }
+            }
+            self.noteQuota(home)
+        }
+    }
+
+    // MARK: Requests
+
+    /// - Returns: `false`: it is about something else.
+    func departKept(_ request: PushRequest, route: UInt16, from worker: SimulatedWorker) -> Bool {
+        let target = String(decoding: request.target, as: UTF8.self)
+        switch request.kind {
+        case .device, .readChannel: return false
+        case .broadcast: guard target.hasPrefix("kept") else { return false }
+        case .createChannel, .deleteChannel, .listChannels: break
+        }
+        guard self.plan.kept.isOn else {
+            self.fail("a \(request.kind) in a world that keeps no channels")
+            return true
+        }
+        self.tell("worker \(worker.number) asks Apple: \(request.kind) \(target)")
+        var kept = KeptRequest(
+            worker: worker.number, id: request.id, kind: request.kind,
+            home: KeptHome(app: request.app, isDevelopment: route == 1), channel: target,
+            stores: String(decoding: request.body, as: UTF8.self).contains("\"message-storage-policy\":1"),
+            body: request.body, priority: Int(request.priority.rawValue),
+            expirationSeconds: request.expirationSeconds, leftMillis: self.steadyMillis,
+            arrivesMillis: self.steadyMillis + Int64.random(in: 1...80, using: &self.keptRandom), answersMillis: 0)
+        kept.answersMillis = kept.arrivesMillis + Int64.random(in: 1...80, using: &self.keptRandom)
+        if self.keptChance(self.plan.slowAnswerPercent) {
+            kept.answersMillis += Int64.random(in: 100...8_000, using: &self.keptRandom)
+        }
+        self.judgeKeptDeparture(kept, worker: worker)
+        self.decide(&kept)
+        self.keptRequests.append(kept)
+        self.strikeAtKept("a \(request.kind)", worker)
+        return true
+    }
+
+    /// What goes wrong with it on its way.
+    private func decide(_ request: inout KeptRequest) {
+        if self.keptChance(self.plan.notProcessedPercent / 2) {
+            request.result = .notProcessed
+            request.isOver = true
+        } else if self.keptChance(self.plan.kept.lostPercent) {
+            request.result = .unknown(detail: "connection lost")
+            switch Int.random(in: 0..<3, using: &self.keptRandom) {
+            case 0: request.isOver = true  // It never arrived.
+            case 1: break
+            default:
+                // Within what a request may take.
+                request.arrivesMillis = request.answersMillis + Int64.random(in: 1...9_000, using: &self.keptRandom)
+            }
+        } else if self.keptChance(self.plan.kept.refusedPercent) {
+            let (status, reason) = [
+                (UInt16(500), "InternalServerError"), (503, "Service Unavailable"), (429, "TooManyRequests"),
+            ].randomElement(using: &self.keptRandom)!
+            request.result = .response(PushResponse(status: status, reason: reason))
+            // An error of the server's may come after the channel was made.
+            request.isOver =
+                status != 500 || request.kind == .broadcast || Bool.random(using: &self.keptRandom)
+        }
+    }
+
+    /// Requests come to Apple, and answers to workers.
+    func flyKept() {
+        guard !self.keptRequests.isEmpty else { return }
+        for index in self.keptRequests.indices
+        where !self.keptRequests[index].isOver && self.keptRequests[index].arrivesMillis <= self.steadyMillis {
+            self.keptRequests[index].isOver = true
+            let result = self.carryOut(self.keptRequests[index])
+            if self.keptRequests[index].result == nil { self.keptRequests[index].result = result }
+        }
+        for index in self.keptRequests.indices
+        where !self.keptRequests[index].isAnswered && self.keptRequests[index].answersMillis <= self.steadyMillis {
+            let request = self.keptRequests[index]
+            let worker = self.workers.first { $0.number == request.worker && $0.isAlive }
+            // A process that is stopped reads nothing.
+            if let worker, !worker.runs { continue }
+            self.keptRequests[index].isAnswered = true
+            guard let worker, let result = request.result else { continue }
+            self.tell("worker \(worker.number) hears of its \(request.kind) \(request.channel): \(Self.short(result))")
+            self.noteKeptAnswer(request, result)
+            worker.answers.append(PushAnswer(id: request.id, result: result, apnsMicros: 1_000))
+            self.strikeAtKept("the answer to a \(request.kind)", worker)
+        }
+        self.keptRequests.removeAll { $0.isOver && $0.isAnswered }
+    }
+
+    /// A list may have thousands.
+    private static func short(_ result: PushAnswer.Result) -> String {
+        guard case .channel(let answer) = result else { return "\(result)" }
+        return "\(answer.status) \(String(decoding: answer.channelID, as: UTF8.self)) with \(answer.body.count) bytes"
+    }
+
+    /// When something happens to one of them next.
+    var nextKeptMillis: Int64? {
+        self.keptRequests.compactMap { request -> Int64? in
+            if !request.isOver { return request.arrivesMillis }
+            let isStopped = self.workers.contains { $0.number == request.worker && $0.isStopped }
+            return request.isAnswered || isStopped ? nil : request.answersMillis
+        }.min()
+    }
+
+    /// Apple has got it, and does as it is told.
+    private func carryOut(_ request: KeptRequest) -> PushAnswer.Result {
+        switch request.kind {
+        case .device, .readChannel:
+            self.fail("a \(request.kind) among requests about kept channels")
+            return .notProcessed
+        case .listChannels:
+            let lag = Int64.random(in: 0...max(0, self.plan.kept.listLagMillisMax), using: &self.keptRandom)
+            let ids = self.apple.list(request.home, atMillis: self.steadyMillis - (self.faultsAreOn ? lag : 0))
+            let body = "{\"channels\":[" + ids.map { "\"\($0)\"" }.joined(separator: ",") + "]}"
+            return .channel(ChannelAnswer(status: 200, channelID: [], body: Array(body.utf8)))
+        case .createChannel:
+            defer { self.noteQuota(request.home) }
+            let id = self.apple.create(
+                request.home, maker: .worker(request.worker), stores: request.stores, atMillis: self.steadyMillis)
+            guard let id else {
+                return .response(PushResponse(status: 400, reason: "CannotCreateChannelConfig"))
+            }
+            self.tell("Apple has made the channel \(id) for worker \(request.worker)")
+            return .channel(ChannelAnswer(status: 201, channelID: Array(id.utf8), body: []))
+        case .deleteChannel:
+            defer { self.noteQuota(request.home) }
+            guard self.apple.delete(request.channel, of: request.home, atMillis: self.steadyMillis) else {
+                return .response(PushResponse(status: 400, reason: "ChannelNotRegistered"))
+            }
+            self.tell("Apple has deleted the channel \(request.channel)")
+            return .channel(ChannelAnswer(status: 204, channelID: [], body: []))
+        case .broadcast:
+            guard self.apple[request.channel]?.home == request.home, self.apple.isRegistered(request.channel) else {
+                return .response(PushResponse(status: 400, reason: "ChannelNotRegistered"))
+            }
+            self.deliverKept(request)
+            return .accepted
+        }
+    }
+
+    /// The process has died: what had not left its machine never arrives.
+    func abandonKept(_ worker: SimulatedWorker) {
+        for index in self.keptRequests.indices where self.keptRequests[index].worker == worker.number {
+            if !self.keptRequests[index].isOver, Int.random(in: 0..<3, using: &self.keptRandom) == 0 {
+                self.keptRequests[index].isOver = true
+            }
+            self.keptRequests[index].isAnswered = true
+        }
+    }
+
+    /// A step in the life of a channel: its worker is to die over it, now and then.
+    func strikeAtKept(_ what: String, _ worker: SimulatedWorker) {
+        guard self.workerCount < 60, self.keptChance(self.plan.kept.strikePercent) else { return }
+        self.tell("worker \(worker.number) is to die over \(what)")
+        worker.fuse = Int.random(in: 1...6, using: &self.keptRandom)
+    }
+}

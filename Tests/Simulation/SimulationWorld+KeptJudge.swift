@@ -1,0 +1,208 @@
+import APNSProtocol
+import DeviceModel
+import Foundation
+import PushEngine
+import PushModel
+
+/// What must hold of channels that are kept: by what Apple was asked for and has, and by what lies in `state`.
+extension SimulationWorld {
+    /// No request is carried out later than this after it left (`KeeperSettings.requestTimeoutMillis`), and no list is older than that.
+    private static let requestMillisMax: Int64 = 35_000
+    /// From so many on no channel is made: 95 % of what there may be.
+    private static let refusalCount = SimulatedApple.countMax * 95 / 100
+
+    func judgeKeptDeparture(_ request: KeptRequest, worker: SimulatedWorker) {
+        guard request.kind != .broadcast else { return self.judgeKeptBroadcast(request, worker: worker) }
+        let partition = self.keeperPartition(request.home)
+        if self.group.owner(of: partition) != worker.number {
+            self.fail("worker \(worker.number) asks Apple for a \(request.kind), and keeps no channels there")
+        }
+        switch request.kind {
+        case .createChannel: self.judgeCreation(request)
+        case .deleteChannel: self.judgeDeletion(request, worker: worker)
+        default: break
+        }
+    }
+
+    // MARK: Creations
+
+    func noteQuota(_ home: KeptHome) {
+        if self.apple.count(home) < Self.refusalCount {
+            self.fullSinceMillis[home] = nil
+        } else if self.fullSinceMillis[home] == nil {
+            self.fullSinceMillis[home] = self.steadyMillis
+        }
+    }
+
+    private func judgeCreation(_ request: KeptRequest) {
+        let asked = (self.keptRecords[request.home] ?? [:]).values.count { $0.phase == "asked" }
+        if asked != 1 { self.fail("a creation leaves with \(asked) intents in state") }
+        let others = self.keptRequests.contains {
+            $0.kind == .createChannel && $0.home == request.home
+                && (!$0.isOver || (!$0.isAnswered && self.steadyMillis - $0.leftMillis < Self.requestMillisMax))
+        }
+        if others { self.fail("two creations at once") }
+        if !self.hasListed.contains(request.home) { self.fail("a creation leaves without a list since the one before") }
+        self.hasListed.remove(request.home)
+        // What the list can know, and what writing down the intent takes: Kafka may be away meanwhile.
+        let known = self.plan.kept.listLagMillisMax + Self.requestMillisMax + 120_000
+        if let full = self.fullSinceMillis[request.home], self.steadyMillis - full > known {
+            self.fail("a creation leaves although there are \(self.apple.count(request.home)) channels")
+        }
+    }
+
+    /// The worker has heard.
+    func noteKeptAnswer(_ request: KeptRequest, _ result: PushAnswer.Result) {
+        guard request.kind == .listChannels, case .channel = result else { return }
+        self.hasListed.insert(request.home)
+    }
+
+    // MARK: Deletions
+
+    private func judgeDeletion(_ request: KeptRequest, worker: SimulatedWorker) {
+        let id = request.channel
+        guard let channel = self.apple[id] else { return self.fail("\(id) never was, and is deleted") }
+        if channel.maker == .other { self.fail("\(id) is deleted, and is another's") }
+        guard let record = self.keptRecord(id), record.phase == "deleting" else {
+            return self.fail("\(id) is deleted without an intent in state")
+        }
+        guard let ended = record.endedMillis, !channel.wasTakenAway else { return }
+        // Clocks are set, and differ.
+        let slack = 2 * self.plan.clockSkewMillisMax + self.differenceMillis + self.aheadMillis + self.behindMillis
+        let lingered = self.now(of: worker).wallMillis - ended
+        if lingered < self.plan.app.channelLingerMillis - slack {
+            self.fail("\(id) lingered for \(lingered) ms only")
+        }
+    }
+
+    // MARK: Broadcasts
+
+    private func judgeKeptBroadcast(_ request: KeptRequest, worker: SimulatedWorker) {
+        let id = request.channel
+        guard let body = self.readMemberBody(request.body) else {
+            return self.fail(
+                "\(id): no audience has \(String(decoding: request.body.prefix(200), as: UTF8.self))")
+        }
+        guard let channel = self.apple[id], channel.maker != .other, channel.home == request.home else {
+            return self.fail("\(id) is broadcast on, and is not of that app and environment")
+        }
+        guard self.durableChannels.contains(id) else { return self.fail("\(id) is broadcast on before state has it") }
+        if body.content.event == .start { self.fail("\(id): a broadcast starts") }
+        if request.body.count > 5_120 { self.fail("\(id): a payload of \(request.body.count) bytes") }
+        if let record = self.keptRecord(id), let name = record.audience, name != self.phones[body.audience].key {
+            self.fail("\(id) is of \(name), and gets what is for audience \(body.audience)")
+        }
+        self.judgeExpiration(request, channel: channel, worker: worker)
+        let isOwners = self.group.owner(of: self.home(of: body.audience)) == worker.number
+        let isKeepers =
+            body.content.event == .end && self.group.owner(of: self.keeperPartition(channel.home)) == worker.number
+        if !isOwners && !isKeepers {
+            self.fail("worker \(worker.number) broadcasts for audience \(body.audience), which is not its own")
+        }
+        self.judgeSameBody(body)
+        guard body.content.event != .end else { return }
+        let distance = self.plan.app.channelMinimumDistanceMillis
+        if let last = self.broadcastsLeft[id]?[worker.number], self.steadyMillis - last < distance {
+            self.fail("\(id): \(self.steadyMillis - last) ms after the last broadcast")
+        }
+        self.broadcastsLeft[id, default: [:]][worker.number] = self.steadyMillis
+    }
+
+    /// What keeps nothing takes 0 alone; what keeps the most recent message is told for how long.
+    private func judgeExpiration(_ request: KeptRequest, channel: SimulatedApple.Channel, worker: SimulatedWorker) {
+        let until = request.expirationSeconds
+        if !channel.stores, until != 0 { self.fail("\(channel.id): keeps nothing, told to keep until \(until)") }
+        let ahead = until - self.now(of: worker).wallSeconds
+        if until != 0, ahead > 8 * 3_600 { self.fail("\(channel.id): told to keep for \(ahead) s") }
+    }
+
+    /// Whichever way it comes, under one stamp all phones get the same, but for the alert.
+    private func judgeSameBody(_ body: MemberBody) {
+        let stamp = body.content.stampSeconds
+        guard let version = self.phones[body.audience].audience?.versions[stamp] else {
+            let version = SimulatedAudience.Version(
+                body: body.silent, event: body.event, content: body.contentEvent,
+                isUpdate: body.content.event == .update, isBehind: self.isOwnerBehind(body.audience))
+            self.phones[body.audience].audience?.versions[stamp] = version
+            return
+        }
+        if version.body != body.silent {
+            self.fail(
+                "audience \(body.audience): stamp \(stamp) has both \(String(decoding: version.body.prefix(200), as: UTF8.self)) and, in a broadcast, "
+                    + String(decoding: body.silent.prefix(200), as: UTF8.self))
+        }
+    }
+
+    // MARK: Starts
+
+    /// A phone that can listen is given its audience's channel, or asked for its token; one that cannot gets neither field.
+    func judgeStartInput(_ body: [UInt8], starter: Int, audience: Int) -> String? {
+        guard let content = try? PayloadReader.read(body.span) else { return nil }
+        let text = String(decoding: body[content.inputPushChannel], as: UTF8.self)
+        let asksForToken = String(decoding: body, as: UTF8.self).contains("\"input-push-token\":1")
+        guard self.starters[starter].isChannelCapable else {
+            if asksForToken || !text.isEmpty { self.fail("starter \(starter) of an older iOS: \(text.prefix(40))") }
+            return nil
+        }
+        if asksForToken == !text.isEmpty { self.fail("starter \(starter): asked for its token, and given \(text)") }
+        guard !text.isEmpty else { return nil }
+        let id = String(text.dropFirst().dropLast())
+        guard let channel = self.apple[id], channel.maker != .other,
+            channel.home.isDevelopment == self.starters[starter].isDevelopment,
+            channel.home.app == self.phones[audience].audience?.app, self.durableChannels.contains(id)
+        else {
+            self.fail("starter \(starter) is to listen on \(id), which is no channel of its audience")
+            return nil
+        }
+        if let name = self.keptRecord(id)?.audience, name != self.phones[audience].key {
+            self.fail("starter \(starter) is to listen on \(id), which is of \(name)")
+        }
+        return id
+    }
+
+    // MARK: When everything is quiet
+
+    /// Of what workers have made, nothing is left that nobody wants and nobody is shown; of others', everything.
+    func judgeKeptChannels() {
+        guard self.plan.kept.isOn else { return }
+        for home in self.keptHomes {
+            let records = (self.keptRecords[home] ?? [:]).values
+            let warm = Set(records.filter { $0.phase == "open" && $0.audience == nil }.compactMap(\.id))
+            if warm.count > self.plan.app.channelsWarm { self.fail("\(warm.count) warm channels") }
+            let shown = Set(records.filter { $0.phase == "possiblyOurs" }.compactMap(\.id))
+            for channel in self.apple.registered(home) where channel.maker != .other && !warm.contains(channel.id) {
+                if self.plan.app.channelsExclusive { self.fail("\(channel.id) has leaked") }
+                if self.durableChannels.contains(channel.id) { self.fail("\(channel.id) was ours, and has leaked") }
+                if !shown.contains(channel.id) { self.fail("\(channel.id) has leaked, and is not shown") }
+            }
+            for record in records {
+                let isLeft = record.phase == "open" ? record.audience != nil : record.phase != "possiblyOurs"
+                // A wish stays as long as Apple has no room, and its audience lives on.
+                if isLeft {
+                    self.fail("left over: \(record.phase) \(record.id ?? "") of \(record.audience ?? "nobody")")
+                }
+            }
+            let isTouched = self.apple.channels.contains {
+                $0.home == home && $0.maker == .other && !$0.isRegistered && !$0.wasTakenAway
+            }
+            if isTouched { self.fail("a channel of others is gone") }
+        }
+        for (channel, sleeper) in self.keptSleepers.sorted(by: { $0.key < $1.key }) {
+            self.judgeKeptSleeper(sleeper, channel: channel)
+        }
+    }
+
+    /// A phone that is back in time has heard that its activity has ended.
+    private func judgeKeptSleeper(_ sleeper: KeptSleeper, channel id: String) {
+        guard let channel = self.apple[id], let ended = channel.endedMillis, !channel.wasTakenAway else { return }
+        guard sleeper.isOn, sleeper.device.phase != .ended,
+            sleeper.device.phase != .untouched || !channel.beacons.isEmpty
+        else { return }
+        let linger = self.plan.app.channelLingerMillis
+        let last = (linger - 1) / 3_600_000 * 3_600_000
+        // The hourly beacon is due then, may be some minutes late, and clocks may have been set.
+        let slack = 1_800_000 + self.aheadMillis + self.behindMillis
+        guard !channel.stores, sleeper.sinceMillis < ended + last - slack else { return }
+        self.fail("the phone that listens on \(id) has a live card: it ended at \(ended - Self.beginMillis) ms")
+    }
+}

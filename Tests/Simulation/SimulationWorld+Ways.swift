@@ -1,0 +1,61 @@
+import PushEngine
+import PushModel
+
+/// Once things are quiet, each phone is reached by exactly one way: over its channel, or by its token.
+extension SimulationWorld {
+    /// Long enough for everything that has gone wrong to be over: a rest after refusals takes 15 minutes at most.
+    private static let quietMillis: Int64 = 40 * 60_000
+
+    func probeWays() {
+        guard self.plan.kept.isOn else { return }
+        self.wakeKeptSleepers()
+        self.freeChannelsOfOthers()
+        self.runUntil(self.steadyMillis + Self.quietMillis)
+        var probes: [Int: Int] = [:]
+        let from = self.steadyMillis
+        for audience in self.presentAudiences where self.phones[audience].hasEvents && !self.isOver(audience) {
+            probes[audience] = self.order.count
+            self.writeProbe(audience)
+        }
+        self.runUntil(self.steadyMillis + 15 * 60_000)
+        for (audience, event) in probes.sorted(by: { $0.key < $1.key }) {
+            self.judgeWays(audience, event: event, from: from)
+        }
+    }
+
+    private func isOver(_ audience: Int) -> Bool { !(self.phones[audience].audience?.ends.isEmpty ?? true) }
+
+    private func writeProbe(_ audience: Int) {
+        let number = self.order.count
+        let timestamp = max(self.wallSeconds, self.phones[audience].lastEventSeconds + 1)
+        self.phones[audience].lastEventSeconds = timestamp
+        let content = "\"content-state\":{\"n\":\(number)}"
+        self.writeAboutAudience(
+            audience, kind: .update, timestamp: timestamp,
+            body: "{\"aps\":{\"event\":\"update\",\"timestamp\":STAMP,\(content)}}",
+            value: "{\"event\":\"update\",\"timestamp\":\(timestamp),\"priority\":5,\(content)}", expires: nil)
+        self.tell("a probe of audience \(audience): event \(number)")
+    }
+
+    private func judgeWays(_ audience: Int, event: Int, from millis: Int64) {
+        // It may have ended meanwhile, by what was still on its way, or its life may be over.
+        guard let versions = self.phones[audience].audience?.versions,
+            let stamp = versions.first(where: { $0.value.event == event })?.key, versions.keys.max() == stamp
+        else { return }
+        for member in self.members.indices {
+            let phone = self.members[member]
+            guard phone.audience == audience, !phone.isDead, let movement = phone.movement,
+                movement.writtenMillis < millis - Self.quietMillis
+            else { continue }
+            let listens = phone.listening[audience]
+            // Some listen and tell nobody.
+            guard listens == movement.channel else { continue }
+            let (pushes, messages) = (phone.got[stamp] ?? 0, phone.heard[stamp] ?? 0)
+            if pushes + messages != 1 {
+                self.fail(
+                    "member \(member) of audience \(audience) got event \(event) \(pushes) times by token and \(messages) times over \(listens ?? "no channel")"
+                )
+            }
+        }
+    }
+}
