@@ -3,6 +3,7 @@ import APNSSimulator
 import ChannelKeeping
 import DeviceModel
 import KafkaLog
+import PushModel
 import Testing
 
 @testable import mailboat
@@ -17,6 +18,10 @@ struct ReconcileProcessTests {
         var ids: [String]
         var all: Set<String> { Set(self.house.simulator.channels().map(\.id)) }
     }
+
+    /// That of the app's keeper.
+    private static let partition = KeptChannelKey.keeperPartition(
+        bundleID: KeptRecordBytes.bundleID, environment: .production, partitionCount: 3)
 
     private static func with(_ body: (Scene, EmbeddedKafka) async throws -> Void) async throws {
         let kafka = try EmbeddedKafka(topics: [.init("liveactivity.state", partitionCount: 3)])
@@ -41,7 +46,9 @@ struct ReconcileProcessTests {
         let topic = try producer.topic("liveactivity.state")
         for (index, channel) in channels.enumerated() {
             let (key, value) = (KeptRecordBytes.key(first + Int64(index)), KeptRecordBytes.value(channel))
-            #expect(producer.produce(topic, partition: 1, key: key.span, value: value.span, opaque: 0) == .queued)
+            #expect(
+                producer.produce(topic, partition: Self.partition, key: key.span, value: value.span, opaque: 0)
+                    == .queued)
         }
         #expect(producer.flush(within: .seconds(20)) { _ in } == 0)
     }
@@ -59,6 +66,7 @@ struct ReconcileProcessTests {
                 told.errors.contains("4 channels in APNs' list, 4 records in state; 2 to delete, 1 to be opened again"))
             #expect(told.errors.contains("nothing was done: --execute deletes"))
             #expect(told.errors.contains("is left to the worker"))
+            #expect(told.errors.contains("as audience.channel is none"))
             #expect(scene.all == Set(scene.ids))
         }
     }
@@ -97,11 +105,13 @@ struct ReconcileProcessTests {
                 ProducerConfiguration(settings: kafka.settings), onDeliveries: {}, onError: { _ in })
             let topic = try producer.topic("liveactivity.state")
             let (key, value): ([UInt8], [UInt8]) = (KeptRecordBytes.key(1), [9, 13])
-            #expect(producer.produce(topic, partition: 1, key: key.span, value: value.span, opaque: 0) == .queued)
+            #expect(
+                producer.produce(topic, partition: Self.partition, key: key.span, value: value.span, opaque: 0)
+                    == .queued)
             #expect(producer.flush(within: .seconds(20)) { _ in } == 0)
             let done = try await scene.house.run("reconcile", "--execute")
             #expect(done.status == 1, "\(done)")
-            #expect(done.errors.contains("liveactivity.state[1]@4 cannot be read: version 9"))
+            #expect(done.errors.contains("liveactivity.state[\(Self.partition)]@4 cannot be read: version 9"))
             #expect(scene.all == [scene.ids[0], scene.ids[1], scene.ids[3]])
         }
     }

@@ -14,9 +14,11 @@ struct ReconcileReportTests {
     private static func report(
         _ kept: [KeptChannel], listed: [String], poolSize: Int = 0
     ) -> ReconcileReport {
-        ReconcileReport(
+        var settings = KeeperSettings()
+        settings.poolSize = poolSize
+        return ReconcileReport(
             home: Self.home, kept: Dictionary(uniqueKeysWithValues: kept.enumerated().map { (Int64($0), $1) }),
-            listed: listed, poolSize: poolSize, settings: KeeperSettings(), wallMillis: Self.now)
+            listed: listed, settings: settings, wallMillis: Self.now)
     }
 
     struct Row: Sendable, CustomTestStringConvertible {

@@ -4,6 +4,7 @@ import ChannelKeeping
 import CommandSupport
 import Foundation
 import KafkaLog
+import PushEngine
 import PushTransport
 import PushWorker
 
@@ -63,8 +64,9 @@ extension ChannelsCommand {
                     throw self.place.refusal(error)
                 }
                 let records = try await self.records(of: home, in: topic, status)
+                let app = configuration.apps.first { $0.bundleID == home.bundleID }?.engine
                 let report = ReconcileReport(
-                    home: home, kept: records.channels, listed: listed, poolSize: 0, settings: KeeperSettings(),
+                    home: home, kept: records.channels, listed: listed, settings: Self.settings(of: app),
                     wallMillis: Int64(Date().timeIntervalSince1970 * 1_000))
                 var failedCount = 0
                 for finding in report.findings {
@@ -78,10 +80,19 @@ extension ChannelsCommand {
                 for fault in records.unreadable {
                     StandardError.print("\(topic)[\(fault.partition)]@\(fault.offset) cannot be read: \(fault.reason)")
                 }
-                self.tell(report, failedCount: failedCount)
+                self.tell(report, failedCount: failedCount, isKept: app?.audienceChannel == .auto)
                 return failedCount == 0 && records.unreadable.isEmpty
             }
             if !isComplete { throw ExitCode.failure }
+        }
+
+        /// What a keeper of the app would be told: without `audience.channel: auto` none keeps a pool.
+        private static func settings(of app: AppConfiguration?) -> KeeperSettings {
+            var settings = KeeperSettings()
+            guard let app, app.audienceChannel == .auto else { return settings }
+            settings.poolSize = app.channelsWarm
+            settings.poolPolicy = app.audienceChannelStorage.policy
+            return settings
         }
 
         private func records(
@@ -90,13 +101,12 @@ extension ChannelsCommand {
             let kafka = self.kafka
             return try await NamedThread.run("reconcile") {
                 Result {
-                    let count = try kafka.partitionCount(of: topic)
+                    let partition = KeptChannelKey.keeperPartition(
+                        bundleID: home.bundleID, environment: home.environment,
+                        partitionCount: try kafka.partitionCount(of: topic))
                     var records = KeptChannelRecords(of: home)
-                    try kafka.forEachRecord(of: topic, partitions: Array(0..<count)) { partition in
-                        status.show("reading \(topic): partition \(partition) of \(count)")
-                    } _: { record in
-                        records.add(record)
-                    }
+                    status.show("reading \(topic): partition \(partition)")
+                    try kafka.forEachRecord(of: topic, partitions: [partition]) { records.add($0) }
                     return records
                 }
             }.get()
@@ -139,7 +149,8 @@ extension ChannelsCommand {
             }
         }
 
-        private func tell(_ report: ReconcileReport, failedCount: Int) {
+        /// - Parameter isKept: workers with this configuration keep channels for the app's audiences.
+        private func tell(_ report: ReconcileReport, failedCount: Int, isKept: Bool) {
             StandardError.print(report.summary)
             let (deletes, left) = (report.count(.delete), report.count(.openAgain) + report.count(.forget))
             if self.execute {
@@ -149,7 +160,8 @@ extension ChannelsCommand {
             }
             if left > 0 {
                 StandardError.print(
-                    "what is to be opened again or forgotten is left to the worker that keeps the app's channels")
+                    "what is to be opened again or forgotten is left to the worker that keeps the app's channels"
+                        + (isKept ? "" : "; with this configuration none opens any, as audience.channel is none"))
             }
         }
     }

@@ -40,18 +40,17 @@ struct ReconcileReport {
 
     /// - Parameters:
     ///   - listed: Apple's list, asked for before `state` was read: what was made in between looks young, and what was given away is seen.
-    ///   - poolSize: how many warm channels are wanted.
-    ///   - settings: those of a keeper.
+    ///   - settings: those of the app's keeper.
     init(
-        home: ChannelHome, kept: [Int64: KeptChannel], listed: [String], poolSize: Int, settings: KeeperSettings,
-        wallMillis: Int64
+        home: ChannelHome, kept: [Int64: KeptChannel], listed: [String], settings: KeeperSettings, wallMillis: Int64
     ) {
         self.home = home
         self.listedCount = listed.count
         self.recordCount = kept.count
         let records = kept.sorted { $0.key < $1.key }
         let warm = Set(
-            records.filter { $0.value.isWarm && $0.value.policy == settings.poolPolicy }.map(\.key).prefix(poolSize))
+            records.filter { $0.value.isWarm && $0.value.policy == settings.poolPolicy }.map(\.key).prefix(
+                settings.poolSize))
         let plan = ReconcilePlan(
             kept: records.map {
                 .init(
