@@ -3,12 +3,14 @@ import ChildProcesses
 /// A real `mailboat run`, as its own process: it can be killed. Its admin port is all that is known of its inside.
 final class WorkerProcess: Sendable {
     let adminPort: Int
+    let configurationPath: String
     var logPath: String { self.process.logPath }
     private let process: ChildProcess
 
     /// Starts the executable that was built beside these tests.
     init(configurationPath: String, adminPort: Int, logPath: String) throws {
         self.adminPort = adminPort
+        self.configurationPath = configurationPath
         self.process = try ChildProcess(
             name: "the worker", executable: BuiltExecutable.besideThisOne("mailboat"),
             arguments: ["run", "--config", configurationPath], logPath: logPath)
