@@ -204,7 +204,7 @@ import Testing
             "does not apply to “register”: only to “start”, “update” or “end”"),
         Case(
             #"{"event":"unregister","to":{"activity":"a"}}"#, "to",
-            "does not apply to “unregister”: only to “start”, “update” or “end”"),
+            "does not apply to “unregister”: only to “start”, “update”, “end” or “open”"),
         Case(
             #"{"event":"register"}"#, "token",
             "is missing: “register” needs the activity's token, or an “audience” (then the record's key is the token)"),
