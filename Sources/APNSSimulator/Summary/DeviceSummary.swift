@@ -10,7 +10,7 @@ public struct DeviceSummary: Sendable {
         public var card: DeviceModel.Shown.Card
         /// The newest stamp applied, seconds since 1970; `nil`: none yet.
         public var stampSeconds: Int64?
-        /// The bytes of the `content-state`, and their name.
+        /// The bytes of the `content-state`, and their name. No bytes: the example has got something newer since it was counted.
         public var contentState: [UInt8]
         public var contentHash: UInt64
         /// The bytes of the `attributes`; empty without a `start`.

@@ -154,8 +154,10 @@ struct SummaryBuilder {
             let card = store.devices[group.device]
             return DeviceSummary.Shown(
                 cards: group.cards, card: key.card,
-                stampSeconds: key.stampSeconds == .min ? nil : key.stampSeconds, contentState: card.contentState,
-                contentHash: key.contentHash, attributes: card.attributes,
+                stampSeconds: key.stampSeconds == .min ? nil : key.stampSeconds,
+                // The example may have got something newer since it was counted, which the others of its group do not show.
+                contentState: self.shownKey(card) == key ? card.contentState : [], contentHash: key.contentHash,
+                attributes: card.attributes,
                 example: TokenText.encode(store.tokens.token(group.token)))
         }
         self.summary.cardsShownOtherwise =
