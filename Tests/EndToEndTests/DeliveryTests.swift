@@ -132,7 +132,7 @@ struct DeliveryTests {
             house.simulator.setLatency(Latency(fixedMillis: 20, jitterMillis: 30))
             for skip in [40, 150] {
                 house.simulator.add(
-                    Fault(.goAway(GoAway(reason: "Shutdown", lastStream: .below(highestBy: 10))), count: 1, skip: skip))
+                    Fault(.goAway(GoAway(reason: "Shutdown", lastStream: .current)), count: 1, skip: skip))
             }
             for fan in 0..<300 { try publisher.update("fan-\(fan)", "1:0", priority: 10, alert: "Goal") }
             try await publisher.flush()

@@ -64,11 +64,19 @@ struct Director {
             self.awaitingStart.append(
                 AwaitedStart(startToken: startToken, updateToken: updateToken, registration: registration))
         case .goAway:
-            self.simulator.perform(.goAway(GoAway(reason: "Shutdown", lastStream: .below(highestBy: 20))))
+            self.closeConnections()
         case .answersTake(let millis):
             self.simulator.setLatency(millis.map { Latency(fixedMillis: Int64($0)) } ?? DemoStage.latency)
         case .say(let line):
             say(line)
+        }
+    }
+
+    /// At its next request each connection goes away: that one is answered, and what was sent behind it is not looked at.
+    private func closeConnections() {
+        let goAway = GoAway(reason: "Shutdown", lastStream: .current)
+        for connection in self.simulator.statistics().connections where connection.isOpen {
+            self.simulator.add(Fault(.goAway(goAway), count: 1, connection: connection.number))
         }
     }
 
