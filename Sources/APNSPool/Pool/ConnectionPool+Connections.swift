@@ -108,10 +108,10 @@ extension ConnectionPool {
     // MARK: Time
 
     /// Ends the window's round if it is over: more or fewer requests may be in flight from here on. Cheap; call it once per
-    /// turn. `cpuMicros`: what this thread has used so far, asked only at the end of a round; `nil`: not known.
-    public mutating func lookAtWindow(micros: Int64, cpuMicros: () -> Int64?) {
+    /// turn. `busyMicros`: how long this thread has run so far, or waited for a core; asked only at the end of a round. `nil`: not known.
+    public mutating func lookAtWindow(micros: Int64, busyMicros: () -> Int64?) {
         guard self.configuration.limitsInFlight else { return }
-        let hasGrown = self.window.look(nowMicros: micros, isWanted: self.waitsForWindow, cpuMicros: cpuMicros)
+        let hasGrown = self.window.look(nowMicros: micros, isWanted: self.waitsForWindow, busyMicros: busyMicros)
         // Until then the wait goes on, from round to round: the answers that would have ended it may never come.
         if hasGrown { self.waitsForWindow = false }
     }

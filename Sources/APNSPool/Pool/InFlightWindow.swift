@@ -6,12 +6,16 @@
 /// push with 4,000 in flight than with 400), and each is answered later. So in rounds of a few milliseconds: a busy loop
 /// whose answers come later than the way to APNs and back explains takes less; a route that wanted more, and whose answers
 /// came as fast as that, may have up to twice as much.
+///
+/// A loop that waits for its core is as busy as one that has it. Were only what it has used counted, half a core would look
+/// like time to spare: the window doubled from round to round up to all streams there are, and everything else on the route
+/// was answered behind that.
 public struct InFlightWindow: Sendable {
     /// The window never gets wider than this many requests.
     public static let countMax = 1 << 20
     /// The shortest round. One also lasts two ways to APNs and back, so that it shows what the last change did.
     public static let roundMicrosMin: Int64 = 20_000
-    /// Of one core, from which on a loop counts as busy.
+    /// Of the time, from which on a loop counts as busy.
     public static let busyShare = 0.7
     /// On top of one and a half ways to APNs and back: later answers have waited in queues.
     public static let queueingMicros: Int64 = 1_000
@@ -26,7 +30,7 @@ public struct InFlightWindow: Sendable {
     private var wayMicros: Int64?
     private var shortestMicros: Int64?
     private var roundBeganMicros: Int64?
-    private var cpuMicrosAtBegin: Int64?
+    private var busyMicrosAtBegin: Int64?
 
     /// - Parameters:
     ///   - atFirst: requests that may be in flight to begin with. At least `min`.
@@ -45,25 +49,25 @@ public struct InFlightWindow: Sendable {
     /// - Parameters:
     ///   - nowMicros: steady microseconds.
     ///   - isWanted: more pushes are ready than the window lets through.
-    ///   - cpuMicros: what this thread has used so far, asked only at the end of a round; `nil`: not known.
-    public mutating func look(nowMicros: Int64, isWanted: Bool, cpuMicros: () -> Int64?) -> Bool {
+    ///   - busyMicros: how long this thread has run so far, or waited for a core; asked only at the end of a round. `nil`: not known.
+    public mutating func look(nowMicros: Int64, isWanted: Bool, busyMicros: () -> Int64?) -> Bool {
         guard nowMicros >= self.roundEndsMicros else { return false }
-        let cpu = cpuMicros()
+        let busy = busyMicros()
         let before = self.count
         if let began = self.roundBeganMicros {
-            self.endRound(wallMicros: nowMicros - began, isWanted: isWanted, cpuMicros: cpu)
+            self.endRound(wallMicros: nowMicros - began, isWanted: isWanted, busyMicros: busy)
         }
         self.roundBeganMicros = nowMicros
-        self.cpuMicrosAtBegin = cpu
+        self.busyMicrosAtBegin = busy
         self.shortestMicros = nil
         self.roundEndsMicros = nowMicros + max(Self.roundMicrosMin, 2 * (self.wayMicros ?? 0))
         return self.count > before
     }
 
-    private mutating func endRound(wallMicros: Int64, isWanted: Bool, cpuMicros: Int64?) {
+    private mutating func endRound(wallMicros: Int64, isWanted: Bool, busyMicros: Int64?) {
         var isBusy = false
-        if let cpuMicros, let begin = self.cpuMicrosAtBegin, wallMicros > 0 {
-            isBusy = Double(cpuMicros - begin) >= Self.busyShare * Double(wallMicros)
+        if let busyMicros, let begin = self.busyMicrosAtBegin, wallMicros > 0 {
+            isBusy = Double(busyMicros - begin) >= Self.busyShare * Double(wallMicros)
         }
         if let shortest = self.shortestMicros {
             let way = self.wayMicros ?? shortest

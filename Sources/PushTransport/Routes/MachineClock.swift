@@ -18,6 +18,10 @@ public enum MachineClock {
     /// CPU time this thread has used, user and system, microseconds.
     static func threadCPUMicros() -> Int64 { Self.micros(CLOCK_THREAD_CPUTIME_ID) }
 
+    /// The same, and how long this thread could have run and waited for a core. Where the kernel does not say how long that was, the CPU time
+    /// alone. Costs a few microseconds.
+    static func threadBusyMicros() -> Int64 { Self.threadCPUMicros() + (ThreadSchedule.waitedMicros() ?? 0) }
+
     private static func micros(_ clock: clockid_t) -> Int64 {
         // Seconds and nanoseconds. As a `timespec`, whose fields the compiler takes to belong to whichever C module it
         // read first, this would build on some days only.

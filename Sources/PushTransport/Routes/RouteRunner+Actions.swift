@@ -11,7 +11,7 @@ import TLSSession
 extension RouteRunner {
     /// Carries out what the pool has decided since the last turn. `isDue`: something of its is, by the time.
     func beginTurn(isDue: Bool) {
-        self.pool.lookAtWindow(micros: self.shard.nowMicros, cpuMicros: MachineClock.threadCPUMicros)
+        self.pool.lookAtWindow(micros: self.shard.nowMicros, busyMicros: MachineClock.threadBusyMicros)
         if isDue { self.advance() }
         self.carryOutActions()
     }

@@ -1,0 +1,36 @@
+import Glibc
+
+/// What the kernel's scheduler says of this thread, in `/proc/thread-self/schedstat`: three numbers, the time it ran, the time it could have run
+/// and waited for a core, both in nanoseconds, and how often it ran.
+enum ThreadSchedule {
+    private static let path = "/proc/thread-self/schedstat"
+    /// Three numbers of 64 bits, spaces, and the line's end.
+    private static let byteCountMax = 64
+
+    /// How long this thread has waited for a core so far, microseconds; `nil`: the kernel does not say.
+    static func waitedMicros() -> Int64? {
+        let file = open(Self.path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        return withUnsafeTemporaryAllocation(byteCount: Self.byteCountMax, alignment: 1) { bytes in
+            let count = read(file, bytes.baseAddress, bytes.count)
+            guard count > 0 else { return nil }
+            return Self.waitedMicros(of: bytes.prefix(count))
+        }
+    }
+
+    /// The second number, in microseconds; `nil`: these are not three numbers.
+    static func waitedMicros(of text: some Collection<UInt8>) -> Int64? {
+        let words = text.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }
+        guard words.count == 3 else { return nil }
+        var nanos: Int64 = 0
+        for byte in words[words.index(after: words.startIndex)] {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+            let (tens, isTooLarge) = nanos.multipliedReportingOverflow(by: 10)
+            let (sum, isPast) = tens.addingReportingOverflow(Int64(byte - UInt8(ascii: "0")))
+            guard !isTooLarge, !isPast else { return nil }
+            nanos = sum
+        }
+        return nanos / 1_000
+    }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import PushTransport
+
+@Suite struct ThreadScheduleTests {
+    @Test(
+        arguments: [
+            ("1596514 2000999 1\n", 2_000), ("0 0 0\n", 0), ("9 9223372036854775807 1\n", 9_223_372_036_854_775),
+            ("9 9223372036854775808 1\n", nil), ("9 99223372036854775807 1\n", nil), ("1 2\n", nil), ("1 -2 3\n", nil),
+            ("", nil),
+        ] as [(String, Int64?)]) func theSecondNumberIsTheWait(text: String, micros: Int64?)
+    {
+        #expect(ThreadSchedule.waitedMicros(of: Array(text.utf8)) == micros)
+    }
+
+    /// Whatever the kernel says, a thread that has run is no less busy than its CPU time.
+    @Test func aThreadIsAsBusyAsItsCPUTimeAtLeast() {
+        let before = (cpu: MachineClock.threadCPUMicros(), busy: MachineClock.threadBusyMicros())
+        while MachineClock.threadCPUMicros() < before.cpu + 2_000 {}
+        let after = (cpu: MachineClock.threadCPUMicros(), busy: MachineClock.threadBusyMicros())
+        #expect(before.busy >= before.cpu)
+        #expect(after.busy - before.busy >= 2_000)
+    }
+
+    /// What threads of one test know of each other.
+    private final class Contest: Sendable {
+        let begun = Atomic<Int>(0)
+        /// Busy, beyond the CPU time.
+        let waitedMicros = Atomic<Int64>(0)
+        let ended = DispatchSemaphore(value: 0)
+    }
+
+    /// One thread more than there are cores: some wait for theirs, and that is no time to spare.
+    @Test(.enabled(if: ThreadSchedule.waitedMicros() != nil, "this kernel does not say how long threads wait"))
+    func aThreadThatWaitsForACoreIsBusy() {
+        let count = ProcessInfo.processInfo.activeProcessorCount + 1
+        let contest = Contest()
+        for _ in 0..<count {
+            Thread.detachNewThread {
+                contest.begun.add(1, ordering: .sequentiallyConsistent)
+                while contest.begun.load(ordering: .sequentiallyConsistent) < count {}
+                let before = MachineClock.threadBusyMicros() - MachineClock.threadCPUMicros()
+                let end = MachineClock.threadCPUMicros() + 20_000
+                while MachineClock.threadCPUMicros() < end {}
+                let after = MachineClock.threadBusyMicros() - MachineClock.threadCPUMicros()
+                contest.waitedMicros.add(after - before, ordering: .sequentiallyConsistent)
+                contest.ended.signal()
+            }
+        }
+        for _ in 0..<count { contest.ended.wait() }
+        // The two clocks are read one after the other: that is a microsecond or two a thread, and a wait is a slice of milliseconds.
+        #expect(contest.waitedMicros.load(ordering: .sequentiallyConsistent) > 1_000)
+    }
+}
