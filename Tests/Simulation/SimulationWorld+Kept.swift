@@ -89,6 +89,7 @@ extension SimulationWorld {
         }
         self.judgeKeptDeparture(kept, worker: worker)
         self.decide(&kept)
+        self.noteKeptDeparture(kept)
         self.keptRequests.append(kept)
         self.strikeAtKept("a \(request.kind)", worker)
         return true

@@ -105,7 +105,20 @@ extension SimulationWorld {
         if let last = self.broadcastsLeft[id]?[worker.number], self.steadyMillis - last < distance {
             self.fail("\(id): \(self.steadyMillis - last) ms after the last broadcast")
         }
-        self.broadcastsLeft[id, default: [:]][worker.number] = self.steadyMillis
+    }
+
+    /// What will have become of a request that leaves is settled. A broadcast that was surely not taken costs no distance.
+    func noteKeptDeparture(_ request: KeptRequest) {
+        guard request.kind == .broadcast, let body = self.readMemberBody(request.body), body.content.event != .end
+        else { return }
+        switch request.result {
+        case .notProcessed: return
+        case .response(let response)
+        where response.verdict != .tokenThrottled && response.verdict != .messageRefused:
+            return
+        case nil, .accepted, .channel, .unknown, .response: break
+        }
+        self.broadcastsLeft[request.channel, default: [:]][request.worker] = self.steadyMillis
     }
 
     /// What keeps nothing takes 0 alone; what keeps the most recent message is told for how long.
