@@ -347,14 +347,16 @@ extension ShardEngine {
     }
     /// Fewer are owed something than before, for this reason.
     mutating func settleMembers(
-        _ crowd: CrowdID, pass: Int, before: Owed, due: Int = 0, into settlement: MemberSettlement
+        _ crowd: CrowdID, pass: Int, before: Owed, due: Int = 0, isNewerThere: Bool = false,
+        into settlement: MemberSettlement
     ) {
         let after = self.audiences.crowds[crowd].passes[pass].waitingCount
         let count = before.all + due - after
         self.memory.counters.members.due &+= UInt64(due)
         self.memory.counters.members.count(settlement, UInt64(truncatingIfNeeded: count))
         let alone = before.alone - self.audiences.crowds[crowd].passes[pass].aloneCount
-        self.noteSettled(crowd, due: due, count: count - alone, into: settlement)
+        self.noteSettled(
+            crowd, due: due, count: count - alone, isNewerThere: isNewerThere || due > 0, into: settlement)
         self.noteAlone(crowd, stampSeconds: before.alertStampSeconds, count: alone, into: settlement)
         self.noteWaiting(after - before.all)
     }

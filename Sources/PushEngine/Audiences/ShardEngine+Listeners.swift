@@ -105,7 +105,7 @@ extension ShardEngine {
         if let channel, channel.serves {
             let versionCount = self.audiences.crowds[crowd].versions.count
             self.audiences.crowds[crowd].passes[pass].leaveToChannel(versionCount: versionCount, in: &members.table)
-            self.settleMembers(crowd, pass: pass, before: before, into: .superseded)
+            self.settleMembers(crowd, pass: pass, before: before, isNewerThere: true, into: .superseded)
             return true
         }
         guard self.audiences.crowds[crowd].passes[pass].isServedByChannel else { return false }

@@ -37,14 +37,16 @@ extension ShardEngine {
         self.audiences.crowds[crowd].lastRecordMillis = .min
     }
     /// Some are owed something no more, for this reason.
-    /// - Parameter due: members that the newest version is due to from here on; what gives way to it was due to the one before.
+    /// - Parameters:
+    ///   - due: members that the newest version is due to from here on.
+    ///   - isNewerThere: it has just been taken, and what gives way to it was due to the one before.
     mutating func noteSettled(
-        _ crowd: CrowdID, due: Int, count: Int, into settlement: MemberSettlement
+        _ crowd: CrowdID, due: Int, count: Int, isNewerThere: Bool, into settlement: MemberSettlement
     ) {
         guard due != 0 || count != 0 else { return }
         let count = UInt64(truncatingIfNeeded: count)
         self.audiences.crowds[crowd].report.counts.due &+= UInt64(due)
-        if due > 0, let last = self.audiences.crowds[crowd].formerReports.indices.last {
+        if isNewerThere, let last = self.audiences.crowds[crowd].formerReports.indices.last {
             // Where all had the one before, nothing is new of it.
             guard count > 0 else { return }
             self.audiences.crowds[crowd].formerReports[last].counts.count(settlement, count)

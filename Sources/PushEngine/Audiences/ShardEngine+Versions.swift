@@ -208,7 +208,7 @@ extension ShardEngine {
         self.memory.counters.members.expired &+= UInt64(truncatingIfNeeded: owed)
         self.memory.counters.members.due &+= UInt64(truncatingIfNeeded: left)
         self.noteWaiting(left - owed)
-        self.noteSettled(crowd, due: 0, count: owed - aloneBefore, into: .expired)
+        self.noteSettled(crowd, due: 0, count: owed - aloneBefore, isNewerThere: false, into: .expired)
         self.audiences.crowds[crowd].revivedCount += left - alone
     }
 
