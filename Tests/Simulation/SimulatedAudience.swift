@@ -96,9 +96,10 @@ struct SimulatedMember {
     var saysChannel = false
     /// It has listened no more before that could be known.
     var mayMissAlerts = false
-    /// By stamp: broadcasts that it heard, and pushes that it got by its token.
-    var heard: [Int64: Int] = [:]
-    var got: [Int64: Int] = [:]
+    /// Broadcasts that it heard, and pushes that it got by its token. Audiences may have versions of the same stamp, and it may listen to one
+    /// that it has left.
+    var heard: [SimulationWorld.VersionName: Int] = [:]
+    var got: [SimulationWorld.VersionName: Int] = [:]
 
     /// The last push that left for it.
     var service: Service?

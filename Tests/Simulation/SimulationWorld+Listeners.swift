@@ -112,7 +112,8 @@ extension SimulationWorld {
             if reaction == .ignoredSameStamp {
                 self.fail("member \(member): a broadcast has other content under the same stamp")
             }
-            self.members[member].heard[body.content.stampSeconds, default: 0] += 1
+            let version = VersionName(audience: body.audience, stampSeconds: body.content.stampSeconds)
+            self.members[member].heard[version, default: 0] += 1
             if reaction == .shown {
                 for event in [body.event, body.contentEvent, body.alertEvent] {
                     if let event { self.shown.insert(self.order[event]) }

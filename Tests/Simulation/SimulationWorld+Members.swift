@@ -341,7 +341,8 @@ extension SimulationWorld {
             if reaction == .ignoredSameStamp {
                 self.fail("member \(member): other content under the same stamp")
             }
-            self.members[member].got[flight.stampSeconds, default: 0] += 1
+            let version = VersionName(audience: body.audience, stampSeconds: flight.stampSeconds)
+            self.members[member].got[version, default: 0] += 1
             if reaction == .shown {
                 for event in [body.event, body.contentEvent, body.alertEvent] {
                     if let event { self.shown.insert(self.order[event]) }

@@ -50,7 +50,8 @@ extension SimulationWorld {
             let listens = phone.listening[audience]
             // Some listen and tell nobody.
             guard listens == movement.channel else { continue }
-            let (pushes, messages) = (phone.got[stamp] ?? 0, phone.heard[stamp] ?? 0)
+            let version = VersionName(audience: audience, stampSeconds: stamp)
+            let (pushes, messages) = (phone.got[version] ?? 0, phone.heard[version] ?? 0)
             if pushes + messages != 1 {
                 self.fail(
                     "member \(member) of audience \(audience) got event \(event) \(pushes) times by token and \(messages) times over \(listens ?? "no channel")"

@@ -162,6 +162,30 @@ import Testing
         #expect(h.deliverAll().count == 1 && h.deliver(route: 2)?.n == 2)
     }
 
+    /// A version that a channel brings leaves nobody owed by token; whoever still was is counted with the version that it was owed.
+    @Test func whatGivesWayToAChannelIsCountedWhereItWasDue() throws {
+        let (h, _) = Self.harness()
+        h.join(2, channel: Self.channel)
+        let late = try #require(h.take())
+        h.answer(late, .response(PushResponse(status: 503, reason: "ServiceUnavailable")))
+        h.audienceUpdate(2)
+        h.deliverAll()
+        #expect(h.deliver(route: 2)?.n == 2)
+        for _ in 0..<3 {
+            h.advance(61_000)
+            h.carryBus()
+        }
+        let told = h.outcomes.filter { $0.outcome == "pass" || $0.outcome == "audience" }
+        let ends = ["accepted", "superseded", "expired", "gone", "failed", "left", "waiting"]
+        for record in told { #expect(record.number("members") == ends.map { record.number($0) ?? 0 }.reduce(0, +)) }
+        let versions = Set(told.compactMap { $0.number("version") }).sorted()
+        let sums = versions.map { version in
+            told.last { $0.outcome == "audience" && $0.number("version") == version }?.number("superseded")
+        }
+        #expect(sums == [1, 0])
+        #expect(h.counters.members.isConserved)
+    }
+
     // MARK: Failures
 
     @Test func listenersAreServedByTokenWhenABroadcastIsRefusedForTooLong() throws {
