@@ -12,6 +12,10 @@ package struct StoryMembership: Sendable {
     package var frequentUpdates = false
     /// Of a join: the token is a push-to-start token.
     package var isStartToken = false
+    /// Of a join with a push-to-start token: the phone can listen to a channel.
+    package var isChannelCapable = false
+    /// Of a join: the channel that the phone listens to, base64; `nil`: it says of none.
+    package var channel: String?
     /// The event's `id`; `nil`: without one.
     package var id: String?
 
@@ -21,8 +25,12 @@ package struct StoryMembership: Sendable {
     }
 
     /// The phone of this push-to-start token is to be started.
-    package static func joinToBeStarted(_ audience: String, app: String, token: String) -> Self {
-        Self(app: app, token: token, audience: audience, isJoin: true, isStartToken: true)
+    package static func joinToBeStarted(
+        _ audience: String, app: String, token: String, isChannelCapable: Bool = false
+    ) -> Self {
+        Self(
+            app: app, token: token, audience: audience, isJoin: true, isStartToken: true,
+            isChannelCapable: isChannelCapable)
     }
 
     /// The phone of this token leaves.
@@ -35,6 +43,8 @@ package struct StoryMembership: Sendable {
         var json = "{\"event\":\"\(self.isJoin ? "register" : "unregister")\",\"app\":\"\(self.app)\""
         if let audience = self.audience { json += ",\"audience\":\"\(audience)\"" }
         if self.isStartToken { json += ",\"token-type\":\"start\"" }
+        if self.isChannelCapable { json += ",\"channel-capable\":true" }
+        if let channel = self.channel { json += ",\"channel\":\"\(channel)\"" }
         if self.frequentUpdates { json += ",\"frequent-updates\":true" }
         if let id = self.id { json += ",\"id\":\"\(id)\"" }
         return Array("\(json)}".utf8)

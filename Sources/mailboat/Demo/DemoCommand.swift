@@ -12,7 +12,9 @@ struct DemoCommand: AsyncParsableCommand {
         discussion: """
             An embedded Kafka, a simulated APNs and a worker run in this process, over real sockets. Pizza orders, a football match and a game's \
             party are played, with rotated and dead tokens, broken records and a GOAWAY in the middle. The fans of the match are one audience: a goal \
-            is one record and a push to each of them; one goal is taken back before everybody has heard of it. It ends by itself within 30 seconds.
+            is one record. Half of them listen to the match's channel and get it by one broadcast, the others by a push each; one goal is taken \
+            back before everybody has heard of it. After the end, which is broadcast again, the channel is deleted, in seconds instead of hours. \
+            It ends by itself within 30 seconds.
 
             At the end every phone is compared with one that got every event on its own and in order. The exit status is 0 only if all show the \
             same, every event has its outcome, every fan is accounted for, nothing is pending and no budget was exceeded.

@@ -46,8 +46,10 @@ struct DemoPerformance {
             }
             try await Task.sleep(for: .milliseconds(10))
         }
+        try await self.openChannel()
         self.board.say(
-            "The worker owns \(DemoStage.partitionCount) partitions. Curtain up.", atMillis: self.elapsedMillis)
+            "The worker owns \(DemoStage.partitionCount) partitions and has opened a channel for the match. Curtain up.",
+            atMillis: self.elapsedMillis)
         // What happens before the curtain rises takes a second.
         let curtain = ContinuousClock.now + .seconds(1)
         while self.elapsedMillis < Self.settledByMillis {
@@ -66,6 +68,18 @@ struct DemoPerformance {
         self.showNumbers(always: true)
     }
 
+    private mutating func openChannel() async throws {
+        try self.director.perform(
+            upTo: Script.beforehandMillis, wallMillis: Int64(Date().timeIntervalSince1970 * 1_000)
+        ) { _ in }
+        while self.stage.worker.snapshot().engine.channelsKeptOpen == 0 {
+            guard self.elapsedMillis < Self.readyByMillis else {
+                throw CommandFailure("the match had no channel within \(Self.readyByMillis / 1_000) s")
+            }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
     private var elapsedMillis: Int { (ContinuousClock.now - self.began).wholeMillis }
 
     /// Everything published has been taken, has its outcome, and all of it is acknowledged by Kafka.
@@ -74,6 +88,7 @@ struct DemoPerformance {
         let snapshot = self.stage.worker.snapshot()
         return snapshot.isSettled && snapshot.engine.members.waiting == 0
             && snapshot.engine.startMembers.waiting == 0
+            && self.stage.simulator.channels(app: Script.football).isEmpty
             && Self.eventCount(snapshot) == self.publisher.records.count
     }
 
@@ -126,6 +141,7 @@ struct DemoPerformance {
             devicesChecked: comparison.checked, devicesEquivalent: comparison.equivalent,
             budgetViolations: budgetViolations.count,
             members: .init(fans, snapshot.engine.members, starts: snapshot.engine.startMembers),
+            channel: .init(listeners: fans.listening, snapshot.engine),
             eventToAcceptedMs: .init(
                 p50: Double(audit.eventToAcceptedMillis.valueAtPercentile(50)),
                 p99: Double(audit.eventToAcceptedMillis.valueAtPercentile(99))))

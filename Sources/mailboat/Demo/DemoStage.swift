@@ -17,6 +17,11 @@ final class DemoStage: Sendable {
     static let adventureBudgetPerHour = 6
     /// As far away as a data centre of Apple's.
     static let latency = Latency(fixedMillis: 10, jitterMillis: 20)
+    /// What the end of the match does on its channel takes hours: it is broadcast again after 1, 5, 15 and 30 minutes, and the channel deleted
+    /// after 8 hours. Here a minute is this short, and the channel stays for so long.
+    private static let (channelMinuteMillis, channelLingerMillis): (Int64, Int64) = (300, 2_000)
+    /// 15 s in production.
+    private static let channelDistanceMillis: Int64 = 1_000
     /// Requests that APNs lets be on their way on one connection, and connections: few, so that a push to every fan takes a moment.
     private static let (streamsMax, connectionsMax) = (200, 1)
     private static let keyID = "DEMOKEY123"
@@ -48,6 +53,9 @@ final class DemoStage: Sendable {
             configuration.kafka.common = self.kafka.settings
 
             var apns = SimulatorConfiguration()
+            apns.managementPort = 0
+            // A match takes 15 s here.
+            apns.channelPushesPerMinuteMax = nil
             apns.apps = [Script.pizza, Script.football, Script.adventure]
             let key = RegisteredKey(
                 keyID: Self.keyID, teamID: Self.teamID, publicKey: try credentials.providerKey.publicKey())
@@ -57,9 +65,11 @@ final class DemoStage: Sendable {
             self.simulator.setConcurrentStreamsMax(UInt32(Self.streamsMax))
             configuration.pool.connectionsMax = Self.connectionsMax
             configuration.shardCount = 1
+            configuration.engine.channelMinuteMillis = Self.channelMinuteMillis
 
-            configuration.apps = apns.apps.map { [port = self.simulator.port] in
-                Self.app($0, credentials: credentials, port: port)
+            configuration.apps = apns.apps.map {
+                [port = self.simulator.port, managementPort = self.simulator.managementPort] in
+                Self.app($0, credentials: credentials, port: port, managementPort: managementPort)
             }
             self.configuration = configuration
             self.worker = try WorkerService(configuration, logger: logger)
@@ -70,7 +80,9 @@ final class DemoStage: Sendable {
         }
     }
 
-    private static func app(_ bundleID: String, credentials: CredentialDirectory, port: Int) -> AppSettings {
+    private static func app(
+        _ bundleID: String, credentials: CredentialDirectory, port: Int, managementPort: Int?
+    ) -> AppSettings {
         var app = AppSettings(bundleID: bundleID)
         app.keyID = Self.keyID
         app.teamID = Self.teamID
@@ -79,6 +91,13 @@ final class DemoStage: Sendable {
         app.production.port = port
         app.production.caFile = credentials.authorityPath
         app.engine.registrationWaitMillis = Self.registrationWaitMillis
+        if bundleID == Script.football, let managementPort {
+            app.production.manageHost = "127.0.0.1"
+            app.production.managePort = managementPort
+            app.engine.audienceChannel = .auto
+            app.engine.channelMinimumDistanceMillis = Self.channelDistanceMillis
+            app.engine.channelLingerMillis = Self.channelLingerMillis
+        }
         if bundleID == Script.adventure { app.engine.budgetPerHour = Self.adventureBudgetPerHour }
         return app
     }

@@ -38,6 +38,20 @@ struct DemoSummary: Codable, Equatable {
         var waiting: Int
     }
 
+    /// The channel of the match.
+    struct Channel: Codable, Equatable {
+        /// Phones that listened to it.
+        var listeners: Int
+        /// Channels that were made for the match.
+        var opened: Int
+        /// Versions that APNs took on it.
+        var broadcasts: Int
+        /// Times that the end of the match was broadcast again.
+        var beacons: Int
+        /// Channels that were deleted again.
+        var closed: Int
+    }
+
     /// Events taken from the input topics, each counted once: a record forwarded to its own partition is not counted again there.
     var eventsConsumed: Int
     /// Requests APNs answered with 200.
@@ -54,6 +68,7 @@ struct DemoSummary: Codable, Equatable {
     /// Devices that got more high-priority pushes in an hour than their app's budget allows.
     var budgetViolations: Int
     var members: Members
+    var channel: Channel
     /// From the newest event's record time to APNs' answer, milliseconds; waits for pacing, windows and tokens included.
     var eventToAcceptedMs: Percentiles
 
@@ -96,6 +111,13 @@ struct DemoSummary: Codable, Equatable {
                 "conservation: \(self.members.due) members were due something, but \(resultCount) are done with and "
                     + "\(self.members.waiting) wait")
         }
+        if self.channel.opened != 1 || self.channel.closed != self.channel.opened {
+            faults.append(
+                "\(self.channel.opened) channels were opened for the match and \(self.channel.closed) closed, expected one of each"
+            )
+        }
+        if self.channel.broadcasts == 0 { faults.append("nothing was broadcast on the channel of the match") }
+        if self.channel.beacons == 0 { faults.append("the end of the match was not broadcast again") }
         if self.members.waiting != 0 { faults.append("\(self.members.waiting) members wait for something") }
         if self.budgetViolations != 0 { faults.append("\(self.budgetViolations) devices got more than their budget") }
         return faults
@@ -120,6 +142,8 @@ struct DemoSummary: Codable, Equatable {
                 + "\(NumberText.grouped(self.members.heardGoalTakenBack)) heard of the goal that was taken back",
             "members' accounts   \(self.members.account)",
             "starts              \(NumberText.grouped(self.members.starts.cards)) of \(NumberText.grouped(self.members.starts.due)) fans' cards were put up by the kick-off, one each",
+            "channel             \(NumberText.grouped(self.channel.listeners)) fans listened to \(self.channel.broadcasts) broadcasts; the end was repeated "
+                + "\(self.channel.beacons) times, and then the channel was deleted",
             "budget violations   \(self.budgetViolations)",
             "event to accepted   p50 \(Self.decimal(self.eventToAcceptedMs.p50)) ms, p99 \(Self.decimal(self.eventToAcceptedMs.p99)) ms "
                 + "(deliberate waits included)",
@@ -127,6 +151,16 @@ struct DemoSummary: Codable, Equatable {
     }
 
     private static func decimal(_ number: Double) -> String { String(format: "%.1f", number) }
+}
+
+extension DemoSummary.Channel {
+    /// - Parameter counters: those of the worker.
+    init(listeners: Int, _ counters: EngineCounters) {
+        self.init(
+            listeners: listeners, opened: Int(counters.channelsCreated),
+            broadcasts: Int(counters.channelBroadcastsAccepted), beacons: Int(counters.channelBeacons),
+            closed: Int(counters.channelsDeleted))
+    }
 }
 
 extension DemoSummary.Starts {

@@ -16,8 +16,8 @@ struct Director {
     private var awaitingStart: [AwaitedStart] = []
     private struct AwaitedStart {
         var startToken: String
-        var updateToken: String
-        var registration: Publication
+        /// Of those that do not listen to a channel.
+        var update: (token: String, registration: Publication)?
         /// When the card was seen, milliseconds since 1970.
         var startedMillis: Int64?
     }
@@ -62,7 +62,11 @@ struct Director {
             try self.require(self.simulator.setToken(token, .unknown), token: token)
         case .registerOnceStarted(let startToken, let updateToken, let registration):
             self.awaitingStart.append(
-                AwaitedStart(startToken: startToken, updateToken: updateToken, registration: registration))
+                AwaitedStart(startToken: startToken, update: (updateToken, registration)))
+        case .listenOnceStarted(let startToken):
+            self.awaitingStart.append(AwaitedStart(startToken: startToken))
+        case .listenAndJoin(let join):
+            try self.listenAndJoin(join, wallMillis: wallMillis)
         case .goAway:
             self.closeConnections()
         case .answersTake(let millis):
@@ -94,22 +98,38 @@ struct Director {
         }
     }
 
-    /// Where the card of a start has come up, the app has been given its update token.
+    /// An app learns of the audience's channel from its backend, which the worker tells by an outcome.
+    private mutating func listenAndJoin(_ join: StoryMembership, wallMillis: Int64) throws {
+        guard let channel = self.simulator.channels(app: join.app).first?.id else {
+            throw CommandFailure("the match has no channel")
+        }
+        try self.require(self.simulator.setListening(token: join.token, channel: channel), token: join.token)
+        var join = join
+        join.channel = channel
+        let publication = Publication(join)
+        try self.publisher.publish(publication, recordMillis: wallMillis)
+        self.members.join(token: join.token, listens: true, recordMillis: wallMillis)
+    }
+
+    /// Where the card of a start has come up, the app has been given its update token, or listens to the channel.
     private mutating func registerStarted(wallMillis: Int64) throws {
         var waiting: [AwaitedStart] = []
         for var start in self.awaitingStart {
             if start.startedMillis == nil, self.simulator.device(token: start.startToken)?.device.cardCount ?? 0 > 0 {
                 start.startedMillis = wallMillis
             }
-            let takesMillis = start.registration.membership == nil ? 0 : Self.tokenTakesMillis
+            let takesMillis = start.update?.registration.membership == nil ? 0 : Self.tokenTakesMillis
             guard let startedMillis = start.startedMillis, startedMillis + takesMillis <= wallMillis else {
                 waiting.append(start)
                 continue
             }
+            guard let (token, registration) = start.update else {
+                self.members.join(token: start.startToken, isStarted: true, listens: true, recordMillis: startedMillis)
+                continue
+            }
             try self.require(
-                self.simulator.rotateToken(from: start.startToken, to: start.updateToken, keepsOld: true),
-                token: start.updateToken)
-            try self.publish(start.registration, isStarted: true, wallMillis: wallMillis)
+                self.simulator.rotateToken(from: start.startToken, to: token, keepsOld: true), token: token)
+            try self.publish(registration, isStarted: true, wallMillis: wallMillis)
         }
         self.awaitingStart = waiting
     }

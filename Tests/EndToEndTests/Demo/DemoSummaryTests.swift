@@ -11,11 +11,12 @@ struct DemoSummaryTests {
         members: .init(
             checked: 20, equivalent: 20, heardGoalTakenBack: 3, due: 60, results: ["accepted": 55, "superseded": 5],
             waiting: 0, starts: .init(cards: 20, due: 20, results: ["accepted": 20], waiting: 0)),
+        channel: .init(listeners: 10, opened: 1, broadcasts: 6, beacons: 2, closed: 1),
         eventToAcceptedMs: .init(p50: 12.5, p99: 1_034))
 
     @Test func aGoodSummaryHasNoFault() { #expect(Self.good.faults.isEmpty) }
 
-    @Test(arguments: 0..<12)
+    @Test(arguments: 0..<16)
     func whatIsWrongIsSaid(fault: Int) {
         var summary = Self.good
         switch fault {
@@ -32,6 +33,10 @@ struct DemoSummaryTests {
         case 8: summary.members.starts.cards -= 1
         case 9: summary.members.starts.results["accepted"] = 19
         case 10: summary.members.starts = .init(cards: 0, due: 0, results: [:], waiting: 0)
+        case 11: summary.channel.opened = 2
+        case 12: summary.channel.closed = 0
+        case 13: summary.channel.broadcasts = 0
+        case 14: summary.channel.beacons = 0
         default: summary.pushesAccepted = 0
         }
         #expect(!summary.faults.isEmpty)
@@ -48,11 +53,15 @@ struct DemoSummaryTests {
             Set(object.keys) == [
                 "eventsConsumed", "pushesAccepted", "eventsMerged", "outcomes", "pending", "devicesChecked",
                 "devicesEquivalent",
-                "budgetViolations", "members", "eventToAcceptedMs",
+                "budgetViolations", "members", "channel", "eventToAcceptedMs",
             ])
         #expect(
             Set(try #require(object["members"] as? [String: Any]).keys) == [
                 "checked", "equivalent", "heardGoalTakenBack", "due", "results", "waiting", "starts",
+            ])
+        #expect(
+            Set(try #require(object["channel"] as? [String: Any]).keys) == [
+                "listeners", "opened", "broadcasts", "beacons", "closed",
             ])
         #expect(Set(try #require(object["eventToAcceptedMs"] as? [String: Any]).keys) == ["p50", "p99"])
     }

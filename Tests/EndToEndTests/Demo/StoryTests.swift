@@ -99,6 +99,28 @@ struct StoryTests {
         #expect(members.compare { phone.device(token: $0) }.equivalent == 1, "once more than there were events")
     }
 
+    /// Whoever listens hears of everything over the channel; a push brings only what it came too late for.
+    @Test func aMemberThatListensGetsOnePush() throws {
+        var members = ExpectedMembers()
+        var goal = StoryEvent(.update, app: Script.football, contentState: "{\"home\":1}")
+        goal.audience = Script.match
+        try members.take(goal, recordMillis: 10_000)
+        members.join(token: "aa", listens: true, recordMillis: 20_000)
+        var phone = JournaledPhones()
+        func push(atMillis: Int64) {
+            phone.apply(
+                .push(
+                    atMillis: atMillis, token: "aa", topic: "t", priority: 5,
+                    body: goal.payload(recordMillis: 10_000)))
+        }
+        push(atMillis: 20_100)
+        let once = members.compare { phone.device(token: $0) }
+        #expect(once.equivalent == 1 && once.listening == 1)
+        push(atMillis: 22_100)
+        let twice = members.compare { phone.device(token: $0) }
+        #expect(twice.differences == ["fan aa…: it got 2 pushes, expected at most 1"])
+    }
+
     /// A phone that was to be started shows one card, that of the start.
     @Test func aMemberThatWasStartedHasOneCard() throws {
         var start = StoryEvent(

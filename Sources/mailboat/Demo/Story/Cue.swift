@@ -17,6 +17,10 @@ struct Cue: Sendable {
         case disownToken(String)
         /// Once the card of `startToken` is on the phone, the activity gets its update token and the backend publishes it.
         case registerOnceStarted(startToken: String, updateToken: String, Publication)
+        /// As `registerOnceStarted`, of a phone whose start told it which channel to listen to: nobody is told a token.
+        case listenOnceStarted(startToken: String)
+        /// The app on a phone has put up the card, listens to the audience's channel, and the backend says so.
+        case listenAndJoin(StoryMembership)
         /// APNs asks the worker to leave its connections, with requests under way.
         case goAway
         /// APNs takes so long to answer from now on; `nil`: as long as at the beginning.

@@ -16,7 +16,9 @@ struct ExpectedMembers {
         var token: String
         /// The start of the audience has put up its card, before it joined.
         var isStarted: Bool
-        /// When the join was published, milliseconds since 1970.
+        /// It listens to the audience's channel.
+        var listens: Bool
+        /// When the join was published, milliseconds since 1970; of a phone that was started and listens, when its card was seen.
         var recordMillis: Int64
     }
     private var joins: [Join] = []
@@ -31,9 +33,11 @@ struct ExpectedMembers {
     private static let leastDistanceMillis = 500
 
     /// A phone joins.
-    /// - Parameter isStarted: the start of the audience has put up its card.
-    mutating func join(token: String, isStarted: Bool = false, recordMillis: Int64) {
-        self.joins.append(Join(token: token, isStarted: isStarted, recordMillis: recordMillis))
+    /// - Parameters:
+    ///   - isStarted: the start of the audience has put up its card.
+    ///   - listens: to the audience's channel from then on.
+    mutating func join(token: String, isStarted: Bool = false, listens: Bool = false, recordMillis: Int64) {
+        self.joins.append(Join(token: token, isStarted: isStarted, listens: listens, recordMillis: recordMillis))
     }
 
     /// `event` was published for the audience.
@@ -65,6 +69,7 @@ struct ExpectedMembers {
             // The start rang as well.
             let heard = Int(phone.device.alertCount) - (join.isStarted ? 1 : 0)
             if join.isStarted, phone.device.cardCount == 1 { comparison.started += 1 }
+            if join.listens { comparison.listening += 1 }
             if heard > later.count(where: { !$0.isTakenBack }) { comparison.heardTakenBack += 1 }
             if let difference = self.difference(of: phone, join, heard: heard, alerts: due...later.count) {
                 comparison.differences.append("fan \(token.prefix(8))…: \(difference)")
@@ -86,8 +91,12 @@ struct ExpectedMembers {
         if !alerts.contains(heard) {
             return "it rang \(heard) times, expected \(alerts.lowerBound) to \(alerts.upperBound) times"
         }
-        // The start, the newest at its join, and what came then.
-        let most = self.events.count + (join.isStarted ? 2 : 0)
+        if phone.bothWays > 0 {
+            return "\(phone.bothWays) times it got by its token what the channel had brought, or the other way round"
+        }
+        // The start, the newest at its join, and what came then. Whoever listens gets that over the channel: one push puts up its card, or brings
+        // what it came too late for.
+        let most = join.listens ? 1 : self.events.count + (join.isStarted ? 2 : 0)
         if phone.accepted > most { return "it got \(phone.accepted) pushes, expected at most \(most)" }
         if phone.inFlightPeak > 1 { return "\(phone.inFlightPeak) pushes were on their way to it at once" }
         if let least = phone.leastDistanceMillis, least < Self.leastDistanceMillis {
@@ -101,6 +110,8 @@ struct ExpectedMembers {
         var equivalent = 0
         /// Phones on which the start has put up one card.
         var started = 0
+        /// Phones that listen to the channel.
+        var listening = 0
         /// Phones that rang for an alert that was taken back.
         var heardTakenBack = 0
         /// One line for each phone that shows something else.

@@ -8,20 +8,31 @@ extension Script {
 
     /// A football match that many fans follow: they are members of one audience, and each event is one record. The kick-off puts up their cards.
     mutating func addFootballMatch(fanCount: Int) {
-        for _ in 0..<fanCount { self.addFanToBeStarted(joiningAt: -1_000, startedFrom: 0) }
+        // The channel has to be there before the first card is put up: phones that can listen are told of it by their start.
+        self.addBeforehand(
+            .publish(
+                Publication(
+                    Self.match,
+                    setAside: Array(
+                        "{\"event\":\"open\",\"app\":\"\(Self.football)\",\"to\":{\"audience\":\"\(Self.match)\"}}".utf8
+                    ),
+                    as: ["applied"])))
+        for number in 0..<fanCount {
+            self.addFanToBeStarted(joiningAt: -1_000, startedFrom: 0, listens: !number.isMultiple(of: 2))
+        }
         var kickOff = self.score(0, 0, minute: 1)
         kickOff.kind = .start
         kickOff.alert = "{\"title\":\"Kick-off\",\"body\":\"The final has begun\"}"
         kickOff.attributesType = "MatchAttributes"
         kickOff.attributes = "{\"home\":\"Pandas\",\"away\":\"Eggs\"}"
         self.addMoment(
-            "Football: kick-off, the cards of \(fanCount) fans are put up by push; each event is one record", at: 0,
-            kickOff)
+            "Football: kick-off, the cards of \(fanCount) fans are put up by push, and every second one listens to the match's channel",
+            at: 0, kickOff)
         self.addMoment("Football: goal, 1:0", at: 5_500, self.goal(1, 0, minute: 23, by: "Power Panda"))
         self.addMoment("Football: 45th minute, nobody is woken", at: 7_000, self.score(1, 0, minute: 45))
         let lateCount = max(1, fanCount / 20)
         self.add(at: 8_000, .say("Football: \(lateCount) fans come late and are shown the score quietly"))
-        for _ in 0..<lateCount { self.addFan(at: 8_000) }
+        for number in 0..<lateCount { self.addFan(at: 8_000, listens: !number.isMultiple(of: 2)) }
         self.addMoment(
             "Football: goal, 1:1; APNs closes its connections in the middle (GOAWAY)", at: 9_500,
             self.goal(1, 1, minute: 67, by: "Egghead"))
@@ -42,11 +53,15 @@ extension Script {
     }
 
     /// One more phone joins with its push-to-start token. Once its card is up, its app gets an update token and joins with that.
-    private mutating func addFanToBeStarted(joiningAt writtenMillis: Int, startedFrom startMillis: Int) {
+    /// - Parameter listens: it is told to listen to the match's channel instead.
+    private mutating func addFanToBeStarted(
+        joiningAt writtenMillis: Int, startedFrom startMillis: Int, listens: Bool
+    ) {
         let (startToken, updateToken) = (self.token(), self.token())
-        self.add(
-            at: writtenMillis,
-            .publish(Publication(.joinToBeStarted(Self.match, app: Self.football, token: startToken))))
+        let toBeStarted = StoryMembership.joinToBeStarted(
+            Self.match, app: Self.football, token: startToken, isChannelCapable: listens)
+        self.add(at: writtenMillis, .publish(Publication(toBeStarted)))
+        guard !listens else { return self.add(at: startMillis, .listenOnceStarted(startToken: startToken)) }
         let join = StoryMembership.join(Self.match, app: Self.football, token: updateToken, frequentUpdates: true)
         self.add(
             at: startMillis,
@@ -54,9 +69,10 @@ extension Script {
     }
 
     /// The app of one more phone has started the activity, and joins with its update token.
-    private mutating func addFan(at writtenMillis: Int) {
+    /// - Parameter listens: to the match's channel, and says so.
+    private mutating func addFan(at writtenMillis: Int, listens: Bool) {
         let join = StoryMembership.join(Self.match, app: Self.football, token: self.token(), frequentUpdates: true)
-        self.add(at: writtenMillis, .publish(Publication(join)))
+        self.add(at: writtenMillis, listens ? .listenAndJoin(join) : .publish(Publication(join)))
     }
 
     private mutating func addMoment(_ title: String, at writtenMillis: Int, _ event: StoryEvent) {

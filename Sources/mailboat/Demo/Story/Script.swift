@@ -35,6 +35,14 @@ struct Script: Sendable {
         self.cues.append(Cue(atMillis: writtenMillis * self.durationMillis / Self.writtenMillis, action: action))
     }
 
+    /// By then everything is played that the story needs before it begins, milliseconds since the curtain rose.
+    static let beforehandMillis = -60_000
+
+    /// Adds a cue of what the story needs before it begins.
+    mutating func addBeforehand(_ action: Cue.Action) {
+        self.cues.append(Cue(atMillis: Self.beforehandMillis, action: action))
+    }
+
     /// Adds a cue so many milliseconds after another, whatever the story's length.
     mutating func add(_ millis: Int, after writtenMillis: Int, _ action: Cue.Action) {
         self.cues.append(
