@@ -232,6 +232,20 @@ struct StartAuditTests {
         #expect(audit.startCounts.sumsAgreeing == 0)
     }
 
+    /// A partition's next owner may call unknown what the one before had told of as accepted.
+    @Test func aPartitionMaySayLessThanItHasTold() throws {
+        var scene = Self.begun()
+        for token in [Self.first, Self.second] { scene.show(Self.start(1), on: token, at: 21) }
+        scene.record(of: 20, .init(members: 2, accepted: 2))
+        scene.say(
+            "{\"outcome\":\"start-pass\",\"audience\":\"kick-off\",\"life\":1,\"version\":20,\"partition\":0,\"members\":2,\"accepted\":0,"
+                + "\"superseded\":0,\"expired\":0,\"gone\":0,\"failed\":0,\"unknown\":2,\"left\":0,\"waiting\":0}",
+            key: "start-pass/20", at: 91)
+        let audit = try scene.audit()
+        #expect(audit.faults.isEmpty, "\(audit.faults)")
+        #expect(audit.startCounts.sums == 1 && audit.startCounts.sumsAgreeing == 0)
+    }
+
     /// An update puts up nothing, nor does a start without an alert.
     @Test func aPushThatPutsUpNoCardIsFound() throws {
         var scene = Self.begun()
