@@ -220,15 +220,18 @@ extension SimulationWorld {
                 self.fail("member \(member): came after version \(flight.stampSeconds), and gets it at high priority")
             }
             if stay > 0, let former = movements[stay - 1].audience, !self.isOneAudience(former, body.audience) {
-                // Of one that is over nothing is sent any more once it is forgotten, wherever its members go then; and when it has long been over
-                // nothing that counts.
+                // Of one that is over nothing is sent any more once it is forgotten, wherever its members go then; and what it sent more than an hour
+                // ago counts no more.
                 let end = self.end(of: former)?.millis
                 let over = end.map { $0 + self.plan.app.retentionAfterEndMillis } ?? .max
                 let left = min(movements[stay].writtenMillis, over)
                 let since = self.steadyMillis - left
                 if since < hourMillis - slack - self.aheadMillis,
                     end.map({ $0 + hourMillis > movements[stay].writtenMillis }) ?? true,
-                    end == nil || self.hadTens(former, in: flight.partition, sinceMillis: left - hourMillis)
+                    end == nil
+                        || self.hadTens(
+                            former, in: flight.partition,
+                            sinceMillis: self.steadyMillis - (hourMillis - slack - self.aheadMillis))
                 {
                     self.fail("member \(member): at high priority \(since) ms after it came from another audience")
                 }

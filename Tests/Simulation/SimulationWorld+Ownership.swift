@@ -163,6 +163,11 @@ extension SimulationWorld {
     }
 
     private func assigned(_ partition: Int32, worker: SimulatedWorker) {
+        // It knows no more than another would: `state` says nothing of refusals.
+        for channel in self.phones.indices
+        where self.phones[channel].channel != nil && self.home(of: channel) == partition {
+            self.phones[channel].channel?.refusals[worker.number] = nil
+        }
         guard self.group.owner(of: partition) == worker.number, worker.partitions[partition] == nil else { return }
         self.tell("worker \(worker.number) gets partition \(partition)")
         let places = [
