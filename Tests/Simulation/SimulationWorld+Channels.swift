@@ -128,6 +128,32 @@ extension SimulationWorld {
         return isTold
     }
 
+    /// A worker that had the partition before has it again, and knows of a 429 what lies in `state`: the record that told of it may never have
+    /// got there.
+    func forgetUnwrittenRefusals(of partition: Int32, worker: Int) {
+        for channel in self.phones.indices
+        where self.phones[channel].channel?.refusals[worker] != nil && self.home(of: channel) == partition
+            && !self.stateTellsRefusal(channel)
+        {
+            self.phones[channel].channel?.refusals[worker] = nil
+        }
+    }
+
+    /// The newest record of the channel in `state` has its distance stretched.
+    private func stateTellsRefusal(_ activity: Int) -> Bool {
+        let place = SimulatedKafka.Place(topic: .state, partition: self.home(of: activity))
+        let key = Array("c/com.example.pizza/\(self.phones[activity].key)".utf8)
+        for offset in (0..<self.kafka.end(place)).reversed() {
+            guard let record = self.kafka.record(place, offset), record.key == key else { continue }
+            let description = StateRecordReader(inputTopics: Self.topics).read(
+                key: record.key, value: record.isTombstone ? nil : record.value,
+                tombstoneEpoch: record.header(.epoch).flatMap { Int64($0) }, nowMillis: self.wallMillis)
+            guard case .slot(let slot) = description.content else { return false }
+            return slot.channel.map { $0.throttleSteps > 0 } ?? false
+        }
+        return false
+    }
+
     func answerQuestions() {
         for question in self.questions where question.answersMillis <= self.steadyMillis {
             guard let worker = self.workers.first(where: { $0.number == question.worker && $0.isAlive }), worker.runs

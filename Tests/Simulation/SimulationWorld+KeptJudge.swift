@@ -107,7 +107,7 @@ extension SimulationWorld {
         }
     }
 
-    /// What will have become of a request that leaves is settled. A broadcast that was surely not taken costs no distance.
+    /// A request leaves, and what becomes of it has been drawn. A broadcast that was surely not taken costs no distance.
     func noteKeptDeparture(_ request: KeptRequest) {
         guard request.kind == .broadcast, let body = self.readMemberBody(request.body), body.content.event != .end
         else { return }

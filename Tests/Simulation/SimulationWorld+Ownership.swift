@@ -163,13 +163,9 @@ extension SimulationWorld {
     }
 
     private func assigned(_ partition: Int32, worker: SimulatedWorker) {
-        // It knows no more than another would: `state` says nothing of refusals.
-        for channel in self.phones.indices
-        where self.phones[channel].channel != nil && self.home(of: channel) == partition {
-            self.phones[channel].channel?.refusals[worker.number] = nil
-        }
         guard self.group.owner(of: partition) == worker.number, worker.partitions[partition] == nil else { return }
         self.tell("worker \(worker.number) gets partition \(partition)")
+        self.forgetUnwrittenRefusals(of: partition, worker: worker.number)
         let places = [
             SimulatedKafka.Place(topic: .events, partition: partition),
             SimulatedKafka.Place(topic: .routed, partition: partition),

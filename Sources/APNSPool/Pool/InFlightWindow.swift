@@ -7,15 +7,15 @@
 /// whose answers come later than the way to APNs and back explains takes less; a route that wanted more, and whose answers
 /// came as fast as that, may have up to twice as much.
 ///
-/// A loop that waits for its core is as busy as one that has it. Were only what it has used counted, half a core would look
-/// like time to spare: the window doubled from round to round up to all streams there are, and everything else on the route
-/// was answered behind that.
+/// A loop that waits for its core is as busy as one that has it. If only the CPU time it has used were counted, half a core
+/// would look like time to spare. The window would double from round to round up to all streams there are, and everything
+/// else on the route would be answered behind that.
 public struct InFlightWindow: Sendable {
     /// The window never gets wider than this many requests.
     public static let countMax = 1 << 20
     /// The shortest round. One also lasts two ways to APNs and back, so that it shows what the last change did.
     public static let roundMicrosMin: Int64 = 20_000
-    /// Of the time, from which on a loop counts as busy.
+    /// The share of a round from which on a loop counts as busy.
     public static let busyShare = 0.7
     /// On top of one and a half ways to APNs and back: later answers have waited in queues.
     public static let queueingMicros: Int64 = 1_000

@@ -346,6 +346,9 @@ extension ShardEngine {
             alone: self.audiences.crowds[crowd].passes[pass].aloneCount, alertStampSeconds: alert?.stampSeconds ?? 0)
     }
     /// Fewer are owed something than before, for this reason.
+    /// - Parameters:
+    ///   - due: members that the newest version is due to from here on.
+    ///   - isNewerThere: it has just been taken, and `before` is what was due of the one before.
     mutating func settleMembers(
         _ crowd: CrowdID, pass: Int, before: Owed, due: Int = 0, isNewerThere: Bool = false,
         into settlement: MemberSettlement
@@ -355,8 +358,7 @@ extension ShardEngine {
         self.memory.counters.members.due &+= UInt64(due)
         self.memory.counters.members.count(settlement, UInt64(truncatingIfNeeded: count))
         let alone = before.alone - self.audiences.crowds[crowd].passes[pass].aloneCount
-        self.noteSettled(
-            crowd, due: due, count: count - alone, isNewerThere: isNewerThere || due > 0, into: settlement)
+        self.noteSettled(crowd, due: due, count: count - alone, isNewerThere: isNewerThere, into: settlement)
         self.noteAlone(crowd, stampSeconds: before.alertStampSeconds, count: alone, into: settlement)
         self.noteWaiting(after - before.all)
     }

@@ -144,7 +144,8 @@ extension ShardEngine {
                 self.audiences.crowds[crowd].passes[pass].owesAlert && self.audiences.crowds[crowd].alertGoesAlone
             self.audiences.crowds[crowd].passes[pass].take(
                 version, count: count, dropping: dropped, alertGoesAlone: goesAlone, in: &members.table)
-            self.settleMembers(crowd, pass: pass, before: before, due: count, into: .superseded)
+            self.settleMembers(
+                crowd, pass: pass, before: before, due: count, isNewerThere: true, into: .superseded)
         }
         self.tellFormerReports(crowd)
     }

@@ -1,4 +1,5 @@
 import Glibc
+import PushModel
 
 /// What the kernel's scheduler says of this thread, in `/proc/thread-self/schedstat`: three numbers, the time it ran, the time it could have run
 /// and waited for a core, both in nanoseconds, and how often it ran.
@@ -23,14 +24,7 @@ enum ThreadSchedule {
     static func waitedMicros(of text: some Collection<UInt8>) -> Int64? {
         let words = text.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }
         guard words.count == 3 else { return nil }
-        var nanos: Int64 = 0
-        for byte in words[words.index(after: words.startIndex)] {
-            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
-            let (tens, isTooLarge) = nanos.multipliedReportingOverflow(by: 10)
-            let (sum, isPast) = tens.addingReportingOverflow(Int64(byte - UInt8(ascii: "0")))
-            guard !isTooLarge, !isPast else { return nil }
-            nanos = sum
-        }
-        return nanos / 1_000
+        let nanos = Array(words[1])
+        return DecimalDigits.value(of: nanos.span).map { $0 / 1_000 }
     }
 }

@@ -68,6 +68,7 @@ struct DemoPerformance {
         self.showNumbers(always: true)
     }
 
+    /// The story begins once the match has its channel.
     private mutating func openChannel() async throws {
         try self.director.perform(
             upTo: Script.beforehandMillis, wallMillis: Int64(Date().timeIntervalSince1970 * 1_000)

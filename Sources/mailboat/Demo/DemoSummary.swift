@@ -143,7 +143,7 @@ struct DemoSummary: Codable, Equatable {
             "members' accounts   \(self.members.account)",
             "starts              \(NumberText.grouped(self.members.starts.cards)) of \(NumberText.grouped(self.members.starts.due)) fans' cards were put up by the kick-off, one each",
             "channel             \(NumberText.grouped(self.channel.listeners)) fans listened to \(self.channel.broadcasts) broadcasts; the end was repeated "
-                + "\(self.channel.beacons) times, and then the channel was deleted",
+                + "\(self.channel.beacons) times; \(self.channel.closed) of \(self.channel.opened) channels deleted again",
             "budget violations   \(self.budgetViolations)",
             "event to accepted   p50 \(Self.decimal(self.eventToAcceptedMs.p50)) ms, p99 \(Self.decimal(self.eventToAcceptedMs.p99)) ms "
                 + "(deliberate waits included)",

@@ -89,7 +89,9 @@ struct Director {
         try self.publisher.publish(publication, recordMillis: wallMillis)
         if let token = publication.token { self.phones.join(activity: publication.activity, token: token) }
         if let membership = publication.membership, !membership.isStartToken {
-            self.members.join(token: membership.token, isStarted: isStarted, recordMillis: wallMillis)
+            self.members.join(
+                token: membership.token, isStarted: isStarted, listens: membership.channel != nil,
+                recordMillis: wallMillis)
         }
         if let event = publication.event, event.audience != nil {
             try self.members.take(event, recordMillis: wallMillis)
@@ -98,7 +100,7 @@ struct Director {
         }
     }
 
-    /// An app learns of the audience's channel from its backend, which the worker tells by an outcome.
+    /// An app has put up its card and listens to the audience's channel. Its backend knows the channel from the worker's outcome.
     private mutating func listenAndJoin(_ join: StoryMembership, wallMillis: Int64) throws {
         guard let channel = self.simulator.channels(app: join.app).first?.id else {
             throw CommandFailure("the match has no channel")
@@ -106,9 +108,7 @@ struct Director {
         try self.require(self.simulator.setListening(token: join.token, channel: channel), token: join.token)
         var join = join
         join.channel = channel
-        let publication = Publication(join)
-        try self.publisher.publish(publication, recordMillis: wallMillis)
-        self.members.join(token: join.token, listens: true, recordMillis: wallMillis)
+        try self.publish(Publication(join), wallMillis: wallMillis)
     }
 
     /// Where the card of a start has come up, the app has been given its update token, or listens to the channel.

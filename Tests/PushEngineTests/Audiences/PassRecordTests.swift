@@ -12,7 +12,7 @@ import Testing
         h.outcomes.last { $0.outcome == name && isMeant($0) }
     }
     /// Members of a record are accounted for.
-    private static func isConserved(_ record: OutcomeRecord) -> Bool {
+    static func isConserved(_ record: OutcomeRecord) -> Bool {
         let ends = ["accepted", "superseded", "expired", "gone", "failed", "left", "waiting"]
         return record.number("members") == ends.map { record.number($0) ?? -1_000 }.reduce(0, +)
     }

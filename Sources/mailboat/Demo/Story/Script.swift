@@ -35,7 +35,7 @@ struct Script: Sendable {
         self.cues.append(Cue(atMillis: writtenMillis * self.durationMillis / Self.writtenMillis, action: action))
     }
 
-    /// By then everything is played that the story needs before it begins, milliseconds since the curtain rose.
+    /// When the cues are played that the story needs before it begins, milliseconds since the curtain rose.
     static let beforehandMillis = -60_000
 
     /// Adds a cue of what the story needs before it begins.
