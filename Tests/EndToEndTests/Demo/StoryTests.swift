@@ -14,7 +14,8 @@ struct StoryTests {
         Self.script.cues.compactMap { cue in
             switch cue.action {
             case .publish(let publication), .registerOnceStarted(_, _, let publication): publication
-            case .rotateToken, .killToken, .disownToken, .goAway, .answersTake, .say: nil
+            case .listenAndJoin(let join): Publication(join)
+            case .listenOnceStarted, .rotateToken, .killToken, .disownToken, .goAway, .answersTake, .say: nil
             }
         }
     }
