@@ -87,8 +87,10 @@ bench-micro: deps ## Count instructions and allocations of each part of a push, 
 format: ## Rewrite the sources in the project's format
 	swift format --in-place --parallel --recursive $(SWIFT_SOURCES)
 
-lint: ## Check the format of the sources
+lint: ## Check the format of the sources, and that each mutation still fits them
 	swift format lint --strict --parallel --recursive $(SWIFT_SOURCES)
+	@# The mutations are run by hand, and seldom: a change that moves the text of one is told here.
+	@if command -v python3 >/dev/null; then python3 Tests/SimulationTests/mutations.py --fit; fi
 
 deps: ## Install the Debian packages the build needs, when they are missing
 	@deploy/install-dependencies.sh

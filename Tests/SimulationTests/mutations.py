@@ -91,8 +91,8 @@ MUTATIONS = [
         "self.durationMillis = sessionTimeoutMillis / 10 * 9", "self.durationMillis = sessionTimeoutMillis / 10 * 14"),
     Mutation(
         "commit-before-state", "a state record that Kafka did not take counts as written", loop("Outbox/Outbox"),
-        "        if record.topic == .state, !engine.isAwaited(record.acknowledgement) {\n",
-        "        if record.topic == .state {\n"),
+        "        if record.topic.isOrdered, !engine.isAwaited(record.acknowledgement) {\n",
+        "        if record.topic == .state || (record.topic.isOrdered && !engine.isAwaited(record.acknowledgement)) {\n"),
     Mutation(
         "restore-ends-early", "a restore ends before the record in front of the own marker",
         loop("ShardLoop+Restore"), "partition: number, offsets: 0..<markerOffset + 1)",
@@ -286,10 +286,10 @@ MUTATIONS = [
     Mutation(
         "audience-late-high", "who joins after a version has gone round gets it with priority 10",
         engine("Audiences/ShardEngine+Passes"),
-        """            self.audiences.crowds[crowd].passes[pass].recent.note(member, servedMillis: now.steadyMillis)
+        """            self.audiences.crowds[crowd].passes[pass].noteServedLate(member)
             return Serving(member: member)
 """,
-        """            self.audiences.crowds[crowd].passes[pass].recent.note(member, servedMillis: now.steadyMillis)
+        """            self.audiences.crowds[crowd].passes[pass].noteServedLate(member)
             var serving = Serving(member: member)
             serving.mayBeHigh = true
             return serving
@@ -315,8 +315,8 @@ MUTATIONS = [
     Mutation(
         "start-rejoin", "whoever was sent a start, left and comes back, is sent it again",
         engine("Audiences/ShardEngine+StartJoins"),
-        "            ghostStamp != self.audiences.crowds[crowd].starts.orderStampSeconds, !flags.contains(.isServedEarly)\n",
-        "            ghostStamp != -1, !flags.contains(.isServedEarly)\n", audiences=True),
+        "            !(ghost?.names(self.audiences.crowds[crowd].starts.orderStamp) ?? false), !flags.contains(.isServedEarly)\n",
+        "            ghost.map({ _ in true }) ?? true, !flags.contains(.isServedEarly)\n", audiences=True),
     Mutation(
         "audience-pause-forgotten", "a partition's new owner pushes to members of audiences that are paused",
         engine("Audiences/ShardEngine+AudienceRestore"),
@@ -474,6 +474,7 @@ def main():
         "--pass-over-kept", default="", metavar="SEEDS", help="the same of worlds that keep channels for audiences")
     parser.add_argument("--only", help="names of mutations, separated by commas")
     parser.add_argument("--list", action="store_true", help="tell their names and what they break")
+    parser.add_argument("--fit", action="store_true", help="only see whether each still fits the source; builds nothing")
     parser.add_argument("--skip-unbroken", action="store_true", help="do not play the unbroken code first")
     asked = parser.parse_args()
     if asked.list:
@@ -487,16 +488,18 @@ def main():
         return 2
     chosen = [mutation for mutation in MUTATIONS if mutation.name in names]
 
-    copy_tree()
     # First all patches: one that fits no more is told before anything is built.
     misfits = 0
     for mutation in chosen:
-        count = (TREE / mutation.file).read_text().count(mutation.old) if (TREE / mutation.file).exists() else 0
+        count = (ROOT / mutation.file).read_text().count(mutation.old) if (ROOT / mutation.file).exists() else 0
         if count != 1:
             complain(f"{mutation.name}: its text stands {count} times in {mutation.file}, expected once")
             misfits += 1
     if misfits:
         return 1
+    if asked.fit:
+        return 0
+    copy_tree()
     if not asked.skip_unbroken:
         simulate = build()
         if simulate is None:
