@@ -29,7 +29,7 @@ SEED ?=
 SECONDS ?=
 TARGET ?=
 
-.PHONY: help demo chaos test docs simulate mutations fuzz build bench bench-micro format lint deps clean
+.PHONY: help demo chaos drill test docs simulate mutations fuzz build bench bench-micro format lint deps clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -49,6 +49,9 @@ test: deps lint ## Check the format, then run every test
 	swift test --filter '$(PURE_TESTS)'
 	@# One after the other: tests over sockets have real timeouts, and two busy cores stretch them.
 	swift test --no-parallel --skip '$(PURE_TESTS)'
+
+drill: build ## Make the faults that the alerts are about, and see a real Prometheus notice each (needs prometheus, kcat, faketime)
+	@.ci/alert-drill.py --mailboat "$$(swift build --configuration release --show-bin-path)/mailboat" $(ARGS)
 
 docs: deps ## Build the DocC pages; a warning is an error (ARGS=directory keeps them)
 	@swift build --target ShardLoop

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import Logging
+import PushWorker
 import TLSSession
 
 /// The command line. Each command has a file of its own in `Commands/` (the demo a folder) and is listed here.
@@ -15,7 +16,7 @@ struct Mailboat: AsyncParsableCommand {
 
             Every command ends with 1 when what it prints cannot be written: a full disk, or a reader that has gone.
             """,
-        version: Mailboat.version,
+        version: MailboatVersion.current,
         subcommands: [
             DemoCommand.self, RunCommand.self, Check.self, Publish.self, APNSSimulatorCommand.self,
             EmbeddedKafkaCommand.self,
@@ -23,9 +24,6 @@ struct Mailboat: AsyncParsableCommand {
             ChannelsCommand.self, AudienceCommand.self,
         ]
     )
-
-    /// As in CHANGELOG.md; nothing is released yet.
-    static let version = "0.1.0-dev"
 
     static func main() async {
         StandardStreams.prepare()

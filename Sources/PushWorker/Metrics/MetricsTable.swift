@@ -14,8 +14,8 @@ public enum MetricsTable {
             + Self.families(KafkaCounters.rows)
             + [
                 WorkerMetrics.lag, WorkerMetrics.tokenAge, WorkerMetrics.ready, WorkerMetrics.errors,
-                WorkerMetrics.degraded, PrometheusMetricsFactory.ignoredSeries,
-            ]
+                WorkerMetrics.degraded, WorkerMetrics.clock, WorkerMetrics.build,
+            ] + ProcessReading.metrics.map(\.metric) + [PrometheusMetricsFactory.ignoredSeries]
     }
 
     /// A Markdown table: name with labels, kind, unit, meaning.

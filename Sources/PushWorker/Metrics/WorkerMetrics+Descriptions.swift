@@ -47,4 +47,12 @@ extension WorkerMetrics {
     static let degraded = MetricDescription(
         name: "mailboat_degraded", kind: .gauge, unit: "complaints",
         help: "Things that /readyz calls degraded: wrong, but another worker would do no better.")
+    static let clock = MetricDescription(
+        name: "mailboat_clock_seconds", kind: .gauge, unit: "seconds",
+        help:
+            "What this machine takes the time to be, since 1970. APNs refuses provider tokens of a clock that is wrong."
+    )
+    static let build = MetricDescription(
+        name: "mailboat_build_info", kind: .gauge, unit: "", help: "Always 1; the label says which release runs.",
+        labels: ["version"])
 }

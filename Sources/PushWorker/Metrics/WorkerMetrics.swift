@@ -14,6 +14,9 @@ enum WorkerMetrics {
         var tokenAges: [(keyID: String, seconds: Int64)] = []
         var lags: [Lag] = []
         var isReady = false
+        var process = ProcessReading()
+        /// The machine's clock, since 1970.
+        var wallMillis: Int64 = 0
     }
 
     struct Lag: Equatable {
@@ -39,6 +42,10 @@ enum WorkerMetrics {
         self.writeSurroundings(surroundings, to: &text)
         text.write(Self.errors, Double(snapshot.errors.count))
         text.write(Self.degraded, Double(snapshot.degraded.count))
+        text.write(Self.clock, Double(surroundings.wallMillis) / 1_000)
+        text.begin(Self.build)
+        text.sample([("version", MailboatVersion.current)], 1)
+        for (metric, value) in ProcessReading.metrics { text.write(metric, value(surroundings.process)) }
         return text.text
     }
 

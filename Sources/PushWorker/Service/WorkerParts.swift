@@ -123,10 +123,11 @@ final class WorkerParts: Sendable {
             readiness: { Readiness(hub.snapshot) },
             metrics: { format in
                 let snapshot = hub.snapshot
-                let nowSeconds = MachineClock.now().wallSeconds
+                let now = MachineClock.now()
                 let surroundings = WorkerMetrics.Surroundings(
-                    tokenAges: Self.tokenAges(tokens, nowSeconds: nowSeconds),
-                    lags: hub.lags(inputTopics: inputTopics), isReady: snapshot.isReady)
+                    tokenAges: Self.tokenAges(tokens, nowSeconds: now.wallSeconds),
+                    lags: hub.lags(inputTopics: inputTopics), isReady: snapshot.isReady,
+                    process: ProcessReading.now(), wallMillis: now.wallMillis)
                 return WorkerMetrics.text(snapshot, surroundings, format) + (metrics?.text(format) ?? "")
                     + format.ending
             },

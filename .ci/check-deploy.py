@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Checks what lies in deploy/ with the tools of others: rules and their tests (promtool), manifests (kubernetes-validate,
+check-jsonschema), YAML (yamllint), scripts (shellcheck), the Dockerfile (hadolint). And that all of it speaks of the same things: each alert has a test
+and a heading in the runbook, each heading an alert, and each metric that a rule or a panel names is one that a worker serves.
+
+Tools that are missing are named and are an error. Nothing is installed here.
+"""
+
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import yaml
+
+PROJECT = pathlib.Path(__file__).resolve().parents[1]
+DEPLOY = PROJECT / "deploy"
+RULES = DEPLOY / "prometheus/mailboat-rules.yaml"
+TESTS = [DEPLOY / "prometheus/mailboat-rules-test.yaml", DEPLOY / "prometheus/mailboat-slow-rules-test.yaml"]
+KUBERNETES = DEPLOY / "kubernetes"
+# Lines of text are for people, who have editors that wrap them.
+YAML_RULES = "{extends: default, rules: {line-length: {max: 250}, document-start: disable, braces: {max-spaces-inside: 0}, comments-indentation: disable}}"
+# Of Prometheus itself, and of Grafana.
+FOREIGN = {"up", "ALERTS"}
+failures = []
+
+
+def fail(message):
+    failures.append(message)
+    print(f"check-deploy: {message}", file=sys.stderr)
+
+
+def run(*words, standard_input=None):
+    if not shutil.which(words[0]):
+        return fail(f"{words[0]} is not installed")
+    done = subprocess.run(list(map(str, words)), input=standard_input, capture_output=True, text=True, cwd=PROJECT)
+    if done.returncode != 0:
+        fail(f"{' '.join(map(str, words))}: {(done.stdout + done.stderr).strip()[-2000:]}")
+    return done.stdout
+
+
+def check_rules():
+    run("promtool", "check", "rules", RULES)
+    run("promtool", "check", "config", DEPLOY / "prometheus/prometheus.yaml")
+    run("promtool", "test", "rules", *TESTS)
+    alerts = {rule["alert"]: rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"] if "alert" in rule}
+    runbook = (DEPLOY / "README.md").read_text()
+    headings = set(re.findall(r"^### (Mailboat\w+)$", runbook, re.MULTILINE))
+    for name in sorted(set(alerts) ^ headings):
+        fail(f"{name} is {'an alert without a heading in' if name in alerts else 'no alert, and has a heading in'} deploy/README.md")
+    for name, rule in alerts.items():
+        if rule["annotations"]["runbook"] != f"deploy/README.md#{name.lower()}":
+            fail(f"{name}: its runbook is {rule['annotations']['runbook']}")
+        if rule["labels"].get("severity") not in ("page", "ticket"):
+            fail(f"{name}: its severity is {rule['labels'].get('severity')}")
+    fired, cleared = set(), set()
+    for test in (test for file in TESTS for test in yaml.safe_load(file.read_text())["tests"]):
+        told = False
+        for step in test["alert_rule_test"]:
+            if step["exp_alerts"]:
+                told = True
+                fired.add(step["alertname"])
+            elif told:
+                cleared.add(step["alertname"])
+    for name in sorted(set(alerts) - fired):
+        fail(f"{name}: no test lets it fire")
+    for name in sorted(set(alerts) - cleared):
+        fail(f"{name}: no test sees it clear")
+    return len(alerts)
+
+
+def served():
+    """Names of what a worker serves, by the page that a test of the project compares with the program."""
+    names = set()
+    for name, kind in re.findall(r"^\| `(\w+)(?:\{[\w,]*\})?` \| (\w+) \|", (DEPLOY / "Metrics.md").read_text(), re.MULTILINE):
+        names |= {f"{name}_{end}" for end in ("bucket", "sum", "count")} if kind == "histogram" else {name}
+    return names
+
+
+def check_names():
+    expressions = {}
+    for group in yaml.safe_load(RULES.read_text())["groups"]:
+        for rule in group["rules"]:
+            expressions[rule.get("alert") or rule["record"]] = rule["expr"]
+    records = {name for name in expressions if ":" in name}
+    dashboards = sorted((DEPLOY / "grafana/dashboards").glob("*.json"))
+    for dashboard in dashboards:
+        for panel in json.loads(dashboard.read_text())["panels"]:
+            for target in panel.get("targets", []):
+                expressions[f"{dashboard.name}, {panel['title']}, {target['refId']}"] = target["expr"]
+    for trigger in yaml.safe_load((KUBERNETES / "autoscaled/scaled-object.yaml").read_text())["spec"]["triggers"]:
+        if trigger["type"] == "prometheus":
+            expressions["scaled-object.yaml"] = trigger["metadata"]["query"]
+    known = served() | records | FOREIGN
+    for where, expression in expressions.items():
+        # Without what is quoted and the names of labels, what is left of such words are names of metrics.
+        bare = re.sub(r'"[^"]*"', "", expression)
+        for name in re.findall(r"\b(?:mailboat|process)[_:][\w:]*|\bup\b", bare):
+            if name not in known:
+                fail(f"{where} names {name}, which no worker serves")
+    # Each must be an expression to Prometheus, too. What Grafana puts in is put in here.
+    filled = {
+        "groups": [{
+            "name": "expressions",
+            "rules": [
+                {"record": f"a:{index}".replace(":", "_"), "expr": text.replace("$__rate_interval", "1m").replace("$job", "mailboat")}
+                for index, text in enumerate(expressions.values())
+            ],
+        }]
+    }
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        yaml.safe_dump(filled, file)
+        file.flush()
+        run("promtool", "check", "rules", file.name)
+    return len(expressions)
+
+
+def documents(folder):
+    """What a kustomization brings together: its resources, and a config map for each generator. Names without kustomize's hash."""
+    kustomization = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    unknown = set(kustomization) - {"apiVersion", "kind", "resources", "configMapGenerator"}
+    if unknown:
+        fail(f"{folder.relative_to(PROJECT)}/kustomization.yaml has {', '.join(sorted(unknown))}, which this check does not follow")
+    for resource in kustomization["resources"]:
+        path = (folder / resource).resolve()
+        if path.is_dir():
+            yield from documents(path)
+        else:
+            yield from yaml.safe_load_all(path.read_text())
+    for generator in kustomization.get("configMapGenerator", []):
+        data = {name: (folder / name).read_text() for name in generator["files"]}
+        yield {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": generator["name"]}, "data": data}
+
+
+def rendered(folder):
+    """As kubectl renders it, where there is one that is new enough (Debian 12's is not); otherwise as `documents` does."""
+    if shutil.which("kubectl"):
+        version = subprocess.run(["kubectl", "version", "--client", "--output", "json"], capture_output=True, text=True)
+        found = re.search(r'"minor": "(\d+)', version.stdout)
+        if found and int(found[1]) >= 21:
+            return list(yaml.safe_load_all(run("kubectl", "kustomize", folder) or ""))
+    return list(documents(folder))
+
+
+def check_manifests():
+    count = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        for way in ("static", "autoscaled"):
+            all_of_it = rendered(KUBERNETES / way)
+            kinds = sorted(document["kind"] for document in all_of_it)
+            expected = sorted(document["kind"] for document in documents(KUBERNETES / way))
+            if kinds != expected:
+                fail(f"{way}: kubectl makes {kinds} of it, expected {expected}")
+            for document in all_of_it:
+                file = pathlib.Path(scratch) / f"{way}-{document['kind']}.yaml"
+                file.write_text(yaml.safe_dump(document))
+                if document["kind"] == "ScaledObject":
+                    run("check-jsonschema", "--schemafile", KUBERNETES / "schemas/scaled-object.json", file)
+                else:
+                    run("kubernetes-validate", "--strict", "--quiet", file)
+                count += 1
+    run("check-jsonschema", "--schemafile", KUBERNETES / "schemas/pod-monitor.json", KUBERNETES / "monitoring/pod-monitor.yaml")
+    return count + 1
+
+
+def main():
+    alerts, expressions, manifests = check_rules(), check_names(), check_manifests()
+    run("yamllint", "--strict", "--config-data", YAML_RULES, DEPLOY)
+    run("shellcheck", *sorted(DEPLOY.glob("*.sh")), *sorted((PROJECT / "Benchmarks").glob("*.sh")), PROJECT / ".ci/run")
+    run("hadolint", "--ignore", "DL3008", DEPLOY / "Dockerfile")
+    if failures:
+        return 1
+    print(f"check-deploy: {alerts} alerts with tests and headings, {expressions} expressions of metrics that are served, {manifests} manifests")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+import Glibc
+import LocalFiles
+
+/// What the system says of this process. The names on the page are those that Prometheus' client libraries have agreed on, so dashboards made
+/// for any program show a worker too.
+struct ProcessReading: Sendable, Equatable {
+    /// Processor time of all threads, user and system.
+    var cpuSeconds = 0.0
+    /// Memory that is resident, from `/proc/self/statm`.
+    var residentByteCount = 0
+    /// File descriptors that are open: sockets, files, and what libraries hold.
+    var openFileCount = 0
+    /// Descriptors that the process may have at most.
+    var openFileCountMax = 0
+    var threadCount = 0
+    /// When the process began, seconds since 1970.
+    var startedSeconds = 0.0
+
+    /// Reads some small files of `/proc`; what cannot be read is 0. Any thread.
+    static func now() -> ProcessReading {
+        var reading = ProcessReading(startedSeconds: Self.startedSeconds)
+        var usage = rusage()
+        if getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 {
+            reading.cpuSeconds = Self.seconds(usage.ru_utime) + Self.seconds(usage.ru_stime)
+        }
+        let pages = Self.fields(of: "/proc/self/statm").dropFirst().first.flatMap { Int($0) } ?? 0
+        reading.residentByteCount = pages * Int(sysconf(Int32(_SC_PAGESIZE)))
+        var limit = rlimit()
+        if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {
+            reading.openFileCountMax = Int(clamping: limit.rlim_cur)
+        }
+        reading.openFileCount = Self.entryCount(of: "/proc/self/fd")
+        // After the name, which may have spaces and is in parentheses: the state, and 17 fields later the threads (proc(5)).
+        reading.threadCount = Self.afterName(Self.stat()).dropFirst(17).first.flatMap { Int($0) } ?? 0
+        return reading
+    }
+
+    /// Read once: a clock that steps later changes nothing about it.
+    private static let startedSeconds: Double = {
+        guard let ticks = Self.afterName(Self.stat()).dropFirst(19).first.flatMap({ Double($0) }) else { return 0 }
+        var (sinceBoot, wall) = (timespec(), timespec())
+        guard clock_gettime(CLOCK_BOOTTIME, &sinceBoot) == 0, clock_gettime(CLOCK_REALTIME, &wall) == 0 else {
+            return 0
+        }
+        let ageSeconds = Self.seconds(sinceBoot) - ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
+        return ((Self.seconds(wall) - ageSeconds) * 100).rounded() / 100
+    }()
+
+    private static func stat() -> String { Self.text(of: "/proc/self/stat") }
+
+    private static func afterName(_ stat: String) -> [Substring] {
+        guard let end = stat.lastIndex(of: ")") else { return [] }
+        return stat[stat.index(after: end)...].split(separator: " ")
+    }
+
+    private static func fields(of path: String) -> [Substring] { Self.text(of: path).split(separator: " ") }
+
+    private static func text(of path: String) -> String {
+        guard let bytes = try? InputFile.read(path) else { return "" }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func entryCount(of path: String) -> Int {
+        guard let directory = opendir(path) else { return 0 }
+        defer { closedir(directory) }
+        var count = 0
+        while let entry = readdir(directory) {
+            // `.` and `..`; descriptors are numbers.
+            if entry.pointee.d_name.0 != UInt8(ascii: ".") { count += 1 }
+        }
+        // One of them is the directory itself.
+        return max(0, count - 1)
+    }
+
+    private static func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+    private static func seconds(_ time: timespec) -> Double { Double(time.tv_sec) + Double(time.tv_nsec) / 1e9 }
+}
+
+/// The rows of a reading.
+extension ProcessReading {
+    static let metrics: [(metric: MetricDescription, value: @Sendable (ProcessReading) -> Double)] = [
+        (
+            MetricDescription(
+                name: "process_cpu_seconds_total", kind: .counter, unit: "seconds",
+                help: "Processor time of all threads, user and system."), { $0.cpuSeconds }
+        ),
+        (
+            MetricDescription(
+                name: "process_resident_memory_bytes", kind: .gauge, unit: "bytes", help: "Memory that is resident."),
+            { Double($0.residentByteCount) }
+        ),
+        (
+            MetricDescription(
+                name: "process_open_fds", kind: .gauge, unit: "file descriptors",
+                help: "File descriptors that are open."),
+            { Double($0.openFileCount) }
+        ),
+        (
+            MetricDescription(
+                name: "process_max_fds", kind: .gauge, unit: "file descriptors",
+                help: "File descriptors that the process may have at most."), { Double($0.openFileCountMax) }
+        ),
+        (
+            MetricDescription(name: "process_threads", kind: .gauge, unit: "threads", help: "Threads of the process."),
+            { Double($0.threadCount) }
+        ),
+        (
+            MetricDescription(
+                name: "process_start_time_seconds", kind: .gauge, unit: "seconds",
+                help: "When the process began, since 1970."), { $0.startedSeconds }
+        ),
+    ]
+}

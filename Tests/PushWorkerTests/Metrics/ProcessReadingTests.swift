@@ -1,0 +1,28 @@
+import Glibc
+import Testing
+
+@testable import PushWorker
+
+struct ProcessReadingTests {
+    /// What Linux tells of a process that certainly runs, in bounds that no unit but the right one fits.
+    @Test func itSaysWhatTheSystemSays() {
+        let reading = ProcessReading.now()
+        #expect(reading.cpuSeconds > 0 && reading.cpuSeconds < 1e6)
+        #expect(reading.residentByteCount > 1 << 20 && reading.residentByteCount < 1 << 40)
+        #expect(reading.threadCount >= 1 && reading.threadCount < 10_000)
+        #expect(reading.openFileCountMax > reading.openFileCount && reading.openFileCount >= 3)
+        let now = Double(time(nil))
+        #expect(reading.startedSeconds <= now + 1 && reading.startedSeconds > now - 86_400)
+        #expect(ProcessReading.now().startedSeconds == reading.startedSeconds)
+    }
+
+    @Test func openFilesAreCounted() {
+        let before = ProcessReading.now().openFileCount
+        // Other tests of the process open and close files meanwhile, but not so many.
+        let opened = (0..<200).map { _ in open("/dev/null", O_RDONLY | O_CLOEXEC) }
+        let after = ProcessReading.now().openFileCount
+        for descriptor in opened where descriptor >= 0 { close(descriptor) }
+        #expect(opened.allSatisfy { $0 >= 0 })
+        #expect(after > before + 100 && after < before + 1_000)
+    }
+}
