@@ -17,7 +17,7 @@ struct Crowd {
         /// Its audience is over: the members are being removed, a few at a time.
         case leaving
     }
-    /// Versions kept for those that a newer one leaves unserved when it expires.
+    /// Versions kept for those that a newer one leaves unserved when it expires; at least two.
     static let versionsMax = 3
 
     var standing = Standing.gone

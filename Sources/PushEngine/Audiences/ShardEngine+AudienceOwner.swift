@@ -33,13 +33,11 @@ extension ShardEngine {
             fallback.layer = layer
             publication.fallbacks.append(fallback)
         }
-        if let former = book.publications.last {
-            // Whoever joins when the newest has expired gets what outlives it.
-            let outliving = (former.fallbacks + [former.version]).filter {
-                $0.life == book.life && $0.layer.expiresSeconds > self.memory.updates[update].top.expiresSeconds
-            }
-            publication.fallbacks = Array((outliving + publication.fallbacks).suffix(Crowd.versionsMax - 1))
-        }
+        // Whoever joins when the newest has expired gets what outlives it.
+        let older = book.publications.last.map { $0.fallbacks + [$0.version] } ?? []
+        publication.fallbacks = Version.outliving(
+            self.memory.updates[update].top.expiresSeconds,
+            of: older.filter { $0.life == book.life } + publication.fallbacks)
         // Those beneath have given way: they are shown only where the newest expires first.
         self.coalescer.endUnder(update, in: &self.memory)
         publication.version.life = book.life

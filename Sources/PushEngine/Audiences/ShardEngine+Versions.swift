@@ -118,7 +118,8 @@ extension ShardEngine {
         if version.life != self.audiences.crowds[crowd].life { self.endLife(of: crowd) }
         let (kept, alert) = (self.audiences.crowds[crowd].versions, self.audiences.crowds[crowd].alert)
         var dropped = kept.map { $0.layer.expiresSeconds <= version.layer.expiresSeconds }
-        if !dropped.isEmpty, dropped.allSatisfy({ !$0 }), dropped.count >= Crowd.versionsMax { dropped[0] = true }
+        // The oldest lives longest: without it there would be nothing to show in the end.
+        if dropped.count >= Crowd.versionsMax, dropped.allSatisfy({ !$0 }) { dropped[1] = true }
         if version.hasAlert {
             self.audiences.crowds[crowd].alert = version
         } else if version.withdrawsAlert {

@@ -52,6 +52,20 @@ struct Version {
     }
     @inline(__always) func isExpired(nowSeconds: Int64) -> Bool { self.layer.expiresSeconds <= nowSeconds }
 
+    /// Which of older versions a partition keeps beneath one that expires then: each outlives all behind it. The one that lives longest stays, as
+    /// without it there would be nothing to show in the end; of too many the oldest behind it is given up.
+    /// - Parameter versions: the oldest first.
+    static func outliving(_ expiresSeconds: Int64, of versions: [Version]) -> [Version] {
+        var kept: [Version] = []
+        var newest = expiresSeconds
+        for version in versions.reversed() where version.layer.expiresSeconds > newest {
+            newest = version.layer.expiresSeconds
+            kept.insert(version, at: 0)
+        }
+        while kept.count >= Crowd.versionsMax { kept.remove(at: 1) }
+        return kept
+    }
+
     /// The body of a push that brings it.
     /// - Parameter other: whose alert goes along; `nil`: none.
     func appendBody(alertOf other: Version?, to body: inout [UInt8]) {

@@ -155,6 +155,24 @@ import Testing
         #expect(pushes.filter { $0.alert != nil }.count == 4 && pushes.allSatisfy { ($0.alert == nil) == ($0.n == 2) })
     }
 
+    /// Each expires before the ones beneath it, and there are more than are kept. What lives longest is kept, at the owner and in the partition.
+    @Test(arguments: [false, true]) func whatLivesLongestIsShownInTheEnd(isKnown: Bool) {
+        let h = AudienceTests.harness()
+        if isKnown { h.join(2) }
+        h.audienceUpdate(1)
+        for n in 2...6 {
+            h.advance(2_000)
+            h.deliverAll()
+            h.audienceUpdate(n, more: #""expires":\#(h.wallSeconds + 60 - 5 * Int64(n))"#)
+        }
+        h.advance(2_000)
+        #expect(h.deliverAll().map(\.n) == (isKnown ? [6] : []))
+        h.advance(60_000)
+        h.join(1)
+        let late = h.deliverAll()
+        #expect(late.map(\.n) == [1] && late.first?.token == EngineHarness.memberToken(1))
+    }
+
     /// A push from before is answered when an alert that goes alone has found the member unanswered.
     @Test func anOldAnswerLeavesTheAlertThatGoesAloneOwed() throws {
         let h = AudienceTests.harness()

@@ -139,7 +139,7 @@ final class PassPlay {
     func take(_ play: Play, _ audience: Int) {
         let kept = self.audiences[audience].versions
         var dropped = kept.map { $0.expiresMillis <= play.expiresMillis }
-        if !dropped.isEmpty, dropped.allSatisfy({ !$0 }), dropped.count >= Crowd.versionsMax { dropped[0] = true }
+        if dropped.count >= Crowd.versionsMax, dropped.allSatisfy({ !$0 }) { dropped[1] = true }
         if play.hasAlert {
             self.audiences[audience].alert = play
         } else if play.withdrawsAlert {
