@@ -21,6 +21,7 @@ import PushModel
 ///     passes                count, then each: see `write(_ pass:)`
 ///     late moves            until when no member's mark of a move is given up, seconds since 1970
 ///     report                what became of members so far: see `CrowdReport`
+///     alert report          the same of the version whose alert is owed, if there is one and it is not the newest; the record may end before it
 /// voided                    key: `d/<bundle id>/<audience id>`
 ///     epoch, life           members whose record lies before this one are none
 /// ```
@@ -197,9 +198,11 @@ enum AudienceCodec {
         var passes: [PassPart] = []
         var lateMovesUntilSeconds: Int64 = 0
         var report = CrowdReport()
+        /// Of the version whose alert is owed, where that is not the newest: members may be sent it alone.
+        var alertReport: CrowdReport?
     }
     static func byteCountMax(_ progress: borrowing Progress) -> Int {
-        var count = 10 * ByteCursor.leb128ByteCountMax + CrowdReport.byteCountMax
+        var count = 10 * ByteCursor.leb128ByteCountMax + 2 * CrowdReport.byteCountMax
         for pass in progress.passes {
             count +=
                 (16 + 2 * pass.untils.count + pass.waiting.count + pass.skipped.count + pass.quiet.count)
@@ -242,6 +245,7 @@ enum AudienceCodec {
         }
         writer.signed(progress.lateMovesUntilSeconds)
         progress.report.write(to: &writer)
+        progress.alertReport?.write(to: &writer)
     }
     static func readProgress(_ reader: inout StateReader) throws(StateError) -> Progress {
         var progress = Progress()
@@ -299,7 +303,8 @@ enum AudienceCodec {
         }
         progress.lateMovesUntilSeconds = try StateCodec.readSeconds(&reader)
         progress.report = try CrowdReport(&reader)
-        guard reader.isAtEnd else { throw .malformed("bytes behind the last pass") }
+        if !reader.isAtEnd { progress.alertReport = try CrowdReport(&reader) }
+        guard reader.isAtEnd else { throw .malformed("bytes behind the reports") }
         return progress
     }
     private static func readPosition(_ reader: inout StateReader) throws(StateError) -> Int64 {

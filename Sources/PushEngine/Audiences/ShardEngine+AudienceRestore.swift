@@ -306,6 +306,7 @@ extension ShardEngine {
                 self.audiences.crowds[crowd].passes[pass].lateLast, offset: join.offset)
         }
         self.noteDue(crowd, pass: pass, before: Owed())
+        self.noteAloneRestored(crowd, pass: pass)
     }
 
     // MARK: Leaving

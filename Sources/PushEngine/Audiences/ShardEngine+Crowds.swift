@@ -125,6 +125,9 @@ extension ShardEngine {
         progress.lastJoinSeconds = self.audiences.crowds[crowd].lastJoinSeconds
         progress.lateMovesUntilSeconds = self.audiences.crowds[crowd].lateMovesUntilSeconds
         progress.report = self.audiences.crowds[crowd].report
+        progress.alertReport = self.audiences.crowds[crowd].formerReports.first {
+            $0.stampSeconds == progress.alertStampSeconds
+        }
         progress.servedJoins = self.memory.partitions[partition].nextStateOffset
         let members = self.audiences.crowds.members(of: partition)
         for pass in self.audiences.crowds[crowd].passes.indices {

@@ -69,6 +69,16 @@ extension ShardEngine {
             if self.audiences.crowds[crowd].formerReports[former].waitingCount == 0 { self.tellFormerReports(crowd) }
         }
     }
+    /// After a takeover: whoever the round comes to with an alert that goes alone is counted with its version again.
+    mutating func noteAloneRestored(_ crowd: CrowdID, pass: Int) {
+        let alone = self.audiences.crowds[crowd].passes[pass].aloneCount
+        let stamp = self.audiences.crowds[crowd].alert?.stampSeconds ?? 0
+        guard alone > 0,
+            let former = self.audiences.crowds[crowd].formerReports.firstIndex(where: { $0.stampSeconds == stamp })
+        else { return }
+        self.audiences.crowds[crowd].formerReports[former].counts.due += UInt64(alone)
+        self.audiences.crowds[crowd].formerReports[former].isUntold = true
+    }
     /// A member that the round met with an alert that goes alone waits: as all that do, it is counted with the newest version.
     mutating func noteAloneDeferred(_ crowd: CrowdID) {
         self.audiences.crowds[crowd].report.counts.due += 1
@@ -132,10 +142,18 @@ extension ShardEngine {
         self.audiences.crowds[crowd].lastHighMillis = now.steadyMillis
         var report = CrowdReport()
         report.stampSeconds = newest.stampSeconds
-        if progress.report.stampSeconds == newest.stampSeconds {
-            report = progress.report
+        let known = [progress.report, progress.alertReport ?? CrowdReport()]
+        if let former = known.first(where: { $0.stampSeconds == newest.stampSeconds }) {
+            report = former
             report.isUntold = report.waitingCount > 0
             report.resume()
+        }
+        if let alert = self.audiences.crowds[crowd].alert, alert.stampSeconds != newest.stampSeconds,
+            var former = known.first(where: { $0.stampSeconds == alert.stampSeconds })
+        {
+            former.isUntold = former.waitingCount > 0
+            former.resume()
+            self.audiences.crowds[crowd].formerReports = [former]
         }
         // What was told last may have been lost with the owner before.
         if now.wallMillis - newest.layer.recordMillis < Self.toldAnewMillis { report.isUntold = true }

@@ -67,6 +67,27 @@ import Testing
         for pass in passes { Self.expectOver(pass, members: 4, accepted: 4) }
     }
 
+    /// The owner dies before the alert has gone to everybody, and another goes on: the version that brought it is told of by what both have heard.
+    @Test(arguments: [0, 2]) func anAlertThatGoesAloneIsCountedByTheNextOwnerToo(servedCount: Int) throws {
+        let h = AudienceTests.harness()
+        for member in 1...4 { h.join(member) }
+        h.acknowledgesAtOnce = true
+        let refused = PushAnswer.Result.response(PushResponse(status: 500, reason: "InternalServerError"))
+        h.audienceUpdate(1, alert: "goal", padding: 1_900)
+        for _ in 0..<servedCount { h.deliver() }
+        h.audienceUpdate(2, padding: 3_980)
+        h.advance(2_000)
+        if servedCount > 0 { h.answer(try #require(h.take()), refused) }
+        h.advance(1_500)
+        h.crash()
+        h.carryBus()
+        let pushes = Self.settle(h)
+        #expect(pushes.filter { $0.alert == "goal" && $0.n == 1 }.count == 4 - servedCount)
+        let passes = Self.passes(h)
+        #expect(passes.count == 2)
+        for pass in passes { Self.expectOver(pass, members: 4, accepted: 4) }
+    }
+
     /// An alert that goes alone finds a member unanswered: that waits, and gets it later.
     @Test func whoIsMetUnansweredIsCountedOnce() throws {
         let h = AudienceTests.harness()
