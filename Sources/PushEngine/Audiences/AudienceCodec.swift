@@ -7,8 +7,11 @@ import PushModel
 /// member                    key: `t`, then the raw token
 ///     epoch, flags          flags: 1 development, 2 frequent-updates, 4 moved, 8 written of a member that was not late, 16 listens on a
 ///                           channel, whose number in the crowd stands in the upper three bits: `progress` has its id
-///     joined                seconds since 1970
-///     audience              8 bytes, `CrowdTable.reference`
+///     joined                seconds since 1970; of one that has left, when it did
+///     audience              8 bytes, `CrowdTable.reference`; of one that has left, 0 where it had come from another within the hour
+///     marks                 1 what follows is topic hash, partition and offset of where the last record of the token first lay, which was
+///                           forwarded; 2 it has left, and this stays for an hour; 4 it had pushes of priority 10 there within the hour.
+///                           Most records end before it
 /// versions                  key: `v/<bundle id>/<audience id>`
 ///     epoch, life, stamp    of the newest version ever
 ///     versions              count, then each: see `write(_ version:)`. With flag 16 a run follows: the channels of the audience, and the turn
@@ -67,10 +70,22 @@ enum AudienceCodec {
         var channelNumber: UInt8?
         var joinedSeconds: UInt32 = 0
         var reference: UInt64 = 0
+        /// Where its last record first lay, if it was forwarded.
+        var origin: Origin?
+        /// It is a member no more.
+        var hasLeft = false
+        /// And may have had priority 10 there within the hour.
+        var hadTens = false
+    }
+    /// A position of an input topic, which goes by the hash of its name.
+    struct Origin: Equatable {
+        var topicHash: UInt32
+        var partition: Int32
+        var offset: Int64
     }
     /// Channels that members of a crowd in one environment name, at a time.
     static let channelNumbersMax: UInt8 = 8
-    static var memberByteCountMax: Int { 3 + 3 * ByteCursor.leb128ByteCountMax + 8 }
+    static var memberByteCountMax: Int { 4 + 6 * ByteCursor.leb128ByteCountMax + 8 }
     static func write(_ member: Member, to writer: inout ByteCursor) {
         writer.byte(StateCodec.version)
         writer.byte(StateCodec.Kind.member.rawValue)
@@ -82,6 +97,13 @@ enum AudienceCodec {
         for shift in stride(from: 0, to: 64, by: 8) {
             writer.byte(UInt8(truncatingIfNeeded: member.reference >> UInt64(shift)))
         }
+        let marks: UInt8 = (member.origin == nil ? 0 : 1) | (member.hasLeft ? 2 : 0) | (member.hadTens ? 4 : 0)
+        guard marks != 0 else { return }
+        writer.byte(marks)
+        guard let origin = member.origin else { return }
+        writer.unsigned(UInt64(origin.topicHash))
+        writer.signed(Int64(origin.partition))
+        writer.signed(origin.offset)
     }
     static func readMember(_ reader: inout StateReader) throws(StateError) -> Member {
         var member = Member()
@@ -99,8 +121,23 @@ enum AudienceCodec {
         for shift in stride(from: 0, to: 64, by: 8) {
             member.reference |= UInt64(try reader.byte()) << UInt64(shift)
         }
+        if !reader.isAtEnd { try Self.readMarks(of: &member, &reader) }
         guard reader.isAtEnd else { throw .malformed("bytes behind the member") }
         return member
+    }
+
+    private static func readMarks(of member: inout Member, _ reader: inout StateReader) throws(StateError) {
+        let marks = try reader.byte()
+        guard marks != 0, marks < 8 else { throw .malformed("member marks \(marks)") }
+        member.hasLeft = marks & 2 != 0
+        member.hadTens = marks & 4 != 0
+        guard marks & 1 != 0 else { return }
+        let topicHash = try reader.unsigned()
+        let partition = try reader.signed()
+        guard let topicHash = UInt32(exactly: topicHash), let partition = Int32(exactly: partition) else {
+            throw .malformed("an origin in partition \(partition) of topic \(topicHash)")
+        }
+        member.origin = Origin(topicHash: topicHash, partition: partition, offset: try reader.signed())
     }
 
     // MARK: Versions

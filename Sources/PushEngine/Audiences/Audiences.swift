@@ -54,7 +54,9 @@ struct Audiences: ~Copyable {
 
     /// When a crowd, or an audience's owner, has something to do, steady; `Int64.max`: none waits for a time.
     var nextDeadlineMillis: Int64 {
-        min(self.deadlines.earliestMillis ?? .max, self.rollUpDeadlines.earliestMillis ?? .max)
+        min(
+            self.deadlines.earliestMillis ?? .max, self.rollUpDeadlines.earliestMillis ?? .max,
+            self.leavers.nextOverMillis)
     }
 }
 

@@ -16,7 +16,8 @@ extension Journal {
             environment: audiences.crowds[crowd].passes[pass].environment,
             isFrequent: record.flags.contains(.isFrequent), isMoved: record.flags.contains(.isMoved),
             isKnown: record.isKnown, channelNumber: audiences.crowds[crowd].passes[pass].channelNumber,
-            joinedSeconds: record.joinedSeconds, reference: audiences.crowds[crowd].reference)
+            joinedSeconds: record.joinedSeconds, reference: audiences.crowds[crowd].reference,
+            origin: self.origin(of: token, partition: partition, audiences: audiences))
         let start = self.batch.bytes.count
         self.batch.bytes.append(atMost: AudienceCodec.memberByteCountMax, using: &self.scratchBytes) { cursor in
             AudienceCodec.write(member, to: &cursor)
@@ -32,6 +33,26 @@ extension Journal {
             .state, partition: memory.partitions[partition].number, key: key, value: start..<self.batch.bytes.count,
             acknowledgement: acknowledgement)
     }
+    /// The record of one that has left, as long as that is remembered.
+    /// - Parameter entry: settled once Kafka has it; none: no event waits for it.
+    mutating func writeLeaver(
+        _ trace: RecentLeavers.Trace, leftSeconds: UInt32, of partition: PartitionIndex, entry: EntryID,
+        in memory: inout ShardMemory, audiences: borrowing Audiences
+    ) {
+        let key = self.appendMemberKey(trace.token.span)
+        let member = AudienceCodec.Member(
+            epoch: memory.partitions[partition].epoch, joinedSeconds: leftSeconds, reference: trace.reference,
+            origin: self.origin(of: trace.token.span, partition: partition, audiences: audiences), hasLeft: true,
+            hadTens: trace.hadTens)
+        let start = self.batch.bytes.count
+        self.batch.bytes.append(atMost: AudienceCodec.memberByteCountMax, using: &self.scratchBytes) { cursor in
+            AudienceCodec.write(member, to: &cursor)
+        }
+        memory.counters.stateRecords += 1
+        self.batch.append(
+            .state, partition: memory.partitions[partition].number, key: key, value: start..<self.batch.bytes.count,
+            acknowledgement: self.open(.state, partition: partition, entry: entry, in: &memory))
+    }
     /// The record of a leave, or of a token that is dead.
     /// - Parameter entry: settled once Kafka has it; none: no event waits for it.
     mutating func writeMemberTombstone(
@@ -39,6 +60,17 @@ extension Journal {
     ) {
         let key = self.appendMemberKey(token)
         self.writeTombstone(key: key, of: partition, entry: entry, in: &memory)
+    }
+    /// Where the token's last record first lay, if it was forwarded.
+    private func origin(
+        of token: Span<UInt8>, partition: PartitionIndex, audiences: borrowing Audiences
+    ) -> AudienceCodec.Origin? {
+        guard !audiences.forwarded.isEmpty else { return nil }
+        let key = Audiences.DepartedKey(partition: partition, position: RingPosition.of(token))
+        return audiences.forwarded.last(of: key).map {
+            AudienceCodec.Origin(
+                topicHash: self.topicHashes[Int($0.topic)], partition: $0.partition, offset: $0.offset)
+        }
     }
     private mutating func appendMemberKey(_ token: Span<UInt8>) -> Range<Int> {
         let start = self.batch.bytes.count

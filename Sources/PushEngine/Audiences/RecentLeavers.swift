@@ -2,38 +2,79 @@ import DequeModule
 import PushModel
 
 /// Members that have left an audience within the hour, and may have got pushes with priority 10 there: whichever audience they join next, they
-/// get none by its ledger before the hour is over (fan-out, §3.10).
+/// get none by its ledger before the hour is over (fan-out, §3.10). Those whose last record was forwarded are kept beside them: what a former
+/// owner of the partition where it first lay still has on its way is older than that.
 ///
-/// Their tombstones say nothing of it: a new owner of the partition does not know who left before it came.
+/// The record of each stays in `state` for that hour in place of a tombstone, so that a new owner of the partition knows as much.
 struct RecentLeavers {
     /// Of more the oldest are forgotten, and until their hour is over whoever joins is taken for one of them.
     static let countMax = 65_536
-    private struct Trace {
+    struct Trace {
+        var token: [UInt8]
         /// Which audience it left; 0: it had come there from another.
         var reference: UInt64
+        /// It may have had priority 10 there within the hour.
+        var hadTens: Bool
+        /// Steady.
         var untilMillis: Int64
     }
     private var traces: [Audiences.DepartedKey: Trace] = [:]
     private var order: Deque<(key: Audiences.DepartedKey, untilMillis: Int64)> = []
     private var forgottenUntilMillis: Int64 = .min
+    /// Of a restore.
+    private var restored: [Audiences.DepartedKey: Trace] = [:]
 
-    mutating func note(_ key: Audiences.DepartedKey, reference: UInt64, nowMillis: Int64) {
-        while let first = self.order.first, first.untilMillis <= nowMillis || self.order.count >= Self.countMax {
+    /// When the first is over, steady; `Int64.max`: there is none.
+    var nextOverMillis: Int64 { self.order.first?.untilMillis ?? .max }
+    subscript(key: Audiences.DepartedKey) -> Trace? { self.traces.isEmpty ? nil : self.traces[key] }
+
+    mutating func note(_ trace: Trace, of key: Audiences.DepartedKey) {
+        self.traces[key] = trace
+        self.order.append((key, trace.untilMillis))
+    }
+    /// Takes out the oldest, if its hour is over or there are too many; `nil`: neither is so.
+    mutating func popOver(nowMillis: Int64) -> (partition: PartitionIndex, trace: Trace)? {
+        while let first = self.order.first, first.untilMillis <= nowMillis || self.order.count > Self.countMax {
             self.order.removeFirst()
-            guard self.traces[first.key]?.untilMillis == first.untilMillis else { continue }
+            // Whoever has left once more since stands further back.
+            guard let trace = self.traces[first.key], trace.untilMillis == first.untilMillis else { continue }
             self.traces[first.key] = nil
-            if first.untilMillis > nowMillis { self.forgottenUntilMillis = first.untilMillis }
+            if first.untilMillis > nowMillis, trace.hadTens { self.forgottenUntilMillis = first.untilMillis }
+            return (first.key.partition, trace)
         }
-        let untilMillis = nowMillis + RollingBudget.windowMillis
-        self.traces[key] = Trace(reference: reference, untilMillis: untilMillis)
-        self.order.append((key, untilMillis))
+        return nil
     }
     /// Whether a token that joins now may have got its tens in another audience.
     func comesFromAnother(_ key: Audiences.DepartedKey, to reference: UInt64, nowMillis: Int64) -> Bool {
-        if !self.traces.isEmpty, let trace = self.traces[key], trace.untilMillis > nowMillis {
+        if !self.traces.isEmpty, let trace = self.traces[key], trace.hadTens, trace.untilMillis > nowMillis {
             return trace.reference != reference
         }
         return nowMillis < self.forgottenUntilMillis
+    }
+
+    // MARK: After a takeover
+    /// A restore has read the record of one; `nil`: its tombstone.
+    mutating func restore(_ trace: Trace?, of key: Audiences.DepartedKey) {
+        guard let trace else {
+            if !self.restored.isEmpty { self.restored[key] = nil }
+            return
+        }
+        if self.restored.count < Self.countMax { self.restored[key] = trace }
+    }
+    /// The restore is over.
+    mutating func settle(_ partition: PartitionIndex) {
+        let settled = self.restored.filter { $0.key.partition == partition }
+        guard !settled.isEmpty else { return }
+        self.restored = self.restored.filter { $0.key.partition != partition }
+        for (key, trace) in settled { self.note(trace, of: key) }
+        self.order.sort { ($0.untilMillis, $0.key.position) < ($1.untilMillis, $1.key.position) }
+    }
+    /// The partition has left.
+    mutating func forget(_ partition: PartitionIndex) {
+        self.restored = self.restored.filter { $0.key.partition != partition }
+        guard !self.traces.isEmpty else { return }
+        self.traces = self.traces.filter { $0.key.partition != partition }
+        self.order.removeAll { $0.key.partition == partition }
     }
 }
 
@@ -75,19 +116,74 @@ extension ShardEngine {
         }
         return members.table.flags(of: member)
     }
-    /// A member is about to leave. One of an audience that is over has had its hour, unless ends are remembered for less.
-    mutating func noteLeaver(
-        _ member: MemberID, key: Audiences.DepartedKey, of crowd: CrowdID, members: CrowdTable.Members, now: EngineTime
-    ) {
+    /// A member is about to leave: what is to be remembered of it for an hour; `nil`: nothing. One of an audience that is over has had its hour,
+    /// unless ends are remembered for less.
+    private mutating func trace(
+        of member: MemberID, key: Audiences.DepartedKey, in crowd: CrowdID, members: CrowdTable.Members, now: EngineTime
+    ) -> RecentLeavers.Trace? {
         let app = self.memory.configuration.apps[Int(self.audiences.crowds[crowd].app)]
-        guard
-            self.audiences.crowds[crowd].standing == .living
-                || app.retentionAfterEndMillis < RollingBudget.windowMillis
-        else { return }
-        let hasMoved = self.hasMoved(member, to: crowd, members: members, now: now)
-        let lastHigh = self.audiences.crowds[crowd].lastHighMillis
-        guard hasMoved || (lastHigh != .min && lastHigh + RollingBudget.windowMillis > now.steadyMillis) else { return }
-        self.audiences.leavers.note(
-            key, reference: hasMoved ? 0 : self.audiences.crowds[crowd].reference, nowMillis: now.steadyMillis)
+        let isLiving = self.audiences.crowds[crowd].standing == .living
+        var (hasMoved, hadTens) = (false, false)
+        if isLiving || app.retentionAfterEndMillis < RollingBudget.windowMillis {
+            hasMoved = self.hasMoved(member, to: crowd, members: members, now: now)
+            let lastHigh = self.audiences.crowds[crowd].lastHighMillis
+            hadTens = hasMoved || (lastHigh != .min && lastHigh + RollingBudget.windowMillis > now.steadyMillis)
+        }
+        guard hadTens || (isLiving && self.audiences.forwarded.last(of: key) != nil) else { return nil }
+        var token: [UInt8] = []
+        token.append(copying: members.table.token(of: member))
+        return RecentLeavers.Trace(
+            token: token, reference: hasMoved ? 0 : self.audiences.crowds[crowd].reference, hadTens: hadTens,
+            untilMillis: now.steadyMillis + RollingBudget.windowMillis)
+    }
+    /// A member is about to leave: that is written down.
+    /// - Parameter entry: settled once Kafka has it; none: no event waits for it.
+    mutating func writeGone(
+        _ member: MemberID, key: Audiences.DepartedKey, from crowd: CrowdID, members: CrowdTable.Members,
+        entry: EntryID, now: EngineTime
+    ) {
+        if let trace = self.trace(of: member, key: key, in: crowd, members: members, now: now) {
+            self.audiences.leavers.note(trace, of: key)
+            self.writeLeaver(trace, key: key, entry: entry, now: now)
+            self.forgetLeavers(now: now)
+            return
+        }
+        // The member's bytes stay while it is written.
+        let token = unsafe members.table.tokenBytes(member)
+        self.journal.writeMemberTombstone(
+            unsafe Span(_unsafeElements: token), of: key.partition, entry: entry, in: &self.memory)
+    }
+    /// What is remembered of one that has left is written down.
+    mutating func writeLeaver(
+        _ trace: RecentLeavers.Trace, key: Audiences.DepartedKey, entry: EntryID, now: EngineTime
+    ) {
+        let leftMillis = now.wallMillis + trace.untilMillis - RollingBudget.windowMillis - now.steadyMillis
+        self.journal.writeLeaver(
+            trace, leftSeconds: UInt32(clamping: (leftMillis + 999) / 1_000), of: key.partition, entry: entry,
+            in: &self.memory, audiences: self.audiences)
+    }
+    /// Those whose hour is over are forgotten, in `state` too; of very many the others in the next turn.
+    mutating func forgetLeavers(now: EngineTime) {
+        for _ in 0..<Self.leavingMax {
+            guard let (partition, trace) = self.audiences.leavers.popOver(nowMillis: now.steadyMillis) else { return }
+            // Whoever has the partition next does it. A record of one that is back took this one's place.
+            guard self.memory.partitions[partition].sends,
+                self.audiences.crowds.members(of: partition).table.find(trace.token.span).isNone
+            else { continue }
+            self.journal.writeMemberTombstone(trace.token.span, of: partition, entry: .none, in: &self.memory)
+        }
+    }
+    /// The record of one that has left.
+    mutating func restoreLeaver(
+        _ member: AudienceCodec.Member, token: Span<UInt8>, partition: PartitionIndex, now: EngineTime
+    ) {
+        let ageMillis = max(0, now.wallMillis - Int64(member.joinedSeconds) * 1_000)
+        var copy: [UInt8] = []
+        copy.append(copying: token)
+        self.audiences.leavers.restore(
+            RecentLeavers.Trace(
+                token: copy, reference: member.reference, hadTens: member.hadTens,
+                untilMillis: now.steadyMillis + max(0, RollingBudget.windowMillis - ageMillis)),
+            of: Audiences.DepartedKey(partition: partition, position: RingPosition.of(token)))
     }
 }

@@ -9,7 +9,7 @@ extension ShardEngine {
     ) -> StateRepair? {
         if key.count > 1, key[0] == AudienceCodec.memberKeyMark {
             self.memory.counters.stateRecordsForeign += 1
-            return self.repairMember(key.extracting(1..<key.count), partition: partition)
+            return self.repairMember(key.extracting(1..<key.count), partition: partition, now: now)
         }
         if let done = self.repairPause(partition: partition, key: key) { return done }
         if key.count > 1, key[0] == StartCodec.memberKeyMark {
@@ -48,10 +48,17 @@ extension ShardEngine {
         self.audiences.voids.left(partition)
         return .overwritten
     }
-    private mutating func repairMember(_ token: Span<UInt8>, partition: PartitionIndex) -> StateRepair {
+    private mutating func repairMember(
+        _ token: Span<UInt8>, partition: PartitionIndex, now: EngineTime
+    ) -> StateRepair {
         let members = self.audiences.crowds.members(of: partition)
         let member = members.table.find(token)
         guard member.isSome else {
+            let key = Audiences.DepartedKey(partition: partition, position: RingPosition.of(token))
+            if let trace = self.audiences.leavers[key] {
+                self.writeLeaver(trace, key: key, entry: .none, now: now)
+                return .overwritten
+            }
             self.journal.writeMemberTombstone(token, of: partition, entry: .none, in: &self.memory)
             return .removed
         }

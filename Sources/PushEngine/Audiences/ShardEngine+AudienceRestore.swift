@@ -5,7 +5,7 @@ extension ShardEngine {
     /// A member's record.
     /// - Parameter token: raw.
     mutating func restoreMember(
-        _ token: Span<UInt8>, reader: inout StateReader, partition: PartitionIndex, offset: Int64
+        _ token: Span<UInt8>, reader: inout StateReader, partition: PartitionIndex, offset: Int64, now: EngineTime
     ) throws(StateError) -> RestoreResult? {
         guard !token.isEmpty, token.count <= MemberTable.tokenByteCountMax else {
             throw .malformed("a member with a token of \(token.count) bytes")
@@ -13,6 +13,12 @@ extension ShardEngine {
         let member = try AudienceCodec.readMember(&reader)
         guard member.epoch >= self.memory.partitions[partition].newestEpochRead else { return nil }
         self.memory.noteEpoch(member.epoch, partition: partition)
+        self.restoreOrigin(member.origin, of: token, partition: partition)
+        guard !member.hasLeft else {
+            self.restoreMemberTombstone(token, partition: partition)
+            self.restoreLeaver(member, token: token, partition: partition, now: now)
+            return .restored
+        }
         let crowd =
             self.audiences.crowds.find(reference: member.reference, partition: partition)
             ?? self.audiences.crowds.make(app: 0, id: [], reference: member.reference, partition: partition)
@@ -45,8 +51,19 @@ extension ShardEngine {
         if !member.isKnown { self.audiences.crowds[crowd].restoredJoins.append((id, offset)) }
         return .restored
     }
+    /// Which forwarded record of the token was taken last.
+    private mutating func restoreOrigin(
+        _ origin: AudienceCodec.Origin?, of token: Span<UInt8>, partition: PartitionIndex
+    ) {
+        guard let origin, let topic = self.journal.topicHashes.firstIndex(of: origin.topicHash) else { return }
+        self.audiences.forwarded.restore(
+            SourcePosition(topic: UInt16(topic), partition: origin.partition, offset: origin.offset),
+            of: Audiences.DepartedKey(partition: partition, position: RingPosition.of(token)))
+    }
     /// A member's tombstone.
     mutating func restoreMemberTombstone(_ token: Span<UInt8>, partition: PartitionIndex) {
+        self.audiences.leavers.restore(
+            nil, of: Audiences.DepartedKey(partition: partition, position: RingPosition.of(token)))
         guard let members = self.audiences.crowds.membersIfAny(of: partition), !token.isEmpty else { return }
         let member = members.table.find(token)
         guard member.isSome else { return }
@@ -159,6 +176,7 @@ extension ShardEngine {
                 self.settleRestored(crowd, now: now)
             }
         }
+        self.audiences.leavers.settle(partition)
         guard let members = self.audiences.crowds.membersIfAny(of: partition) else { return }
         for member in members.unlinked { members.table.free(member) }
         members.unlinked = []
@@ -338,6 +356,7 @@ extension ShardEngine {
         }
         self.audiences.pushes.forget(partition: partition)
         self.audiences.forwarded.forget(partition: partition)
+        self.audiences.leavers.forget(partition)
         self.audiences.voids.forget(partition: partition)
         self.audiences.departed = self.audiences.departed.filter { $0.key.partition != partition }
         self.audiences.crowds.removePartition(partition)

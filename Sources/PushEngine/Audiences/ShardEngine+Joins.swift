@@ -11,8 +11,12 @@ extension ShardEngine {
         if let origin = self.intake.record.origin {
             let member = Audiences.DepartedKey(
                 partition: partition, position: RingPosition.of(self.audiences.scratchToken.span))
-            if self.audiences.forwarded.isTaken(origin, of: member) {
-                return self.finishMemberEvent(app: app, outcome: .duplicate, cause: .replay)
+            let mayBeReplay = self.intake.mayBeReplay(in: self.memory)
+            switch self.audiences.forwarded.take(origin, of: member, mayBeReplay: mayBeReplay) {
+            case .isNew: break
+            case .isTaken: return self.finishMemberEvent(app: app, outcome: .duplicate, cause: .replay)
+            // Its outcome may have been lost with the owner before.
+            case .isTakenByOthers: return self.finishMemberEvent(app: app)
             }
         }
         switch self.intake.event.kind {
@@ -271,22 +275,21 @@ extension ShardEngine {
             isMeant = self.audiences.crowds[crowd].reference == self.reference(app: app)
         }
         guard isMeant else { return self.journal.ledger.settle(entry) }
-        let crowd = self.remove(member, members: members, now: now)
-        let token = self.audiences.scratchToken
-        self.journal.writeMemberTombstone(token.span, of: partition, entry: entry, in: &self.memory)
+        let crowd = self.remove(member, members: members, entry: entry, now: now)
         self.schedule(crowd, now: now)
     }
-    /// The member leaves the table; while a push to it is in flight its number is kept.
+    /// The member leaves the table, and `state`; while a push to it is in flight its number is kept.
+    /// - Parameter entry: settled once Kafka has the record; none: no event waits for it.
     /// - Returns: whose member it was.
     @discardableResult mutating func remove(
-        _ member: MemberID, members: CrowdTable.Members, now: EngineTime
+        _ member: MemberID, members: CrowdTable.Members, entry: EntryID = .none, now: EngineTime
     ) -> CrowdID {
         let crowd = members.ringOwners[members.table.ring(of: member).index]
         let notBefore = self.exited(member, members: members, now: now)
         self.memory.counters.membersHeld -= 1
         let key = Audiences.DepartedKey(
             partition: self.audiences.crowds[crowd].partition, position: members.table.position(of: member))
-        self.noteLeaver(member, key: key, of: crowd, members: members, now: now)
+        self.writeGone(member, key: key, from: crowd, members: members, entry: entry, now: now)
         self.audiences.departures.note(key, notBeforeMillis: notBefore, nowMillis: now.steadyMillis)
         guard members.table.flags(of: member).contains(.isInFlight) else {
             members.table.remove(member)

@@ -115,7 +115,6 @@ extension ShardEngine {
             }
             self.memory.counters.tokensDead += 1
             self.tellFailure(push, response: response, outcome: .rejected)
-            self.writeMemberTombstone(push.member, members: members, partition: push.partition)
             self.remove(push.member, members: members, now: now)
             return .ended(.gone)
         case .messageRefused, .expirationRefused:

@@ -278,7 +278,6 @@ extension ShardEngine {
             _ = members.table.fill(ring, from: 0, limit: Self.leavingMax, into: &self.audiences.scratchEntries)
             guard !self.audiences.scratchEntries.isEmpty else { continue }
             for entry in self.audiences.scratchEntries {
-                self.writeMemberTombstone(entry.member, members: members, partition: partition)
                 self.remove(entry.member, members: members, now: now)
             }
             return self.audiences.deadlines.set(now.steadyMillis + Self.leavingEveryMillis, for: crowd)
@@ -299,13 +298,5 @@ extension ShardEngine {
         self.audiences.deadlines.remove(crowd)
         for pass in self.audiences.crowds[crowd].passes { members.table.removeRing(pass.ring) }
         self.audiences.crowds.remove(crowd)
-    }
-    mutating func writeMemberTombstone(
-        _ member: MemberID, members: CrowdTable.Members, partition: PartitionIndex
-    ) {
-        // The member's bytes stay while it is written.
-        let token = unsafe members.table.tokenBytes(member)
-        self.journal.writeMemberTombstone(
-            unsafe Span(_unsafeElements: token), of: partition, entry: .none, in: &self.memory)
     }
 }

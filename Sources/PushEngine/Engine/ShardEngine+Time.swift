@@ -16,6 +16,7 @@ extension ShardEngine {
         if self.audiences.nextDeadlineMillis <= now.steadyMillis {
             self.advanceCrowds(now: now)
             self.advanceRollUps(now: now)
+            self.forgetLeavers(now: now)
         }
         if self.keeperDeadlineMillis <= now.steadyMillis { self.advanceKeepers(now: now) }
         self.refreshMarkers(now: now)

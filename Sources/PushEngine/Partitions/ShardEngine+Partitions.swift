@@ -46,7 +46,10 @@ extension ShardEngine {
         // stamps further than this owner, whatever compaction takes away meanwhile.
         self.writeMarker(partition, saysTakeovers: true, now: now)
         let isVoid = self.memory.partitions[partition].voidingClusterID != nil
-        if isVoid { self.ownership.watch(partition) }
+        if isVoid {
+            self.ownership.watch(partition)
+            self.audiences.forwarded.forget(partition: partition)
+        }
         for slot in self.memory.slots.members(of: partition) {
             if isVoid { self.memory.slots.voidPositions(of: slot) }
             self.settleRestored(slot, now: now)

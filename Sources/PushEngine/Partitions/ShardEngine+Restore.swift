@@ -93,7 +93,7 @@ extension ShardEngine {
                 throw .malformed("a member under a key that names none")
             }
             return try self.restoreMember(
-                key.extracting(1..<key.count), reader: &reader, partition: partition, offset: offset)
+                key.extracting(1..<key.count), reader: &reader, partition: partition, offset: offset, now: now)
         case .startMember:
             return try self.restoreStartMember(key: key, reader: &reader, partition: partition, offset: offset)
         case .versions, .progress, .voided, .startProgress:

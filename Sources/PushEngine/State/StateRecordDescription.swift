@@ -167,13 +167,13 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var tokenHash: String
         /// The token starts cards.
         public var isStartToken = false
-        /// It has left, and is kept to remember what it was sent.
+        /// It has left, and is kept for a while to remember what it was sent.
         public var hasLeft = false
         /// `production` or `development`.
         public var environment: String
         /// The registration asked for the larger budget (`frequent-updates: true`).
         public var frequentUpdates: Bool
-        /// When it joined, seconds since 1970.
+        /// When it joined, seconds since 1970; of an update token that has left, when it did.
         public var joinedSeconds: Int64
         /// How records of members name their audience: 16 hex digits.
         public var audienceReference: String

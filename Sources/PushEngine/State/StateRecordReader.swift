@@ -124,7 +124,8 @@ public struct StateRecordReader: Sendable {
         var reference: [UInt8] = []
         Hex.append(member.reference, to: &reference)
         return .init(
-            epoch: member.epoch, tokenHash: Self.hash(Array(key.dropFirst())), environment: "\(member.environment)",
+            epoch: member.epoch, tokenHash: Self.hash(Array(key.dropFirst())), hasLeft: member.hasLeft,
+            environment: "\(member.environment)",
             frequentUpdates: member.isFrequent, joinedSeconds: Int64(member.joinedSeconds),
             audienceReference: String(decoding: reference, as: UTF8.self))
     }

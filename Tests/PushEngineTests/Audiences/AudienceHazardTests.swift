@@ -26,6 +26,49 @@ import Testing
         #expect(h.isCommitted(topic: 1))
     }
 
+    /// A record of a member's that was forwarded.
+    private static func forward(_ h: EngineHarness, _ value: String, _ offset: Int64, at recordMillis: Int64) {
+        h.consume(
+            key: EngineHarness.memberToken(1), value: value, topic: 1, recordMillis: recordMillis,
+            origin: SourcePosition(topic: 0, partition: 5, offset: offset))
+        h.carryBus()
+    }
+    private static func join(_ audience: String) -> String { #"{"event":"register","audience":"\#(audience)"}"# }
+
+    /// A former owner of the partition where it first lay had it on its way. It comes when that of the members has another owner, too.
+    @Test(arguments: [false, true]) func aJoinThatIsForwardedLateMovesNobodyBack(isTwice: Bool) {
+        let h = AudienceTests.harness()
+        let millis = h.now.wallMillis
+        Self.forward(h, Self.join("match"), 3, at: millis)
+        Self.forward(h, Self.join("other"), 4, at: millis)
+        for _ in 0...(isTwice ? 1 : 0) { h.crash(replays: false) }
+        h.carryBus()
+        Self.forward(h, Self.join("match"), 3, at: millis)
+        #expect(h.outcomes.last?.outcome == "applied", "whoever took it may have died before it said so")
+        h.advance(2_000)
+        h.audienceUpdate(1, of: "match")
+        h.audienceUpdate(2, of: "other")
+        h.advance(2_000)
+        #expect(h.deliverAll().map(\.n) == [2])
+        // What is newer than the owner is no replay, whatever its position: the topic has been made anew.
+        Self.forward(h, Self.join("match"), 0, at: h.now.wallMillis)
+        h.advance(2_000)
+        #expect(h.deliverAll().map(\.n) == [1])
+    }
+
+    /// The same of one that has left since.
+    @Test func aJoinThatIsForwardedLateBringsNobodyBack() {
+        let h = AudienceTests.harness()
+        let millis = h.now.wallMillis
+        Self.forward(h, Self.join("match"), 3, at: millis)
+        Self.forward(h, #"{"event":"unregister"}"#, 4, at: millis)
+        h.crash(replays: false)
+        h.carryBus()
+        Self.forward(h, Self.join("match"), 3, at: millis)
+        #expect(h.counters.membersHeld == 0)
+        #expect(h.outcomes.last?.outcome == "applied", "whoever took it may have died before it said so")
+    }
+
     /// The audience in between has nothing to show, and remembers all the same when the phone was last pushed to.
     @Test func whoGoesAndComesBackAtOnceKeepsItsDistance() {
         let h = AudienceTests.harness()

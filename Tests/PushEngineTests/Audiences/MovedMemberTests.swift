@@ -1,5 +1,5 @@
 import APNSProtocol
-import PushEngine
+@testable import PushEngine
 import PushModel
 import Testing
 
@@ -48,6 +48,47 @@ import Testing
         h.advance(Self.hourMillis + 2_000)
         h.audienceUpdate(3, of: "other")
         #expect(h.deliverAll().map(\.priority) == [10, 10])
+    }
+
+    /// A new owner of the partition knows as much, and for as long.
+    @Test(arguments: [(Int64(60_000), 5), (Self.hourMillis + 2_000, 10)])
+    func whoHasLeftIsMarkedByTheNextOwnerToo(laterMillis: Int64, priority: Int) {
+        let h = AudienceTests.harness()
+        h.join(1, of: "match")
+        h.join(3, of: "match")
+        h.audienceUpdate(1, of: "match")
+        h.deliverAll()
+        h.leave(1)
+        h.advance(1_000)
+        h.compactState()
+        h.crash()
+        h.advance(laterMillis)
+        h.join(1, of: "other")
+        h.join(2, of: "other")
+        h.audienceUpdate(2, of: "other")
+        h.advance(1_000)
+        let pushes = h.deliverAll()
+        #expect(pushes.first { $0.token == EngineHarness.memberToken(1) }?.priority == priority)
+        #expect(pushes.first { $0.token == EngineHarness.memberToken(2) }?.priority == 10, "nobody else is")
+    }
+
+    /// What is remembered of one that has left leaves `state` after an hour, whoever owns the partition then, unless it is back.
+    @Test(arguments: [false, true], [false, true]) func whatIsRememberedLeavesState(isRestored: Bool, isBack: Bool) {
+        let h = AudienceTests.harness()
+        h.join(1)
+        h.join(3)
+        h.audienceUpdate(1)
+        h.deliverAll()
+        h.leave(1)
+        func newest() -> WrittenRecord? {
+            h.stateLog.last { $0.key.first == AudienceCodec.memberKeyMark && $0.key.last == 1 }
+        }
+        #expect(newest()?.isNull == false)
+        if isBack { h.join(1) }
+        if isRestored { h.crash() }
+        h.advance(Self.hourMillis + 2_000)
+        #expect(newest()?.isNull == !isBack)
+        #expect(h.counters.membersHeld == (isBack ? 2 : 1))
     }
 
     @Test func whoLeavesAndComesBackIsNot() {

@@ -190,6 +190,8 @@ import Testing
         for number in [nil] + (0..<AudienceCodec.channelNumbersMax).map({ Optional($0) }) {
             var member = AudienceCodec.Member(epoch: 1, isFrequent: true, joinedSeconds: 7, reference: 8)
             member.channelNumber = number
+            member.origin = number.map { AudienceCodec.Origin(topicHash: 9, partition: 4, offset: Int64($0) << 40) }
+            (member.hasLeft, member.hadTens) = (number ?? 1 > 0, number == 2)
             let bytes = Self.bytes(AudienceCodec.memberByteCountMax) { AudienceCodec.write(member, to: &$0) }
             #expect(try read(bytes) == member)
         }

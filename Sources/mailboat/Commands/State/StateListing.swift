@@ -123,7 +123,7 @@ struct StateListing {
     }
     private mutating func noteFound(_ entry: Entry) {
         switch entry.description.content {
-        case .member:
+        case .member(let member) where !member.hasLeft || member.isStartToken:
             self.foundMemberCount += 1
             self.foundPartitions.insert(entry.partition)
         case .crowd(let crowd):
@@ -140,7 +140,7 @@ struct StateListing {
         case .unknownVersion, .malformed:
             isUnreadable = true
             self.unreadableCount += 1
-        case .member: self.memberCount += 1
+        case .member(let member): self.memberCount += member.hasLeft && !member.isStartToken ? 0 : 1
         case .marker, .crowd, .pause, .keptChannel: break
         case .tombstone: if !self.showsAll { return [] }
         }
