@@ -182,7 +182,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "mailboat", "ChildProcesses", "CommandSupport", "Upstream", "PushWorker", "APNSSimulator", "KafkaLog",
-                "PushModel", "DeviceModel", "TLSSession", "HTTP2Session",
+                "PushEngine", "APNSProtocol", "PushModel", "DeviceModel", "TLSSession", "HTTP2Session", logging,
             ]),
         .testTarget(
             name: "BenchmarkTests", dependencies: ["mailboat-bench", "KafkaLog", histogram, argumentParser]),

@@ -1,6 +1,8 @@
 import APNSSimulator
 import ChildProcesses
 import DeviceModel
+import PushEngine
+import PushWorker
 import Testing
 
 /// An audience as the service sees it that publishes for it, and its phones as APNs sees them.
@@ -39,13 +41,32 @@ struct TestAudience {
             """)
     }
 
-    func join(_ token: String, frequentUpdates: Bool = false) throws {
+    /// - Parameter channel: the phone is known to listen on it.
+    func join(_ token: String, frequentUpdates: Bool = false, channel: String? = nil) throws {
+        let channel = channel.map { ",\"channel\":\"\($0)\"" } ?? ""
         try self.publisher.send(
             key: Array(token.utf8),
             value: Array(
                 """
                 {"event":"register","app":"\(TestPublisher.app)","audience":"\(self.id)",\
-                "frequent-updates":\(frequentUpdates)}
+                "frequent-updates":\(frequentUpdates)\(channel)}
+                """.utf8))
+    }
+    /// Phones that listen on the channel, and whose app says so.
+    func listen(_ phones: Range<Int>, on channel: String) throws {
+        for phone in phones {
+            let token = Tokens.make(phone)
+            #expect(self.house.simulator.setListening(token: token, channel: channel))
+            try self.join(token, channel: channel)
+        }
+    }
+    /// Asks for the audience's channel before anything is published.
+    func open() throws {
+        try self.publisher.send(
+            key: Array(self.id.utf8),
+            value: Array(
+                """
+                {"event":"open","app":"\(TestPublisher.app)","to":{"audience":"\(self.id)"}}
                 """.utf8))
     }
 
@@ -80,12 +101,18 @@ struct TestAudience {
         }
     }
 
+    /// The same of a worker in this process.
+    func has(_ count: Int, at worker: WorkerService) async throws {
+        try await worker.waitUntil { $0.engine.membersHeld == count }
+    }
+
     /// What the phones show. Whoever got two pushes within half a second, or two at once, differs.
     func summary(_ phones: Range<Int>) -> DeviceSummary {
         var query = SummaryQuery()
         // The worker keeps a second between two requests. On a busy machine the first may be on its way for longer than the second.
         query.leastDistanceMillis = 500
         query.highPriorityPerHourMax = 15
+        query.bothWaysMax = 0
         return self.house.simulator.summary(query, tokens: phones.map(Tokens.make))
     }
 

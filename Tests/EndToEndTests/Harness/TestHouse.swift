@@ -1,6 +1,8 @@
 import APNSSimulator
 import ChildProcesses
 import Foundation
+import Logging
+import PushWorker
 import Synchronization
 import TLSSession
 import Testing
@@ -18,6 +20,7 @@ final class TestHouse: Sendable {
     private let credentials: CredentialDirectory
     /// Kept alive and killed with the house.
     private let workers = Mutex<[WorkerProcess]>([])
+    private let workersInside = Mutex<[WorkerService]>([])
 
     /// Builds a house, runs `body` in it, tears it down. Workers that are still running are killed.
     static func with(
@@ -47,6 +50,7 @@ final class TestHouse: Sendable {
 
     private func tearDown() async {
         for worker in self.workers.withLock({ $0 }) { worker.kill() }
+        for worker in self.workersInside.withLock({ $0 }) { await worker.stop() }
         await self.simulator.stop()
         self.kafka.stop()
         try? FileManager.default.removeItem(atPath: self.directory)
@@ -63,6 +67,25 @@ final class TestHouse: Sendable {
             configurationPath: configurationPath, adminPort: adminPort,
             logPath: "\(self.directory)/\(name)-\(adminPort).log")
         self.workers.withLock { $0.append(worker) }
+        return worker
+    }
+
+    /// Starts a worker in this process, for what no operator can set.
+    /// - Parameters:
+    ///   - settings: further lines of YAML, at the top level.
+    ///   - change: what is changed of what they say.
+    func startWorkerInside(
+        settings: String, _ change: (inout WorkerConfiguration) -> Void
+    ) async throws -> WorkerService {
+        let text = self.configuration(adminPort: try await LocalHTTP.freePort(), settings: settings)
+        var configuration = try ConfigurationLoader.load(Array(text.utf8), fileName: "inside.yaml", environment: [:])
+            .configuration
+        change(&configuration)
+        var logger = Logger(label: "inside")
+        logger.logLevel = .warning
+        let worker = try WorkerService(configuration, logger: logger)
+        self.workersInside.withLock { $0.append(worker) }
+        try await worker.start()
         return worker
     }
 

@@ -1,0 +1,57 @@
+import APNSSimulator
+import Foundation
+import Testing
+
+/// A house whose APNs takes questions about channels, and what its outcomes tell of them.
+enum MixedHouse {
+    /// - Parameter body: gets the house, and the settings of workers that keep a channel for each audience.
+    static func with(isExclusive: Bool = true, _ body: (TestHouse, String) async throws -> Void) async throws {
+        var configuration = SimulatorConfiguration()
+        configuration.managementPort = 0
+        configuration.channelPushesPerMinuteMax = nil
+        try await TestHouse.with(simulator: configuration) { house in
+            let port = try #require(house.simulator.managementPort)
+            try await body(
+                house,
+                """
+                audience.channel: auto
+                channels.exclusive: \(isExclusive)
+                channel.minimum-distance: 1s
+                apns.production.manage-host: 127.0.0.1
+                apns.production.manage-port: \(port)
+                """)
+        }
+    }
+
+    /// Opens the audience's channel by an event.
+    /// - Returns: its id, as the outcomes tell it.
+    static func open(_ match: TestAudience, in outcomes: TopicTail) async throws -> String {
+        try match.open()
+        try await match.publisher.flush()
+        return try await Self.opened(match, in: outcomes)
+    }
+
+    /// Waits until the outcomes tell of a channel of the audience.
+    /// - Returns: its id.
+    static func opened(_ match: TestAudience, in outcomes: TopicTail) async throws -> String {
+        try await until("the channel of \(match.id) is opened") {
+            try Self.told(of: match, in: outcomes).contains { $0.outcome == "channel-opened" }
+        }
+        return try #require(try Self.told(of: match, in: outcomes).last { $0.outcome == "channel-opened" }?.channel)
+    }
+
+    /// What the outcomes tell of an audience's channels, in the order of their records.
+    static func told(of match: TestAudience, in outcomes: TopicTail) throws -> [ChannelOutcome] {
+        try outcomes.poll().filter { $0.keyText.hasPrefix("channel/") }
+            .map { try JSONDecoder().decode(ChannelOutcome.self, from: Data($0.value ?? [])) }
+            .filter { $0.audience == match.id }
+    }
+}
+
+/// What the outcomes topic says of a kept channel.
+struct ChannelOutcome: Decodable, Sendable {
+    var outcome: String
+    var audience: String
+    var channel: String?
+    var reason: String?
+}

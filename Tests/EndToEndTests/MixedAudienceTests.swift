@@ -1,0 +1,199 @@
+import APNSProtocol
+import APNSSimulator
+import ChildProcesses
+import DeviceModel
+import Foundation
+import PushEngine
+import PushWorker
+import Testing
+
+/// An audience of both kinds of phones: some listen on the channel that is kept for it, the others are pushed to by their tokens.
+@Suite(.timeLimit(.minutes(10)))
+struct MixedAudienceTests {
+    private static let count = 100
+    /// The first half listens.
+    private static let listeners = 0..<50
+    private static let others = 50..<100
+
+    @Test func eachPhoneGetsEachVersionOnceByItsOwnWay() async throws {
+        try await MixedHouse.with { house, settings in
+            let publisher = try TestPublisher(house.kafka)
+            let outcomes = try TopicTail(house.kafka.outcomes, of: house.kafka)
+            let match = TestAudience(id: "match-7", publisher: publisher, house: house)
+            let worker = try await house.startWorker(settings: settings)
+            let channel = try await MixedHouse.open(match, in: outcomes)
+            #expect(house.simulator.channels().map(\.id) == [channel])
+            try match.listen(Self.listeners, on: channel)
+            try match.join(Self.others)
+            try await publisher.flush()
+            try await match.has(Self.count, at: worker)
+            // A partition whose question the owner has not read yet gets the version with its answer, by tokens.
+            try match.tell(1)
+            try await publisher.flush()
+            try await match.shows(1, 0..<Self.count)
+
+            let (pushes, messages) = Self.arrived(match)
+            try match.tell(2, TestAudience.goal)
+            try await publisher.flush()
+            try await match.shows(2, 0..<Self.count)
+            try match.tell(3)
+            try await publisher.flush()
+            let third = try await match.shows(3, 0..<Self.count)
+            #expect(third.listening == Self.listeners.count)
+            #expect(third.alerts.map(\.alerts) == [1], "everybody has heard the goal once")
+            let (pushesThen, messagesThen) = Self.arrived(match)
+            #expect(pushesThen.listeners == pushes.listeners, "no push for those that listen")
+            #expect(pushesThen.others == pushes.others + 2 * Self.others.count)
+            #expect(messagesThen.listeners == messages.listeners + 2 * Self.listeners.count)
+            #expect(messagesThen.others == 0)
+            #expect(
+                house.simulator.channel(id: channel)?.publishedCount == messagesThen.listeners / Self.listeners.count)
+
+            try match.tell(4, event: "end")
+            try await publisher.flush()
+            let last = try await match.shows(4, 0..<Self.count, .ended)
+            #expect(last.differingCount == 0)
+            #expect(house.simulator.statistics().bothWays == 0)
+            #expect(house.violations().isEmpty)
+            // It lingers: phones that are off are told of the end later.
+            #expect(house.simulator.channels().map(\.id) == [channel])
+            let said = try await house.everythingIsAccountedFor(publisher, worker)
+            #expect(said.count { $0.outcome == "fanned-out" } == 4)
+            let broadcastCount = Double(messages.listeners / Self.listeners.count + 3)
+            #expect(try await worker.metric("mailboat_channels_broadcasts_accepted_total") == broadcastCount)
+        }
+    }
+
+    /// What came to those that listen and to the others: pushes, and messages of a channel.
+    private static func arrived(_ match: TestAudience) -> (
+        pushes: (listeners: Int, others: Int), messages: (listeners: Int, others: Int)
+    ) {
+        let (listeners, others) = (match.summary(Self.listeners), match.summary(Self.others))
+        return ((listeners.pushes, others.pushes), (listeners.messages, others.messages))
+    }
+
+    /// APNs refuses broadcasts for longer than `channel.fallback`: those that listen are pushed to by their tokens, alert included, and go back
+    /// to the channel when it takes broadcasts again.
+    @Test func aRefusedBroadcastGoesToTheTokens() async throws {
+        try await MixedHouse.with { house, settings in
+            let publisher = try TestPublisher(house.kafka)
+            let outcomes = try TopicTail(house.kafka.outcomes, of: house.kafka)
+            let match = TestAudience(id: "match-7", publisher: publisher, house: house)
+            // Five minutes after a fallback the channel is tried again: here after one second.
+            let worker = try await house.startWorkerInside(settings: settings + "\nchannel.fallback: 1s") {
+                $0.engine.channelMinuteMillis = 200
+            }
+            let channel = try await MixedHouse.open(match, in: outcomes)
+            try match.listen(Self.listeners, on: channel)
+            try match.join(Self.others)
+            try await publisher.flush()
+            try await match.has(Self.count, at: worker)
+            try match.tell(1)
+            try await publisher.flush()
+            try await match.shows(1, 0..<Self.count)
+
+            let (pushes, messages) = Self.arrived(match)
+            let fault = house.simulator.add(
+                Fault(.answer(status: 503, reason: "ServiceUnavailable"), kind: .broadcast))
+            try match.tell(2, TestAudience.goal)
+            try await publisher.flush()
+            let second = try await match.shows(2, 0..<Self.count)
+            #expect(second.alerts.map(\.alerts) == [1], "everybody has heard the goal once")
+            let (pushesThen, messagesThen) = Self.arrived(match)
+            #expect(pushesThen.listeners == pushes.listeners + Self.listeners.count)
+            #expect(messagesThen.listeners == messages.listeners)
+            #expect(worker.snapshot().engine.channelFallbacks == 1)
+
+            #expect(house.simulator.remove(fault))
+            let taken = worker.snapshot().engine.channelBroadcastsAccepted
+            var step = 2
+            try await until("the channel brings the newest again") {
+                step += 1
+                try match.tell(step)
+                try await publisher.flush()
+                try await match.shows(step, 0..<Self.count)
+                return worker.snapshot().engine.channelBroadcastsAccepted > taken
+            }
+            #expect(house.simulator.statistics().bothWays == 0)
+            #expect(house.violations().isEmpty)
+        }
+    }
+
+    /// Somebody deletes the channel: those that listen are served by their tokens, and another one is opened.
+    @Test func aChannelThatIsGoneLeavesNobodyBehind() async throws {
+        try await MixedHouse.with { house, settings in
+            let publisher = try TestPublisher(house.kafka)
+            let outcomes = try TopicTail(house.kafka.outcomes, of: house.kafka)
+            let match = TestAudience(id: "match-7", publisher: publisher, house: house)
+            let worker = try await house.startWorkerInside(settings: settings) {
+                $0.engine.channelMinuteMillis = 200
+            }
+            let channel = try await MixedHouse.open(match, in: outcomes)
+            try match.listen(Self.listeners, on: channel)
+            try match.join(Self.others)
+            try await publisher.flush()
+            try await match.has(Self.count, at: worker)
+            try match.tell(1)
+            try await publisher.flush()
+            try await match.shows(1, 0..<Self.count)
+
+            #expect(house.simulator.deleteChannel(id: channel))
+            try match.tell(2, TestAudience.goal)
+            try await publisher.flush()
+            let second = try await match.shows(2, 0..<Self.count)
+            #expect(second.alerts.map(\.alerts) == [1])
+            try await until("another one is opened") {
+                try MixedHouse.told(of: match, in: outcomes).contains {
+                    $0.outcome == "channel-opened" && $0.channel != channel
+                }
+            }
+            #expect(
+                try MixedHouse.told(of: match, in: outcomes).contains {
+                    $0.outcome == "channel-closed" && $0.channel == channel && $0.reason == "vanished"
+                })
+            #expect(house.simulator.channels().count == 1)
+        }
+    }
+
+    /// A phone that was off during the `end` would keep a live card for ever: the end is broadcast again. Then the channel goes.
+    @Test func theEndComesAgainAndTheChannelGoes() async throws {
+        try await MixedHouse.with { house, settings in
+            let publisher = try TestPublisher(house.kafka)
+            let outcomes = try TopicTail(house.kafka.outcomes, of: house.kafka)
+            let match = TestAudience(id: "match-7", publisher: publisher, house: house)
+            // Again after 0.2, 1, 3 and 6 s.
+            let worker = try await house.startWorkerInside(settings: settings) {
+                $0.engine.channelMinuteMillis = 200
+                for app in $0.apps.indices { $0.apps[app].engine.channelLingerMillis = 8_000 }
+            }
+            let channel = try await MixedHouse.open(match, in: outcomes)
+            try match.listen(Self.listeners, on: channel)
+            try match.join(Self.others)
+            try await publisher.flush()
+            try await match.has(Self.count, at: worker)
+            try match.tell(1)
+            try await publisher.flush()
+            try await match.shows(1, 0..<Self.count)
+
+            #expect(house.simulator.setOnline(token: Tokens.make(0), false))
+            try match.tell(2, event: "end")
+            try await publisher.flush()
+            try await match.shows(2, 1..<Self.count, .ended)
+            #expect(match.summary(0..<1).shown.map(\.card) == [.active])
+            #expect(house.simulator.setOnline(token: Tokens.make(0), true))
+            try await match.shows(2, 0..<1, .ended)
+
+            try await until("the channel is deleted") { house.simulator.channels().isEmpty }
+            try await until("it is told") {
+                try MixedHouse.told(of: match, in: outcomes).contains {
+                    $0.outcome == "channel-closed" && $0.channel == channel && $0.reason == "ended"
+                }
+            }
+            let counters = try await worker.waitUntil { $0.engine.channelsDeleted == 1 }.engine
+            #expect(counters.channelBeacons >= 2 && counters.channelsLingering == 0)
+            #expect(house.simulator.statistics().bothWays == 0)
+            #expect(match.summary(0..<Self.count).differingCount == 0)
+            #expect(house.violations().isEmpty)
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import APNSProtocol
+import APNSSimulator
+import ChildProcesses
+import DeviceModel
+import Foundation
+import Testing
+
+/// Workers that are killed at each step of a kept channel's life. Nobody is left behind, and no channel is lost sight of.
+@Suite(.timeLimit(.minutes(10)))
+struct MixedRestartTests {
+    private static let count = 100
+    /// The first half listens.
+    private static let listeners = 0..<50
+    private static let others = 50..<100
+
+    /// APNs has carried out the creation, and the worker dies before it has the id in `state`. Whoever comes next waits for a minute, as a late
+    /// creation might still be carried out, and looks what is new in the list.
+    @Test(arguments: [true, false]) func nothingIsLostBetweenACreationAndItsRecord(isExclusive: Bool) async throws {
+        try await MixedHouse.with(isExclusive: isExclusive) { house, settings in
+            let publisher = try TestPublisher(house.kafka)
+            let outcomes = try TopicTail(house.kafka.outcomes, of: house.kafka)
+            let match = TestAudience(id: "match-7", publisher: publisher, house: house)
+            let fault = house.simulator.add(Fault(.stall(applied: true), kind: .createChannel))
+            let first = try await house.startWorker("first", settings: settings)
+            try match.join(Self.others)
+            try match.tell(1, TestAudience.goal)
+            try await publisher.flush()
+            try await until("APNs has made it and says nothing") { house.simulator.fired(fault) ?? 0 > 0 }
+            let made = try #require(house.simulator.channels().first?.id)
+            // Those that have no channel do not wait for it.
+            try await match.shows(1, Self.others)
+            first.kill()
+            #expect(try await first.exited() == -SIGKILL)
+            house.simulator.clearFaults()
+
+            let second = try await house.startWorker("second", settings: settings)
+            let channel = try await MixedHouse.opened(match, in: outcomes)
+            #expect((channel == made) == isExclusive)
+            let channels = house.simulator.channels().map(\.id)
+            #expect(Set(channels) == [made, channel] && channels.count == (isExclusive ? 1 : 2))
+            let adopted = try await second.metric("mailboat_channels_adopted_total")
+            let shown = try await second.metric("mailboat_channels_possibly_ours")
+            #expect((adopted, shown) == (isExclusive ? (1, 0) : (0, 1)))
+            if !isExclusive {
+                let said = try await Self.reconcile(second.configurationPath, in: house)
+                #expect(said.contains { $0.contains("possibly ours") && $0.contains(made) }, "\(said)")
+            }
+            try await Self.everybodyGetsTheNext(match, on: channel, at: second, in: house)
+        }
+    }
+
+    /// The worker dies while a list is asked for, before anything is made.
+    @Test func nothingIsMadeTwice() async throws {
+        try await MixedHouse.with { house, settings in
+            let publisher = try TestPublisher(house.kafka)
+            let outcomes = try TopicTail(house.kafka.outcomes, of: house.kafka)
+            let match = TestAudience(id: "match-7", publisher: publisher, house: house)
+            let fault = house.simulator.add(Fault(.stall(applied: true), kind: .listChannels))
+            let first = try await house.startWorker("first", settings: settings)
+            try match.join(Self.others)
+            try match.tell(1, TestAudience.goal)
+            try await publisher.flush()
+            try await until("a list is not answered") { house.simulator.fired(fault) ?? 0 > 0 }
+            try await match.shows(1, Self.others)
+            first.kill()
+            #expect(try await first.exited() == -SIGKILL)
+            house.simulator.clearFaults()
+
+            let second = try await house.startWorker("second", settings: settings)
+            let channel = try await MixedHouse.opened(match, in: outcomes)
+            #expect(house.simulator.channels().map(\.id) == [channel])
+            try await Self.everybodyGetsTheNext(match, on: channel, at: second, in: house)
+        }
+    }
+
+    /// APNs has taken a broadcast, and the worker dies before it hears so. The next one sends the very same again: the phones have shown it already.
+    @Test func aBroadcastWithoutAnswerIsSentAgain() async throws {
+        try await MixedHouse.with { house, settings in
+            let publisher = try TestPublisher(house.kafka)
+            let outcomes = try TopicTail(house.kafka.outcomes, of: house.kafka)
+            let match = TestAudience(id: "match-7", publisher: publisher, house: house)
+            let first = try await house.startWorker("first", settings: settings)
+            let channel = try await MixedHouse.open(match, in: outcomes)
+            try match.listen(Self.listeners, on: channel)
+            try match.join(Self.others)
+            try await publisher.flush()
+            try await match.has(Self.count, at: first)
+            try match.tell(1)
+            try await publisher.flush()
+            try await match.shows(1, 0..<Self.count)
+
+            let fault = house.simulator.add(Fault(.stall(applied: true), kind: .broadcast))
+            try match.tell(2, TestAudience.goal)
+            try await publisher.flush()
+            try await until("APNs has it and says nothing") { house.simulator.fired(fault) ?? 0 > 0 }
+            first.kill()
+            #expect(try await first.exited() == -SIGKILL)
+            house.simulator.clearFaults()
+            let published = try #require(house.simulator.channel(id: channel)?.publishedCount)
+
+            let second = try await house.startWorker("second", settings: settings)
+            try await until("it is sent again") {
+                house.simulator.channel(id: channel)?.publishedCount == published + 1
+            }
+            let shown = try await match.shows(2, 0..<Self.count)
+            #expect(shown.shown.map(\.cards) == [Self.count])
+            try await match.has(Self.count, at: second)
+            try await Self.everybodyGetsTheNext(match, on: channel, at: second, in: house)
+        }
+    }
+
+    /// The first half listens on the channel, if it did not before, and everybody is told something.
+    private static func everybodyGetsTheNext(
+        _ match: TestAudience, on channel: String, at worker: WorkerProcess, in house: TestHouse
+    ) async throws {
+        try match.listen(Self.listeners, on: channel)
+        try await match.publisher.flush()
+        try await match.has(Self.count, at: worker)
+        try match.tell(3)
+        try await match.publisher.flush()
+        try await match.shows(3, 0..<Self.count)
+        let messages = match.summary(Self.listeners).messages
+        try match.tell(4)
+        try await match.publisher.flush()
+        try await match.shows(4, 0..<Self.count)
+        #expect(match.summary(Self.listeners).messages == messages + Self.listeners.count, "the channel brings it")
+        #expect(house.violations(except: .http2, .tls).isEmpty)
+    }
+
+    /// - Returns: the lines that it prints.
+    private static func reconcile(_ configurationPath: String, in house: TestHouse) async throws -> [Substring] {
+        let log = "\(house.directory)/reconcile.log"
+        let command = try ChildProcess(
+            name: "reconcile", executable: BuiltExecutable.besideThisOne("mailboat"),
+            arguments: ["channels", "reconcile", "--config", configurationPath], logPath: log)
+        try await until("the command ends") { !command.isRunning }
+        let said = try String(contentsOfFile: log, encoding: .utf8)
+        #expect(command.status == 0, "\(said)")
+        return said.split(separator: "\n")
+    }
+}
