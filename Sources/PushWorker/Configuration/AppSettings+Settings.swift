@@ -139,7 +139,7 @@ extension AppSettings: SettingsRoot {
             "Members that listen on an audience's channel are served by their tokens once APNs has not taken a broadcast for so long."
         ),
         .duration(
-            "channel.linger", scope: .app, in: 60_000...604_800_000, \.engine.channelLingerMillis,
+            "channel.linger", scope: .app, in: 1_000...604_800_000, \.engine.channelLingerMillis,
             "How long an audience's channel stays after its `end`, which is broadcast again meanwhile where the channel keeps nothing. Then it is deleted."
         ),
         .flag(
