@@ -282,7 +282,6 @@ extension EngineCounters {
         self.channelsVanished &+= UInt64(after.vanished - before.vanished)
     }
     fileprivate mutating func note(from before: KeeperStanding?, to after: KeeperStanding?) {
-        self.channelsListed += (after?.count ?? 0) - (before?.count ?? 0)
         self.channelsWarm += (after?.warmCount ?? 0) - (before?.warmCount ?? 0)
         self.channelsWaiting += (after?.waitingCount ?? 0) - (before?.waitingCount ?? 0)
         self.channelsKeptOpen += (after?.openCount ?? 0) - (before?.openCount ?? 0)

@@ -79,8 +79,6 @@ public struct EngineCounters: Sendable, Equatable {
     public var channelFallbacks: UInt64 = 0
     /// Keepers of channels: apps and environments whose channels this shard keeps.
     public var channelKeepers: Int = 0
-    /// Channels by Apple's list, whoever made them.
-    public var channelsListed: Int = 0
     /// Channels that wait for an audience.
     public var channelsWarm: Int = 0
     /// Audiences that wait for a channel.

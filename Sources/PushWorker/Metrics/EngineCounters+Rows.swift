@@ -112,10 +112,6 @@ extension EngineCounters: CountedBySource {
             "mailboat_channel_keepers", unit: "keepers", "Apps and environments whose channels are kept here.",
             \.channelKeepers),
         .gauge(
-            "mailboat_channels_listed", unit: "channels",
-            "Channels by Apple's list, whoever made them; Apple allows 10,000 in an app and environment.",
-            \.channelsListed),
-        .gauge(
             "mailboat_channels_kept_open", unit: "channels", "Channels of audiences that live.", \.channelsKeptOpen),
         .gauge(
             "mailboat_channels_lingering", unit: "channels", "Channels whose audience has ended.",

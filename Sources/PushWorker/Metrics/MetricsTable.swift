@@ -9,7 +9,7 @@ public enum MetricsTable {
             + [
                 WorkerMetrics.unaccounted, WorkerMetrics.recordToAccepted, WorkerMetrics.takenToAccepted,
                 WorkerMetrics.membersCurrent, WorkerMetrics.memberFreshness, WorkerMetrics.fanoutDrain,
-                WorkerMetrics.partitions, WorkerMetrics.shards,
+                WorkerMetrics.channelsListed, WorkerMetrics.partitions, WorkerMetrics.shards,
             ] + Self.families(RouteCounters.rows) + [WorkerMetrics.goAways]
             + Self.families(KafkaCounters.rows)
             + [

@@ -26,6 +26,11 @@ extension WorkerMetrics {
         help:
             "How long what members are owed will take at the pace of the last seconds: 0 without work, 3600 when nothing gets on. Members of paused audiences are left out."
     )
+    static let channelsListed = MetricDescription(
+        name: "mailboat_channels_listed", kind: .gauge, unit: "channels",
+        help:
+            "Channels by Apple's list, whoever made them, at the worker that keeps an app's; Apple allows 10,000 in an app and environment.",
+        labels: ["app", "environment"])
     static let partitions = MetricDescription(
         name: "mailboat_partitions", kind: .gauge, unit: "partitions", help: "Owned partitions by where they stand.",
         labels: ["phase"])

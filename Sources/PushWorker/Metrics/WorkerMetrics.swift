@@ -36,6 +36,7 @@ enum WorkerMetrics {
         text.write(Self.membersCurrent, Double(snapshot.engine.membersCurrent))
         text.write(Self.memberFreshness, snapshot.memberFreshness)
         text.write(Self.fanoutDrain, snapshot.fanoutDrainSeconds)
+        self.writeChannels(snapshot, to: &text)
         self.writePartitions(snapshot, to: &text)
         self.writeRoutes(snapshot, to: &text)
         text.write(KafkaCounters.rows, of: snapshot.kafka)
@@ -47,6 +48,13 @@ enum WorkerMetrics {
         text.sample([("version", MailboatVersion.current)], 1)
         for (metric, value) in ProcessReading.metrics { text.write(metric, value(surroundings.process)) }
         return text.text
+    }
+
+    private static func writeChannels(_ snapshot: WorkerSnapshot, to text: inout PrometheusText) {
+        text.begin(Self.channelsListed)
+        for listing in snapshot.channelListings {
+            text.sample([("app", listing.bundleID), ("environment", "\(listing.environment)")], listing.count)
+        }
     }
 
     private static func writePartitions(_ snapshot: WorkerSnapshot, to text: inout PrometheusText) {

@@ -7,6 +7,7 @@ struct ShardReport: Sendable {
     var engine = EngineCounters()
     var routes: [WorkerSnapshot.Route] = []
     var partitions: [WorkerSnapshot.Partition] = []
+    var channelListings: [ChannelListing] = []
     var recordToAccepted = LatencyDistribution()
     var takenToAccepted = LatencyDistribution()
     var memberFreshness = LatencyDistribution()
@@ -24,6 +25,7 @@ extension ShardReport {
     /// Takes the figures of this moment; those about latency are gathered turn by turn.
     mutating func take(from loop: borrowing ShardLoop, transport: ShardTransport, shard: Int, nowMillis: Int64) {
         self.engine = loop.engine.counters
+        self.channelListings = loop.engine.channelListings
         let (members, starts) = (self.engine.members, self.engine.startMembers)
         let served = members.accepted &+ members.gone &+ members.failed
         let started = starts.accepted &+ starts.gone &+ starts.failed &+ starts.unknown

@@ -124,6 +124,7 @@ final class SnapshotHub: Sendable {
             snapshot.engine.add(shard.engine)
             snapshot.routes += shard.routes
             snapshot.partitions += shard.partitions
+            snapshot.channelListings += shard.channelListings
             snapshot.recordToAccepted.add(shard.recordToAccepted)
             snapshot.takenToAccepted.add(shard.takenToAccepted)
             snapshot.memberFreshness.add(shard.memberFreshness)

@@ -203,6 +203,10 @@ struct WorkerMetricsTests {
             .init(name: "production/K", shard: 0, counters: route),
             .init(name: "production/K", shard: 1, counters: route),
         ]
+        snapshot.channelListings = [
+            .init(bundleID: "com.example.pizza", environment: .production, count: 8_000),
+            .init(bundleID: "com.example.pizza", environment: .development, count: 3),
+        ]
         snapshot.partitions = [
             .init(number: 0, shard: 0, phase: .running, restoredRecords: 1, restoreRecordsMax: 1, reason: ""),
             .init(number: 1, shard: 1, phase: .halted, restoredRecords: 0, restoreRecordsMax: 9, reason: "because"),
@@ -248,6 +252,8 @@ struct WorkerMetricsTests {
         #expect(samples["mailboat_partitions{phase=\"halted\"}"] == 1)
         #expect(samples["mailboat_kafka_lag_records{topic=\"events\",partition=\"3\"}"] == 7)
         #expect(samples["mailboat_provider_token_age_seconds{key=\"KEY1234567\"}"] == 60)
+        let channels = "mailboat_channels_listed{app=\"com.example.pizza\",environment"
+        #expect(samples[channels + "=\"production\"}"] == 8_000 && samples[channels + "=\"development\"}"] == 3)
         #expect(samples["mailboat_ready"] == 1)
         #expect(samples["mailboat_state_gaps_total"] == 3)
         #expect(samples["mailboat_state_foreign_records_total"] == 11)
