@@ -21,10 +21,12 @@ import Testing
         OwnedRecord(partition: partition, offset: offset, timestampMillis: 0, key: key, value: value, headers: [])
     }
     /// Version 1, a member of epoch 5 that joined at 60 s, in production.
-    private static func member(of audience: String) -> [UInt8] {
+    /// - Parameter listens: on the second channel that members here have named.
+    private static func member(of audience: String, listens: Bool = false) -> [UInt8] {
         let digits = StateRecordReader.audienceReference(app: Self.app, audience: audience)
         let reference = UInt64(digits, radix: 16) ?? 0
-        return [1, 7, 10, 0, 60] + (0..<8).map { UInt8(truncatingIfNeeded: reference >> (8 * UInt64($0))) }
+        return [1, 7, 10, listens ? 16 | 1 << 5 : 0, 60]
+            + (0..<8).map { UInt8(truncatingIfNeeded: reference >> (8 * UInt64($0))) }
     }
     /// Version 1, progress of epoch 5: life 7, version 9, no pass; of 12 members 11 accepted and 1 gone.
     private static let progress: [UInt8] =
@@ -77,6 +79,23 @@ import Testing
         }
         #expect(listing.summary.contains("match: 4 members in 4 partitions"))
         #expect(listing.summary.contains("48 members, 44 accepted"))
+    }
+
+    @Test func thoseThatListenAreCounted() {
+        var listing = Self.listing(audience: "match")
+        listing.add(Self.record(Self.key("p/com.example.pizza/match"), Self.progress, offset: 1))
+        for number in UInt8(0)..<5 {
+            listing.add(
+                Self.record(
+                    [UInt8(ascii: "t"), number] + Self.token, Self.member(of: "match", listens: number < 3),
+                    offset: 2 + Int64(number)))
+        }
+        listing.add(
+            Self.record([UInt8(ascii: "t")] + Self.token, Self.member(of: "other", listens: true), offset: 9))
+        let lines = listing.takeLines()
+        #expect(lines.count { $0.contains("production, listens on a channel, joined") } == 3)
+        #expect(listing.summary.contains("0 audiences, 6 members, 4 of them listen on a channel"))
+        #expect(listing.summary.contains("match: 5 members in 1 partitions, 3 of them listen on a channel"))
     }
 
     @Test func jsonShowsNoTokenEither() {

@@ -88,6 +88,8 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var budgetUnitsOut: Int
         /// The same for members with `frequent-updates`.
         public var frequentBudgetUnitsOut: Int
+        /// Its channels, at most one in each environment.
+        public var channels: [Channel] = []
 
         /// One that has asked for the audience's versions.
         public struct Partition: Equatable, Sendable, Encodable {
@@ -95,6 +97,19 @@ public struct StateRecordDescription: Equatable, Sendable {
             public var partition: Int32
             /// `aps.timestamp` of a version; 0: none.
             public var doneStampSeconds: Int64
+        }
+        /// A channel that is kept for the audience, or is wanted.
+        public struct Channel: Equatable, Sendable, Encodable {
+            /// `production` or `development`.
+            public var environment: String
+            /// `wanted`, `open` or `dead`.
+            public var standing: String
+            /// As Apple spells it; `nil`: none has been opened. While another is wanted, that of the one that has vanished.
+            public var id: String?
+            /// Members that listen get the newest version by broadcast; otherwise by their tokens.
+            public var serves: Bool
+            /// `aps.timestamp` of the newest version that APNs has taken on it; `nil`: none.
+            public var takenStampSeconds: Int64?
         }
         /// A version that the owner has made of an event.
         public struct Version: Equatable, Sendable, Encodable {
@@ -173,6 +188,8 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var environment: String
         /// The registration asked for the larger budget (`frequent-updates: true`).
         public var frequentUpdates: Bool
+        /// Its join says that it listens on a channel.
+        public var listens = false
         /// When it joined, seconds since 1970; of an update token that has left, when it did.
         public var joinedSeconds: Int64
         /// How records of members name their audience: 16 hex digits.

@@ -125,8 +125,8 @@ public struct StateRecordReader: Sendable {
         Hex.append(member.reference, to: &reference)
         return .init(
             epoch: member.epoch, tokenHash: Self.hash(Array(key.dropFirst())), hasLeft: member.hasLeft,
-            environment: "\(member.environment)",
-            frequentUpdates: member.isFrequent, joinedSeconds: Int64(member.joinedSeconds),
+            environment: "\(member.environment)", frequentUpdates: member.isFrequent,
+            listens: member.channelNumber != nil, joinedSeconds: Int64(member.joinedSeconds),
             audienceReference: String(decoding: reference, as: UTF8.self))
     }
 
@@ -199,7 +199,13 @@ public struct StateRecordReader: Sendable {
                     stampSeconds: $0.version.stampSeconds, isOpen: $0.isOpen, event: "\($0.version.kind)",
                     mergedCount: Int($0.mergedCount))
             },
-            budgetUnitsOut: book.ledger.count, frequentBudgetUnitsOut: book.frequentLedger.count)
+            budgetUnitsOut: book.ledger.count, frequentBudgetUnitsOut: book.frequentLedger.count,
+            channels: book.channels.all.map {
+                .init(
+                    environment: "\($0.environment)", standing: "\($0.standing)",
+                    id: $0.id.isEmpty ? nil : String(decoding: $0.id, as: UTF8.self), serves: $0.serves,
+                    takenStampSeconds: $0.takenStampSeconds > 0 ? $0.takenStampSeconds : nil)
+            })
     }
     /// The raw token in the key of a member's record; `nil`: the record is no member's. Nobody is to see it whole.
     /// - Parameter key: of a record of `state`.

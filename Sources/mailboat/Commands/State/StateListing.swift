@@ -22,10 +22,13 @@ struct StateListing {
     private var pendingCount = 0
     private var audienceCount = 0
     private var memberCount = 0
+    /// Of these, those whose join names a channel.
+    private var listenerCount = 0
     /// How members of the partition being read name the audience that is looked for, once for each app.
     private var audienceReferences: Set<String> = []
     /// Members of the audience that is looked for, and partitions that have some.
     private var foundMemberCount = 0
+    private var foundListenerCount = 0
     private var foundPartitions: Set<Int32> = []
     private var foundCounts: [String: UInt64] = [:]
 
@@ -98,6 +101,7 @@ struct StateListing {
         "\(self.recordCount) records read: \(self.slotCount) activities, \(self.pendingCount) with something to send"
             + (self.audienceCount + self.memberCount == 0
                 ? "" : "; \(self.audienceCount) audiences, \(self.memberCount) members")
+            + (self.listenerCount == 0 ? "" : ", \(self.listenerCount) of them listen on a channel")
             + self.foundSummary
             + (self.unreadableCount == 0 ? "" : "; \(self.unreadableCount) records could not be read")
     }
@@ -108,6 +112,7 @@ struct StateListing {
         let names = ["members", "accepted", "waiting", "gone", "failed"]
         let counts = names.compactMap { name in self.foundCounts[name].map { "\($0) \(name)" } }
         return "; \(audience): \(self.foundMemberCount) members in \(self.foundPartitions.count) partitions"
+            + (self.foundListenerCount == 0 ? "" : ", \(self.foundListenerCount) of them listen on a channel")
             + (counts.isEmpty ? "" : "; newest versions there: \(counts.joined(separator: ", "))")
     }
     /// Whether the record is about what is looked for.
@@ -125,6 +130,7 @@ struct StateListing {
         switch entry.description.content {
         case .member(let member) where !member.hasLeft || member.isStartToken:
             self.foundMemberCount += 1
+            if member.listens { self.foundListenerCount += 1 }
             self.foundPartitions.insert(entry.partition)
         case .crowd(let crowd):
             for (name, count) in crowd.counts ?? [:] { self.foundCounts[name, default: 0] += count }
@@ -140,7 +146,10 @@ struct StateListing {
         case .unknownVersion, .malformed:
             isUnreadable = true
             self.unreadableCount += 1
-        case .member(let member): self.memberCount += member.hasLeft && !member.isStartToken ? 0 : 1
+        case .member(let member) where !member.hasLeft || member.isStartToken:
+            self.memberCount += 1
+            if member.listens { self.listenerCount += 1 }
+        case .member: break
         case .marker, .crowd, .pause, .keptChannel: break
         case .tombstone: if !self.showsAll { return [] }
         }
@@ -172,7 +181,7 @@ struct StateListing {
         case .member(let member):
             return [
                 "\(location)  \(member.isStartToken ? "start member" : "member") \(entry.key.dropFirst(2)) #\(member.tokenHash) of audience \(self.audience ?? member.audienceReference), "
-                    + "\(member.environment)\(member.frequentUpdates ? ", frequent updates" : "")\(member.hasLeft ? ", has left" : ""), joined \(Self.time(millis: member.joinedSeconds * 1_000)), epoch \(member.epoch)"
+                    + "\(member.environment)\(member.frequentUpdates ? ", frequent updates" : "")\(member.listens ? ", listens on a channel" : "")\(member.hasLeft ? ", has left" : ""), joined \(Self.time(millis: member.joinedSeconds * 1_000)), epoch \(member.epoch)"
             ]
         case .crowd(let crowd):
             let passes = crowd.passes.map {
@@ -242,6 +251,13 @@ struct StateListing {
         if !book.partitions.isEmpty {
             let partitions = book.partitions.map { "\($0.partition) up to \($0.doneStampSeconds)" }
             lines.append("    priority 10 done: \(partitions.joined(separator: ", "))")
+        }
+        for channel in book.channels {
+            var facts = [channel.standing]
+            if let id = channel.id { facts.append("id \(TokenText.shortened(id))") }
+            if let stamp = channel.takenStampSeconds { facts.append("taken up to \(stamp)") }
+            facts.append(channel.serves ? "serves those that listen" : "those that listen are served by their tokens")
+            lines.append("    channel, \(channel.environment): \(facts.joined(separator: ", "))")
         }
         for version in book.versions {
             lines.append(
