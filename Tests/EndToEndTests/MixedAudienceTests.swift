@@ -49,6 +49,20 @@ struct MixedAudienceTests {
             #expect(
                 house.simulator.channel(id: channel)?.publishedCount == messagesThen.listeners / Self.listeners.count)
 
+            let dump = try await MixedHouse.run(
+                ["state", "dump", "--config", worker.configurationPath, "--audience", "match-7"], in: house)
+            #expect(dump.contains("channel, production: open, id \(channel), taken up to "), "\(dump)")
+            #expect(dump.contains("\(Self.count) members in"), "\(dump)")
+            #expect(dump.contains(", \(Self.listeners.count) of them listen on a channel"), "\(dump)")
+            // The last list was asked for before it was made.
+            let listed = "mailboat_channels_listed{app=\"\(TestPublisher.app)\",environment=\"production\"} 0"
+            #expect(try await worker.get("/metrics")?.body.contains(listed) == true)
+            try await until("the record of the third says whom its broadcast spoke for") {
+                try MixedHouse.broadcasts(of: match, in: outcomes).contains {
+                    $0.accepted && $0.channel == channel && $0.listeners == Self.listeners.count
+                }
+            }
+
             try match.tell(4, event: "end")
             try await publisher.flush()
             let last = try await match.shows(4, 0..<Self.count, .ended)

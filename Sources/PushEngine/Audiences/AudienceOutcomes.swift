@@ -66,6 +66,15 @@ enum AudienceOutcomes {
         Self.append(",\"missing\":", partitions: rollUp.missing, to: &bytes)
         Self.append(",\"unfinished\":", partitions: rollUp.unfinished, to: &bytes)
         Self.appendCounts(rollUp.sum, to: &bytes)
+        if !rollUp.broadcasts.isEmpty {
+            bytes.append(utf8: ",\"broadcasts\":[")
+            let listeners = rollUp.sum.listeners
+            for (index, broadcast) in rollUp.broadcasts.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                broadcast.append(listeners: listeners[broadcast.environment], to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "]"))
+        }
         if let sum = rollUp.startSum {
             Self.append(",\"starts\":{\"partitions\":", Int64(rollUp.starts.count), to: &bytes)
             sum.appendCounts(to: &bytes)

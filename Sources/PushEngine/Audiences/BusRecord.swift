@@ -125,8 +125,10 @@ enum BusRecord {
         writer.signed(Int64(report.partition))
         writer.signed(report.life)
         writer.signed(report.doneStampSeconds)
-        writer.byte((report.isFinished ? 1 : 0) | (report.starts == nil ? 0 : 2))
+        let hasListeners = !report.counts.listeners.isZero
+        writer.byte((report.isFinished ? 1 : 0) | (report.starts == nil ? 0 : 2) | (hasListeners ? 4 : 0))
         report.counts.write(to: &writer)
+        if hasListeners { report.counts.listeners.write(to: &writer) }
         report.starts?.write(to: &writer)
         report.starts?.refusals.write(to: &writer)
     }
@@ -140,7 +142,7 @@ enum BusRecord {
     }
     static func byteCountMax(bundleID: [UInt8], versions: [Version] = []) -> Int {
         var count = 32 * ByteCursor.leb128ByteCountMax + bundleID.count + CrowdReport.byteCountMax
-        count += StartReport.byteCountMax
+        count += StartReport.byteCountMax + ListenerCounts.byteCountMax
         for version in versions { count += AudienceCodec.byteCountMax(version) }
         return count
     }
@@ -196,9 +198,10 @@ enum BusRecord {
         report.life = try StateCodec.readSeconds(&reader)
         report.doneStampSeconds = try StateCodec.readSeconds(&reader)
         let flags = try reader.byte()
-        guard flags < 4 else { throw .malformed("flags \(flags) of a report") }
+        guard flags < 8 else { throw .malformed("flags \(flags) of a report") }
         report.isFinished = flags & 1 != 0
         report.counts = try CrowdReport(&reader)
+        if flags & 4 != 0 { report.counts.listeners = try ListenerCounts(&reader) }
         if flags & 2 != 0 {
             report.starts = try StartReport(&reader)
             if !reader.isAtEnd { report.starts?.refusals = try RefusalCounts(&reader) }

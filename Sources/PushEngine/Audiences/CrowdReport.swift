@@ -12,6 +12,9 @@ struct CrowdReport: Equatable {
     /// Wall milliseconds; 0: none.
     var firstAcceptedMillis: Int64 = 0
     var lastAcceptedMillis: Int64 = 0
+    /// Members whom a broadcast brings it, by environment; none of them is among `due`. Not part of progress: whoever takes the partition over counts
+    /// who listens anew.
+    var listeners = ListenerCounts()
     /// Something has changed since it was last told.
     var isUntold = false
     /// Another owner of the partition has counted its pass, and has not said how far it came.
@@ -40,6 +43,7 @@ struct CrowdReport: Equatable {
     /// As if all had been counted here.
     mutating func add(_ other: CrowdReport) {
         for field in Self.fields { self.counts[keyPath: field] &+= other.counts[keyPath: field] }
+        self.listeners.add(other.listeners)
         self.refusals.add(other.refusals)
         let firsts = [self.firstAcceptedMillis, other.firstAcceptedMillis].filter { $0 > 0 }
         self.firstAcceptedMillis = firsts.min() ?? 0

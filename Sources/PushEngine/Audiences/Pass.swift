@@ -258,6 +258,8 @@ struct Pass {
         for member in served where self.retries[member] == nil { self.skip(member) }
         for member in late { self.keepQuiet(member) }
     }
+    /// Members that joined while the newest version came by broadcast: they are served by their tokens.
+    var lateListenerCount: Int { self.servedLate.count + self.lateNumbers.count }
     /// A member that joined while the newest version came by broadcast has it by its token, or has had it before.
     mutating func noteServedLate(_ member: MemberID) {
         if self.isServedByChannel, self.servedLate.count < Self.skippedMax { self.servedLate.insert(member) }

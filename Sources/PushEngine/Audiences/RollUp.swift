@@ -33,6 +33,8 @@ struct RollUp {
     var starts: [Int32: StartReport] = [:]
     /// When it was last written with all of those over, steady.
     var lastStartsMillis: Int64
+    /// What became of it on the audience's channels.
+    var broadcasts: [VersionBroadcast] = []
     /// Reasons for which APNs refused the message itself, and for which a dead letter was written.
     var letters: [String] = []
 
@@ -125,8 +127,9 @@ extension ShardEngine {
         where version.life == publication.version.life && version.stampSeconds > former {
             rollUps.append(RollUp(ofOutliving: version, generation: generation, nowMillis: now.steadyMillis))
         }
-        rollUps.append(
-            RollUp(of: publication, generation: generation, asked: asked, nowMillis: now.steadyMillis))
+        var rollUp = RollUp(of: publication, generation: generation, asked: asked, nowMillis: now.steadyMillis)
+        rollUp.beginBroadcasts(on: self.memory.books[slot]?.channels.all ?? [])
+        rollUps.append(rollUp)
         while let index = RollUp.indexToGiveUp(in: rollUps) {
             let oldest = rollUps.remove(at: index)
             if oldest.dueMillis != .max { self.journal.recordRollUp(oldest, of: slot, in: &self.memory) }

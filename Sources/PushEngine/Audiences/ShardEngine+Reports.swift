@@ -28,6 +28,7 @@ extension ShardEngine {
         self.uncountRefused(crowd)
         var former = self.audiences.crowds[crowd].report
         if former.stampSeconds > 0 {
+            if !self.audiences.crowds[crowd].versions.isEmpty { former.listeners = self.listeners(crowd) }
             if self.audiences.crowds[crowd].isRecordDue { former.isUntold = true }
             self.audiences.crowds[crowd].formerReports.append(former)
         }
@@ -191,6 +192,7 @@ extension ShardEngine {
             self.audiences.crowds[crowd].report.isUntold = false
             self.audiences.crowds[crowd].wasToldUnfinished = !isFinished
             self.audiences.crowds[crowd].lastReportMillis = now.steadyMillis
+            self.audiences.crowds[crowd].report.listeners = self.listeners(crowd)
             let report = self.audiences.crowds[crowd].report
             // What the owner before has said of it stands, as long as there is no more to say: of no version it counts nothing.
             let hasCounts = !report.isOfOthers || report.counts.due > 0

@@ -68,6 +68,7 @@ extension ShardEngine {
         // One that has not left names no channel. Of a channel that has gone since nothing is to be known.
         guard errand.target.isEmpty || errand.target == book.channels.all[index].id else { return }
         book.channels.all[index].isUnderWay = false
+        if !errand.target.isEmpty { self.rollUp(errand, result, slot: slot, now: now) }
         switch result {
         case .accepted, .channel: self.take(errand, book: &book, channel: index, slot: slot, now: now)
         case .response(let response) where response.verdict == .accepted:

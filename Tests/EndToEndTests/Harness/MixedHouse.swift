@@ -1,4 +1,5 @@
 import APNSSimulator
+import ChildProcesses
 import Foundation
 import Testing
 
@@ -46,6 +47,39 @@ enum MixedHouse {
             .map { try JSONDecoder().decode(ChannelOutcome.self, from: Data($0.value ?? [])) }
             .filter { $0.audience == match.id }
     }
+
+    /// What the newest `audience` record of an audience says of its broadcasts.
+    static func broadcasts(of match: TestAudience, in outcomes: TopicTail) throws -> [AudienceOutcome.Broadcast] {
+        let records = outcomes.poll().filter { $0.keyText.hasPrefix("audience/\(TestPublisher.app)/\(match.id)/") }
+            .map(\.value)
+        return try records.map { try JSONDecoder().decode(AudienceOutcome.self, from: Data($0 ?? [])) }
+            .max { $0.version < $1.version }?.broadcasts ?? []
+    }
+
+    /// Runs a command to its end.
+    /// - Returns: all that it prints.
+    static func run(_ arguments: [String], in house: TestHouse) async throws -> String {
+        let name = arguments.prefix(2).joined(separator: "-")
+        let log = "\(house.directory)/\(name).log"
+        let command = try ChildProcess(
+            name: name, executable: BuiltExecutable.besideThisOne("mailboat"), arguments: arguments, logPath: log)
+        try await until("\(name) ends") { !command.isRunning }
+        let said = try String(contentsOfFile: log, encoding: .utf8)
+        #expect(command.status == 0, "\(said)")
+        return said
+    }
+}
+
+/// What the outcomes topic says of one version of an audience.
+struct AudienceOutcome: Decodable, Sendable {
+    struct Broadcast: Decodable, Sendable {
+        var channel: String
+        var accepted: Bool
+        var refused: Int
+        var listeners: Int
+    }
+    var version: Int64
+    var broadcasts: [Broadcast]?
 }
 
 /// What the outcomes topic says of a kept channel.

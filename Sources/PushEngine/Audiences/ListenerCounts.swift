@@ -1,0 +1,57 @@
+import PushModel
+
+/// Members that a version reaches by a broadcast: as their partitions told last, those that listened when it came, and were owed nothing by their
+/// tokens.
+struct ListenerCounts: Equatable {
+    private(set) var production: UInt64 = 0
+    private(set) var development: UInt64 = 0
+
+    var isZero: Bool { self.production == 0 && self.development == 0 }
+
+    subscript(environment: PushEnvironment) -> UInt64 {
+        get { environment == .production ? self.production : self.development }
+        set {
+            switch environment {
+            case .production: self.production = newValue
+            case .development: self.development = newValue
+            }
+        }
+    }
+    /// As if all had been counted here.
+    mutating func add(_ other: ListenerCounts) {
+        self.production &+= other.production
+        self.development &+= other.development
+    }
+
+    // MARK: In records
+    static let byteCountMax = 2 * ByteCursor.leb128ByteCountMax
+    func write(to writer: inout ByteCursor) {
+        writer.unsigned(self.production)
+        writer.unsigned(self.development)
+    }
+    init() {}
+    init(_ reader: inout StateReader) throws(StateError) {
+        self.production = try Self.readCount(&reader)
+        self.development = try Self.readCount(&reader)
+    }
+    private static func readCount(_ reader: inout StateReader) throws(StateError) -> UInt64 {
+        let count = try reader.unsigned()
+        guard count <= CrowdReport.countMax else { throw .malformed("\(count) listeners") }
+        return count
+    }
+}
+
+extension ShardEngine {
+    /// Who gets the newest version of a crowd by broadcast, as it stands.
+    mutating func listeners(_ crowd: CrowdID) -> ListenerCounts {
+        var counts = ListenerCounts()
+        let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
+        for pass in self.audiences.crowds[crowd].passes.indices
+        where self.audiences.crowds[crowd].passes[pass].isServedByChannel {
+            let count = members.table.count(of: self.audiences.crowds[crowd].passes[pass].ring)
+            let late = self.audiences.crowds[crowd].passes[pass].lateListenerCount
+            counts[self.audiences.crowds[crowd].passes[pass].environment] += UInt64(max(0, count - late))
+        }
+        return counts
+    }
+}
