@@ -30,7 +30,7 @@ enum RowGroup: String, CaseIterable, ExpressibleByArgument {
     case membersMemory = "members-memory"
     case membersRestore = "members-restore"
     case membersDead = "members-dead"
-    case audiences
+    case audiences, mixed
     case brownOut = "brown-out"
     case supersession
     case twoWorkers = "two-workers"
@@ -178,6 +178,7 @@ struct RunRowsCommand: ParsableCommand {
         case .audiences: try AudiencesRows(bench: bench).run()
         case .brownOut: try BrownOutRows(bench: bench).run()
         case .supersession: try SupersessionRows(bench: bench, plots: self.plots).run()
+        case .mixed: try MixedRows(bench: bench).run()
         case .twoWorkers: try TwoWorkersRows(bench: bench).run()
         }
     }
