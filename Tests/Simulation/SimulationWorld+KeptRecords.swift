@@ -16,33 +16,86 @@ extension SimulationWorld {
             environment: home.isDevelopment ? .development : .production, partitionCount: self.plan.partitions)
     }
 
-    /// A record has come to lie in `state`. What an owner wrote that was the owner no more, behind the next one's marker, says nothing.
+    /// A record has come to lie in `state`. What others write behind its owner's first marker the owner does not believe: it writes over it.
     func noteKeptRecord(_ transit: SimulatedKafka.Transit, offset: Int64) {
-        guard self.plan.kept.isOn else { return }
         let (record, partition) = (transit.record, transit.place.partition)
+        guard self.plan.kept.isOn, self.keptHomes.contains(where: { self.keeperPartition($0) == partition }) else {
+            return
+        }
         let isKept = record.key.starts(with: Self.keptKey)
         guard isKept || record.key == Self.markerKey else { return }
-        let description = StateRecordReader(inputTopics: Self.topics).read(
+        let description = self.describe(record)
+        if case .marker(let marker) = description.content {
+            // That of a worker that died over it hides nothing, wherever it comes to lie.
+            guard marker.epoch == nil, self.group.owner(of: partition) == transit.producer else { return }
+            self.restoreKeptRecords(of: partition, before: offset)
+            self.keptEpochs[partition] = offset
+            return
+        }
+        guard let epoch = Self.epoch(of: description) ?? self.keptEpochs[partition],
+            epoch >= self.keptEpochs[partition] ?? .min
+        else { return }
+        guard let home = self.note(description, key: record.key, partition: partition) else { return }
+        self.noteDurable(home)
+    }
+
+    /// An owner has taken over: what it reads is what it goes by.
+    private func restoreKeptRecords(of partition: Int32, before marker: Int64) {
+        for home in self.keptHomes where self.keeperPartition(home) == partition { self.keptRecords[home] = nil }
+        let place = SimulatedKafka.Place(topic: .state, partition: partition)
+        var newest = Int64.min
+        for offset in 0..<marker {
+            guard let record = self.kafka.record(place, offset), !record.isGone else { continue }
+            let description = self.describe(record)
+            // A first marker names no epoch: alone it does not say that its owner has run.
+            let epoch = Self.epoch(of: description) ?? newest
+            guard epoch >= newest else { continue }
+            newest = epoch
+            if record.key.starts(with: Self.keptKey) {
+                _ = self.note(description, key: record.key, partition: partition)
+            }
+        }
+        // What was written over on the way says nothing.
+        for home in self.keptHomes where self.keeperPartition(home) == partition { self.noteDurable(home) }
+    }
+
+    /// Ids that a home's keeper knows by `state`.
+    private func noteDurable(_ home: KeptHome) {
+        for kept in (self.keptRecords[home] ?? [:]).values where kept.phase != "possiblyOurs" {
+            guard let id = kept.id, self.durableChannels.insert(id).inserted else { continue }
+            if self.apple[id]?.maker ?? .other == .other { self.fail("\(id) is kept as ours, and is another's") }
+        }
+    }
+
+    private func describe(_ record: LoggedRecord) -> StateRecordDescription {
+        StateRecordReader(inputTopics: Self.topics).read(
             key: record.key, value: record.isTombstone ? nil : record.value,
             tombstoneEpoch: record.header(.epoch).flatMap { Int64($0) }, nowMillis: self.wallMillis)
-        let newest = self.keptEpochs[partition] ?? .min
+    }
+
+    /// Of the owner that wrote it; `nil`: it does not say.
+    private static func epoch(of description: StateRecordDescription) -> Int64? {
         switch description.content {
-        case .marker(let marker): self.keptEpochs[partition] = max(newest, marker.epoch ?? offset)
-        case .keptChannel(let kept):
-            guard kept.epoch >= newest, let place = self.keptPlace(record.key, partition: partition) else { return }
-            self.keptEpochs[partition] = kept.epoch
-            self.keptRecords[place.home, default: [:]][place.number] = kept
-            guard let id = kept.id, kept.phase != "possiblyOurs" else { return }
-            self.durableChannels.insert(id)
-            if self.apple[id]?.maker ?? .other == .other { self.fail("\(id) is kept as ours, and is another's") }
-        case .tombstone(let epoch):
-            guard isKept, epoch ?? newest >= newest, let place = self.keptPlace(record.key, partition: partition) else {
-                return
-            }
-            self.keptRecords[place.home]?[place.number] = nil
-        case .slot, .member, .crowd, .pause, .unknownVersion, .malformed:
-            self.fail("\(String(decoding: record.key, as: UTF8.self)) says \(description.content)")
+        case .slot(let slot): slot.epoch
+        case .member(let member): member.epoch
+        case .crowd(let crowd): crowd.epoch
+        case .pause(let pause): pause.epoch
+        case .keptChannel(let kept): kept.epoch
+        case .marker(let marker): marker.epoch
+        case .tombstone(let epoch): epoch
+        case .unknownVersion, .malformed: nil
         }
+    }
+
+    private func note(_ description: StateRecordDescription, key: [UInt8], partition: Int32) -> KeptHome? {
+        guard let place = self.keptPlace(key, partition: partition) else { return nil }
+        switch description.content {
+        case .keptChannel(let kept): self.keptRecords[place.home, default: [:]][place.number] = kept
+        case .tombstone: self.keptRecords[place.home]?[place.number] = nil
+        case .slot, .member, .crowd, .pause, .marker, .unknownVersion, .malformed:
+            self.fail("\(String(decoding: key, as: UTF8.self)) says \(description.content)")
+        }
+        return place.home
     }
 
     private func keptPlace(_ key: [UInt8], partition: Int32) -> (home: KeptHome, number: Int64)? {

@@ -59,7 +59,7 @@ package final class SimulationWorld {
     var keptRandom: SplitMix64
     var apple = SimulatedApple()
     var keptRequests: [KeptRequest] = []
-    /// By number: what `state` says of them. And by partition: the newest epoch there.
+    /// By number: what `state` says of them, as their keeper's owner has read it. And by partition: that owner's epoch.
     var keptRecords: [KeptHome: [Int64: StateRecordDescription.KeptChannel]] = [:]
     var keptEpochs: [Int32: Int64] = [:]
     /// Ids that `state` has, or had, as ours.

@@ -95,6 +95,21 @@ import Testing
         #expect(try Self.newest(h).value == Self.value(Self.channel(), epoch: try Self.epoch(h)))
     }
 
+    /// That of a worker which died over it comes to lie before the owner's records: they are believed by whoever comes next.
+    @Test func aFirstMarkerThatComesLateHidesNoRecord() throws {
+        let h = try Self.harness()
+        let marker = StateCodec.Marker(epoch: -1, takenOverWallMillis: 1, partitionCount: 8, clusterID: [])
+        var (bytes, scratch): ([UInt8], [UInt8]) = ([], [])
+        bytes.append(atMost: 100, using: &scratch) { StateCodec.write(marker, to: &$0) }
+        h.writeState(Self.foreign("m", value: bytes))
+        let value = Self.value(Self.channel(.open), epoch: try Self.epoch(h))
+        h.writeState(Self.foreign(value: value))
+        let count = h.stateLog.count { $0.keyText == Self.key }
+        h.crash()
+        #expect(try Self.newest(h).value == value)
+        #expect(h.stateLog.count { $0.keyText == Self.key } == count, "nobody has to write it again")
+    }
+
     @Test func aTombstoneTakesIt() throws {
         let h = try Self.harness()
         h.writeState(Self.foreign(isNull: true, epoch: try Self.epoch(h)))
