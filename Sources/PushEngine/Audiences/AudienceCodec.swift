@@ -10,7 +10,8 @@ import PushModel
 ///     joined                seconds since 1970; of one that has left, when it did
 ///     audience              8 bytes, `CrowdTable.reference`; of one that has left, 0 where it had come from another within the hour
 ///     marks                 1 what follows is topic hash, partition and offset of where the last record of the token first lay, which was
-///                           forwarded; 2 it has left, and this stays for an hour; 4 it had pushes of priority 10 there within the hour.
+///                           forwarded; 2 it has left, and this stays for an hour; 4 it had pushes of priority 10 there within the hour;
+///                           8 what follows then is the stamp of the version whose alert the member is owed and its ring does not bring.
 ///                           Most records end before it
 /// versions                  key: `v/<bundle id>/<audience id>`
 ///     epoch, life, stamp    of the newest version ever
@@ -76,6 +77,8 @@ enum AudienceCodec {
         var hasLeft = false
         /// And may have had priority 10 there within the hour.
         var hadTens = false
+        /// It came to its ring before the alert of this version had come to it where it was; 0: none is owed.
+        var owedAlertStampSeconds: Int64 = 0
     }
     /// A position of an input topic, which goes by the hash of its name.
     struct Origin: Equatable {
@@ -85,7 +88,7 @@ enum AudienceCodec {
     }
     /// Channels that members of a crowd in one environment name, at a time.
     static let channelNumbersMax: UInt8 = 8
-    static var memberByteCountMax: Int { 4 + 6 * ByteCursor.leb128ByteCountMax + 8 }
+    static var memberByteCountMax: Int { 4 + 7 * ByteCursor.leb128ByteCountMax + 8 }
     static func write(_ member: Member, to writer: inout ByteCursor) {
         writer.byte(StateCodec.version)
         writer.byte(StateCodec.Kind.member.rawValue)
@@ -97,13 +100,17 @@ enum AudienceCodec {
         for shift in stride(from: 0, to: 64, by: 8) {
             writer.byte(UInt8(truncatingIfNeeded: member.reference >> UInt64(shift)))
         }
-        let marks: UInt8 = (member.origin == nil ? 0 : 1) | (member.hasLeft ? 2 : 0) | (member.hadTens ? 4 : 0)
+        let marks: UInt8 =
+            (member.origin == nil ? 0 : 1) | (member.hasLeft ? 2 : 0) | (member.hadTens ? 4 : 0)
+            | (member.owedAlertStampSeconds == 0 ? 0 : 8)
         guard marks != 0 else { return }
         writer.byte(marks)
-        guard let origin = member.origin else { return }
-        writer.unsigned(UInt64(origin.topicHash))
-        writer.signed(Int64(origin.partition))
-        writer.signed(origin.offset)
+        if let origin = member.origin {
+            writer.unsigned(UInt64(origin.topicHash))
+            writer.signed(Int64(origin.partition))
+            writer.signed(origin.offset)
+        }
+        if member.owedAlertStampSeconds != 0 { writer.signed(member.owedAlertStampSeconds) }
     }
     static func readMember(_ reader: inout StateReader) throws(StateError) -> Member {
         var member = Member()
@@ -128,16 +135,18 @@ enum AudienceCodec {
 
     private static func readMarks(of member: inout Member, _ reader: inout StateReader) throws(StateError) {
         let marks = try reader.byte()
-        guard marks != 0, marks < 8 else { throw .malformed("member marks \(marks)") }
+        guard marks != 0, marks < 16 else { throw .malformed("member marks \(marks)") }
         member.hasLeft = marks & 2 != 0
         member.hadTens = marks & 4 != 0
-        guard marks & 1 != 0 else { return }
-        let topicHash = try reader.unsigned()
-        let partition = try reader.signed()
-        guard let topicHash = UInt32(exactly: topicHash), let partition = Int32(exactly: partition) else {
-            throw .malformed("an origin in partition \(partition) of topic \(topicHash)")
+        if marks & 1 != 0 {
+            let topicHash = try reader.unsigned()
+            let partition = try reader.signed()
+            guard let topicHash = UInt32(exactly: topicHash), let partition = Int32(exactly: partition) else {
+                throw .malformed("an origin in partition \(partition) of topic \(topicHash)")
+            }
+            member.origin = Origin(topicHash: topicHash, partition: partition, offset: try reader.signed())
         }
-        member.origin = Origin(topicHash: topicHash, partition: partition, offset: try reader.signed())
+        if marks & 8 != 0 { member.owedAlertStampSeconds = try StateCodec.readSeconds(&reader) }
     }
 
     // MARK: Versions

@@ -102,7 +102,7 @@ struct Crowd {
     var isRecordDue = false
 
     /// Of a restore: members read and where their records lie, until it is known which of them are served.
-    var restoredJoins: [(member: MemberID, offset: Int64)] = []
+    var restoredJoins: [RestoredJoin] = []
     var restoredProgress: AudienceCodec.Progress?
     var hasRestoredVersions = false
 

@@ -17,7 +17,8 @@ extension Journal {
             isFrequent: record.flags.contains(.isFrequent), isMoved: record.flags.contains(.isMoved),
             isKnown: record.isKnown, channelNumber: audiences.crowds[crowd].passes[pass].channelNumber,
             joinedSeconds: record.joinedSeconds, reference: audiences.crowds[crowd].reference,
-            origin: self.origin(of: token, partition: partition, audiences: audiences))
+            origin: self.origin(of: token, partition: partition, audiences: audiences),
+            owedAlertStampSeconds: record.owedAlertStampSeconds)
         let start = self.batch.bytes.count
         self.batch.bytes.append(atMost: AudienceCodec.memberByteCountMax, using: &self.scratchBytes) { cursor in
             AudienceCodec.write(member, to: &cursor)

@@ -219,8 +219,18 @@ struct Pass {
 
     // MARK: Channels
     /// The newest version, of so many, reaches the members by broadcast.
-    mutating func leaveToChannel(versionCount: Int, in table: inout MemberTable) {
+    /// - Parameter keepingAlerts: those who wait for an alert wait on: no broadcast brings it.
+    mutating func leaveToChannel(versionCount: Int, keepingAlerts: Bool, in table: inout MemberTable) {
+        let owed = keepingAlerts ? self.retries.alertEntries : []
         self.reset(in: &table)
+        for (member, entry) in owed {
+            // It waited for a round that does not come.
+            let isAnswerAwaited = table.flags(of: member).contains(.isInFlight)
+            let notBefore = entry.notBeforeMillis == .max && !isAnswerAwaited ? .min : entry.notBeforeMillis
+            self.retries.set(
+                RetrySet.Entry(
+                    notBeforeMillis: notBefore, attempt: entry.attempt, isOwed: true, owesAlert: true), for: member)
+        }
         self.targets = Array(repeating: Target(until: self.position, ahead: 0), count: versionCount)
         self.quiet = []
         self.servedLate = []

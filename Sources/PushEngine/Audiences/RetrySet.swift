@@ -102,6 +102,12 @@ struct RetrySet {
     }
     /// Somebody waits for an alert.
     var owesAlert: Bool { self.entries.values.contains { $0.owesAlert } }
+    /// Whoever does.
+    var alertEntries: [(member: MemberID, entry: Entry)] {
+        self.entries.filter { $0.value.owesAlert }.map { ($0.key, $0.value) }.sorted {
+            $0.member.rawValue < $1.member.rawValue
+        }
+    }
     /// Somebody waits whose push may have priority 10.
     var mayBeHigh: Bool { self.entries.values.contains { $0.mayBeHigh } }
     /// The alert was withdrawn.

@@ -1,10 +1,18 @@
 import PushModel
 
+/// Of a restore: a member that was read, and where its record lies.
+struct RestoredJoin {
+    var member: MemberID
+    var offset: Int64
+    /// Of the version whose alert the record says the member is owed; 0: none.
+    var owedAlertStampSeconds: Int64 = 0
+}
+
 /// Who is owed an alert after a takeover.
 extension ShardEngine {
     /// The alert goes round still, and the version beside which it does has not been taken: nothing is owed of that yet.
     mutating func restoreAlert(
-        _ crowd: CrowdID, pass: Int, from part: AudienceCodec.PassPart, joins: [(member: MemberID, offset: Int64)],
+        _ crowd: CrowdID, pass: Int, from part: AudienceCodec.PassPart, joins: [RestoredJoin],
         members: CrowdTable.Members
     ) {
         let ring = self.audiences.crowds[crowd].passes[pass].ring
@@ -25,15 +33,32 @@ extension ShardEngine {
     }
     /// Of those that wait for an alert, whoever has come anew since: it had left meanwhile, and the alert is not for it any more.
     mutating func comers(
-        among part: AudienceCodec.PassPart, joins: [(member: MemberID, offset: Int64)], ring: RingID,
-        members: CrowdTable.Members
+        among part: AudienceCodec.PassPart, joins: [RestoredJoin], ring: RingID, members: CrowdTable.Members
     ) -> Set<MemberID> {
         var waiting: Set<MemberID> = []
         for entry in part.waiting where entry.owesAlert {
             waiting.insert(self.member(at: entry.position, ring: ring, members: members))
         }
         guard !waiting.isEmpty else { return [] }
-        return Set(joins.lazy.map(\.member).filter { waiting.contains($0) })
+        let anew = joins.lazy.filter { $0.owedAlertStampSeconds == 0 }.map(\.member)
+        return Set(anew.filter { waiting.contains($0) })
+    }
+    /// Members that said, or said no longer, that they listen before the newest alert had come to them, and of whom no progress tells.
+    mutating func restoreOwedAlerts(_ crowd: CrowdID, joins: [RestoredJoin], members: CrowdTable.Members) {
+        guard let alert = self.audiences.crowds[crowd].alert, !self.audiences.crowds[crowd].versions.isEmpty else {
+            return
+        }
+        for join in joins where join.owedAlertStampSeconds == alert.stampSeconds {
+            guard let pass = self.audiences.crowds[crowd].passIndex(of: members.table.ring(of: join.member)),
+                self.audiences.crowds[crowd].passes[pass].retries[join.member]?.owesAlert != true
+            else { continue }
+            let isAhead = self.comesRound(to: join.member, of: crowd, pass: pass, members: members)
+            let before = self.owed(crowd, pass: pass, alert: alert)
+            self.audiences.crowds[crowd].passes[pass].retries.set(
+                RetrySet.Entry(notBeforeMillis: isAhead ? .max : .min, isOwed: !isAhead, owesAlert: true),
+                for: join.member)
+            self.noteDue(crowd, pass: pass, before: before)
+        }
     }
     /// The member that stands there; none: it has left.
     mutating func member(at position: Int64, ring: RingID, members: CrowdTable.Members) -> MemberID {

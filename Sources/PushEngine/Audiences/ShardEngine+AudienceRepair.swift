@@ -69,7 +69,8 @@ extension ShardEngine {
         }
         let record = JoinRecord(
             flags: members.table.flags(of: member), joinedSeconds: members.table.joinedSeconds(of: member),
-            isKnown: !members.table.flags(of: member).contains(.isLate))
+            isKnown: !members.table.flags(of: member).contains(.isLate),
+            owedAlertStampSeconds: self.owedAlertStampSeconds(member, of: crowd, pass: pass))
         self.journal.writeMember(
             token, record, of: crowd, pass: pass, entry: .none, in: &self.memory, audiences: self.audiences)
         return .overwritten

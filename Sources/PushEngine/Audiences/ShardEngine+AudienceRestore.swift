@@ -48,7 +48,10 @@ extension ShardEngine {
             members.table.setFlags(flags, of: id)
             members.table.setJoinedSeconds(member.joinedSeconds, of: id)
         }
-        if !member.isKnown { self.audiences.crowds[crowd].restoredJoins.append((id, offset)) }
+        if !member.isKnown || member.owedAlertStampSeconds != 0 {
+            self.audiences.crowds[crowd].restoredJoins.append(
+                RestoredJoin(member: id, offset: offset, owedAlertStampSeconds: member.owedAlertStampSeconds))
+        }
         return .restored
     }
     /// Which forwarded record of the token was taken last.
@@ -215,7 +218,10 @@ extension ShardEngine {
         self.audiences.crowds[crowd].channels = known.last?.channels ?? []
         self.audiences.crowds[crowd].turn = known.last?.turn ?? 0
         self.audiences.crowds[crowd].stampSeconds = known.last?.stampSeconds ?? 0
-        let joins = self.audiences.crowds[crowd].restoredJoins
+        let alertStamps = Set(all.filter(\.hasAlert).map(\.stampSeconds))
+        let read = self.audiences.crowds[crowd].restoredJoins
+        let owedJoins = read.filter { alertStamps.contains($0.owedAlertStampSeconds) }
+        let joins = read.filter { !alertStamps.contains($0.owedAlertStampSeconds) }
         self.audiences.crowds[crowd].restoredJoins = []
         self.audiences.crowds[crowd].alert =
             isOfLife ? all.first { $0.stampSeconds == progress.alertStampSeconds && $0.hasAlert } : nil
@@ -224,11 +230,15 @@ extension ShardEngine {
             self.restore(crowd, pass: pass, from: progress, joins: joins, members: members, now: now)
             self.restoreListening(crowd, pass: pass, from: progress)
         }
-        if !self.audiences.crowds[crowd].passes.contains(where: { $0.owesAlert || $0.retries.owesAlert }) {
+        let alertStampSeconds = self.audiences.crowds[crowd].alert?.stampSeconds
+        if !self.audiences.crowds[crowd].passes.contains(where: { $0.owesAlert || $0.retries.owesAlert }),
+            !owedJoins.contains(where: { $0.owedAlertStampSeconds == alertStampSeconds })
+        {
             self.audiences.crowds[crowd].alert = nil
         }
         if let newest = known.last { self.takeStart(of: newest, crowd: crowd, now: now) }
         for version in newer.sorted(by: { $0.stampSeconds < $1.stampSeconds }) { self.take(version, crowd: crowd) }
+        self.restoreOwedAlerts(crowd, joins: owedJoins, members: members)
         if let newest = versions.last, !newer.isEmpty { self.takeStart(of: newest, crowd: crowd, now: now) }
         if let order = self.audiences.crowds[crowd].starts.restoredOrders.first {
             self.takeStart(order, crowd: crowd, now: now)
@@ -245,7 +255,7 @@ extension ShardEngine {
     }
     private mutating func restore(
         _ crowd: CrowdID, pass: Int, from progress: AudienceCodec.Progress,
-        joins: [(member: MemberID, offset: Int64)], members: CrowdTable.Members, now: EngineTime
+        joins: [RestoredJoin], members: CrowdTable.Members, now: EngineTime
     ) {
         let versions = self.audiences.crowds[crowd].versions
         let ring = self.audiences.crowds[crowd].passes[pass].ring

@@ -141,6 +141,8 @@ extension ShardEngine {
         var lateNumber: UInt32?
         /// It was a member before, and not late.
         var isKnown = false
+        /// Of the version whose alert it is owed where it goes; 0: none.
+        var owedAlertStampSeconds: Int64 = 0
     }
     /// The token is in that ring from here on.
     /// - Returns: `nil`: it was, and nothing has changed.
@@ -169,7 +171,8 @@ extension ShardEngine {
             flags.formSymmetricDifference(.isFrequent)
             members.table.setFlags(flags, of: found)
             return JoinRecord(
-                flags: flags, joinedSeconds: members.table.joinedSeconds(of: found), isKnown: !flags.contains(.isLate))
+                flags: flags, joinedSeconds: members.table.joinedSeconds(of: found), isKnown: !flags.contains(.isLate),
+                owedAlertStampSeconds: self.owedAlertStampSeconds(found, of: crowd, pass: pass))
         }
         // The latest join wins.
         let former = members.ringOwners[old.index]
@@ -192,7 +195,9 @@ extension ShardEngine {
         }
         guard !owesAlert else {
             self.enteredOwed(found, crowd: crowd, pass: pass, members: members, notBeforeMillis: notBefore)
-            return JoinRecord(flags: flags, joinedSeconds: joinedSeconds)
+            return JoinRecord(
+                flags: flags, joinedSeconds: joinedSeconds,
+                owedAlertStampSeconds: self.owedAlertStampSeconds(found, of: crowd, pass: pass))
         }
         let late = self.entered(
             found, crowd: crowd, pass: pass, members: members, notBeforeMillis: notBefore, now: now)

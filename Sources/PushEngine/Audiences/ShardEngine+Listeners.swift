@@ -23,7 +23,8 @@ extension ShardEngine {
         // Its first member, or the first since others had left: what the channel brings is owed to nobody there.
         if self.audiences.crowds[crowd].channel(ofPass: pass)?.serves == true {
             let versionCount = self.audiences.crowds[crowd].versions.count
-            self.audiences.crowds[crowd].passes[pass].leaveToChannel(versionCount: versionCount, in: &members.table)
+            self.audiences.crowds[crowd].passes[pass].leaveToChannel(
+                versionCount: versionCount, keepingAlerts: false, in: &members.table)
         }
         // Records of members name the channel by its number, and progress has its id.
         self.writeProgress(crowd, entry: entry, now: now)
@@ -77,6 +78,13 @@ extension ShardEngine {
                 == self.audiences.crowds[crowd].passes[pass].environment
         else { return false }
         if let entry = self.audiences.crowds[crowd].passes[old].retries[member], entry.owesAlert { return true }
+        // One that is on its way may come back.
+        if members.table.flags(of: member).contains(.isInFlight),
+            let push = self.audiences.pushes.identifier(of: member, partition: self.audiences.crowds[crowd].partition),
+            self.audiences.pushes[push].hasAlert, !self.audiences.pushes[push].isDetached
+        {
+            return self.audiences.pushes[push].alertStampSeconds == self.audiences.crowds[crowd].alert?.stampSeconds
+        }
         return self.audiences.crowds[crowd].passes[old].isAlertAhead(members.table.position(of: member))
             && !members.table.flags(of: member).contains(.isLate)
             && !self.audiences.crowds[crowd].passes[old].quiet.contains(member)
@@ -93,6 +101,20 @@ extension ShardEngine {
         self.audiences.crowds[crowd].isProgressDue = true
         self.noteDue(crowd, pass: pass, before: before)
     }
+    /// What a member's record says of an alert that it is owed, as progress that tells of it may not have been written yet; 0: nothing.
+    func owedAlertStampSeconds(_ member: MemberID, of crowd: CrowdID, pass: Int) -> Int64 {
+        guard self.memory.configuration.apps[Int(self.audiences.crowds[crowd].app)].audienceChannel == .auto,
+            self.audiences.crowds[crowd].passes[pass].retries[member]?.owesAlert == true
+        else { return 0 }
+        return self.audiences.crowds[crowd].alert?.stampSeconds ?? 0
+    }
+    /// An alert that the channel has had already comes to nobody by a later broadcast: whoever is owed it here gets it by its token.
+    func keepsAlerts(_ crowd: CrowdID, pass: Int) -> Bool {
+        guard let alert = self.audiences.crowds[crowd].alert,
+            let channel = self.audiences.crowds[crowd].channel(ofPass: pass)
+        else { return false }
+        return alert.stampSeconds <= channel.takenAlertStampSeconds
+    }
 
     // MARK: Versions
     /// A newer version has been taken, of which the channels say whether it reaches a pass's members by broadcast.
@@ -104,8 +126,12 @@ extension ShardEngine {
         let channel = self.audiences.crowds[crowd].channel(ofPass: pass)
         if let channel, channel.serves {
             let versionCount = self.audiences.crowds[crowd].versions.count
-            self.audiences.crowds[crowd].passes[pass].leaveToChannel(versionCount: versionCount, in: &members.table)
-            self.settleMembers(crowd, pass: pass, before: before, isNewerThere: true, into: .superseded)
+            let keepsAlerts = self.keepsAlerts(crowd, pass: pass)
+            self.audiences.crowds[crowd].passes[pass].leaveToChannel(
+                versionCount: versionCount, keepingAlerts: keepsAlerts, in: &members.table)
+            let owedCount = self.audiences.crowds[crowd].passes[pass].retries.owedCount
+            self.settleMembers(
+                crowd, pass: pass, before: before, due: owedCount, isNewerThere: true, into: .superseded)
             return true
         }
         guard self.audiences.crowds[crowd].passes[pass].isServedByChannel else { return false }
@@ -145,7 +171,9 @@ extension ShardEngine {
         let before = self.owed(crowd, pass: pass, alert: self.audiences.crowds[crowd].alert)
         if isServed {
             let versionCount = self.audiences.crowds[crowd].versions.count
-            self.audiences.crowds[crowd].passes[pass].leaveToChannel(versionCount: versionCount, in: &members.table)
+            let keepsAlerts = self.keepsAlerts(crowd, pass: pass)
+            self.audiences.crowds[crowd].passes[pass].leaveToChannel(
+                versionCount: versionCount, keepingAlerts: keepsAlerts, in: &members.table)
             return self.settleMembers(crowd, pass: pass, before: before, into: .superseded)
         }
         guard let channel, let newest = self.audiences.crowds[crowd].newest,

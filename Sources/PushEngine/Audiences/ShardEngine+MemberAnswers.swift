@@ -36,6 +36,7 @@ extension ShardEngine {
         if hasLeft {
             members.table.free(push.member)
         } else {
+            self.noteAlertAnswered(answer.result, end: end, push: push, members: members)
             self.wake(push.member, members: members, push: push, now: now)
         }
         if isCrowdThere, !self.isScheduled(push.crowd) { self.schedule(push.crowd, now: now) }
@@ -161,17 +162,23 @@ extension ShardEngine {
             // It belongs to another audience now.
             return .ended(.superseded)
         }
-        // A newer version reaches it by broadcast.
-        if self.audiences.crowds[crowd].passes[push.pass].isServedByChannel,
-            push.stampSeconds != self.audiences.crowds[crowd].stampSeconds
-        {
-            return .ended(.superseded)
-        }
         let distance = keepsDistance ? push.sentMillis + self.distanceMillis(crowd) : .min
         let notBefore = max(now.steadyMillis + delayMillis, distance)
         let old = self.audiences.crowds[crowd].passes[push.pass].retries[push.member]
         // A newer alert has a round of its own, which comes to it or has found it unanswered.
         let isNewestAlert = push.hasAlert && self.audiences.crowds[crowd].alert?.stampSeconds == push.alertStampSeconds
+        if self.audiences.crowds[crowd].passes[push.pass].isServedByChannel,
+            push.stampSeconds != self.audiences.crowds[crowd].stampSeconds, old?.owesAlert != true
+        {
+            // A newer version reaches it by broadcast, and what alert it brought only if the channel has not had that.
+            if isNewestAlert, !dropsAlert, self.keepsAlerts(crowd, pass: push.pass) {
+                let before = self.owed(crowd, pass: push.pass, alert: self.audiences.crowds[crowd].alert)
+                self.audiences.crowds[crowd].passes[push.pass].retries.set(
+                    RetrySet.Entry(notBeforeMillis: notBefore, isOwed: true, owesAlert: true), for: push.member)
+                self.noteDue(crowd, pass: push.pass, before: before)
+            }
+            return .ended(.superseded)
+        }
         // Where an alert goes alone the round that comes next does not bring it.
         let isAhead =
             !(push.isAlone && isNewestAlert)
@@ -190,6 +197,27 @@ extension ShardEngine {
         guard !isAhead, old?.isOwed != true else { return .ended(.superseded) }
         self.noteWaiting(1)
         return .waits
+    }
+    /// The alert has come to a member that went over to another ring before the answer: it is not owed there any more.
+    private mutating func noteAlertAnswered(
+        _ result: PushAnswer.Result, end: MemberEnd, push: MemberPush, members: CrowdTable.Members
+    ) {
+        guard push.isDetached, push.hasAlert, members.table.ring(of: push.member).isSome else { return }
+        switch (end, result) {
+        case (.ended(.accepted), _): break
+        case (_, .unknown)
+        where self.memory.configuration.apps[self.appIndex(of: push)].alertOnUnknown == .drop:
+            break
+        default: return
+        }
+        let ring = members.table.ring(of: push.member)
+        let crowd = members.ringOwners[ring.index]
+        guard let pass = self.audiences.crowds[crowd].passIndex(of: ring), crowd == push.crowd,
+            self.audiences.crowds[crowd].alert?.stampSeconds == push.alertStampSeconds,
+            var entry = self.audiences.crowds[crowd].passes[pass].retries[push.member], entry.owesAlert
+        else { return }
+        entry.owesAlert = false
+        self.audiences.crowds[crowd].passes[pass].retries.set(entry, for: push.member)
     }
     /// Whoever waited for the answer may have its turn.
     private mutating func wake(

@@ -142,6 +142,86 @@ import Testing
         let pushes = h.deliverAll()
         #expect(Set(pushes.map(\.token)).count == 4 && pushes.allSatisfy { $0.alert == "goal" })
     }
+    /// A harness whose members say that they listen when the channel has had an alert, and they have not.
+    private static func harnessOwingAlerts() -> EngineHarness {
+        let (h, _) = Self.harness()
+        for member in 2...4 { h.join(member) }
+        h.deliverAll()
+        h.advance(1_000)
+        h.audienceUpdate(2, alert: "goal")
+        h.deliver(route: 2)
+        for member in 1...4 { h.join(member, channel: Self.channel) }
+        return h
+    }
+    /// The worker dies before progress tells of whom it owes the alert.
+    @Test func itIsOwedTheAlertByTheNextOwner() {
+        let h = Self.harnessOwingAlerts()
+        h.crash()
+        h.carryBus()
+        h.advance(2_000)
+        let pushes = h.deliverAll()
+        #expect(Set(pushes.map(\.token)).count == 4 && pushes.allSatisfy { $0.alert == "goal" })
+        // Progress tells that they have it.
+        h.advance(2_000)
+        h.crash()
+        h.carryBus()
+        h.advance(2_000)
+        #expect(h.deliverAll().allSatisfy { $0.alert == nil })
+    }
+    /// It changes what else its join says, and the worker dies.
+    @Test func aFurtherJoinSaysThatTheAlertIsOwed() {
+        let h = Self.harnessOwingAlerts()
+        for member in 1...4 {
+            h.consume(
+                key: EngineHarness.memberToken(member),
+                value:
+                    #"{"event":"register","audience":"match","channel":"\#(Self.channel)","frequent-updates":true}"#)
+        }
+        h.crash()
+        h.carryBus()
+        h.advance(2_000)
+        let pushes = h.deliverAll()
+        #expect(Set(pushes.map(\.token)).count == 4 && pushes.allSatisfy { $0.alert == "goal" })
+    }
+    /// The channel has had the alert: no later broadcast brings it.
+    @Test func itIsOwedTheAlertWhenTheNextVersionIsBroadcast() {
+        let h = Self.harnessOwingAlerts()
+        h.advance(16_000)
+        h.audienceUpdate(3)
+        let broadcast = h.deliver(route: 2)
+        #expect(broadcast?.n == 3 && broadcast?.alert == nil)
+        let pushes = h.deliverAll()
+        #expect(Set(pushes.map(\.token)).count == 4 && pushes.allSatisfy { $0.alert == "goal" && $0.n == 3 })
+        h.advance(2_000)
+        #expect(h.deliverAll().isEmpty && h.counters.members.isConserved)
+    }
+    /// The alert is on its way to a phone that says meanwhile that it listens.
+    @Test(arguments: [false, true]) func anAlertOnItsWayIsOwedUntilItHasCome(isRefused: Bool) throws {
+        let (h, _) = Self.harness()
+        h.advance(1_000)
+        h.audienceUpdate(2, alert: "goal")
+        h.deliver(route: 2)
+        let push = try #require(h.take())
+        #expect(push.alert == "goal")
+        h.join(1, channel: Self.channel)
+        h.answer(push, isRefused ? .response(PushResponse(status: 503, reason: "ServiceUnavailable")) : .accepted)
+        h.advance(60_000)
+        #expect(h.deliverAll().map(\.alert) == [isRefused ? "goal" : nil])
+        #expect(h.counters.members.isConserved)
+    }
+    /// The same of one that was owed to it where it listens, while the next version is broadcast.
+    @Test func anOwedAlertThatComesBackIsOwedAlthoughTheNextVersionIsBroadcast() throws {
+        let h = Self.harnessOwingAlerts()
+        h.advance(16_000)
+        let push = try #require(h.take())
+        h.audienceUpdate(3)
+        h.answer(push, .response(PushResponse(status: 503, reason: "ServiceUnavailable")))
+        #expect(h.deliver(route: 2)?.n == 3)
+        h.advance(60_000)
+        let pushes = h.deliverAll()
+        #expect(Set(pushes.map(\.token)).count == 4 && pushes.allSatisfy { $0.alert == "goal" })
+        #expect(h.counters.members.isConserved)
+    }
 
     @Test func aPauseHoldsBroadcastsBack() throws {
         let (h, _) = Self.harness()

@@ -192,6 +192,7 @@ import Testing
             member.channelNumber = number
             member.origin = number.map { AudienceCodec.Origin(topicHash: 9, partition: 4, offset: Int64($0) << 40) }
             (member.hasLeft, member.hadTens) = (number ?? 1 > 0, number == 2)
+            member.owedAlertStampSeconds = number.map { Int64($0) * 1_000_000 } ?? 0
             let bytes = Self.bytes(AudienceCodec.memberByteCountMax) { AudienceCodec.write(member, to: &$0) }
             #expect(try read(bytes) == member)
         }
