@@ -221,7 +221,8 @@ enum AudienceCodec {
         var horizon: Int64 = 0
         /// Members behind it that are unanswered or wait: their positions, and whether they are owed the alert.
         var waiting: [(position: Int64, owesAlert: Bool)] = []
-        /// Positions of members before it that were served already, and of those that joined after the alert that goes round.
+        /// Positions of members before it that were served already, or that were served by token where a channel brings the version; and of those
+        /// that joined after the alert that goes round.
         var skipped: [Int64] = []
         var quiet: [Int64] = []
     }

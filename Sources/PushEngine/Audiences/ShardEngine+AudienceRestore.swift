@@ -232,7 +232,9 @@ extension ShardEngine {
         }
         let alertStampSeconds = self.audiences.crowds[crowd].alert?.stampSeconds
         if !self.audiences.crowds[crowd].passes.contains(where: { $0.owesAlert || $0.retries.owesAlert }),
-            !owedJoins.contains(where: { $0.owedAlertStampSeconds == alertStampSeconds })
+            !self.audiences.crowds[crowd].passes.indices.contains(where: {
+                self.isAlertLeft(crowd, toChannelOf: $0)
+            }), !owedJoins.contains(where: { $0.owedAlertStampSeconds == alertStampSeconds })
         {
             self.audiences.crowds[crowd].alert = nil
         }

@@ -173,6 +173,11 @@ extension ShardEngine {
         where members.table.ring(of: member).isSome {
             part.skipped.append(Int64(members.table.position(of: member)))
         }
+        // Where a channel brings the version no round passes over anybody.
+        for member in self.audiences.crowds[crowd].passes[pass].servedLate
+        where members.table.ring(of: member) == self.audiences.crowds[crowd].passes[pass].ring {
+            part.skipped.append(Int64(members.table.position(of: member)))
+        }
         part.skipped.sort()
         let ring = self.audiences.crowds[crowd].passes[pass].ring
         for member in self.audiences.crowds[crowd].passes[pass].quiet where members.table.ring(of: member) == ring {

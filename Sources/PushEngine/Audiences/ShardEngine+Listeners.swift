@@ -85,10 +85,29 @@ extension ShardEngine {
         {
             return self.audiences.pushes[push].alertStampSeconds == self.audiences.crowds[crowd].alert?.stampSeconds
         }
+        if self.audiences.crowds[crowd].passes[old].isServedByChannel {
+            return self.channelOwesAlert(member, of: crowd, pass: old, members: members)
+        }
         return self.audiences.crowds[crowd].passes[old].isAlertAhead(members.table.position(of: member))
             && !members.table.flags(of: member).contains(.isLate)
             && !self.audiences.crowds[crowd].passes[old].quiet.contains(member)
             && !self.audiences.crowds[crowd].passes[old].skipped.contains(member)
+    }
+    /// The alert is left to a channel that was not known to have it when the newest version was made: whoever listens no more may miss it. One that
+    /// has it all the same ignores what comes under the same stamp.
+    private func channelOwesAlert(
+        _ member: MemberID, of crowd: CrowdID, pass: Int, members: CrowdTable.Members
+    ) -> Bool {
+        // Whoever came later, or has been served since, is owed nothing.
+        self.isAlertLeft(crowd, toChannelOf: pass) && !members.table.flags(of: member).contains(.isLate)
+            && !self.audiences.crowds[crowd].passes[pass].servedLate.contains(member)
+    }
+    func isAlertLeft(_ crowd: CrowdID, toChannelOf pass: Int) -> Bool {
+        guard let alert = self.audiences.crowds[crowd].alert,
+            self.audiences.crowds[crowd].passes[pass].isServedByChannel,
+            let channel = self.audiences.crowds[crowd].channel(ofPass: pass)
+        else { return false }
+        return alert.stampSeconds > channel.takenAlertStampSeconds
     }
     /// It is in the ring from here on, and is owed the newest version with the alert.
     mutating func enteredOwed(
@@ -200,7 +219,15 @@ extension ShardEngine {
         let listening = progress.part(of: self.audiences.crowds[crowd].passes[pass])?.listening
         if let listening { self.audiences.crowds[crowd].passes[pass].channelID = listening.id }
         guard !self.audiences.crowds[crowd].versions.isEmpty else { return }
-        if listening?.isServed ?? false { self.audiences.crowds[crowd].passes[pass].resumeChannel() }
+        if let listening, listening.isServed {
+            self.audiences.crowds[crowd].passes[pass].resumeChannel()
+            let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
+            let ring = self.audiences.crowds[crowd].passes[pass].ring
+            for position in progress.part(of: self.audiences.crowds[crowd].passes[pass])?.skipped ?? [] {
+                let member = self.member(at: position, ring: ring, members: members)
+                if member.isSome { self.audiences.crowds[crowd].passes[pass].noteServedLate(member) }
+            }
+        }
         self.changeWay(crowd, pass: pass)
     }
 }

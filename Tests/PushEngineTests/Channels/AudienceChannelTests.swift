@@ -209,6 +209,30 @@ import Testing
         #expect(h.deliverAll().map(\.alert) == [isRefused ? "goal" : nil])
         #expect(h.counters.members.isConserved)
     }
+    /// The channel has not had the alert yet, and the phone listens no more.
+    @Test(arguments: [false, true]) func whoListensNoMoreGetsAnAlertThatTheChannelHasNotHad(isTakenOver: Bool) {
+        let (h, _) = Self.harness()
+        h.join(2, channel: Self.channel)
+        h.deliverAll()
+        h.advance(2_000)
+        h.audienceUpdate(2, alert: "goal")
+        if isTakenOver {
+            h.crash()
+            h.carryBus()
+            h.advance(2_000)
+        }
+        h.join(2)
+        #expect(h.deliverAll().first { $0.token == EngineHarness.memberToken(2) }?.alert == "goal")
+        // The alert is not for one that comes later.
+        h.advance(2_000)
+        h.join(3, channel: Self.channel)
+        let late = h.deliverAll()
+        h.advance(2_000)
+        h.join(3)
+        #expect((late + h.deliverAll()).allSatisfy { $0.alert == nil } && late.count == 1)
+        #expect(h.counters.members.isConserved)
+    }
+
     /// The same of one that was owed to it where it listens, while the next version is broadcast.
     @Test func anOwedAlertThatComesBackIsOwedAlthoughTheNextVersionIsBroadcast() throws {
         let h = Self.harnessOwingAlerts()
