@@ -85,6 +85,7 @@ extension ShardEngine {
                 continue
             }
             self.audiences.crowds[crowd].passes[pass].recent.note(member, servedMillis: now.steadyMillis)
+            self.audiences.crowds[crowd].passes[pass].noteServedLate(member)
             let isAlone = entry.owesAlert && self.audiences.crowds[crowd].alertGoesAlone
             let serving = Serving(
                 member: member, hasAlert: entry.owesAlert && self.audiences.crowds[crowd].alert != nil,

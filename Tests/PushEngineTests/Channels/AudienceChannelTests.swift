@@ -209,6 +209,31 @@ import Testing
         #expect(h.deliverAll().map(\.alert) == [isRefused ? "goal" : nil])
         #expect(h.counters.members.isConserved)
     }
+    /// The alert has come to its token, and the channel dies over the broadcast.
+    @Test(arguments: [false, true]) func whoHasAnAlertByItsTokenIsNotServedAgainWhenTheChannelDies(isTakenOver: Bool)
+        throws
+    {
+        let (h, _) = Self.harness()
+        for member in 2...4 { h.join(member) }
+        h.deliverAll()
+        h.advance(1_000)
+        h.audienceUpdate(2, alert: "goal")
+        var broadcast = try #require(h.take(route: 2))
+        for member in 1...4 { h.join(member, channel: Self.channel) }
+        #expect(h.deliverAll().map(\.alert) == Array(repeating: "goal", count: 4))
+        h.advance(2_000)
+        if isTakenOver {
+            h.crash()
+            h.carryBus()
+            h.advance(20_000)
+            broadcast = try #require(h.take(route: 2))
+        }
+        h.answer(broadcast, .response(PushResponse(status: 400, reason: "ChannelNotRegistered")))
+        h.carryBus()
+        h.advance(2_000)
+        #expect(h.deliverAll().isEmpty)
+    }
+
     /// The channel has not had the alert yet, and the phone listens no more.
     @Test(arguments: [false, true]) func whoListensNoMoreGetsAnAlertThatTheChannelHasNotHad(isTakenOver: Bool) {
         let (h, _) = Self.harness()
