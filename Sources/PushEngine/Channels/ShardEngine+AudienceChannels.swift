@@ -147,11 +147,14 @@ extension ShardEngine {
     mutating func takeNews(_ news: BusRecord.ChannelNews, key: Span<UInt8>, now: EngineTime) {
         guard let app = self.app(named: news.bundleID) else { return }
         let slotKey = SlotKey(kind: .audience, app: app, id: key)
-        guard let slot = self.memory.slots.find(slotKey, partition: self.intake.partition) else { return }
+        guard let slot = self.memory.slots.find(slotKey, partition: self.intake.partition) else {
+            return self.giveBack(news, key: key, app: app)
+        }
         var book = self.memory.book(of: slot)
-        guard news.life == book.channels.life, let index = book.channels.index(news.environment),
-            self.take(news.news, book: &book, channel: index, now: now)
-        else { return }
+        guard news.life == book.channels.life, let index = book.channels.index(news.environment) else {
+            return self.giveBack(news, key: key, app: app)
+        }
+        guard self.take(news.news, book: &book, channel: index, now: now) else { return }
         self.journal.openEntry(
             for: self.intake, slot: slot, budgets: self.dispatch.budgets, in: &self.memory, now: now)
         self.memory.setBook(book, of: slot)
@@ -159,17 +162,28 @@ extension ShardEngine {
         self.journal.flushNow(now: now)
         self.dispatch.reschedule(slot, in: &self.memory, now: now)
     }
+    /// A channel has been opened for a life that is over and forgotten: a former owner's wish came to the keeper after its end.
+    private mutating func giveBack(_ news: BusRecord.ChannelNews, key: Span<UInt8>, app: UInt16) {
+        guard case .opened = news.news, (try? EventRules.checkKey(key)) != nil else { return }
+        let entry = self.journal.ledger.open(log: self.intake.log, offset: self.intake.record.offset, settled: true)
+        self.journal.ledger.expectAcknowledgement(entry)
+        let wish = BusRecord.ChannelWish(
+            bundleID: news.bundleID, environment: news.environment, life: news.life, demand: .voided)
+        self.journal.tellWish(
+            wish, audience: key, to: self.keeperPartition(app: app, environment: news.environment),
+            acknowledgement: self.journal.open(
+                .routed, partition: self.intake.partition, entry: entry, in: &self.memory))
+    }
     /// - Returns: whether the book has changed.
     private func take(_ news: KeeperNews, book: inout AudienceBook, channel index: Int, now: EngineTime) -> Bool {
         let id = book.channels.all[index].id
         switch news {
         case .opened(let opened):
             guard opened != id else { return false }
-            let old = book.channels.all[index]
-            book.channels.all[index] = AudienceChannels.Channel(environment: old.environment)
+            // Of an end that it was told before there was a channel the keeper knows nothing any more: it is told once more.
+            book.channels.all[index] = AudienceChannels.Channel(environment: book.channels.all[index].environment)
             book.channels.all[index].standing = .open
             book.channels.all[index].id = opened
-            book.channels.all[index].isEndTold = old.isEndTold
         case .vanished(id):
             book.channels.all[index].standing = .wanted
             book.channels.all[index].serves = false

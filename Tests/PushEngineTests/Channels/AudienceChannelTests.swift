@@ -519,6 +519,45 @@ import Testing
         #expect(h.deliver(route: 2)?.token == service.channels.last)
     }
 
+    /// A former owner's wish, late on its way, comes to the keeper behind the end of the life that it is for: the keeper knows nothing of that life
+    /// any more, and opens a channel.
+    @Test(arguments: [false, true]) func aWishThatComesBehindTheEndLeavesNoChannel(isForgotten: Bool) throws {
+        let h = KeeperHostTests.harness { $0.channelLingerMillis = 3_600_000 }
+        var apple = SimpleApple()
+        h.join(1)
+        h.audienceUpdate(1)
+        h.deliverAll()
+        h.advance(2_000)
+        h.audienceEnd(2)
+        h.deliverAll()
+        h.advance(2_000)
+        h.carryBus()
+        let wish = try #require(
+            h.written.first { $0.topic == .routed && $0.headers[RecordHeader.kind.text] == "channel-wish" })
+        if isForgotten {
+            for _ in 0..<800 {
+                h.advance(60_000)
+                h.carryBus()
+                apple.serve(h)
+            }
+            #expect(h.counters.activities == 0)
+        }
+        #expect(apple.channels.isEmpty && h.keptPhase() == nil)
+        h.consume(
+            keyBytes: wish.key, valueBytes: wish.value, topic: 1,
+            kind: RoutedKind(named: Array("channel-wish".utf8).span))
+        h.carryBus()
+        apple.serve(h)
+        #expect(apple.channels.count == 1)
+        for _ in 0..<120 {
+            h.advance(60_000)
+            h.carryBus()
+            while h.take(route: 2).map({ h.answer($0, .accepted) }) != nil {}
+            apple.serve(h)
+        }
+        #expect(apple.channels.isEmpty && h.isCommitted(topic: 1))
+    }
+
     /// An audience that is forgotten without an end gives its channel up.
     @Test func whatIsForgottenGivesItsChannelUp() {
         let (h, apple) = Self.harness()
