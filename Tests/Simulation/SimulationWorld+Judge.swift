@@ -41,8 +41,10 @@ extension SimulationWorld {
         if worker.loop.engine.updatesHeld > 3 * counters.activities {
             self.fail("\(worker.loop.engine.updatesHeld) updates of \(counters.activities) slots are in memory")
         }
-        if worker.loop.engine.ledgerEntriesOpen > 2
-            * (counters.activities + counters.unacknowledged + self.members.count + self.starters.count)
+        let entriesMax =
+            2 * (counters.activities + counters.unacknowledged + self.members.count + self.starters.count)
+        if worker.loop.engine.ledgerEntriesOpen > entriesMax,
+            worker.loop.engine.ledgerEntriesOpen > entriesMax + self.uncommittedWishCount
         {
             self.fail(
                 "\(worker.loop.engine.ledgerEntriesOpen) ledger entries are open for \(counters.activities) slots and "

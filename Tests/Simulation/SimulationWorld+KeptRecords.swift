@@ -162,6 +162,19 @@ extension SimulationWorld {
 
     // MARK: Bounds
 
+    /// Wishes that are not committed. Each keeps its offset open, and all of an audience's wait for one record.
+    var uncommittedWishCount: Int {
+        guard self.plan.kept.isOn else { return 0 }
+        return Set(self.keptHomes.map(self.keeperPartition)).reduce(0) { count, partition in
+            let place = SimulatedKafka.Place(topic: .routed, partition: partition)
+            let end = self.kafka.end(place)
+            return count
+                + (min(self.kafka.committed[place] ?? 0, end)..<end).count {
+                    self.kafka.record(place, $0)?.header(.kind) == "channel-wish"
+                }
+        }
+    }
+
     /// Records about kept channels that one step adds: each channel's, and what owners and keepers tell each other.
     var keptRecordsAtOnceMax: Int {
         guard self.plan.kept.isOn else { return 0 }
