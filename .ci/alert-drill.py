@@ -155,6 +155,12 @@ scrape_configs:
             time.sleep(0.2)
         self.publish(f'drill-{n}|{{"event": "register", "token": "{n:064x}"}}' for n in range(ACTIVITIES))
         threading.Thread(target=self.traffic, daemon=True).start()
+        # The group's first assignment takes some seconds.
+        deadline = time.monotonic() + 60
+        while not re.search(r'answered_total\{result="accepted"\} [1-9]', self.ask("admin", "/metrics")):
+            if time.monotonic() > deadline:
+                raise SystemExit("alert-drill: the worker pushes nothing")
+            time.sleep(0.5)
 
     def watch(self, *ports):
         """Whom Prometheus scrapes from here on."""
