@@ -1,0 +1,151 @@
+import APNSProtocol
+import PushModel
+import Testing
+
+@testable import PushEngine
+
+/// Alerts of phones that change their way: they begin to listen, or listen no more, while the alert has not come to them.
+struct ListenerAlertTests {
+    /// Whom the alert has not reached gets it, however it says it will be reached from then on.
+    @Test func whoSaysThatItListensBeforeTheAlertHasComeGetsIt() {
+        let (h, _) = AudienceChannelTests.harness()
+        for member in 2...4 { h.join(member) }
+        h.deliverAll()
+        h.advance(1_000)
+        h.audienceUpdate(2, alert: "goal")
+        h.deliver(route: 2)
+        for member in 1...4 { h.join(member, channel: AudienceChannelTests.channel) }
+        let pushes = h.deliverAll()
+        #expect(Set(pushes.map(\.token)).count == 4 && pushes.allSatisfy { $0.alert == "goal" })
+    }
+    /// A harness whose members say that they listen when the channel has had an alert, and they have not.
+    private static func harnessOwingAlerts() -> EngineHarness {
+        let (h, _) = AudienceChannelTests.harness()
+        for member in 2...4 { h.join(member) }
+        h.deliverAll()
+        h.advance(1_000)
+        h.audienceUpdate(2, alert: "goal")
+        h.deliver(route: 2)
+        for member in 1...4 { h.join(member, channel: AudienceChannelTests.channel) }
+        return h
+    }
+    /// The worker dies before progress tells of whom it owes the alert.
+    @Test func itIsOwedTheAlertByTheNextOwner() {
+        let h = Self.harnessOwingAlerts()
+        h.crash()
+        h.carryBus()
+        h.advance(2_000)
+        let pushes = h.deliverAll()
+        #expect(Set(pushes.map(\.token)).count == 4 && pushes.allSatisfy { $0.alert == "goal" })
+        // Progress tells that they have it.
+        h.advance(2_000)
+        h.crash()
+        h.carryBus()
+        h.advance(2_000)
+        #expect(h.deliverAll().allSatisfy { $0.alert == nil })
+    }
+    /// It changes what else its join says, and the worker dies.
+    @Test func aFurtherJoinSaysThatTheAlertIsOwed() {
+        let h = Self.harnessOwingAlerts()
+        for member in 1...4 {
+            h.consume(
+                key: EngineHarness.memberToken(member),
+                value:
+                    #"{"event":"register","audience":"match","channel":"\#(AudienceChannelTests.channel)","frequent-updates":true}"#
+            )
+        }
+        h.crash()
+        h.carryBus()
+        h.advance(2_000)
+        let pushes = h.deliverAll()
+        #expect(Set(pushes.map(\.token)).count == 4 && pushes.allSatisfy { $0.alert == "goal" })
+    }
+    /// The channel has had the alert: no later broadcast brings it.
+    @Test func itIsOwedTheAlertWhenTheNextVersionIsBroadcast() {
+        let h = Self.harnessOwingAlerts()
+        h.advance(16_000)
+        h.audienceUpdate(3)
+        let broadcast = h.deliver(route: 2)
+        #expect(broadcast?.n == 3 && broadcast?.alert == nil)
+        let pushes = h.deliverAll()
+        #expect(Set(pushes.map(\.token)).count == 4 && pushes.allSatisfy { $0.alert == "goal" && $0.n == 3 })
+        h.advance(2_000)
+        #expect(h.deliverAll().isEmpty && h.counters.members.isConserved)
+    }
+    /// The alert is on its way to a phone that says meanwhile that it listens.
+    @Test(arguments: [false, true]) func anAlertOnItsWayIsOwedUntilItHasCome(isRefused: Bool) throws {
+        let (h, _) = AudienceChannelTests.harness()
+        h.advance(1_000)
+        h.audienceUpdate(2, alert: "goal")
+        h.deliver(route: 2)
+        let push = try #require(h.take())
+        #expect(push.alert == "goal")
+        h.join(1, channel: AudienceChannelTests.channel)
+        h.answer(push, isRefused ? .response(PushResponse(status: 503, reason: "ServiceUnavailable")) : .accepted)
+        h.advance(60_000)
+        #expect(h.deliverAll().map(\.alert) == [isRefused ? "goal" : nil])
+        #expect(h.counters.members.isConserved)
+    }
+    /// The alert has come to its token, and the channel dies over the broadcast.
+    @Test(arguments: [false, true]) func whoHasAnAlertByItsTokenIsNotServedAgainWhenTheChannelDies(isTakenOver: Bool)
+        throws
+    {
+        let (h, _) = AudienceChannelTests.harness()
+        for member in 2...4 { h.join(member) }
+        h.deliverAll()
+        h.advance(1_000)
+        h.audienceUpdate(2, alert: "goal")
+        var broadcast = try #require(h.take(route: 2))
+        for member in 1...4 { h.join(member, channel: AudienceChannelTests.channel) }
+        #expect(h.deliverAll().map(\.alert) == Array(repeating: "goal", count: 4))
+        h.advance(2_000)
+        if isTakenOver {
+            h.crash()
+            h.carryBus()
+            h.advance(20_000)
+            broadcast = try #require(h.take(route: 2))
+        }
+        h.answer(broadcast, .response(PushResponse(status: 400, reason: "ChannelNotRegistered")))
+        h.carryBus()
+        h.advance(2_000)
+        #expect(h.deliverAll().isEmpty)
+    }
+
+    /// The channel has not had the alert yet, and the phone listens no more.
+    @Test(arguments: [false, true]) func whoListensNoMoreGetsAnAlertThatTheChannelHasNotHad(isTakenOver: Bool) {
+        let (h, _) = AudienceChannelTests.harness()
+        h.join(2, channel: AudienceChannelTests.channel)
+        h.deliverAll()
+        h.advance(2_000)
+        h.audienceUpdate(2, alert: "goal")
+        if isTakenOver {
+            h.crash()
+            h.carryBus()
+            h.advance(2_000)
+        }
+        h.join(2)
+        #expect(h.deliverAll().first { $0.token == EngineHarness.memberToken(2) }?.alert == "goal")
+        // The alert is not for one that comes later.
+        h.advance(2_000)
+        h.join(3, channel: AudienceChannelTests.channel)
+        let late = h.deliverAll()
+        h.advance(2_000)
+        h.join(3)
+        #expect((late + h.deliverAll()).allSatisfy { $0.alert == nil } && late.count == 1)
+        #expect(h.counters.members.isConserved)
+    }
+
+    /// The same of one that was owed to it where it listens, while the next version is broadcast.
+    @Test func anOwedAlertThatComesBackIsOwedAlthoughTheNextVersionIsBroadcast() throws {
+        let h = Self.harnessOwingAlerts()
+        h.advance(16_000)
+        let push = try #require(h.take())
+        h.audienceUpdate(3)
+        h.answer(push, .response(PushResponse(status: 503, reason: "ServiceUnavailable")))
+        #expect(h.deliver(route: 2)?.n == 3)
+        h.advance(60_000)
+        let pushes = h.deliverAll()
+        #expect(Set(pushes.map(\.token)).count == 4 && pushes.allSatisfy { $0.alert == "goal" })
+        #expect(h.counters.members.isConserved)
+    }
+}
