@@ -23,7 +23,6 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.parse
 import urllib.request
 
 PROJECT = pathlib.Path(__file__).resolve().parents[1]
@@ -55,7 +54,6 @@ class House:
         self.ports = {name: free_port() for name in ("kafka", "apns", "control", "admin", "other", "prometheus")}
         self.running = {}
         self.stopping = threading.Event()
-        self.paused = threading.Event()
 
     def start(self, name, *words):
         log = open(self.scratch / f"{name}.log", "ab")
@@ -177,9 +175,8 @@ scrape_configs:
         count = 0
         while not self.stopping.wait(0.9):
             count += 1
-            if not self.paused.is_set():
-                self.publish(
-                    f'drill-{n}|{{"event": "update", "content-state": {{"n": {count}}}, "priority": 10}}' for n in range(ACTIVITIES))
+            self.publish(
+                f'drill-{n}|{{"event": "update", "content-state": {{"n": {count}}}, "priority": 10}}' for n in range(ACTIVITIES))
 
     def close(self):
         self.stopping.set()

@@ -8,13 +8,7 @@ import Testing
 struct ListenerAlertTests {
     /// Whom the alert has not reached gets it, however it says it will be reached from then on.
     @Test func whoSaysThatItListensBeforeTheAlertHasComeGetsIt() {
-        let (h, _) = AudienceChannelTests.harness()
-        for member in 2...4 { h.join(member) }
-        h.deliverAll()
-        h.advance(1_000)
-        h.audienceUpdate(2, alert: "goal")
-        h.deliver(route: 2)
-        for member in 1...4 { h.join(member, channel: AudienceChannelTests.channel) }
+        let h = Self.harnessOwingAlerts()
         let pushes = h.deliverAll()
         #expect(Set(pushes.map(\.token)).count == 4 && pushes.allSatisfy { $0.alert == "goal" })
     }
