@@ -21,6 +21,8 @@ struct Crowd {
     static let versionsMax = 3
 
     var standing = Standing.gone
+    /// Its audience is over, and `state` does not say so yet: nothing is taken away before.
+    var isVoidUnderWay = false
     /// Differs from use to use of this place.
     var generation: UInt32 = 0
     var partition = PartitionIndex.none
@@ -29,7 +31,7 @@ struct Crowd {
     var id: [UInt8] = []
     /// How its members' records name the audience.
     var reference: UInt64 = 0
-    /// Of the newest version; 0: there was none.
+    /// Of the newest version; 0: there was none. While `stampSeconds` is 0: the last that is over.
     var life: Int64 = 0
     var stampSeconds: Int64 = 0
     /// The newest last. An older one outlives those behind it.
@@ -107,6 +109,24 @@ struct Crowd {
     var hasRestoredVersions = false
 
     var newest: Version? { self.versions.last }
+    /// Whether a version is newer than all that have come. One of a life that is over was on its way when the void came, and is for nobody.
+    func takes(_ version: Version) -> Bool {
+        let isOver = self.stampSeconds == 0 && version.life <= self.life
+        return !isOver && version.isNewer(thanLife: self.life, stampSeconds: self.stampSeconds)
+    }
+    /// The alert has expired with the version that brought it: where an older one lies that may still be sent.
+    ///
+    /// An owner says an alert once more with the next version as long as it does not know that it has been told, and that version may expire first.
+    func alertBefore(nowSeconds: Int64) -> Int? {
+        guard let alert = self.alert, self.passes.allSatisfy({ $0.alone == nil }) else { return nil }
+        return self.versions.lastIndex {
+            $0.hasAlert && $0.stampSeconds < alert.stampSeconds && !$0.isExpired(nowSeconds: nowSeconds)
+        }
+    }
+    /// Alerts of versions that are kept are for nobody any more.
+    mutating func withdrawAlerts() {
+        for index in self.versions.indices { self.versions[index].layer.alert = ByteRange() }
+    }
     /// An alert is owed that does not fit beside the newest content.
     var alertGoesAlone: Bool {
         guard let alert = self.alert, let newest = self.newest, alert.stampSeconds != newest.stampSeconds else {

@@ -181,6 +181,11 @@ struct Pass {
         }
         self.retries.forgetAlerts()
     }
+    /// The newest alert has expired, and that of an older version has not: it is for whoever has not met that version.
+    mutating func returnToAlert(ofVersionAt index: Int) {
+        let older = self.targets[index]
+        if older.until < self.alertTarget.until { self.alertTarget = older }
+    }
     /// A version that outlives the newest is kept: what members have not got of it is remembered until the newest has come to them.
     var keepsOlder: Bool { self.targets.count > 1 }
     /// Nothing is owed any more.

@@ -67,7 +67,9 @@ extension ShardEngine {
             switch self.audiences.crowds[crowd].standing {
             case .gone: continue
             case .leaving:
-                guard self.memory.partitions[self.audiences.crowds[crowd].partition].sends else { continue }
+                guard self.memory.partitions[self.audiences.crowds[crowd].partition].sends,
+                    !self.audiences.crowds[crowd].isVoidUnderWay
+                else { continue }
                 self.removeSome(of: crowd, now: now)
             case .living:
                 guard self.memory.partitions[self.audiences.crowds[crowd].partition].sends else { continue }

@@ -71,10 +71,7 @@ extension ShardEngine {
         guard let crowd = self.crowd(record.bundleID, key: key) else { return }
         self.expireVersions(crowd, now: now)
         var isTaken = false
-        for version in record.versions
-        where version.isNewer(
-            thanLife: self.audiences.crowds[crowd].life, stampSeconds: self.audiences.crowds[crowd].stampSeconds)
-        {
+        for version in record.versions where self.audiences.crowds[crowd].takes(version) {
             self.take(version, crowd: crowd)
             isTaken = true
         }
@@ -116,7 +113,9 @@ extension ShardEngine {
     /// A newer version takes over wherever the passes stand.
     mutating func take(_ version: Version, crowd: CrowdID) {
         if version.life != self.audiences.crowds[crowd].life { self.endLife(of: crowd) }
-        let (kept, alert) = (self.audiences.crowds[crowd].versions, self.audiences.crowds[crowd].alert)
+        let alert = self.audiences.crowds[crowd].alert
+        if version.withdrawsAlert { self.audiences.crowds[crowd].withdrawAlerts() }
+        let kept = self.audiences.crowds[crowd].versions
         var dropped = kept.map { $0.layer.expiresSeconds <= version.layer.expiresSeconds }
         // The oldest lives longest: without it there would be nothing to show in the end.
         if dropped.count >= Crowd.versionsMax, dropped.allSatisfy({ !$0 }) { dropped[1] = true }
@@ -171,11 +170,16 @@ extension ShardEngine {
     mutating func expireVersions(_ crowd: CrowdID, now: EngineTime) {
         if self.audiences.crowds[crowd].isAlertExpired(nowSeconds: now.wallSeconds) {
             let alert = self.audiences.crowds[crowd].alert
-            self.audiences.crowds[crowd].alert = nil
+            let former = self.audiences.crowds[crowd].alertBefore(nowSeconds: now.wallSeconds)
+            self.audiences.crowds[crowd].alert = former.map { self.audiences.crowds[crowd].versions[$0] }
             self.audiences.crowds[crowd].forgetBodies()
             for pass in self.audiences.crowds[crowd].passes.indices {
                 let before = self.owed(crowd, pass: pass, alert: alert)
-                self.audiences.crowds[crowd].passes[pass].forgetAlert()
+                if let former {
+                    self.audiences.crowds[crowd].passes[pass].returnToAlert(ofVersionAt: former)
+                } else {
+                    self.audiences.crowds[crowd].passes[pass].forgetAlert()
+                }
                 self.settleMembers(crowd, pass: pass, before: before, into: .expired)
             }
         }
@@ -228,28 +232,32 @@ extension ShardEngine {
         let entry = self.journal.ledger.open(
             log: self.intake.log, offset: self.intake.record.offset, settled: false)
         self.ceaseStart(crowd, into: \.superseded, now: now)
-        guard !self.hasOnlyStarts(crowd) else { return self.keepAfterVoid(crowd, entry: entry, now: now) }
+        guard !self.hasOnlyStarts(crowd) else { return self.keepAfterVoid(crowd, void, entry: entry, now: now) }
         guard isEnded || (now.wallSeconds - lastJoin) * 1_000 >= self.memory.configuration.settings.lifetimeMillis
         else {
-            return self.keepAfterVoid(crowd, entry: entry, now: now)
+            return self.keepAfterVoid(crowd, void, entry: entry, now: now)
         }
         self.audiences.crowds[crowd].life = void.life
         self.journal.writeVoided(crowd, entry: entry, in: &self.memory, audiences: self.audiences)
         self.audiences.voids.left(self.intake.partition)
-        self.beginLeaving(crowd, now: now)
+        self.beginLeaving(crowd)
     }
     /// How long after a void the owner is asked anew: its clock may be ahead, and answer with another void.
     static var askAgainMillis: Int64 { 5_000 }
     /// It has members that joined since the audience's last event: they wait for its next one.
-    private mutating func keepAfterVoid(_ crowd: CrowdID, entry: EntryID, now: EngineTime) {
+    private mutating func keepAfterVoid(
+        _ crowd: CrowdID, _ void: BusRecord.Void, entry: EntryID, now: EngineTime
+    ) {
         self.endLife(of: crowd)
+        // What was forgotten without an end may go on under a next owner whose clock is behind.
+        self.audiences.crowds[crowd].life = void.isEnded ? void.life : max(0, void.life - 1)
         // So it is written down, and whoever restores that asks.
         self.writeVersions(crowd, entry: entry)
         self.sweepAfterVoid(crowd, now: now)
         self.audiences.crowds[crowd].askAtMillis = now.steadyMillis + Self.askAgainMillis
         self.schedule(crowd, now: now)
     }
-    private mutating func beginLeaving(_ crowd: CrowdID, now: EngineTime) {
+    private mutating func beginLeaving(_ crowd: CrowdID) {
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         for pass in self.audiences.crowds[crowd].passes.indices {
             let before = self.owed(crowd, pass: pass, alert: self.audiences.crowds[crowd].alert)
@@ -262,8 +270,10 @@ extension ShardEngine {
         self.audiences.crowds[crowd].standing = .leaving
         // A join from here on is of another life.
         self.audiences.crowds.hide(crowd)
-        self.audiences.deadlines.set(now.steadyMillis, for: crowd)
-        self.carryStarts(from: crowd, now: now)
+        // No record that takes something away may be there without the void: whoever reads the void again would take the members for those of
+        // the next life.
+        self.audiences.crowds[crowd].isVoidUnderWay = true
+        self.audiences.deadlines.remove(crowd)
     }
     /// Members of a voided audience whose tombstones are written at a time, and how long until the next.
     static var leavingMax: Int { 1_024 }

@@ -57,7 +57,14 @@ extension ShardEngine {
     /// A void lies in `state`: whatever is written from here on lies behind it.
     mutating func voidAcknowledged(_ crowd: CrowdID, generation: UInt32, partition: PartitionIndex, now: EngineTime) {
         self.audiences.voids.acknowledged(partition)
-        if self.audiences.crowds.contains(crowd), self.audiences.crowds[crowd].generation == generation,
+        let isLeaving =
+            self.audiences.crowds.contains(crowd) && self.audiences.crowds[crowd].generation == generation
+        if isLeaving, self.audiences.crowds[crowd].isVoidUnderWay {
+            self.audiences.crowds[crowd].isVoidUnderWay = false
+            self.audiences.deadlines.set(now.steadyMillis, for: crowd)
+            self.carryStarts(from: crowd, now: now)
+        }
+        if isLeaving,
             let follower = self.audiences.crowds.find(
                 reference: self.audiences.crowds[crowd].reference, partition: partition)
         {

@@ -198,6 +198,34 @@ import Testing
         #expect(pushes.filter { $0.alert != nil }.count == 4 && pushes.allSatisfy { ($0.alert == nil) == ($0.n == 2) })
     }
 
+    /// An alert is said once more with the next version, which expires before anybody has got it: the version beneath still brings it.
+    @Test(arguments: [false, true], [false, true])
+    func anAlertOutlivesTheVersionThatReplacedIt(isWithdrawn: Bool, isTakenOver: Bool) throws {
+        let h = AudienceTests.harness()
+        for member in 1...3 { h.join(member) }
+        h.audienceUpdate(1)
+        let old = [h.take(), h.take(), h.take()].compactMap { $0 }
+        #expect(old.count == 3)
+        h.advance(2_000)
+        h.audienceUpdate(2, alert: "goal")
+        h.advance(2_000)
+        if isWithdrawn { h.audienceUpdate(3, more: #""alert":null"#) }
+        h.advance(2_000)
+        h.audienceUpdate(4, alert: "penalty", more: #""expires":\#(h.wallSeconds + 4)"#)
+        h.advance(2_000)
+        #expect(h.take() == nil)
+        if isTakenOver { h.crash() }
+        h.advance(6_000)
+        if !isTakenOver { for push in old { h.answer(push, .accepted) } }
+        var pushes: [Push] = []
+        for _ in 0..<10 {
+            h.advance(1_000)
+            pushes += h.deliverAll()
+        }
+        #expect(pushes.map(\.n) == Array(repeating: isWithdrawn ? 3 : 2, count: 3))
+        #expect(pushes.allSatisfy { $0.alert == (isWithdrawn ? nil : "goal") })
+    }
+
     /// Each expires before the ones beneath it, and there are more than are kept. What lives longest is kept, at the owner and in the partition.
     @Test(arguments: [false, true]) func whatLivesLongestIsShownInTheEnd(isKnown: Bool) {
         let h = AudienceTests.harness()

@@ -131,11 +131,18 @@ final class EngineHarness {
     func compactState() {
         var last: [[UInt8]: Int] = [:]
         for (index, record) in self.stateLog.enumerated() { last[record.key] = index }
-        for index in self.stateLog.indices where last[self.stateLog[index].key] != index {
-            self.stateLog[index].key = Array("a/com.example.pizza/stranger".utf8)
-            self.stateLog[index].isNull = true
-            self.stateLog[index].headers = [:]
-        }
+        for index in self.stateLog.indices where last[self.stateLog[index].key] != index { self.loseState(at: index) }
+    }
+
+    /// Kafka has never taken these.
+    func loseState(where isLost: (WrittenRecord) -> Bool) {
+        for index in self.stateLog.indices where isLost(self.stateLog[index]) { self.loseState(at: index) }
+    }
+    /// Positions of the others stay.
+    private func loseState(at index: Int) {
+        self.stateLog[index].key = Array("a/com.example.pizza/stranger".utf8)
+        self.stateLog[index].isNull = true
+        self.stateLog[index].headers = [:]
     }
 
     /// Reads again everything from the committed offsets on: of all topics, or of one; or only what lies at one offset.
