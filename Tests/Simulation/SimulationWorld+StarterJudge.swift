@@ -55,10 +55,24 @@ extension SimulationWorld {
                 })
             else { return false }
             let written = self.written[self.order[start]]!.writtenMillis
+            // It went round, and its audience's end took it from those whom it had not reached yet: who they were is not remembered either.
+            let wasCut =
+                self.phones[other].audience?.ends.contains { $0.millis >= written && $0.millis <= expiresMillis }
+                ?? false
+            if wasCut, self.wentRound(start, partition: partition, untilMillis: expiresMillis) { return true }
             // It is announced until it expires, and counts for an hour from the takeover on.
             return written <= expiresMillis
                 && self.moveTimes[partition]?.contains {
                     $0 >= written && $0 <= expiresMillis && $0 + 3_600_000 > expiresMillis - 900_000
+                } == true
+        }
+    }
+
+    private func wentRound(_ start: Int, partition: Int32, untilMillis: Int64) -> Bool {
+        self.starters.indices.contains { other in
+            self.home(ofStarter: other) == partition
+                && self.starters[other].pushes[start]?.contains {
+                    $0.leftMillis <= untilMillis && $0.leftMillis + 3_600_000 > untilMillis - 900_000
                 } == true
         }
     }

@@ -140,6 +140,10 @@ extension ShardEngine {
     /// Events whose version all partitions have got their outcome.
     private mutating func finishPublications(_ slot: SlotID, now: EngineTime) {
         var book = self.memory.book(of: slot)
+        if book.leaveAlertsToTokens() {
+            self.memory.setBook(book, of: slot)
+            self.journal.markDirty(slot, in: &self.memory, now: now)
+        }
         var isChanged = false
         for index in book.publications.indices
         where book.publications[index].isOpen && book.publications[index].isDurable

@@ -66,6 +66,8 @@ extension ShardEngine {
         let isAhead = self.audiences.crowds[crowd].passes[pass].joined(members.table.position(of: member))
         if isAhead { self.audiences.crowds[crowd].passes[pass].skip(member) }
         self.audiences.crowds[crowd].passes[pass].noteServedLate(member)
+        // Its record does not say that it has been served.
+        self.audiences.crowds[crowd].isProgressDue = true
         self.noteDue(crowd, pass: pass, before: before)
     }
 

@@ -17,7 +17,7 @@ struct AudienceChannels {
         var id: [UInt8] = []
         /// Members that listen get the newest version by broadcast. Otherwise by their tokens.
         var serves = false
-        /// The newest version that APNs has taken on it, and the newest whose alert it has.
+        /// The newest version that APNs has taken on it, and the newest whose alert it has, or whose alert tokens bring in its place.
         var takenStampSeconds: Int64 = 0
         var takenAlertStampSeconds: Int64 = 0
         /// Versions published before that do not try it, wall milliseconds.
@@ -89,7 +89,7 @@ struct VersionChannel: Equatable {
     var serves: Bool
     /// Phones may be told to listen on it.
     var isOpen: Bool
-    /// Who listens has had versions, and alerts, up to these.
+    /// Who listens has had versions, and alerts, up to these; alerts perhaps by token.
     var takenStampSeconds: Int64
     var takenAlertStampSeconds: Int64
 }

@@ -184,6 +184,7 @@ extension ShardEngine {
             book.channels.all[index] = AudienceChannels.Channel(environment: book.channels.all[index].environment)
             book.channels.all[index].standing = .open
             book.channels.all[index].id = opened
+            book.channels.all[index].takenAlertStampSeconds = book.publications.last?.version.stampSeconds ?? 0
         case .vanished(id):
             book.channels.all[index].standing = .wanted
             book.channels.all[index].serves = false
@@ -337,5 +338,22 @@ extension AudienceBook {
             self.publications[index].version.channels = self.channels.declared
             self.publications[index].version.turn = self.channels.turn
         }
+    }
+    /// All partitions know the newest version, and which channels do not bring it: who listens on those gets its alert, and each before it, by
+    /// token. No broadcast brings these later, and no version after it owes them once more.
+    /// - Returns: whether the book has changed.
+    mutating func leaveAlertsToTokens() -> Bool {
+        guard !self.channels.isTurnUntold, let newest = self.publications.last, newest.isDurable,
+            newest.outstanding == 0
+        else { return false }
+        var isChanged = false
+        for index in self.channels.all.indices
+        where !self.channels.all[index].serves
+            && self.channels.all[index].takenAlertStampSeconds < newest.version.stampSeconds
+        {
+            self.channels.all[index].takenAlertStampSeconds = newest.version.stampSeconds
+            isChanged = true
+        }
+        return isChanged
     }
 }

@@ -105,6 +105,65 @@ struct ListenerAlertTests {
         #expect(h.deliverAll().isEmpty)
     }
 
+    /// A version brought its alert by token. Those after it are left to the channel, and come back to tokens as well: the alert is no part of them.
+    @Test(arguments: [false, true]) func anAlertThatTokensHaveBroughtIsNotBroughtAgain(isTakenOver: Bool) {
+        let (h, _) = AudienceChannelTests.harness()
+        h.join(2, channel: AudienceChannelTests.channel)
+        h.deliverAll()
+        h.advance(1_000)
+        h.audienceUpdate(2, alert: "goal")
+        var pushes = h.deliverAll()
+        pushes += Self.refuseBroadcasts(h)
+        #expect(pushes.map(\.alert) == ["goal", "goal"])
+        h.advance(300_000)
+        h.audienceUpdate(3)
+        if isTakenOver {
+            h.advance(2_000)
+            h.crash()
+            h.carryBus()
+        }
+        pushes = h.deliverAll()
+        pushes += Self.refuseBroadcasts(h)
+        #expect(Set(pushes.map(\.token)).count == 2 && pushes.allSatisfy { $0.n == 3 && $0.alert == nil })
+        h.advance(300_000)
+        h.audienceUpdate(4)
+        let broadcast = h.deliver(route: 2)
+        #expect(broadcast?.n == 4 && broadcast?.alert == nil)
+    }
+    /// The broadcasts of more than a minute: members get by token what the channel does not bring.
+    private static func refuseBroadcasts(_ h: EngineHarness) -> [Push] {
+        for _ in 0..<75 {
+            while let broadcast = h.take(route: 2) {
+                h.answer(broadcast, .response(PushResponse(status: 503, reason: "ServiceUnavailable")))
+            }
+            h.advance(1_000)
+        }
+        return h.deliverAll()
+    }
+    /// The phone listens for a while. It came after the alert, which the channel was not known to have when its version was made.
+    @Test(arguments: [false, true]) func whoCameAfterTheAlertIsNotOwedItWhenItListensNoMore(isTakenOver: Bool) {
+        let (h, _) = AudienceChannelTests.harness()
+        h.join(2, channel: AudienceChannelTests.channel)
+        h.deliverAll()
+        h.advance(2_000)
+        h.audienceUpdate(2, alert: "goal")
+        h.deliver(route: 2)
+        h.deliverAll()
+        h.join(3)
+        #expect(h.deliverAll().map(\.alert) == [nil])
+        h.advance(2_000)
+        h.join(3, channel: AudienceChannelTests.channel)
+        h.advance(2_000)
+        if isTakenOver {
+            h.crash()
+            h.carryBus()
+            h.advance(2_000)
+        }
+        h.join(3)
+        h.advance(2_000)
+        #expect(h.deliverAll().allSatisfy { $0.alert == nil })
+    }
+
     /// The channel has not had the alert yet, and the phone listens no more.
     @Test(arguments: [false, true]) func whoListensNoMoreGetsAnAlertThatTheChannelHasNotHad(isTakenOver: Bool) {
         let (h, _) = AudienceChannelTests.harness()
