@@ -1,0 +1,72 @@
+import Foundation
+import PushModel
+import Testing
+
+/// The decoder's side of `Tests/SchemaCases/events.json`: what JSON Schema says of the same cases is asked by `.ci/check-schemas.py`.
+@Suite struct EventCaseTests {
+    private struct Table: Decodable {
+        /// The worker's clock, seconds since 1970; also the record's time.
+        var now: Int64
+        var cases: [Case]
+    }
+    private struct Case: Decodable {
+        var name: String
+        var key: String
+        /// The field that the rejection names; `nil`: the event is taken.
+        var refused: String?
+        var fill: Fill?
+        /// The record's value, when its spelling matters.
+        var text: String?
+    }
+    /// The characters that stand for `FILL`, and how often.
+    private struct Fill: Decodable {
+        var text: String
+        init(from decoder: any Decoder) throws {
+            var parts = try decoder.unkeyedContainer()
+            let characters = try parts.decode(String.self)
+            self.text = String(repeating: characters, count: try parts.decode(Int.self))
+        }
+    }
+
+    /// As a worker judges a record that is alone, with any app configured.
+    private static func rejection(key: [UInt8], value: [UInt8], nowSeconds: Int64) -> EventRejection? {
+        do throws(EventRejection) {
+            try EventRules.checkKey(key.span)
+            var event = DecodedEvent()
+            try EventDecoder.decode(value.span, into: &event)
+            try EventRules.checkTarget(event, key: key.span)
+            let isRegistration = event.kind == .register || event.kind == .unregister
+            if isRegistration, event.target == .audience {
+                var token: [UInt8] = []
+                try EventRules.memberToken(key: key.span, into: &token)
+            }
+            try EventRules.checkContent(
+                event, value: value.span, eventSeconds: event.timestampSeconds ?? nowSeconds, nowSeconds: nowSeconds)
+            return nil
+        } catch { return error }
+    }
+
+    @Test func everyCaseIsJudgedAsTheTableSays() throws {
+        let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        let data = try Data(contentsOf: tests.appending(path: "SchemaCases/events.json"))
+        let table = try JSONDecoder().decode(Table.self, from: data)
+        // Values of any shape, which `Decodable` has no type for.
+        let parsed = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+        let objects = try #require(parsed["cases"] as? [[String: Any]])
+        #expect(table.cases.count > 250, "the test finds what it looks for")
+        for (example, object) in zip(table.cases, objects) {
+            var (key, text) = (example.key, example.text ?? "")
+            if example.text == nil {
+                let value = try #require(object["value"])
+                text = String(
+                    decoding: try JSONSerialization.data(withJSONObject: value, options: .sortedKeys), as: UTF8.self)
+            }
+            if let fill = example.fill?.text {
+                key = key.replacing("FILL", with: fill)
+                text = text.replacing("FILL", with: fill)
+            }
+            let found = Self.rejection(key: Array(key.utf8), value: Array(text.utf8), nowSeconds: table.now)
+            #expect(found?.field == example.refused, "\(example.name): \(found?.reason ?? "was taken")")
+        }
+    }
+}
