@@ -3,14 +3,15 @@
 //   npm install && node publish.js localhost:9092 order-7 0a1b2c3d
 
 import { randomBytes, randomUUID } from "node:crypto";
-import { Kafka, Partitioners } from "kafkajs";
+import { Kafka, Partitioners, logLevel } from "kafkajs";
 
 const [bootstrap, activity, token] = process.argv.slice(2);
 const eventID = randomUUID();
-const kafka = new Kafka({ brokers: [bootstrap] });
+const kafka = new Kafka({ brokers: [bootstrap], logLevel: logLevel.WARN });
 
 // murmur2 of the key, as Java's clients. Until version 2 another one was the default, which is now `LegacyPartitioner`.
-const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner, idempotent: true });
+// One request at a time keeps the order, also when one has to be sent again.
+const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner, maxInFlightRequests: 1 });
 await producer.connect();
 await producer.send({
   topic: "liveactivity.events",
