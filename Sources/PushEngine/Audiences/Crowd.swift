@@ -31,8 +31,10 @@ struct Crowd {
     var id: [UInt8] = []
     /// How its members' records name the audience.
     var reference: UInt64 = 0
-    /// Of the newest version; 0: there was none. While `stampSeconds` is 0: the last that is over.
+    /// Of the newest version; 0: there was none.
     var life: Int64 = 0
+    /// The owner has said that this life is over.
+    var isLifeOver = false
     var stampSeconds: Int64 = 0
     /// The newest last. An older one outlives those behind it.
     var versions: [Version] = []
@@ -111,7 +113,7 @@ struct Crowd {
     var newest: Version? { self.versions.last }
     /// Whether a version is newer than all that have come. One of a life that is over was on its way when the void came, and is for nobody.
     func takes(_ version: Version) -> Bool {
-        let isOver = self.stampSeconds == 0 && version.life <= self.life
+        let isOver = self.isLifeOver && version.life <= self.life
         return !isOver && version.isNewer(thanLife: self.life, stampSeconds: self.stampSeconds)
     }
     /// The alert has expired with the version that brought it: where an older one lies that may still be sent.

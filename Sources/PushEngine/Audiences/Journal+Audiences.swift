@@ -150,6 +150,7 @@ extension Journal {
         record.epoch = memory.partitions[partition].epoch
         record.life = audiences.crowds[crowd].life
         record.stampSeconds = audiences.crowds[crowd].stampSeconds
+        record.isLifeOver = audiences.crowds[crowd].isLifeOver
         record.versions = audiences.crowds[crowd].versions
         if let alert = audiences.crowds[crowd].alert, alert.stampSeconds != record.versions.last?.stampSeconds {
             record.alert = alert

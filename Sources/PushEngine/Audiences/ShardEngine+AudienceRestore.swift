@@ -104,6 +104,7 @@ extension ShardEngine {
             let crowd = crowd(&self)
             self.audiences.crowds[crowd].life = record.life
             self.audiences.crowds[crowd].stampSeconds = record.stampSeconds
+            self.audiences.crowds[crowd].isLifeOver = record.isLifeOver
             self.audiences.crowds[crowd].versions = record.versions
             self.audiences.crowds[crowd].alert = record.alert
             self.audiences.crowds[crowd].starts.restoredOrders = record.orders
@@ -138,6 +139,7 @@ extension ShardEngine {
         case .versions:
             self.audiences.crowds[crowd].life = 0
             self.audiences.crowds[crowd].stampSeconds = 0
+            self.audiences.crowds[crowd].isLifeOver = false
             self.audiences.crowds[crowd].versions = []
             self.audiences.crowds[crowd].alert = nil
             self.audiences.crowds[crowd].starts.restoredOrders = []

@@ -190,6 +190,7 @@ extension ShardEngine {
         }
         self.audiences.crowds[crowd].starts = starts
         self.audiences.crowds[crowd].life = self.audiences.crowds[old].life
+        self.audiences.crowds[crowd].isLifeOver = true
         return crowd
     }
     /// The same while the partition is owned: the new crowd's name is written down, and the owner asked soon.

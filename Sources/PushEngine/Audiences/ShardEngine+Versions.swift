@@ -126,6 +126,7 @@ extension ShardEngine {
         }
         self.audiences.crowds[crowd].versions = zip(kept, dropped).compactMap { $1 ? nil : $0 } + [version]
         self.audiences.crowds[crowd].life = version.life
+        self.audiences.crowds[crowd].isLifeOver = false
         self.audiences.crowds[crowd].stampSeconds = version.stampSeconds
         self.audiences.crowds[crowd].channels = version.channels
         self.audiences.crowds[crowd].turn = version.turn
@@ -249,8 +250,9 @@ extension ShardEngine {
         _ crowd: CrowdID, _ void: BusRecord.Void, entry: EntryID, now: EngineTime
     ) {
         self.endLife(of: crowd)
+        self.audiences.crowds[crowd].life = void.life
         // What was forgotten without an end may go on under a next owner whose clock is behind.
-        self.audiences.crowds[crowd].life = void.isEnded ? void.life : max(0, void.life - 1)
+        self.audiences.crowds[crowd].isLifeOver = void.isEnded
         // So it is written down, and whoever restores that asks.
         self.writeVersions(crowd, entry: entry)
         self.sweepAfterVoid(crowd, now: now)

@@ -9,6 +9,8 @@ struct VersionsRecord {
     var versions: [Version] = []
     /// Whose alert is owed to some, unless it is the newest.
     var alert: Version?
+    /// That life is over, and no version of it is for anybody any more.
+    var isLifeOver = false
     /// A start that goes round and whose version has expired: one element, or none.
     var orders: [StartOrder] = []
 
@@ -27,7 +29,7 @@ struct VersionsRecord {
         writer.signed(self.stampSeconds)
         writer.unsigned(UInt64(self.versions.count))
         for version in self.versions { AudienceCodec.write(version, topicHashes: topicHashes, to: &writer) }
-        writer.byte((self.alert == nil ? 0 : 1) | (self.orders.isEmpty ? 0 : 2))
+        writer.byte((self.alert == nil ? 0 : 1) | (self.orders.isEmpty ? 0 : 2) | (self.isLifeOver ? 4 : 0))
         if let alert = self.alert { AudienceCodec.write(alert, topicHashes: topicHashes, to: &writer) }
         if let order = self.orders.first { StartCodec.write(order, topicHashes: topicHashes, to: &writer) }
     }
@@ -38,7 +40,8 @@ struct VersionsRecord {
         self.stampSeconds = try StateCodec.readSeconds(&reader)
         self.versions = try AudienceCodec.readVersions(&reader, topicHashes: topicHashes, now: now)
         let apart = try reader.byte()
-        guard apart < 4 else { throw .malformed("flags \(apart) of versions") }
+        guard apart < 8 else { throw .malformed("flags \(apart) of versions") }
+        self.isLifeOver = apart & 4 != 0
         if apart & 1 != 0 {
             self.alert = try AudienceCodec.readVersion(&reader, topicHashes: topicHashes, now: now)
         }
