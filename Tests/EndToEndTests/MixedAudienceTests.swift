@@ -78,6 +78,46 @@ struct MixedAudienceTests {
         }
     }
 
+    /// A publisher takes the channel's id from the outcomes and sends to it: that goes to nobody, and its outcome says whom it should be for. A channel
+    /// of its own takes what it is sent.
+    @Test func whatIsSentStraightToAKeptChannelIsRejected() async throws {
+        try await MixedHouse.with { house, settings in
+            let publisher = try TestPublisher(house.kafka)
+            let outcomes = try TopicTail(house.kafka.outcomes, of: house.kafka)
+            let match = TestAudience(id: "match-7", publisher: publisher, house: house)
+            let worker = try await house.startWorker(settings: settings)
+            let channel = try await MixedHouse.open(match, in: outcomes)
+            try match.listen(Self.listeners, on: channel)
+            try await publisher.flush()
+            try await match.has(Self.listeners.count, at: worker)
+            try match.tell(1)
+            try await publisher.flush()
+            try await match.shows(1, Self.listeners)
+            let own = try #require(house.simulator.createChannel(app: TestPublisher.app, storage: .mostRecent))
+            for channel in [channel, own] {
+                try publisher.send(
+                    key: Array(channel.utf8),
+                    value: Array(
+                        """
+                        {"event":"update","app":"\(TestPublisher.app)","to":{"channel":"\(channel)"},"priority":10,\
+                        "content-state":{"step":"99"}}
+                        """.utf8))
+            }
+            try match.tell(2)
+            try await publisher.flush()
+            try await match.shows(2, Self.listeners)
+            let said = try await house.everythingIsAccountedFor(publisher, worker)
+            let rejected = said.filter { $0.outcome == "rejected" }
+            #expect(rejected.count == 1)
+            #expect(rejected.first?.reason?.contains(#"expected "to": {"audience": "match-7"}"#) == true)
+            #expect(said.count { $0.outcome == "delivered" } == 1)
+            #expect(house.simulator.channel(id: own)?.publishedCount == 1)
+            #expect(house.simulator.statistics().bothWays == 0)
+            #expect(match.summary(Self.listeners).differingCount == 0)
+            #expect(house.violations().isEmpty)
+        }
+    }
+
     /// What came to those that listen and to the others: pushes, and messages of a channel.
     private static func arrived(_ match: TestAudience) -> (
         pushes: (listeners: Int, others: Int), messages: (listeners: Int, others: Int)

@@ -26,6 +26,8 @@ package struct KeptPlan {
     var deletionPercent = 0
     /// How often the phone that listens from the first on goes off, or comes back.
     var sleepPercent = 0
+    /// How often, beside what else is written, a publisher sends to one of ours itself.
+    var straightPercent = 0
 
     init() {}
 
@@ -48,6 +50,12 @@ package struct KeptPlan {
 }
 
 extension SimulationPlan {
+    /// Drawn apart: what else goes on in the world is as it was.
+    mutating func drawStraight(random: inout SplitMix64) {
+        guard self.kept.isOn else { return }
+        self.kept.straightPercent = [0, 5, 20].randomElement(using: &random)!
+    }
+
     /// A world that keeps no channels is as it was: what concerns them is drawn apart.
     mutating func drawKept(worldsPercent: Int, random: inout SplitMix64) {
         guard !self.audiences.audiences.isEmpty, Int.random(in: 0..<100, using: &random) < worldsPercent else { return }

@@ -19,7 +19,9 @@ extension SimulationWorld {
             self.fail("\(counted) events are pending, the counter says \(counters.pending)")
         }
         // Memory is bounded by slots and by what Kafka has not acknowledged.
-        if counters.activities > self.phones.count { self.fail("\(counters.activities) slots are in memory") }
+        if counters.activities > self.phones.count + self.straightChannelCount {
+            self.fail("\(counters.activities) slots are in memory")
+        }
         if counters.activitiesPending > counters.activities || counters.activitiesPending < 0 {
             self.fail("\(counters.activitiesPending) of \(counters.activities) slots have work")
         }
@@ -35,6 +37,7 @@ extension SimulationWorld {
             16 + 4 * self.phones.count + 2 * Int(self.plan.partitions)
             + audiences * (4 * Int(self.plan.partitions) + self.members.count + self.starters.count)
             + self.pauses.values.reduce(0) { $0 + $1.count } + self.keptRecordsAtOnceMax
+            + 4 * self.straightChannelCount
         if counters.unacknowledged > self.plan.unacknowledgedMax + room || counters.unacknowledged < 0 {
             self.fail("\(counters.unacknowledged) records are not acknowledged")
         }
@@ -70,6 +73,7 @@ extension SimulationWorld {
         case .outcomes:
             self.noteAboutMany(transit.record)
             self.noteKeptOutcome(transit.record)
+            self.noteStraightOutcome(transit.record)
             if !self.evidence.noteOutcome(
                 transit.record, worker: transit.producer, nowMillis: self.steadyMillis,
                 isOfMany: { self.written[$0].map { $0.isContent && self.isAudience($0.activity) } ?? false })
@@ -192,6 +196,7 @@ extension SimulationWorld {
         }
         self.judgeMovements()
         self.judgeKeptChannels()
+        self.judgeStraightEvents()
         for audience in self.audienceNumbers {
             self.judgeReasons(audience)
             self.judgeAudience(audience)

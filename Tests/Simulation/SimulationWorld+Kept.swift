@@ -67,8 +67,8 @@ extension SimulationWorld {
     func departKept(_ request: PushRequest, route: UInt16, from worker: SimulatedWorker) -> Bool {
         let target = String(decoding: request.target, as: UTF8.self)
         switch request.kind {
-        case .device, .readChannel: return false
-        case .broadcast: guard target.hasPrefix("kept") else { return false }
+        case .device: return false
+        case .broadcast, .readChannel: guard target.hasPrefix("kept") else { return false }
         case .createChannel, .deleteChannel, .listChannels: break
         }
         guard self.plan.kept.isOn else {
@@ -163,9 +163,10 @@ extension SimulationWorld {
     /// Apple has got it, and does as it is told.
     private func carryOut(_ request: KeptRequest) -> PushAnswer.Result {
         switch request.kind {
-        case .device, .readChannel:
+        case .device:
             self.fail("a \(request.kind) among requests about kept channels")
             return .notProcessed
+        case .readChannel: return .response(PushResponse(status: 400, reason: "ChannelNotRegistered"))
         case .listChannels:
             let lag = Int64.random(in: 0...max(0, self.plan.kept.listLagMillisMax), using: &self.keptRandom)
             let ids = self.apple.list(request.home, atMillis: self.steadyMillis - (self.faultsAreOn ? lag : 0))

@@ -12,6 +12,7 @@ extension SimulationWorld {
     private static let refusalCount = SimulatedApple.countMax * 95 / 100
 
     func judgeKeptDeparture(_ request: KeptRequest, worker: SimulatedWorker) {
+        guard request.kind != .readChannel, !self.isStraight(request.body) else { return self.judgeStraight(request) }
         guard request.kind != .broadcast else { return self.judgeKeptBroadcast(request, worker: worker) }
         let partition = self.keeperPartition(request.home)
         if self.group.owner(of: partition) != worker.number {

@@ -142,6 +142,7 @@ extension SimulationWorld {
         guard self.durableChannels.contains(id) else { return self.fail("\(id) is told before state has it") }
         guard self.keptRecord(id)?.phase == "open" else { return }
         guard !self.openedChannels.contains(where: { $0.id == id }) else { return }
+        self.toldChannels.append(id)
         self.openedChannels.append(
             OpenedChannel(id: id, audience: audience, isDevelopment: channel.home.isDevelopment))
         self.keptSleepers[id] = KeptSleeper(audience: audience, sinceMillis: self.steadyMillis)
@@ -155,7 +156,10 @@ extension SimulationWorld {
         case .state: return key.starts(with: Self.keptKey)
         case .outcomes: return key.starts(with: Array("channel/".utf8))
         case .routed:
-            return kept.headers.contains { String(decoding: $0.value, as: UTF8.self).hasPrefix("channel-") }
+            return kept.headers.contains {
+                let kind = String(decoding: $0.value, as: UTF8.self)
+                return kind.hasPrefix("channel-") || kind.hasPrefix("kept-")
+            }
         case .deadLetters: return false
         }
     }

@@ -66,6 +66,11 @@ package final class SimulationWorld {
     var durableChannels: Set<String> = []
     /// What outcomes have told.
     var openedChannels: [OpenedChannel] = []
+    /// The same, those that are closed by now included; what publishers have sent to them, in order; and what concerns that alone.
+    var toldChannels: [String] = []
+    var straightEvents: [SourcePosition: StraightEvent] = [:]
+    var straightOrder: [SourcePosition] = []
+    var straightRandom: SplitMix64
     var keptSleepers: [String: KeptSleeper] = [:]
     /// Since when there are so many that no channel is made, steady.
     var fullSinceMillis: [KeptHome: Int64] = [:]
@@ -189,6 +194,8 @@ package final class SimulationWorld {
         plan.drawPauses(random: &self.pauseRandom)
         self.keptRandom = SplitMix64(seed: seed ^ 0xC4A2_2E15_C4A2_2E15)
         plan.drawKept(worldsPercent: keptPercent, random: &self.keptRandom)
+        self.straightRandom = SplitMix64(seed: seed ^ 0x57A1_6470_57A1_6470)
+        plan.drawStraight(random: &self.straightRandom)
         self.plan = plan
         self.group = SimulatedGroup(partitions: self.plan.partitions)
         self.seatBegins = (0..<self.plan.seats).map { $0 == 0 ? Self.beginMillis : nil }
@@ -264,6 +271,7 @@ package final class SimulationWorld {
             self.perhapsSleep()
             self.perhapsSleepOnKept()
             self.perhapsTouchChannels()
+            self.perhapsSendStraight()
             let gap = self.focus == nil ? self.plan.gapMillisMax : min(self.plan.gapMillisMax, 3_000)
             let until = self.steadyMillis + Int64.random(in: 0...gap, using: &self.random)
             self.runUntil(until)

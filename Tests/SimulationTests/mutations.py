@@ -238,8 +238,8 @@ MUTATIONS = [
         "memory.slots[slot].throttleSteps, Self.throttleStepsMax)"),
     Mutation(
         "channel-storage-forgotten", "a restart forgets what a channel keeps", engine("Dispatch/Dispatch+Channels"),
-        "        memory.slots[slot].storage = storage\n        self.beginChannel(slot, in: &memory, now: now)",
-        "        memory.slots[slot].storage = .unknown\n        self.beginChannel(slot, in: &memory, now: now)"),
+        "        memory.slots[slot].storage = storage\n        self.beginChannel(slot, isUnkept",
+        "        memory.slots[slot].storage = .unknown\n        self.beginChannel(slot, isUnkept"),
     Mutation(
         "channel-storage-guessed", "a channel of which nobody knows is told to keep a message", engine("Dispatch/PushComposer"),
         "storage == .mostRecent ? min(", "storage != .none ? min("),

@@ -21,6 +21,10 @@ public enum RoutedKind: UInt8, Sendable, CaseIterable {
     case channelNews
     /// The keeper has an end broadcast once more.
     case beacon
+    /// The partition of a channel asks the keeper of its app's channels whether it is kept for an audience.
+    case keptQuestion
+    /// The keeper answers.
+    case keptAnswer
     /// Of a release to come. Its name is given in place of the record's `traceparent`.
     case unknown
 
@@ -36,6 +40,8 @@ public enum RoutedKind: UInt8, Sendable, CaseIterable {
         case .channelWish: "channel-wish"
         case .channelNews: "channel-news"
         case .beacon: "beacon"
+        case .keptQuestion: "kept-question"
+        case .keptAnswer: "kept-answer"
         }
     }
     /// - Parameter name: the header's value.

@@ -39,6 +39,14 @@ extension ShardEngine {
             case .beacon:
                 _ = try BusRecord.readBeacon(value)
                 self.passBusRecord()
+            case .keptQuestion:
+                let question = try BusRecord.readKeptQuestion(value)
+                self.passBusRecord()
+                self.takeKeptQuestion(question, key: key)
+            case .keptAnswer:
+                let answer = try BusRecord.readKeptAnswer(value)
+                self.passBusRecord()
+                self.takeKeptAnswer(answer, key: key, now: now)
             case .unknown: self.stopPartition("holds a record of kind “\(self.intake.kindName)”")
             }
         } catch {

@@ -105,7 +105,7 @@ extension BusRecord {
         Self.writeHead(beacon.bundleID, beacon.environment, to: &writer)
         writer.run(beacon.content.span)
     }
-    private static func writeHead(
+    static func writeHead(
         _ bundleID: [UInt8], _ environment: PushEnvironment, to writer: inout ByteCursor
     ) {
         writer.byte(Self.version)
@@ -176,7 +176,7 @@ extension BusRecord {
         guard reader.isAtEnd else { throw .malformed("bytes behind a beacon") }
         return beacon
     }
-    private static func readChannelHead(
+    static func readChannelHead(
         _ reader: inout StateReader
     ) throws(StateError) -> (bundleID: [UInt8], environment: PushEnvironment) {
         let bundleID = try Self.readHead(&reader)

@@ -6,12 +6,44 @@ import PushModel
 struct KeptRecords {
     /// As many as `state` has: nothing that it says is left out. Whoever writes them keeps to `KeeperSettings.keptMax`.
     private var channels: [PartitionIndex: [KeptChannelKey: KeptChannel]] = [:]
+    /// Those that have an id.
+    private var keys: [PartitionIndex: [Name: KeptChannelKey]] = [:]
+
+    /// Ids are an app's and an environment's.
+    private struct Name: Hashable {
+        var bundleID: String
+        var environment: PushEnvironment
+        var id: [UInt8]
+    }
 
     subscript(key: KeptChannelKey, partition: PartitionIndex) -> KeptChannel? {
         get { self.channels[partition]?[key] }
-        set { self.channels[partition, default: [:]][key] = newValue }
+        set {
+            func name(_ id: [UInt8]) -> Name { Name(bundleID: key.bundleID, environment: key.environment, id: id) }
+            // Another record may have the id by now.
+            if let old = self.channels[partition]?[key], self.keys[partition]?[name(old.id)] == key {
+                self.keys[partition]?[name(old.id)] = nil
+            }
+            self.channels[partition, default: [:]][key] = newValue
+            guard let id = newValue?.id, !id.isEmpty else { return }
+            self.keys[partition, default: [:]][name(id)] = key
+        }
     }
-    mutating func forget(partition: PartitionIndex) { self.channels[partition] = nil }
+    mutating func forget(partition: PartitionIndex) {
+        self.channels[partition] = nil
+        self.keys[partition] = nil
+    }
+
+    /// The channel that has this id, from when Apple has made it until its list shows it no more; `nil`: it is none of the keeper's. One that is only
+    /// shown, as a lost answer may have made it, is not: somebody else may use it.
+    func channel(
+        id: [UInt8], of partition: PartitionIndex, bundleID: String, environment: PushEnvironment
+    ) -> KeptChannel? {
+        guard let key = self.keys[partition]?[Name(bundleID: bundleID, environment: environment, id: id)],
+            let channel = self.channels[partition]?[key], channel.phase != .possiblyOurs
+        else { return nil }
+        return channel
+    }
 
     func hasRecords(of partition: PartitionIndex, bundleID: String, environment: PushEnvironment) -> Bool {
         self.channels[partition]?.keys.contains { $0.bundleID == bundleID && $0.environment == environment } ?? false

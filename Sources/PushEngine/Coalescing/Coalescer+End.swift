@@ -89,7 +89,8 @@ extension Coalescer {
         _ layer: Layer, of update: UpdateID, outcome: Outcome, cause: OutcomeDetails.Cause, in memory: inout ShardMemory
     ) -> Bool {
         let slot = memory.updates[update].slot
-        guard layer.mayBeSent else {
+        // Owners before have asked the keeper, too: to a channel that is kept nobody has sent anything.
+        guard layer.mayBeSent, cause != .channelKept else {
             self.append(Ending(layer, slot: slot, outcome: outcome, cause: cause))
             return false
         }

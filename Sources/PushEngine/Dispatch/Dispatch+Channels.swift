@@ -32,13 +32,20 @@ extension Dispatch {
         return distanceMillis << doublings
     }
 
-    /// A new channel: what it keeps is configured, or has to be asked.
-    mutating func beginChannel(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
+    /// A new channel: what it keeps is configured, or has to be asked. Where audiences have channels the keeper is asked first whether this is one.
+    /// - Parameter isUnkept: it has said that it is none.
+    mutating func beginChannel(
+        _ slot: SlotID, isUnkept: Bool = false, in memory: inout ShardMemory, now: EngineTime
+    ) {
         switch memory.app(of: slot).channelStorage {
         case .ask: break
         case .none: memory.slots[slot].storage = .none
         case .mostRecent: memory.slots[slot].storage = .mostRecent
         }
+        guard memory.app(of: slot).audienceChannel == .none || isUnkept else {
+            return self.setErrand(.keeperQuestion, of: slot, in: &memory)
+        }
+        if memory.slots[slot].errand == .keeperQuestion { self.setErrand(.broadcast, of: slot, in: &memory) }
         self.chooseErrand(slot, in: &memory, now: now)
     }
 
@@ -52,6 +59,7 @@ extension Dispatch {
 
     /// The question first, as long as nobody knows, somebody can be asked, and nobody was asked in vain of late.
     mutating func chooseErrand(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
+        guard memory.slots[slot].errand != .keeperQuestion else { return }
         let asks =
             memory.slots[slot].storage == .unknown && !memory.slots[slot].isAsking
             && Int64(memory.slots[slot].questionSeconds) * 1_000 <= now.steadyMillis
@@ -95,6 +103,25 @@ extension Dispatch {
     /// Its answer has come, whatever it says.
     mutating func questionReturned(_ slot: SlotID, in memory: inout ShardMemory) { memory.slots[slot].isAsking = false }
 
+    // MARK: Whether it is kept
+    /// When the keeper is asked, or asked again as no answer has come, steady.
+    func keeperQuestionDueMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
+        memory.slots[slot].hasUsableToken ? memory.slots[slot].backoffUntilMillis : .max
+    }
+
+    /// The question leaves. The next waits longer each time, up to `retryBackoffMaxMillis`.
+    mutating func keeperQuestionLeft(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
+        self.backOff(slot, retryAfterSeconds: nil, in: &memory, now: now)
+        memory.counters.channelKeeperQuestions += 1
+    }
+
+    /// The keeper keeps it for nobody.
+    mutating func noteUnkept(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
+        self.forgetFailures(slot, in: &memory)
+        self.setErrand(.broadcast, of: slot, in: &memory)
+        self.chooseErrand(slot, in: &memory, now: now)
+    }
+
     /// It is a channel of another environment: what was known, and what is on its way, was about one of the same name there.
     mutating func moveChannel(
         _ slot: SlotID, to environment: PushEnvironment, in memory: inout ShardMemory, now: EngineTime
@@ -122,8 +149,9 @@ extension Dispatch {
 
     /// What a record of `state` says of a channel. What is configured says more.
     /// - Parameter notBeforeWallMillis: when its next broadcast may leave, milliseconds since 1970.
+    /// - Parameter isUnkept: the keeper has said that it keeps it for no audience.
     mutating func restoreChannel(
-        _ slot: SlotID, storage: ChannelStorage, throttleSteps: UInt8, notBeforeWallMillis: Int64,
+        _ slot: SlotID, storage: ChannelStorage, throttleSteps: UInt8, notBeforeWallMillis: Int64, isUnkept: Bool,
         in memory: inout ShardMemory, now: EngineTime
     ) {
         memory.slots[slot].throttleSteps = min(throttleSteps, Self.throttleStepsMax)
@@ -132,7 +160,7 @@ extension Dispatch {
         let told = now.steadyMillis + min(max(0, notBeforeWallMillis - now.wallMillis), distance)
         memory.slots[slot].notBeforeMillis = told
         memory.slots[slot].storage = storage
-        self.beginChannel(slot, in: &memory, now: now)
+        self.beginChannel(slot, isUnkept: isUnkept, in: &memory, now: now)
     }
 
     /// The former owner's last broadcast may have left just before it stopped, unless it has said that none did. Called when all of `state` has

@@ -13,6 +13,9 @@ struct Dispatch: ~Copyable {
     private(set) var versionLanes: [LaneIndex] = []
     /// Slots that stand there.
     private(set) var readyVersionCount = 0
+    /// Channels with something to send whose keeper has not answered. They count towards no limit of what may be pending: past that nothing is read,
+    /// and their answers have to be.
+    private(set) var keeperQuestionsPending = 0
     var budgets = BudgetStore()
     var random: SplitMix64
     private var nextTicket: UInt32 = 1
@@ -122,7 +125,14 @@ struct Dispatch: ~Copyable {
         memory.slots[slot].isCountedPending = hasWork
         let step = hasWork ? 1 : -1
         memory.counters.activitiesPending += step
+        self.countPending(slot, step, in: memory)
+    }
+
+    @inline(__always) private mutating func countPending(
+        _ slot: SlotID, _ step: Int, in memory: borrowing ShardMemory
+    ) {
         self.lanes[memory.slots[slot].lane].pendingSlots += step
+        if memory.slots[slot].errand == .keeperQuestion { self.keeperQuestionsPending += step }
     }
 
     /// How many more slots may hold something to send, of the app that has the least room left (`AppConfiguration.pendingShare`); `Int.max`: no
@@ -133,7 +143,7 @@ struct Dispatch: ~Copyable {
             let share = memory.configuration.apps[app].pendingShare * Double(memory.configuration.settings.pendingMax)
             var pending = 0
             for environment in PushEnvironment.allCases {
-                for errand in Errand.allCases {
+                for errand in Errand.allCases where errand != .keeperQuestion {
                     pending +=
                         self.lanes[LaneIndex(app: UInt16(app), environment: environment, errand: errand)].pendingSlots
                 }
@@ -162,11 +172,11 @@ struct Dispatch: ~Copyable {
 
     private mutating func leaveLane(_ slot: SlotID, in memory: inout ShardMemory) {
         self.leaveReadyQueue(slot, in: &memory)
-        if memory.slots[slot].isCountedPending { self.lanes[memory.slots[slot].lane].pendingSlots -= 1 }
+        if memory.slots[slot].isCountedPending { self.countPending(slot, -1, in: memory) }
     }
 
     private mutating func enterLane(_ slot: SlotID, in memory: inout ShardMemory) {
-        if memory.slots[slot].isCountedPending { self.lanes[memory.slots[slot].lane].pendingSlots += 1 }
+        if memory.slots[slot].isCountedPending { self.countPending(slot, 1, in: memory) }
     }
 
     /// The slot is about to be removed: nothing here names it any more, but for entries of a ready queue, which are hints.
@@ -176,7 +186,7 @@ struct Dispatch: ~Copyable {
         if memory.slots[slot].isCountedPending {
             memory.slots[slot].isCountedPending = false
             memory.counters.activitiesPending -= 1
-            self.lanes[memory.slots[slot].lane].pendingSlots -= 1
+            self.countPending(slot, -1, in: memory)
         }
         self.budgets.release(&memory.slots[slot].budget)
     }
@@ -212,6 +222,10 @@ struct Dispatch: ~Copyable {
             }
             if memory.slots[slot].isOpen, !memory.slots[slot].isDirty {
                 deadline = min(deadline, self.durableDueMillis(slot, in: memory))
+            }
+            if memory.slots[slot].errand == .keeperQuestion {
+                deadline = min(
+                    deadline, max(now.steadyMillis, self.keeperQuestionDueMillis(slot, in: memory)))
             }
             if memory.slots[slot].errand == .question {
                 deadline = min(deadline, self.questionDeadlineMillis(slot, in: &memory, now: now))
@@ -274,7 +288,7 @@ struct Dispatch: ~Copyable {
     /// When a pending update that found no usable token is given up.
     func tokenWaitEndsMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
         let hasToken = memory.slots[slot].hasToken
-        // A channel has no other id to wait for.
+        // A channel has no other id to wait for, and one that is kept is not to be sent to at all.
         if memory.slots[slot].kind == .channel { return memory.slots[slot].tokenMissingSinceMillis }
         // After an accepted start the token may come as long as the activity lives.
         if memory.slots[slot].awaitsTokenOfStart, !hasToken { return memory.slots[slot].lifeEndsMillis }

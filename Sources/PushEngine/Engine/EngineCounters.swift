@@ -52,6 +52,8 @@ public struct EngineCounters: Sendable, Equatable {
 
     /// Questions to APNs what a channel keeps.
     public var channelQuestions: UInt64 = 0
+    /// Questions to keepers whether a channel is kept for an audience.
+    public var channelKeeperQuestions: UInt64 = 0
 
     /// Channels that APNs has made for audiences.
     public var channelsCreated: UInt64 = 0

@@ -46,6 +46,10 @@ public struct EngineSettings: Equatable, Sendable {
     /// in which a lost creation may still come to light.
     public var channelMinuteMillis: Int64 = 60_000
 
+    /// Channels with something to send that may wait for their keeper's word whether they are kept for an audience: twice as many as APNs has of an
+    /// app in both environments. Events for further ones are dead-lettered.
+    public var channelsAskingMax = 40_000
+
     /// The defaults.
     public init() {}
 }

@@ -93,7 +93,7 @@ extension ShardEngine {
             // What APNs says of a broadcast that left before is about another channel.
             self.memory.slots.renewToken(of: slot)
             self.memory.trustToken(of: slot)
-        } else if self.memory.slots[slot].tokenStanding != .usable,
+        } else if self.memory.slots[slot].tokenStanding != .usable, self.memory.slots[slot].tokenStanding != .kept,
             now.steadyMillis - self.memory.slots[slot].tokenMissingSinceMillis >= Self.goneMillis
         {
             self.memory.trustToken(of: slot)

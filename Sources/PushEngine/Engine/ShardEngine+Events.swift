@@ -55,6 +55,7 @@ extension ShardEngine {
             switch self.intake.event.target {
             case .activity, .token, .startToken: break
             case .channel:
+                try self.checkRoom(channel: key, app: app, partition: partition)
                 return self.consume(for: .channel, app: app, partition: partition, key: key, value: value, now: now)
             case .audience:
                 guard self.intake.event.kind == .register || self.intake.event.kind == .unregister else {

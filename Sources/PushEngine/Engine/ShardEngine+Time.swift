@@ -40,6 +40,7 @@ extension ShardEngine {
         self.expire(slot, now: now)
         self.giveUpWaiting(slot, now: now)
         if isOver { return self.endLife(slot, now: now) }
+        self.askKeeper(slot, now: now)
         self.giveUpQuestion(slot, now: now)
         if self.dispatch.mustBeDurable(slot, in: self.memory, now: now) {
             self.journal.markDirty(slot, in: &self.memory, now: now)
@@ -62,8 +63,9 @@ extension ShardEngine {
                 let since = self.memory.slots[slot].tokenMissingSinceMillis
                 if self.memory.updates[update].firstUnsentMillis > since { return }
             }
+            let isKept = self.memory.slots[slot].tokenStanding == .kept
             let deadCause: OutcomeDetails.Cause =
-                self.memory.slots[slot].kind == .channel ? .channelGone : .deadToken
+                isKept ? .channelKept : self.memory.slots[slot].kind == .channel ? .channelGone : .deadToken
             self.endPending(
                 slot, outcome: isDead ? .rejected : .unregistered, cause: isDead ? deadCause : .noToken)
             self.journal.markDirty(slot, in: &self.memory, now: now)

@@ -66,7 +66,8 @@ public struct ShardEngine: ~Copyable {
         let room = min(
             self.memory.configuration.settings.unacknowledgedMax - self.journal.acknowledgements.openCount,
             self.memory.configuration.settings.activitiesMax - self.memory.counters.activities,
-            self.memory.configuration.settings.pendingMax - self.memory.counters.activitiesPending,
+            self.memory.configuration.settings.pendingMax - self.memory.counters.activitiesPending
+                + self.dispatch.keeperQuestionsPending,
             self.dispatch.pendingRoom(in: self.memory))
         return max(0, room)
     }

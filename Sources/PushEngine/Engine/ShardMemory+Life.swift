@@ -147,6 +147,13 @@ extension ShardMemory {
         self.slots[slot].tokenMissingSinceMillis = now.steadyMillis
     }
 
+    /// The channel is kept for an audience.
+    /// - Parameter audience: empty: for one that has not come yet.
+    mutating func noteKept(_ slot: SlotID, for audience: [UInt8], now: EngineTime) {
+        self.keptFor[slot] = audience
+        self.noteRefusedToken(slot, standing: .kept, now: now)
+    }
+
     /// A refused token is tried again with the next update: the refusal may have been a fault of ours.
     mutating func trustToken(of slot: SlotID) { self.slots[slot].tokenStanding = .usable }
 

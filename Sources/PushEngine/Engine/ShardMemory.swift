@@ -12,6 +12,8 @@ struct ShardMemory: ~Copyable {
     var counters = EngineCounters()
     /// Of the audiences that partitions of this shard own.
     var books: [SlotID: AudienceBook] = [:]
+    /// Of the channels that publishers have sent to and that are kept for audiences: for which. Empty: for one that has not come yet.
+    var keptFor: [SlotID: [UInt8]] = [:]
     private let addressOnly = AddressOnly()
 
     init(configuration: EngineConfiguration, indexSeed: UInt64) {
@@ -31,6 +33,12 @@ struct ShardMemory: ~Copyable {
         self.slots[slot].kind == .channel && self.app(of: slot).channelStorage != .ask
     }
 
+    /// The keeper has said that it keeps the channel for no audience. That stays so: what it makes has ids that nobody has had before.
+    func isUnkept(_ slot: SlotID) -> Bool {
+        self.slots[slot].kind == .channel && self.slots[slot].errand != .keeperQuestion
+            && self.app(of: slot).audienceChannel == .auto
+    }
+
     /// A new slot. The caller knows that there is none with this key.
     mutating func makeSlot(
         _ key: borrowing SlotKey, hash: UInt32, token: Span<UInt8> = Span(), partition: PartitionIndex
@@ -44,7 +52,10 @@ struct ShardMemory: ~Copyable {
 
     /// The slot leaves memory. The caller has settled events and records, and the other parts have let go of it.
     mutating func removeSlot(_ slot: SlotID) {
-        if self.slots[slot].kind == .channel { self.counters.channels -= 1 }
+        if self.slots[slot].kind == .channel {
+            self.counters.channels -= 1
+            self.keptFor[slot] = nil
+        }
         if self.slots[slot].kind == .audience { self.books[slot] = nil }
         self.slots.remove(slot)
         self.counters.activities -= 1

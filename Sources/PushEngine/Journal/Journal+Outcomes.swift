@@ -37,6 +37,9 @@ extension Journal {
     /// A pending event that ended unsent gets its outcome and is pending no more.
     mutating func finish(_ ending: borrowing Coalescer.Ending, in memory: inout ShardMemory) {
         var details = OutcomeDetails(cause: ending.cause)
+        if ending.cause == .channelKept, let audience = memory.keptFor[ending.slot], !audience.isEmpty {
+            details.reason = OutcomeDetails.reason(keptFor: audience)
+        }
         details.into = ending.into
         details.keepsAlert = ending.keepsAlert
         details.keepsPriority = ending.keepsPriority

@@ -119,7 +119,8 @@ extension Journal {
         let token = unsafe Span(_unsafeElements: tokenBytes)
         Self.compose(
             into: &self.batch.bytes, scratch: &self.scratchBytes, byteCountMax: byteCountMax,
-            slot: memory.slots[slot], isStorageConfigured: memory.isStorageConfigured(of: slot), token: token,
+            slot: memory.slots[slot], isStorageConfigured: memory.isStorageConfigured(of: slot),
+            isUnkept: memory.isUnkept(slot), token: token,
             routed: memory.slots.routedPositions(of: slot), answers: answers,
             isInFlight: budgets.isInFlight(budget), held: held, heldCount: count,
             updates: memory.updates, epoch: memory.partitions[memory.slots[slot].partition].epoch,
@@ -150,13 +151,14 @@ extension Journal {
 
     private static func compose(
         into bytes: inout [UInt8], scratch: inout [UInt8], byteCountMax: Int, slot: Slot, isStorageConfigured: Bool,
-        token: Span<UInt8>, routed: RoutedPositions, answers: Span<Int64>, isInFlight: Bool,
+        isUnkept: Bool, token: Span<UInt8>, routed: RoutedPositions, answers: Span<Int64>, isInFlight: Bool,
         held: (UpdateID, UpdateID, UpdateID), heldCount: UInt64,
         updates: borrowing UpdateStore, epoch: Int64, isReleased: Bool, topicHashes: [UInt32], now: EngineTime
     ) {
         bytes.append(atMost: byteCountMax, using: &scratch) { cursor in
             StateCodec.write(
-                slot, isStorageConfigured: isStorageConfigured, token: token, routed: routed, answers: answers,
+                slot, isStorageConfigured: isStorageConfigured, isUnkept: isUnkept, token: token, routed: routed,
+                answers: answers,
                 isInFlight: isInFlight, epoch: epoch, isReleased: isReleased, topicHashes: topicHashes, now: now,
                 to: &cursor)
             cursor.unsigned(heldCount)

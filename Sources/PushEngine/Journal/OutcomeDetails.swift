@@ -16,6 +16,8 @@ struct OutcomeDetails {
         case deadToken
         /// The same of a channel: there is never another id.
         case channelGone
+        /// The channel is kept for an audience, whose id stands in `reason`.
+        case channelKept
         case expires
         case lifeOver
         case startExpired
@@ -35,6 +37,8 @@ struct OutcomeDetails {
             case .noToken: "no token was registered in time"
             case .deadToken: "the token is dead and no other was registered in time"
             case .channelGone: "APNs has said that the channel does not exist"
+            case .channelKept:
+                "to.channel names a channel that is kept for an audience: expected to.audience"
             case .expires: "not sent by its expires or stale-date"
             case .lifeOver: "the activity's life is over"
             case .startExpired: "the start was not sent in time"
@@ -72,6 +76,13 @@ struct OutcomeDetails {
         self.status = status
         self.reason = reason
         self.apnsMicros = answer.apnsMicros
+    }
+
+    /// What a publisher is told that sent to a channel which is kept for an audience.
+    static func reason(keptFor audience: [UInt8]) -> String {
+        let name = String(decoding: audience, as: UTF8.self)
+        return
+            "to.channel names the channel that is kept for audience \"\(name)\": expected \"to\": {\"audience\": \"\(name)\"}"
     }
 
     mutating func fill(from update: borrowing Update) {

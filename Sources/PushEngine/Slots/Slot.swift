@@ -42,7 +42,7 @@ struct RoutedPositions: Equatable {
     var appliedOrigin = SourcePosition(topic: 0, partition: -1, offset: -1)
 }
 
-/// What APNs has said of a slot's token.
+/// What APNs has said of a slot's token, or the keeper of a channel.
 enum TokenStanding: UInt8 {
     case usable
     /// Refused, but perhaps for a fault of ours (`TokenRemovalGuard`): the update that was refused waits for another
@@ -50,6 +50,8 @@ enum TokenStanding: UInt8 {
     case doubted
     /// Refused, and nothing newer has come.
     case dead
+    /// Of a channel: it is kept for an audience, and what is sent to it is meant for that.
+    case kept
 }
 
 /// What a slot goes to APNs for: each errand of an app and environment has a lane, and perhaps a route, of its own.
@@ -60,6 +62,9 @@ enum Errand: UInt8, CaseIterable {
     case broadcast
     /// The question what a channel keeps, before its first broadcast.
     case question
+    /// The question whether a channel is kept for an audience, before anything else. It goes to the keeper and not to APNs: while it has no answer,
+    /// or was answered with yes, nothing leaves.
+    case keeperQuestion
     /// A version of an audience, which goes to partitions and not to APNs.
     case version
 
@@ -69,7 +74,7 @@ enum Errand: UInt8, CaseIterable {
         case .push: .device
         case .broadcast: .broadcast
         case .question: .readChannel
-        case .version: nil
+        case .keeperQuestion, .version: nil
         }
     }
 }

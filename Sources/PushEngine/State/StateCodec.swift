@@ -12,8 +12,8 @@ import PushModel
 ///     not before            wall milliseconds
 /// activity:
 ///     epoch                 offset of the owner's marker
-///     life, flags           flags: 1 frequent-updates, 2 token dead, 4 development, 8 the start's token has not come,
-///                           16 written as the partition was given back: its owner sent nothing more
+///     life, flags           flags: 1 frequent-updates, 2 token dead, 4 development, 8 the start's token has not come; of a channel,
+///                           which is never started: its keeper has said that it keeps it for no audience; 16 written as the partition was given back: its owner sent nothing more
 ///     token                 raw bytes
 ///     registered            wall milliseconds
 ///     last accepted         optional, event seconds
@@ -113,8 +113,10 @@ enum StateCodec {
     /// - Parameters:
     ///   - answers: of its budget's units, oldest first, steady milliseconds.
     ///   - isInFlight: another unit of it is.
+    ///   - isUnkept: of a channel: its keeper has said that it keeps it for no audience.
     static func write(
-        _ slot: borrowing Slot, isStorageConfigured: Bool = false, token: Span<UInt8>, routed: RoutedPositions,
+        _ slot: borrowing Slot, isStorageConfigured: Bool = false, isUnkept: Bool = false, token: Span<UInt8>,
+        routed: RoutedPositions,
         answers: Span<Int64>, isInFlight: Bool,
         epoch: Int64, isReleased: Bool, topicHashes: [UInt32], now: EngineTime, to writer: inout ByteCursor
     ) {
@@ -133,7 +135,7 @@ enum StateCodec {
         writer.byte(slot.life.rawValue)
         writer.byte(
             (slot.frequentUpdates ? 1 : 0) | (slot.tokenStanding == .dead ? 2 : 0)
-                | (slot.environment == .development ? 4 : 0) | (slot.awaitsTokenOfStart ? 8 : 0)
+                | (slot.environment == .development ? 4 : 0) | (slot.awaitsTokenOfStart || isUnkept ? 8 : 0)
                 | (isReleased ? 16 : 0))
         writer.run(token)
         writer.signed(slot.registeredWallMillis)
@@ -288,6 +290,8 @@ enum StateCodec {
         var storage: ChannelStorage
         var throttleSteps: UInt8
         var notBeforeWallMillis: Int64
+        /// Its keeper has said that it keeps it for no audience. Records from before it was asked do not say so.
+        var isUnkept = false
     }
 
     private static func readChannel(_ reader: inout StateReader) throws(StateError) -> ChannelPart {
@@ -332,7 +336,11 @@ enum StateCodec {
         read.slot.frequentUpdates = flags & 1 != 0
         read.slot.tokenStanding = flags & 2 != 0 ? .dead : .usable
         read.slot.environment = flags & 4 != 0 ? .development : .production
-        read.slot.awaitsTokenOfStart = flags & 8 != 0
+        if kind == .channel {
+            read.channel?.isUnkept = flags & 8 != 0
+        } else {
+            read.slot.awaitsTokenOfStart = flags & 8 != 0
+        }
         read.isReleased = flags & 16 != 0
         read.slot.registeredWallMillis = try reader.signed()
         read.slot.lastAcceptedSeconds = try reader.optional() ?? .min

@@ -168,6 +168,10 @@ extension EngineCounters: CountedBySource {
         .total(
             "mailboat_channel_questions_total", unit: "requests",
             "Questions to APNs what a channel keeps for phones that are off.", \.channelQuestions),
+        .total(
+            "mailboat_channel_keeper_questions_total", unit: "questions",
+            "Questions between partitions whether a channel that events are sent to is kept for an audience.",
+            \.channelKeeperQuestions),
         .gauge(
             "mailboat_activities_pending", unit: "activities", "Activities with something to send or in flight.",
             \.activitiesPending),

@@ -29,6 +29,16 @@ import Testing
     private static let beacon = BusRecord.Beacon(
         bundleID: Self.bundleID, environment: .production, content: [9, 8, 7])
 
+    private static let question = BusRecord.KeptQuestion(
+        bundleID: Self.bundleID, environment: .development, partition: 63)
+    private static let answers: [BusRecord.KeptAnswer] = [
+        .init(bundleID: Self.bundleID, environment: .production),
+        .init(bundleID: Self.bundleID, environment: .production, isKept: true),
+        .init(
+            bundleID: Self.bundleID, environment: .development, isKept: true,
+            audience: Array(repeating: 0x61, count: 256)),
+    ]
+
     static let samples: [(kind: RoutedKind, value: [UInt8])] =
         Self.wishes.map { wish in
             (.channelWish, Self.bytes(BusRecord.byteCountMax(wish)) { BusRecord.write(wish, to: &$0) })
@@ -36,6 +46,15 @@ import Testing
         + Self.news.map { news in
             (.channelNews, Self.bytes(BusRecord.byteCountMax(news)) { BusRecord.write(news, to: &$0) })
         } + [(.beacon, Self.bytes(BusRecord.byteCountMax(Self.beacon)) { BusRecord.write(Self.beacon, to: &$0) })]
+        + Self.answers.map { answer in
+            (.keptAnswer, Self.bytes(BusRecord.byteCountMax(answer)) { BusRecord.write(answer, to: &$0) })
+        }
+        + [
+            (
+                .keptQuestion,
+                Self.bytes(BusRecord.byteCountMax(Self.question)) { BusRecord.write(Self.question, to: &$0) }
+            )
+        ]
 
     @Test func whatIsWrittenIsRead() throws {
         let samples = Self.samples.map(\.value)
@@ -43,8 +62,14 @@ import Testing
         for (news, value) in zip(Self.news, samples.dropFirst(Self.wishes.count)) {
             #expect(try BusRecord.readChannelNews(value.span) == news)
         }
-        let beacon = samples[samples.count - 1]
+        let rest = Array(samples.dropFirst(Self.wishes.count + Self.news.count))
+        let beacon = rest[0]
         #expect(try BusRecord.readBeacon(beacon.span) == Self.beacon)
+        for (answer, value) in zip(Self.answers, rest.dropFirst()) {
+            #expect(try BusRecord.readKeptAnswer(value.span) == answer)
+        }
+        let question = rest[rest.count - 1]
+        #expect(try BusRecord.readKeptQuestion(question.span) == Self.question)
     }
 
     /// A longer reason than a record holds is cut, and its record can be read.
@@ -95,6 +120,8 @@ import Testing
             _ = try? BusRecord.readChannelWish(value.span)
             _ = try? BusRecord.readChannelNews(value.span)
             _ = try? BusRecord.readBeacon(value.span)
+            _ = try? BusRecord.readKeptQuestion(value.span)
+            _ = try? BusRecord.readKeptAnswer(value.span)
         }
     }
 
