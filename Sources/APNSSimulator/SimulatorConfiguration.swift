@@ -102,6 +102,13 @@ public struct SimulatorConfiguration: Sendable {
     /// end with it. Not with `.sink`, which has no phones.
     public var journalPath: String?
 
+    /// Told of each push to a phone, in order, whatever becomes of it; broadcasts are not told of. It is called while the simulator is locked:
+    /// it has to be quick, and must not ask the simulator anything. `nil`: nobody watches, which costs nothing.
+    public var onPush: (@Sendable (ObservedPush) -> Void)?
+    /// What the app's own code would find wrong with a `content-state`, such as a property that is missing; `nil`: nothing. A push with such
+    /// content shows nothing, as on a phone whose app cannot decode it. Not asked again when a journal is read.
+    public var contentFault: (@Sendable (_ contentState: [UInt8]) -> String?)?
+
     /// `false`: a provider token's signature is not checked and its key need not be registered. For other people's load generators.
     public var checksSignatures = true
     /// All randomness: jitter, rates of faults, ids. The same seed and the same requests give the same answers.

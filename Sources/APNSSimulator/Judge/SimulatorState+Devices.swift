@@ -181,7 +181,11 @@ extension SimulatorState {
                     token: index, body: body.array, priority: priority, messageID: messageID,
                     expirationSeconds: expirationSeconds),
                 for: device, nowMillis: nowMillis)
+            self.sight.phone = .isAway
             return nil
+        }
+        if content == nil, self.configuration.onPush != nil, let fault = Self.payloadFault(body) {
+            self.sight.phone = .couldNotDecode(fault)
         }
         self.handOver(
             index, content, body, priority: priority, messageID: messageID, on: connection, nowMillis: nowMillis)
@@ -193,20 +197,42 @@ extension SimulatorState {
         _ index: Int, _ content: PushContent?, _ body: Span<UInt8>, priority: Int, messageID: (UInt64, UInt64),
         on connection: ConnectionRecord?, nowMillis: Int64
     ) {
+        let fault = self.decodingFault(content, body)
+        let content = fault == nil ? content : nil
+        if let fault { self.sight.phone = .couldNotDecode(fault) }
+        let stampBeforeSeconds = self.store.devices[Int(self.store.tokens[index].device)].stampSeconds
+        self.sight.stampBeforeSeconds = stampBeforeSeconds == .min ? nil : stampBeforeSeconds
         if let content, let connection { self.watchKind(index, content, body, on: connection, nowMillis: nowMillis) }
         let reaction = self.store.push(
             content, body: body, toToken: index, app: content?.event == .start ? self.app(ofToken: index) : nil,
             priority: priority, messageID: messageID, nowMillis: nowMillis, rules: self.configuration.deviceRules)
         self.writeDown(index, body, priority: priority, nowMillis: nowMillis)
         guard let reaction, let content else {
+            if let content, self.sight.phone == .notReached {
+                self.sight.phone = .couldNotDecode(
+                    content.event == .start
+                        ? "a start to an update token, or for a channel that the app does not have"
+                        : "\(content.event) to a push-to-start token")
+            }
             self.counters.undecodable += 1
             return
         }
+        self.sight.phone = .took(reaction)
         self.counters.reactions[Int(reaction.rawValue)] += 1
         if priority == 10 { self.counters.highPriority += 1 }
         if content.event == .start { self.started(index, reaction, nowMillis: nowMillis) }
         if let connection {
             self.watch(index, reaction, content, priority: priority, on: connection, nowMillis: nowMillis)
+        }
+    }
+
+    /// Why a phone can make nothing of a payload; `nil`: it can.
+    static func payloadFault(_ body: Span<UInt8>) -> String? {
+        do {
+            _ = try PayloadReader.read(body)
+            return nil
+        } catch {
+            return error.description
         }
     }
 

@@ -33,9 +33,14 @@ extension SimulatorState {
         // Written down before the return: a journal has each push when the phone gets it.
         for card in cards {
             guard let push = self.store.takeWaiting(card, nowMillis: nowMillis) else { continue }
+            self.sight = Sight()
+            if let fault = Self.payloadFault(push.body.span) { self.sight.phone = .couldNotDecode(fault) }
             self.handOver(
                 push.token, try? PayloadReader.read(push.body.span), push.body.span, priority: push.priority,
                 messageID: push.messageID, on: nil, nowMillis: nowMillis)
+            self.tellOfLatePush(
+                push.token, body: push.body.span, priority: push.priority, messageID: push.messageID,
+                nowMillis: nowMillis)
         }
         self.journal?.append(.presence(atMillis: nowMillis, token: TokenText.encode(token[...]), isOnline: true))
         for card in cards {

@@ -29,6 +29,8 @@ struct SimulatorState {
     var channelsMax: [String: Int] = [:]
     /// How far the list of channels lags behind what is so, milliseconds.
     var listLagMillis: Int64 = 0
+    /// For whoever watches.
+    var sight = Sight()
 
     static let topicSuffix: StaticString = ".push-type.liveactivity"
     static let payloadByteCountMax = 4_096
@@ -56,6 +58,19 @@ struct SimulatorState {
         rulings: inout Rulings
     ) {
         guard request.streamID <= connection.lastStreamIDMax else { return }
+        if let onPush = self.configuration.onPush {
+            self.judgeWatched(
+                request, in: events, on: &connection, nowMillis: nowMillis, rulings: &rulings, onPush: onPush)
+        } else {
+            self.judgeRequest(request, in: events, on: &connection, nowMillis: nowMillis, rulings: &rulings)
+        }
+    }
+
+    mutating func judgeRequest(
+        _ request: HTTP2ServerRequest, in events: borrowing HTTP2ServerEvents, on connection: inout ConnectionRecord,
+        nowMillis: Int64,
+        rulings: inout Rulings
+    ) {
         self.counters.requests += 1
         connection.statistics.requests += 1
         let bytes = events.bytes.span

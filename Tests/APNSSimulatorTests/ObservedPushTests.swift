@@ -1,0 +1,95 @@
+import DeviceModel
+import Synchronization
+import Testing
+
+@testable import APNSSimulator
+
+/// What somebody who watches the simulator is told.
+@Suite(.timeLimit(.minutes(5))) struct ObservedPushTests {
+    private static let now = Bench.startSeconds
+
+    /// What was told, in order.
+    private final class Watch: Sendable {
+        let seen = Mutex<[ObservedPush]>([])
+        var pushes: [ObservedPush] { self.seen.withLock { $0 } }
+    }
+
+    @Test func everyPushIsToldWithItsFate() async throws {
+        let watch = Watch()
+        try await Bench.run({ configuration in
+            configuration.deviceRules.budgetPerHour = 3
+            configuration.contentFault = { $0.starts(with: #"{"wrong""#.utf8) ? "“n” is missing" : nil }
+            configuration.onPush = { push in watch.seen.withLock { $0.append(push) } }
+        }) { bench in
+            let client = try await bench.connect()
+            let bodies = [
+                Bodies.update(stamp: Self.now), Bodies.update(stamp: Self.now - 1),
+                Bodies.update(stamp: Self.now + 1, state: #"{"wrong":1}"#),
+                Bodies.update(stamp: Self.now + 2),
+            ]
+            for body in bodies { #expect(try await client.send(bench.push(token: "0A1b", body: body)).status == 200) }
+            bench.simulator.setToken("dead", .dead)
+            #expect(try await client.send(bench.push(token: "dead", priority: 5)).status == 410)
+            #expect(try await client.send(bench.push(token: "ef", body: #"{"aps":{"event":"update"}}"#)).status == 200)
+            await client.close()
+
+            let pushes = watch.pushes
+            #expect(pushes.map(\.token) == ["0a1b", "0a1b", "0a1b", "0a1b", "dead", "ef"])
+            #expect(pushes.map(\.status) == [200, 200, 200, 200, 410, 200])
+            #expect(pushes.map(\.priority) == [10, 10, 10, 10, 5, 10])
+            #expect(pushes.map(\.reason) == ["", "", "", "", "ExpiredToken", ""])
+            #expect(
+                pushes.prefix(5).map(\.phone) == [
+                    .took(.shown), .took(.ignoredOlder), .couldNotDecode("“n” is missing"), .took(.throttled),
+                    .notReached,
+                ])
+            guard case .couldNotDecode(let fault)? = pushes.last?.phone else {
+                return #expect(Bool(false), "\(pushes)")
+            }
+            #expect(fault.hasPrefix("aps."))
+            #expect(pushes.map(\.stampBeforeSeconds) == [nil, Self.now, Self.now, Self.now, nil, nil])
+            #expect(
+                pushes.allSatisfy { $0.topic == Bench.topic && $0.messageID == "123e4567-e89b-42d3-a456-426614174000" })
+            #expect(pushes.first?.body == Array(bodies[0].utf8))
+            // What the app could not decode is not on the card.
+            #expect(bench.simulator.device(token: "0a1b")?.device.contentState == Array(#"{"n":1}"#.utf8))
+            #expect(bench.simulator.device(token: "0a1b")?.device.ignoredCount == 3)
+        }
+    }
+
+    @Test func aPushThatWaitedIsToldAgainWhenThePhoneGetsIt() async throws {
+        let watch = Watch()
+        try await Bench.run({ configuration in
+            configuration.onPush = { push in watch.seen.withLock { $0.append(push) } }
+        }) { bench in
+            let client = try await bench.connect()
+            #expect(bench.simulator.setOnline(token: "0a", false))
+            let kept: [String: String?] = ["apns-expiration": "\(Self.now + 600)"]
+            #expect(try await client.send(bench.push(token: "0a", changing: kept)).status == 200)
+            await client.close()
+            #expect(watch.pushes.map(\.phone) == [.isAway])
+            #expect(bench.simulator.setOnline(token: "0a", true))
+            let late = try #require(watch.pushes.last)
+            #expect(watch.pushes.count == 2)
+            #expect((late.phone, late.status, late.hadWaited) == (.took(.shown), nil, true))
+            #expect(
+                late.messageID == watch.pushes[0].messageID && late.topic == Bench.topic
+                    && late.body == watch.pushes[0].body)
+        }
+    }
+
+    @Test func oneThatIsNeverAnsweredIsToldToo() async throws {
+        let watch = Watch()
+        try await Bench.run({ configuration in
+            configuration.onPush = { push in watch.seen.withLock { $0.append(push) } }
+        }) { bench in
+            bench.simulator.add(Fault(.cut(applied: true), tokenPrefix: "0b"))
+            let client = try await bench.connect()
+            _ = try? await client.send(bench.push(token: "0b"))
+            await client.close()
+            #expect(watch.pushes.map(\.status) == [nil])
+            #expect(watch.pushes.map(\.phone) == [.took(.shown)])
+            #expect(watch.pushes.map(\.messageID) == ["123e4567-e89b-42d3-a456-426614174000"])
+        }
+    }
+}
