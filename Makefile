@@ -29,7 +29,7 @@ SEED ?=
 SECONDS ?=
 TARGET ?=
 
-.PHONY: help demo chaos drill test docs simulate mutations fuzz build bench bench-micro format lint deps clean
+.PHONY: help demo dev chaos drill test docs simulate mutations fuzz build bench bench-micro format lint deps clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -37,13 +37,16 @@ help: ## Show the targets
 demo: build ## Play the story: Kafka records become pushes to a simulated APNs (SUMMARY=file writes the numbers)
 	@"$$(swift build --configuration release --show-bin-path)/mailboat" demo $(if $(SUMMARY),--summary "$(SUMMARY)") $(ARGS)
 
+dev: build ## Open a page for app developers: publish events, see them on simulated phones (ARGS="--port 0")
+	@exec "$$(swift build --configuration release --show-bin-path)/mailboat" dev $(ARGS)
+
 chaos: build ## Kill workers, APNs and brokers while events flow, then check every phone (MINUTES=… SUMMARY=file BOOTSTRAP=host:port)
 	@swift build --configuration release --product chaos
 	@bin="$$(swift build --configuration release --show-bin-path)"; "$$bin/chaos" --mailboat "$$bin/mailboat" --minutes $(MINUTES) \
 		$(if $(SUMMARY),--summary "$(SUMMARY)") $(if $(BOOTSTRAP),--bootstrap "$(BOOTSTRAP)") $(ARGS)
 
 # Tests without sockets, processes and clocks. They may share the cores.
-PURE_TESTS := ^(APNSPool|APNSProtocol|ChannelKeeping|DeviceModel|Fuzz|PushEngine|PushModel|ShardLoop|Simulation)Tests\.
+PURE_TESTS := ^(APNSPool|APNSProtocol|ChannelKeeping|DeviceModel|Fuzz|PushEngine|PushInspection|PushModel|ShardLoop|Simulation)Tests\.
 
 test: deps lint ## Check the format, then run every test
 	swift test --filter '$(PURE_TESTS)'

@@ -12,6 +12,7 @@ let everyTarget: [SwiftSetting] = [
 ]
 let pureTargets: Set<String> = [
     "PushModel", "APNSProtocol", "APNSPool", "PushEngine", "ShardLoop", "DeviceModel", "ChannelKeeping",
+    "PushInspection",
 ]
 
 let nio: [Target.Dependency] = [
@@ -66,6 +67,7 @@ let package = Package(
             name: "PushEngine", dependencies: ["CProcessor", "PushModel", "APNSProtocol", "ChannelKeeping", deque]),
         .target(name: "ShardLoop", dependencies: ["PushEngine", "APNSProtocol", "PushModel"]),
         .target(name: "DeviceModel"),
+        .target(name: "PushInspection", dependencies: ["PushModel", "DeviceModel"]),
 
         // Wrappers around the C libraries.
         .target(name: "HTTP2Session", dependencies: ["CNGHTTP2"]),
@@ -90,6 +92,13 @@ let package = Package(
                 hummingbird, lifecycle,
             ]
                 + nio),
+        // The page of `mailboat dev`: what it serves and what it watches. Its decisions are those of `PushInspection`.
+        .target(
+            name: "DevPage",
+            dependencies: [
+                "PushInspection", "PushModel", "DeviceModel", "PushWorker", "APNSSimulator", "KafkaLog", logging,
+                lifecycle, hummingbird,
+            ] + nio),
         // What every program on a command line needs: its streams, its failures, which cluster it is to reach.
         .target(
             name: "CommandSupport",
@@ -100,7 +109,7 @@ let package = Package(
             name: "mailboat",
             dependencies: [
                 "CommandSupport", "Upstream", "PushWorker", "PushTransport", "APNSPool", "APNSSimulator", "KafkaLog",
-                "PushEngine", "ChannelKeeping",
+                "PushEngine", "ChannelKeeping", "DevPage", "PushInspection",
                 "APNSProtocol", "PushModel", "DeviceModel", "LocalFiles", "TLSSession", metrics, logging, lifecycle,
                 hummingbird,
                 histogram, argumentParser,
@@ -126,6 +135,8 @@ let package = Package(
             dependencies: ["PushEngine", "ChannelKeeping", "APNSProtocol", "PushModel", "DeviceModel"]),
         .testTarget(name: "ShardLoopTests", dependencies: ["ShardLoop", "PushEngine", "APNSProtocol", "PushModel"]),
         .testTarget(name: "DeviceModelTests", dependencies: ["DeviceModel"]),
+        .testTarget(name: "DevPageTests", dependencies: ["DevPage"]),
+        .testTarget(name: "PushInspectionTests", dependencies: ["PushInspection", "PushModel", "DeviceModel"]),
         .testTarget(name: "HTTP2SessionTests", dependencies: ["HTTP2Session", "PushModel"]),
         .testTarget(name: "TLSSessionTests", dependencies: ["TLSSession", "PushModel"]),
         .testTarget(name: "KafkaLogTests", dependencies: ["KafkaLog"]),
@@ -182,7 +193,8 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "mailboat", "ChildProcesses", "CommandSupport", "Upstream", "PushWorker", "APNSSimulator", "KafkaLog",
-                "PushEngine", "APNSProtocol", "PushModel", "DeviceModel", "TLSSession", "HTTP2Session", logging,
+                "PushEngine", "APNSProtocol", "PushModel", "DeviceModel", "TLSSession", "HTTP2Session", "DevPage",
+                "PushInspection", logging,
             ]),
         .testTarget(
             name: "BenchmarkTests", dependencies: ["mailboat-bench", "KafkaLog", histogram, argumentParser]),

@@ -11,6 +11,7 @@ struct Mailboat: AsyncParsableCommand {
         commandName: "mailboat",
         abstract: "Carries update events from Kafka to Live Activities through Apple's push service (APNs).",
         discussion: """
+            Develop with it: 'mailboat dev' shows in the browser what phones make of your events.
             Try it: 'mailboat demo' plays a story from Kafka to simulated phones, in one process, in half a minute.
             Run it: 'mailboat run --config FILE' is the worker; start as many as you like, Kafka shares the partitions out.
 
@@ -18,7 +19,7 @@ struct Mailboat: AsyncParsableCommand {
             """,
         version: MailboatVersion.current,
         subcommands: [
-            DemoCommand.self, RunCommand.self, Check.self, Publish.self, APNSSimulatorCommand.self,
+            DevCommand.self, DemoCommand.self, RunCommand.self, Check.self, Publish.self, APNSSimulatorCommand.self,
             EmbeddedKafkaCommand.self,
             TopicsCommand.self, StateCommand.self, DeadLettersCommand.self, OffsetsCommand.self,
             ChannelsCommand.self, AudienceCommand.self,

@@ -101,6 +101,7 @@ struct TidyTests {
     /// What decides knows no socket, clock, lock, logger or file.
     @Test(arguments: [
         "PushModel", "APNSProtocol", "APNSPool", "ChannelKeeping", "PushEngine", "ShardLoop", "DeviceModel",
+        "PushInspection",
     ])
     func pureRoomsStayPure(room: String) {
         let impure = [

@@ -20,11 +20,13 @@ final class AdminServer: Sendable {
     }
 
     let port: Int
+    let pages: Pages
     private let group: ServiceGroup
     private let task: Task<Void, any Error>
 
-    private init(port: Int, group: ServiceGroup, task: Task<Void, any Error>) {
+    private init(port: Int, pages: Pages, group: ServiceGroup, task: Task<Void, any Error>) {
         self.port = port
+        self.pages = pages
         self.group = group
         self.task = task
     }
@@ -56,7 +58,9 @@ final class AdminServer: Sendable {
                 throw error
             }
         }
-        for try await bound in running.stream { return AdminServer(port: bound, group: group, task: task) }
+        for try await bound in running.stream {
+            return AdminServer(port: bound, pages: pages, group: group, task: task)
+        }
         throw CancellationError()
     }
 

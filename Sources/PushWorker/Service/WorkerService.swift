@@ -124,6 +124,15 @@ public final class WorkerService: Service, Sendable {
         }
     }
 
+    /// What `/metrics` of the admin port says, in the Prometheus text format; `nil` before the start, or when the port is off.
+    public var metricsText: String? {
+        let pages: AdminServer.Pages? = self.phase.withLock { phase in
+            if case .running(let parts) = phase { parts.admin?.pages } else { nil }
+        }
+        // Outside the lock: it takes a moment.
+        return pages?.metrics(.prometheus)
+    }
+
     private func fail(_ reason: String) {
         let error = WorkerError(reason, isRetriable: true)
         if case .enqueued = self.failing.yield(error) {

@@ -1,0 +1,358 @@
+#!/usr/bin/env python3
+"""Opens the page of `mailboat dev` in a headless Chromium and uses it: publishes, searches, reads, by keyboard where it matters.
+
+It fails on an error on the console, on a text whose contrast is below WCAG AA, on a control without a name or a visible focus, and on a page that is wider than a phone.
+`--screenshots DIR` keeps pictures: desktop and phone, light and dark. Needs `chromium` (Debian) and nothing else that is not in Python.
+"""
+
+import argparse
+import base64
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+LIMIT_SECONDS = 40
+
+# Contrast of every text, by the colours below it. A gradient counts with each of its colours.
+AUDIT = r"""
+(() => {
+  const faults = [];
+  const parse = (text) => (text.match(/[\d.]+/g) ?? []).map(Number);
+  const over = (top, below) => { const a = top[3] ?? 1; return [0, 1, 2].map((i) => top[i] * a + below[i] * (1 - a)); };
+  const luminance = (color) => {
+    const [r, g, b] = color.slice(0, 3).map((v) => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ratio = (one, other) => {
+    const [a, b] = [luminance(one), luminance(other)].sort((x, y) => y - x);
+    return (a + 0.05) / (b + 0.05);
+  };
+  const backgrounds = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const style = getComputedStyle(at);
+      const gradient = style.backgroundImage.match(/rgba?\([^)]*\)/g);
+      if (style.backgroundImage.includes("gradient") && gradient) return gradient.map(parse);
+      const color = parse(style.backgroundColor);
+      if ((color[3] ?? 1) === 1) return [color];
+      if (color[3] > 0) return backgrounds(at.parentElement).map((below) => over(color, below));
+    }
+    return [[255, 255, 255]];
+  };
+  const isSeen = (element) => element.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true }) && element.getClientRects().length > 0;
+  const check = (element, text, colorText) => {
+    const style = getComputedStyle(element);
+    const size = parseFloat(style.fontSize);
+    const isLarge = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
+    for (const below of backgrounds(element)) {
+      const found = ratio(over(parse(colorText), below), below);
+      if (found < (isLarge ? 3 : 4.5)) faults.push(`contrast ${found.toFixed(2)} of “${text.trim().slice(0, 40)}” (${element.tagName} ${element.className})`);
+    }
+  };
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  let count = 0;
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.data.trim() || !isSeen(element) || ["SCRIPT", "STYLE", "NOSCRIPT"].includes(element.tagName)) continue;
+    count += 1;
+    check(element, walker.currentNode.data, getComputedStyle(element).color);
+  }
+  for (const field of document.querySelectorAll("input, select, textarea")) if (isSeen(field)) check(field, field.value || "a field", getComputedStyle(field).color);
+  // What a field is told from its surroundings by: 3 to 1.
+  for (const field of document.querySelectorAll("input:not([type=checkbox]), select, textarea")) {
+    if (isSeen(field) && ratio(parse(getComputedStyle(field).borderTopColor), backgrounds(field.parentElement)[0]) < 3) faults.push(`the border of ${field.id} is faint`);
+  }
+  const ids = [...document.querySelectorAll("[id]")].map((element) => element.id);
+  for (const id of new Set(ids)) if (ids.filter((other) => other === id).length > 1) faults.push(`the id ${id} is there twice`);
+  for (const element of document.querySelectorAll("[aria-labelledby], [aria-describedby]")) {
+    for (const id of `${element.getAttribute("aria-labelledby") ?? ""} ${element.getAttribute("aria-describedby") ?? ""}`.trim().split(/\s+/)) {
+      if (!document.getElementById(id)) faults.push(`nothing has the id ${id}`);
+    }
+  }
+  for (const element of document.querySelectorAll("label[for]")) if (!document.getElementById(element.htmlFor)) faults.push(`a label is for ${element.htmlFor}`);
+  if (document.documentElement.lang !== "en") faults.push("the page names no language");
+  let level = 0;
+  for (const heading of document.querySelectorAll("h1, h2, h3, h4")) {
+    if (!isSeen(heading)) continue;
+    if (Number(heading.tagName[1]) > level + 1) faults.push(`“${heading.textContent}” skips a level of headings`);
+    level = Number(heading.tagName[1]);
+  }
+  const width = document.scrollingElement.scrollWidth;
+  if (width > innerWidth) faults.push(`the page is ${width} pixels wide, the window ${innerWidth}`);
+  for (const button of document.querySelectorAll("button, summary")) {
+    const box = button.getBoundingClientRect();
+    if (isSeen(button) && !button.classList.contains("jump") && (box.width < 24 || box.height < 24)) faults.push(`“${button.textContent}” is smaller than 24 pixels`);
+  }
+  return { count, faults };
+})()
+"""
+
+
+class Browser:
+    """Chromium by its DevTools protocol, over two pipes: one JSON text after the other, each ended by a zero."""
+
+    def __init__(self, executable, profile):
+        to_read, self.to_write = os.pipe()
+        self.from_read, from_write = os.pipe()
+
+        # Chromium reads on 3 and writes on 4. First out of the way, where one of the pipes has such a number itself.
+        def prepare():
+            high = [os.dup2(fd, 200 + index) for index, fd in enumerate((to_read, from_write))]
+            os.dup2(high[0], 3)
+            os.dup2(high[1], 4)
+
+        self.process = subprocess.Popen(
+            [executable, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--disable-extensions",
+             "--disable-dev-shm-usage", "--remote-debugging-pipe", f"--user-data-dir={profile}", "about:blank"],
+            preexec_fn=prepare, close_fds=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(to_read)
+        os.close(from_write)
+        self.waiting = b""
+        self.next_id = 0
+        self.session = None
+        self.complaints = []
+        self.has_loaded = False
+
+    def message(self, deadline):
+        while b"\0" not in self.waiting:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self.from_read], [], [], left)[0]:
+                sys.exit("check-dev-page: Chromium does not answer")
+            piece = os.read(self.from_read, 1 << 20)
+            if not piece:
+                sys.exit("check-dev-page: Chromium has ended")
+            self.waiting += piece
+        text, self.waiting = self.waiting.split(b"\0", 1)
+        return json.loads(text)
+
+    def heed(self, message):
+        method, values = message.get("method"), message.get("params", {})
+        if method == "Page.loadEventFired":
+            self.has_loaded = True
+        elif method == "Runtime.exceptionThrown":
+            self.complaints.append(values["exceptionDetails"].get("exception", {}).get("description", "an exception"))
+        elif method == "Runtime.consoleAPICalled" and values["type"] in ("error", "warning", "assert"):
+            self.complaints.append(" ".join(str(part.get("value", part.get("description"))) for part in values["args"]))
+        elif method == "Log.entryAdded" and values["entry"]["level"] in ("error", "warning"):
+            entry = values["entry"]
+            self.complaints.append(f"{entry['text']} {entry.get('url', '')}")
+
+    def call(self, method, **values):
+        self.next_id += 1
+        wanted = self.next_id
+        request = {"id": wanted, "method": method, "params": values}
+        if self.session:
+            request["sessionId"] = self.session
+        os.write(self.to_write, json.dumps(request).encode() + b"\0")
+        deadline = time.monotonic() + LIMIT_SECONDS
+        while True:
+            message = self.message(deadline)
+            if message.get("id") == wanted:
+                if "error" in message:
+                    sys.exit(f"check-dev-page: {method}: {message['error']['message']}")
+                return message["result"]
+            self.heed(message)
+
+    def open(self, address):
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Runtime", "Log", "Page", "Accessibility"):
+            self.call(f"{domain}.enable")
+        self.call("Page.navigate", url=address)
+        deadline = time.monotonic() + LIMIT_SECONDS
+        while not self.has_loaded:
+            self.heed(self.message(deadline))
+
+    def run(self, script):
+        answer = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True, userGesture=True)
+        if "exceptionDetails" in answer:
+            sys.exit(f"check-dev-page: {script[:80]} …: {answer['exceptionDetails'].get('exception', {}).get('description')}")
+        return answer["result"].get("value")
+
+    def until(self, condition, what):
+        """Waits for the page to become so; looks whenever it has changed."""
+        found = self.run(
+            """new Promise((found) => {
+                 const look = () => { try { return Boolean(%s); } catch { return false; } };
+                 if (look()) return found(true);
+                 const observer = new MutationObserver(() => { if (look()) { observer.disconnect(); found(true); } });
+                 const start = () => observer.observe(document.documentElement, { subtree: true, childList: true, attributes: true, characterData: true });
+                 start();
+                 setTimeout(() => found(look()), %d);
+               })""" % (condition, (LIMIT_SECONDS - 10) * 1000))
+        if not found:
+            sys.exit(f"check-dev-page: waited in vain for {what}; the page says: {self.run('document.body.innerText')[:2000]}")
+
+    def press(self, key, code, text="", modifiers=0):
+        self.call("Input.dispatchKeyEvent", type="keyDown", key=key, code=key, windowsVirtualKeyCode=code, text=text, modifiers=modifiers)
+        self.call("Input.dispatchKeyEvent", type="keyUp", key=key, code=key, windowsVirtualKeyCode=code, modifiers=modifiers)
+
+    def close(self):
+        os.close(self.to_write)
+        try:
+            self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def start_dev(mailboat, directory):
+    """The process, the page's address, and the commands it prints, by name."""
+    process = subprocess.Popen(
+        [mailboat, "dev", "--port", "0", "--kafka-port", "0"], cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    printed = ""
+    for line in process.stdout:
+        printed += line
+        # The last of the commands.
+        if "/wait-for" in line:
+            break
+    address = re.search(r"page +(http://\S+)", printed)
+    if not address:
+        sys.exit(f"check-dev-page: mailboat dev printed no address: {printed}")
+    snippets = dict(re.findall(r"^# (.+?)\n(.*?)(?=^# |\Z)", printed, re.MULTILINE | re.DOTALL))
+    return process, address.group(1), snippets
+
+
+def shell(script):
+    done = subprocess.run(["bash", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT_SECONDS, check=False)
+    if done.returncode:
+        sys.exit(f"check-dev-page: {script}: {done.stdout}")
+    return done.stdout
+
+
+def use(browser, address, snippets):
+    """What a developer does in the first minutes. Stops at the first thing that does not work."""
+    shell(snippets["curl"])
+    if "Anne" not in shell(snippets["Wait in a test"]):
+        sys.exit("check-dev-page: the phone does not show what curl published")
+    browser.open(address)
+    browser.until("document.querySelector('.lock-card')?.innerText.includes('Anne')", "the card")
+    if subprocess.run(["bash", "-c", "command -v kcat"], stdout=subprocess.DEVNULL, check=False).returncode == 0:
+        shell(snippets["kcat"].replace('"Anne"', '"Kim"'))
+        browser.until("document.querySelector('.lock-card')?.innerText.includes('Kim')", "the card that kcat published")
+    shell(snippets["Python"].replace('"Anne"', '"Pia"'))
+    browser.until("document.querySelector('.lock-card')?.innerText.includes('Pia')", "the card that Python published")
+
+    # By keyboard alone: the event with a date, then one with a misspelt field.
+    browser.run("document.getElementById('publish-sample').value = '3'; document.getElementById('publish-sample').onchange(); document.getElementById('publish-event').focus()")
+    browser.press("Enter", 13, "\r", modifiers=2)
+    browser.until("document.querySelector('.phone-says .note.warn table')?.innerText.includes('2056')", "the year that Swift reads")
+    browser.run("document.getElementById('publish-event').value = '{\"event\": \"update\", \"contentState\": {}}'")
+    browser.press("Enter", 13, "\r", modifiers=2)
+    browser.until("document.getElementById('publish-answer').innerText.includes('Did you mean “content-state”')", "the name of the misspelt field")
+
+    # A match of its own, and an alert.
+    browser.run("document.getElementById('new-activity-id').value = 'match-1'; document.getElementById('new-activity').requestSubmit()")
+    browser.until("document.getElementById('publish-activity').value === 'match-1'", "the new phone")
+    browser.run("document.getElementById('publish-sample').value = '1'; document.getElementById('publish-sample').onchange(); document.getElementById('publish').requestSubmit()")
+    browser.until("document.querySelector('.lock-card .score')?.innerText.includes('1 : 0')", "the score")
+
+    # A phone that is away, and a token that is lost.
+    button = "[...document.querySelectorAll('#phone button')].find((one) => one.innerText === %s && !one.hidden)"
+    browser.run((button % "'Take it offline'") + ".click()")
+    browser.until("document.querySelector('.device.away')", "the phone to be away")
+    browser.run("document.getElementById('publish-event').value = JSON.stringify({event: 'update', priority: 10, 'content-state': {homeTeam: 'Lions', awayTeam: 'Bears', homeScore: 2, awayScore: 0, minute: 31}, "
+                "alert: {title: 'Goal', body: 'Lions lead by two.'}}); document.getElementById('publish').requestSubmit()")
+    browser.until("document.querySelector('.phone-says .badge')?.innerText === 'waiting'", "the push to wait for the phone")
+    browser.run((button % "'Bring it back'") + ".click()")
+    browser.until("document.querySelector('.lock-card .score')?.innerText.includes('2 : 0')", "what waited for the phone")
+    browser.run((button % "'Change the token'") + ".click()")
+    browser.until(button % "'Register the new token'", "the untold token")
+    browser.run("document.getElementById('publish').requestSubmit()")
+    browser.until("document.querySelector('.phone-says .badge')?.innerText === 'refused'", "APNs to refuse the old token")
+    browser.run((button % "'Register the new token'") + ".click()")
+    browser.until("document.querySelector('.phone-says .badge')?.innerText === 'shown'", "the new token to work")
+
+    # The search, and what is behind an entry.
+    browser.run("const field = document.getElementById('search-text'); field.value = 'status:410'; field.dispatchEvent(new Event('input'))")
+    browser.until("document.getElementById('search-answer').innerText.endsWith('found') && document.querySelectorAll('#entries > li').length > 0", "what APNs answered with 410")
+    browser.run("document.querySelector('#entries summary').click()")
+    browser.until("document.querySelector('#entries details[open] .body')?.innerText.includes('410')", "the answer of APNs")
+    browser.run("document.getElementById('search-text').value = 'is:nothing'; document.getElementById('search-text').dispatchEvent(new Event('input'))")
+    browser.until("document.getElementById('search-answer').innerText.includes('expected event')", "what is: takes")
+    browser.run("document.getElementById('search-text').value = ''; document.getElementById('search-text').dispatchEvent(new Event('input'))")
+    browser.until("document.getElementById('search-answer').innerText === ''", "the search to end")
+    browser.run("[...document.querySelectorAll('#entries summary')].find((one) => one.innerText.includes('update') && one.innerText.includes('match-1')).click()")
+    browser.until("[...document.querySelectorAll('#entries details[open] button')].some((one) => one.innerText === 'Copy as Swift')", "what can be copied")
+    browser.run("document.getElementById('snippets').open = true")
+
+
+def audit(browser, faults, where):
+    found = browser.run(AUDIT)
+    if found["count"] < 50:
+        faults.append(f"{where}: only {found['count']} texts were looked at")
+    faults.extend(f"{where}: {fault}" for fault in found["faults"])
+    for node in browser.call("Accessibility.getFullAXTree")["nodes"]:
+        role = node.get("role", {}).get("value")
+        if node.get("ignored") or role not in ("button", "link", "textbox", "searchbox", "combobox", "checkbox", "progressbar"):
+            continue
+        if not node.get("name", {}).get("value", "").strip():
+            faults.append(f"{where}: a {role} has no name")
+
+
+def tab_through(browser, faults):
+    """Everything that can be pressed is reached by Tab, and shows that it is."""
+    wanted = browser.run(
+        "[...document.querySelectorAll('button, a[href], input, select, textarea, summary')].filter((one) => one.checkVisibility() && !one.disabled).length")
+    browser.run("document.activeElement?.blur(); window.reached = new Set(); window.faint = []; document.body.tabIndex = -1; document.body.focus()")
+    for _ in range(wanted + 20):
+        browser.press("Tab", 9)
+        browser.run(
+            "(() => { const one = document.activeElement; if (!one || one === document.body) return; window.reached.add(one); "
+            "const style = getComputedStyle(one); if (style.outlineStyle === 'none' || parseFloat(style.outlineWidth) < 2) window.faint.push(one.outerHTML.slice(0, 80)); })()")
+    missed = browser.run(
+        "[...document.querySelectorAll('button, a[href], input, select, textarea, summary')].filter((one) => one.checkVisibility() && !one.disabled && !window.reached.has(one)).map((one) => one.outerHTML.slice(0, 80))")
+    faults.extend(f"Tab does not reach {one}" for one in missed)
+    faults.extend(f"focus does not show on {one}" for one in browser.run("window.faint"))
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--mailboat", required=True, help="the built program")
+    arguments.add_argument("--chromium", default="chromium")
+    arguments.add_argument("--screenshots", help="a directory for pictures")
+    options = arguments.parse_args()
+    faults = []
+    with tempfile.TemporaryDirectory() as scratch:
+        dev, address, snippets = start_dev(os.path.abspath(options.mailboat), scratch)
+        browser = Browser(options.chromium, os.path.join(scratch, "profile"))
+        try:
+            use(browser, address, snippets)
+            for device, width, height in (("desktop", 1280, 900), ("phone", 360, 740)):
+                browser.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=device == "phone")
+                for scheme in ("light", "dark"):
+                    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+                    audit(browser, faults, f"{device}, {scheme}")
+                    if options.screenshots:
+                        os.makedirs(options.screenshots, exist_ok=True)
+                        picture = browser.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)["data"]
+                        with open(os.path.join(options.screenshots, f"{device}-{scheme}.png"), "wb") as file:
+                            file.write(base64.b64decode(picture))
+            browser.call("Emulation.clearDeviceMetricsOverride")
+            tab_through(browser, faults)
+            # The page was told of three mistakes on purpose, each by a status that a browser writes down.
+            expected = re.compile(r"status of (400|409)")
+            faults.extend(f"console: {text}" for text in browser.complaints if not expected.search(text))
+        finally:
+            browser.close()
+            dev.send_signal(signal.SIGINT)
+            try:
+                if dev.wait(timeout=30) != 0:
+                    faults.append(f"mailboat dev ended with {dev.returncode}")
+            except subprocess.TimeoutExpired:
+                dev.kill()
+                faults.append("mailboat dev did not end within 30 s")
+    for fault in dict.fromkeys(faults):
+        print(f"check-dev-page: {fault}")
+    if faults:
+        sys.exit(1)
+    print("check-dev-page: the page works, by mouse and by keyboard, on a desktop and on a phone, in the light and in the dark")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import PushInspection
+import PushWorker
+
+/// What is asked and changes nothing.
+extension DevRouter {
+    /// What the page knows, as far as it is newer than a revision.
+    func state(since revision: Int) -> JSONTree {
+        guard case .object(var members) = self.house.store.read({ $0.changes(since: revision) }) else { return .null }
+        let snapshot = self.house.worker.snapshot()
+        members.append(.init("run", .string(self.run)))
+        members.append(.init("ready", .bool(snapshot.isReady)))
+        members.append(
+            .init("trouble", .array((snapshot.errors + snapshot.degraded).map { .string($0) })))
+        return .object(members)
+    }
+
+    /// What does not change while the page is open: where to publish, and how.
+    func about() -> JSONTree {
+        let settings = self.house.settings
+        return [
+            "run": .string(self.run), "app": .string(settings.app), "bootstrap": .string(settings.bootstrapShown),
+            "eventsTopic": .string(settings.eventsTopic), "origin": .string(self.origin()),
+            "makesPhones": .bool(settings.makesPhones), "schema": .string(settings.schemaName),
+            "snippets": .array(
+                DevSnippets(settings: settings, origin: self.origin()).all.map {
+                    ["name": .string($0.name), "text": .string($0.text)]
+                }),
+            "samples": .array(DevSnippets.samples.map { ["name": .string($0.name), "text": .string($0.text)] }),
+        ]
+    }
+
+    /// Follows the state by server-sent events. A browser that was away says what it has (`Last-Event-ID`).
+    func stream(_ request: Request) throws(DevRefusal) -> Response {
+        let lastID = HTTPField.Name("last-event-id").flatMap { request.headers[$0] } ?? ""
+        let parts = lastID.split(separator: ":")
+        let known = parts.count == 2 && parts[0] == self.run ? Int(parts[1]) ?? 0 : 0
+        guard let follower = self.house.store.followers.enter() else {
+            throw DevRefusal(
+                .serviceUnavailable, "\(DevPageLimits.followersMax) browsers and waits are open already: close some")
+        }
+        var headers = HTTPFields()
+        headers[.contentType] = "text/event-stream"
+        headers[.cacheControl] = "no-store"
+        return Response(
+            status: .ok, headers: headers,
+            body: ResponseBody { writer in
+                defer { follower.leave() }
+                var revision = known
+                var wasReady: Bool?
+                for await _ in follower.wakes {
+                    let isReady = self.house.worker.snapshot().isReady
+                    let newest = self.house.store.read { $0.revision }
+                    guard newest != revision || isReady != wasReady else {
+                        try await writer.write(ByteBuffer(string: ": still here\n\n"))
+                        continue
+                    }
+                    let state = self.state(since: revision)
+                    // What was sent may be newer than what was looked at before.
+                    revision = state["revision"].flatMap { Int($0.plainText) } ?? newest
+                    wasReady = isReady
+                    try await writer.write(
+                        ByteBuffer(string: "id: \(self.run):\(revision)\ndata: \(state.text)\n\n"))
+                }
+                try await writer.finish(nil)
+            })
+    }
+
+    /// Waits until a phone shows what is asked for: 200; or says why none does: 504.
+    func wait(_ request: Request) async throws -> Response {
+        let condition: WaitCondition
+        do {
+            condition = try WaitCondition(
+                request.uri.queryParameters.map { (String($0.key), String($0.value)) })
+        } catch {
+            throw DevRefusal(.badRequest, error.description)
+        }
+        guard let follower = self.house.store.followers.enter() else {
+            throw DevRefusal(
+                .serviceUnavailable, "\(DevPageLimits.followersMax) browsers and waits are open already: close some")
+        }
+        defer { follower.leave() }
+        let alarm = Task {
+            try? await Task.sleep(for: .seconds(condition.timeoutSeconds))
+            follower.leave()
+        }
+        defer { alarm.cancel() }
+        // The stream has one element at the beginning, and ends when the time is over.
+        for await _ in follower.wakes {
+            guard case .met(let id) = self.house.store.read({ condition.answer($0) }) else { continue }
+            return DevAnswer.json(self.house.store.read { $0.phones[id]?.json ?? .null })
+        }
+        switch self.house.store.read({ condition.answer($0) }) {
+        case .met(let id): return DevAnswer.json(self.house.store.read { $0.phones[id]?.json ?? .null })
+        case .unmet(let reason):
+            return DevAnswer.refusal(.gatewayTimeout, "after \(condition.timeoutSeconds) s: \(reason)")
+        }
+    }
+
+    func search(_ request: Request) throws(DevRefusal) -> Response {
+        let query: EntryQuery
+        do {
+            query = try EntryQuery(request.uri.queryParameters["search"].map(String.init) ?? "")
+        } catch {
+            throw DevRefusal(.badRequest, error.description)
+        }
+        let found = self.house.store.read { timeline in timeline.search(query).map(timeline.json) }
+        return DevAnswer.json(.array(found))
+    }
+
+    /// What can be copied of an entry. No command for an event with a device token: it is not shown whole, and half of one pushes to nobody.
+    func copies(_ entry: TimelineEntry) -> JSONTree {
+        let settings = self.house.settings
+        switch entry.body {
+        case .event(let event):
+            guard let shown = event.reading.shown else { return [:] }
+            let isComplete = event.reading.event?.token.isEmpty ?? true
+            let kcat = Snippets.kcat(
+                bootstrap: settings.bootstrapShown, topic: settings.eventsTopic, key: event.key, event: shown.text)
+            let curl = Snippets.curl(origin: self.origin(), activity: event.key, event: shown.text)
+            return [
+                "curl": isComplete ? .string(curl) : nil, "kcat": isComplete ? kcat.map { .string($0) } : nil,
+                "swift": event.reading.event?.contentState.map { .string(SwiftCode.contentState($0)) },
+                "json": .string(shown.prettyText),
+            ]
+        case .push(let push):
+            return [
+                "swift": push.contentState.map { .string(SwiftCode.contentState($0)) },
+                "json": push.contentState.map { .string($0.prettyText) },
+            ]
+        case .note: return [:]
+        }
+    }
+}

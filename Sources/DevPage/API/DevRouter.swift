@@ -1,0 +1,170 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import PushInspection
+import PushModel
+import PushWorker
+
+/// The page and its API. Every request passes `RequestGuard`.
+struct DevRouter: Sendable {
+    let house: DevHouse
+    /// Such as `http://127.0.0.1:8484`; told once the port is known.
+    let origin: @Sendable () -> String
+    /// Names this run of the page, so that a browser that was open before begins anew.
+    let run: String
+
+    func router() -> Router<BasicRequestContext> {
+        let router = Router()
+        router.add(middleware: DevGate(guarding: RequestGuard(host: self.house.settings.host)))
+        for file in PageFile.all {
+            router.get(RouterPath(file.path)) { _, _ in
+                var answer = DevAnswer.text(file.text, type: file.type)
+                answer.headers[.contentSecurityPolicy] = DevAnswer.contentSecurityPolicy
+                return answer
+            }
+        }
+        router.post("/events") { request, _ in try await self.publish(request) }
+        router.get("/wait-for") { request, _ in try await self.wait(request) }
+        router.get("/metrics") { _, _ in
+            guard let text = self.house.worker.metricsText else {
+                throw DevRefusal(.serviceUnavailable, "the worker has not started yet")
+            }
+            return DevAnswer.text(text, type: "text/plain; version=0.0.4; charset=utf-8")
+        }
+        self.addAPI(to: router)
+        return router
+    }
+
+    private func addAPI(to router: Router<BasicRequestContext>) {
+        router.get("/api/state") { _, _ in DevAnswer.json(self.state(since: 0)) }
+        router.get("/api/stream") { request, _ in try self.stream(request) }
+        router.get("/api/about") { _, _ in DevAnswer.json(self.about()) }
+        router.get("/api/numbers") { _, _ in
+            DevAnswer.json(.array(MetricNumber.read(self.house.worker.metricsText ?? "").map(\.json)))
+        }
+        router.get("/api/entries") { request, _ in try self.search(request) }
+        router.get("/api/entries/:id") { _, context in
+            let entry = try self.entry(context)
+            return DevAnswer.json(self.house.store.read { timeline in timeline.json(entry) })
+        }
+        router.get("/api/entries/:id/copies") { _, context in DevAnswer.json(self.copies(try self.entry(context))) }
+        router.post("/api/entries/:id/replay") { _, context in try await self.replay(try self.entry(context)) }
+        router.get("/api/phones") { _, _ in
+            DevAnswer.json(.array(self.house.store.read { $0.phonesInOrder.map(\.json) }))
+        }
+        router.post("/api/phones/:id/:action") { _, context in try await self.perform(context) }
+        router.post("/api/activities") { request, _ in try await self.makeActivity(request) }
+    }
+
+    // MARK: Publishing
+
+    private func publish(_ request: Request) async throws -> Response {
+        let value = try await Self.body(of: request)
+        let names = request.uri.queryParameters.map { String($0.key) }
+        if let foreign = names.first(where: { $0 != "activity" }) {
+            throw DevRefusal(
+                .badRequest, "“\(foreign.prefix(40))” is no parameter: expected activity, the record's key")
+        }
+        guard let key = request.uri.queryParameters["activity"].map(String.init) else {
+            throw DevRefusal(.badRequest, "“activity” is missing: expected /events?activity=ID, the record's key")
+        }
+        let reading = EventReading(
+            key: Array(key.utf8), value: value, nowSeconds: self.house.nowMillis / 1_000)
+        if let rejection = reading.rejection {
+            let error: JSONTree = [
+                "error": .string("“\(rejection.field)” \(rejection.reason)"), "field": .string(rejection.field),
+                "reason": .string(rejection.reason),
+            ]
+            return DevAnswer.json(error, status: .badRequest)
+        }
+        let position = try await self.house.publish(key: Array(key.utf8), value: value)
+        let answer: JSONTree = [
+            "topic": .string(self.house.settings.eventsTopic), "partition": .integer(position.partition),
+            "offset": .integer(position.offset), "activity": .string(TokenText.shortened(key)),
+        ]
+        return DevAnswer.json(answer, status: .accepted)
+    }
+
+    private func replay(_ entry: TimelineEntry) async throws -> Response {
+        guard case .event(let event) = entry.body, let key = event.record.key, let value = event.record.value,
+            event.reading.rejection == nil
+        else { throw DevRefusal(.conflict, "entry \(entry.id) is no event that a worker takes") }
+        let position = try await self.house.publish(key: key, value: value)
+        return DevAnswer.json(
+            ["partition": .integer(position.partition), "offset": .integer(position.offset)], status: .accepted)
+    }
+
+    // MARK: Phones
+
+    private func makeActivity(_ request: Request) async throws -> Response {
+        let body = try await Self.body(of: request)
+        guard let document = try? JSONTree.parse(body), case .object(let members) = document,
+            members.allSatisfy({ $0.name == "activity" }), case .string(let activity)? = document["activity"]
+        else { throw DevRefusal(.badRequest, "the body must be {\"activity\": ID}") }
+        guard (1...DevPageLimits.activityByteCountMax).contains(activity.utf8.count) else {
+            throw DevRefusal(
+                .badRequest,
+                "“activity” has \(activity.utf8.count) bytes: expected 1 to \(DevPageLimits.activityByteCountMax)")
+        }
+        let phone = try await self.house.makePhone(activity: activity, app: "")
+        return DevAnswer.json(["phone": .integer(phone), "activity": .string(activity)], status: .created)
+    }
+
+    private func perform(_ context: BasicRequestContext) async throws -> Response {
+        let name = context.parameters.get("action") ?? ""
+        guard let action = DevHouse.PhoneAction(rawValue: name) else {
+            let known = DevHouse.PhoneAction.allCases.map(\.rawValue).joined(separator: ", ")
+            throw DevRefusal(.notFound, "“\(name.prefix(40))” is nothing that happens to a phone: expected \(known)")
+        }
+        guard let id = context.parameters.get("id").flatMap({ Int($0) }),
+            let phone = self.house.store.read({ $0.phones[id] })
+        else { throw DevRefusal(.notFound, "there is no such phone") }
+        if let reason = try await self.house.perform(action, on: phone) { throw DevRefusal(.conflict, reason) }
+        return DevAnswer.json(["phone": .integer(id), "done": .string(action.rawValue)])
+    }
+
+    // MARK: Pieces
+
+    private func entry(_ context: BasicRequestContext) throws(DevRefusal) -> TimelineEntry {
+        guard let id = context.parameters.get("id").flatMap({ Int($0) }),
+            let entry = self.house.store.read({ $0.entry(id) })
+        else { throw DevRefusal(.notFound, "there is no such entry: it may have been forgotten") }
+        return entry
+    }
+
+    private static func body(of request: Request) async throws -> [UInt8] {
+        do {
+            return Array(try await request.body.collect(upTo: DevPageLimits.bodyByteCountMax).readableBytesView)
+        } catch is NIOTooManyBytesError {
+            throw DevRefusal(
+                .contentTooLarge, "the body has more than \(DevPageLimits.bodyByteCountMax) bytes")
+        }
+    }
+}
+
+/// Lets in who may ask, and writes down every refusal as JSON.
+private struct DevGate: RouterMiddleware {
+    let guarding: RequestGuard
+
+    init(guarding: RequestGuard) { self.guarding = guarding }
+
+    @concurrent func handle(
+        _ request: Request, context: BasicRequestContext,
+        next: @concurrent (Request, BasicRequestContext) async throws -> Response
+    ) async throws -> Response {
+        let refusal = self.guarding.refusal(
+            authority: request.head.authority, origin: request.headers[.origin],
+            fetchSite: HTTPField.Name("sec-fetch-site").flatMap { request.headers[$0] },
+            isRead: [.get, .head].contains(request.method))
+        if let refusal { return DevAnswer.refusal(.forbidden, refusal) }
+        do {
+            return try await next(request, context)
+        } catch let refusal as DevRefusal {
+            return DevAnswer.refusal(refusal.status, refusal.text)
+        } catch let failure as EventPublisher.Failure {
+            return DevAnswer.refusal(failure.isFull ? .serviceUnavailable : .badGateway, failure.text)
+        } catch let error as HTTPError where error.status == .notFound {
+            return DevAnswer.refusal(.notFound, "there is no such page")
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import KafkaLog
+
+/// Follows topics from their beginning, without a group, and hands on each record as it comes.
+final class TopicFollower: Sendable {
+    /// Records taken at once.
+    private static let batchCountMax = 500
+
+    private let reader: KafkaLogReader
+    private let sections: [LogSection]
+    private let wakes: AsyncStream<Void>
+    private let waking: AsyncStream<Void>.Continuation
+
+    init(_ topics: [String], partitionCount: Int, settings: KafkaSettings) throws(KafkaError) {
+        let reader = try KafkaLogReader(settings)
+        var sections: [LogSection] = []
+        for topic in topics {
+            for partition in 0..<Int32(partitionCount) {
+                sections.append(
+                    try reader.open(TopicPartition(topic: topic, partition: partition), from: .beginning))
+            }
+        }
+        self.reader = reader
+        self.sections = sections
+        (self.wakes, self.waking) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Reads until the task is cancelled. Topics take turns in the order given, so that what the first says is mostly known before what the
+    /// second says of it.
+    func run(_ take: @Sendable (_ topic: String, OwnedRecord) async -> Void) async {
+        for section in self.sections { section.onReadable { [waking] in waking.yield() } }
+        self.waking.yield()
+        for await _ in self.wakes {
+            var mayHaveMore = true
+            while mayHaveMore, !Task.isCancelled {
+                mayHaveMore = false
+                for section in self.sections {
+                    var records: [OwnedRecord] = []
+                    let result = section.read(max: Self.batchCountMax) { records.append(OwnedRecord($0)) }
+                    mayHaveMore = mayHaveMore || result.mayHaveMore
+                    for record in records { await take(section.topicPartition.topic, record) }
+                }
+            }
+        }
+        for section in self.sections { section.close() }
+    }
+}

@@ -1,0 +1,19 @@
+/// A file of the page as it is served. They are texts in the program, so that it needs nothing beside it and no tool to build them.
+struct PageFile: Sendable {
+    /// Where it is served.
+    let path: String
+    /// Its media type.
+    let type: String
+    let text: String
+
+    static let all: [PageFile] = [
+        PageFile(path: "/", type: "text/html; charset=utf-8", text: PageHTML.text),
+        PageFile(path: "/page.css", type: "text/css; charset=utf-8", text: PageCSS.text),
+        PageFile(path: "/phones.css", type: "text/css; charset=utf-8", text: PhonesCSS.text),
+        PageFile(path: "/page.js", type: "text/javascript; charset=utf-8", text: PageScript.text),
+        PageFile(path: "/phones.js", type: "text/javascript; charset=utf-8", text: PhonesScript.text),
+        PageFile(path: "/timeline.js", type: "text/javascript; charset=utf-8", text: TimelineScript.text),
+        PageFile(path: "/publish.js", type: "text/javascript; charset=utf-8", text: PublishScript.text),
+        PageFile(path: "/elements.js", type: "text/javascript; charset=utf-8", text: ElementsScript.text),
+    ]
+}

@@ -1,0 +1,76 @@
+/// The page's structure. Everything that changes is drawn by the scripts.
+enum PageHTML {
+    static let text = #"""
+        <!doctype html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark">
+        <title>Mailboat dev</title>
+        <link rel="icon" href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Cpath d='M4 20h24l-4 7H8zM15 4v14H6zM17 8l8 10h-8z' fill='%230b57c2'/%3E%3C/svg%3E">
+        <link rel="stylesheet" href="/page.css">
+        <link rel="stylesheet" href="/phones.css">
+        <script type="module" src="/page.js"></script>
+        </head>
+        <body>
+        <a class="skip" href="#timeline">Skip to the timeline</a>
+        <header class="bar">
+          <h1>Mailboat <span>dev</span></h1>
+          <p id="status" role="status">Connecting …</p>
+        </header>
+        <main>
+          <section class="phones" aria-labelledby="phones-title">
+            <h2 id="phones-title">Phones</h2>
+            <ul id="phone-list" class="chips"></ul>
+            <form id="new-activity" class="inline">
+              <label for="new-activity-id">New activity</label>
+              <input id="new-activity-id" name="activity" autocomplete="off" maxlength="256" required>
+              <button type="submit">Add a phone</button>
+            </form>
+            <p id="new-activity-answer" class="answer" role="status"></p>
+            <div id="phone"></div>
+          </section>
+          <div class="work">
+            <section class="panel" aria-labelledby="publish-title">
+              <h2 id="publish-title">Publish</h2>
+              <form id="publish">
+                <div class="fields">
+                  <p><label for="publish-activity">Activity, the record’s key</label>
+                    <input id="publish-activity" autocomplete="off" maxlength="256" required></p>
+                  <p><label for="publish-sample">Begin with</label>
+                    <select id="publish-sample"></select></p>
+                </div>
+                <label for="publish-event">Event</label>
+                <textarea id="publish-event" rows="9" spellcheck="false" autocapitalize="off" aria-describedby="publish-hint publish-answer" required></textarea>
+                <div class="row">
+                  <button type="submit" class="main">Publish</button>
+                  <span id="publish-hint" class="hint">or Ctrl + Enter in the text</span>
+                </div>
+                <p id="publish-answer" class="answer" role="status"></p>
+              </form>
+              <details id="snippets"><summary>From a terminal or a test</summary><div id="snippet-list"></div></details>
+            </section>
+            <section class="panel" id="timeline" tabindex="-1" aria-labelledby="timeline-title">
+              <h2 id="timeline-title">Timeline</h2>
+              <form id="search" role="search" class="inline">
+                <label for="search-text">Search</label>
+                <input id="search-text" type="search" autocomplete="off" maxlength="512" placeholder="is:ignored status:410 Anne" aria-describedby="search-hint search-answer">
+                <label class="check"><input id="search-only" type="checkbox"> only this phone’s activity</label>
+              </form>
+              <p id="search-hint" class="hint">app: activity: event: is: status: phone: or words; a minus in front means not</p>
+              <p id="search-answer" class="answer" role="status"></p>
+              <ol id="entries" class="entries"></ol>
+            </section>
+            <section class="panel" aria-labelledby="numbers-title">
+              <h2 id="numbers-title">The worker’s numbers</h2>
+              <dl id="numbers" class="numbers"></dl>
+              <p><a href="/metrics">All of them, as Prometheus reads them</a></p>
+            </section>
+          </div>
+        </main>
+        <noscript><p class="answer bad">This page is drawn by JavaScript. <a href="/api/state">The same as JSON</a></p></noscript>
+        </body>
+        </html>
+        """#
+}

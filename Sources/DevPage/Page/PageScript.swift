@@ -1,0 +1,127 @@
+/// Follows the state and draws what changed. Decides nothing: what things mean is said by the server.
+enum PageScript {
+    static let text = #"""
+        import { el, byID, ask, say } from "/elements.js";
+        import { PhonePanel, drawPhoneList } from "/phones.js";
+        import { Timeline } from "/timeline.js";
+        import { preparePublishing, drawAbout } from "/publish.js";
+
+        const state = { run: "", phones: new Map(), entries: new Map(), ready: false, trouble: [], chosen: 0, choseByHand: false, found: null };
+        const panel = new PhonePanel(byID("phone"));
+        const timeline = new Timeline(byID("entries"), async (id) => {
+          try {
+            await ask(`/api/entries/${id}/replay`, { method: "POST" });
+            say(byID("search-answer"), `Event ${id} was published again.`);
+          } catch (error) { say(byID("search-answer"), error.message, true); }
+        });
+
+        function apply(change) {
+          if (change.run !== state.run) {
+            // Another process answers: what is shown here is not its.
+            Object.assign(state, { run: change.run, chosen: 0, choseByHand: false, found: null });
+            state.phones.clear();
+            state.entries.clear();
+            ask("/api/about").then(drawAbout).catch((error) => status(error.message, "bad"));
+          }
+          const known = new Set(change.phoneIDs);
+          for (const id of state.phones.keys()) if (!known.has(id)) state.phones.delete(id);
+          for (const phone of change.phones) {
+            if (!state.phones.has(phone.id) && !state.choseByHand) state.chosen = phone.id;
+            state.phones.set(phone.id, phone);
+          }
+          for (const id of state.entries.keys()) if (id < change.firstEntry) state.entries.delete(id);
+          for (const entry of change.entries) state.entries.set(entry.id, entry);
+          Object.assign(state, { ready: change.ready, trouble: change.trouble });
+          draw();
+          if (byID("search-text").value.trim()) searchSoon();
+        }
+
+        function status(text, name) {
+          const line = byID("status");
+          if (line.textContent !== text) line.textContent = text;
+          line.className = name;
+        }
+
+        function draw() {
+          if (state.trouble.length) status(state.trouble.join("; "), "bad");
+          else if (!state.ready) status("The worker joins its consumer group, which takes a few seconds. Events wait.", "waits");
+          else status(`Ready. ${state.phones.size} phone${state.phones.size === 1 ? "" : "s"}, ${state.entries.size} entries`, "good");
+          const phones = [...state.phones.values()].sort((a, b) => a.id - b.id);
+          if (!state.phones.has(state.chosen)) state.chosen = phones.at(-1)?.id ?? 0;
+          drawPhoneList(phones, state.chosen, choose);
+          const phone = state.phones.get(state.chosen);
+          if (phone) panel.draw(phone); else panel.clear();
+          drawEntries();
+        }
+
+        function choose(id) {
+          Object.assign(state, { chosen: id, choseByHand: true });
+          const activity = state.phones.get(id)?.activity;
+          if (activity) byID("publish-activity").value = activity;
+          draw();
+        }
+
+        function drawEntries() {
+          const activity = state.phones.get(state.chosen)?.activity ?? "";
+          const isOnly = byID("search-only").checked && activity !== "";
+          const all = state.found ?? [...state.entries.values()].sort((a, b) => b.id - a.id);
+          const entries = new Map([...(state.found ?? []).map((entry) => [entry.id, entry]), ...state.entries]);
+          timeline.draw(isOnly ? all.filter((entry) => entry.activity === activity) : all, entries);
+        }
+
+        let waitingSearch;
+        function searchSoon() {
+          clearTimeout(waitingSearch);
+          waitingSearch = setTimeout(search, 200);
+        }
+
+        async function search() {
+          const text = byID("search-text").value.trim();
+          const answer = byID("search-answer");
+          if (!text) {
+            state.found = null;
+            say(answer, "");
+            drawEntries();
+            return;
+          }
+          try {
+            const found = await ask(`/api/entries?search=${encodeURIComponent(text)}`);
+            // Somebody has typed on meanwhile.
+            if (byID("search-text").value.trim() !== text) return;
+            state.found = found;
+            say(answer, `${found.length} found`);
+          } catch (error) {
+            state.found = [];
+            say(answer, error.message, true);
+          }
+          drawEntries();
+        }
+
+        async function numbers() {
+          if (document.hidden) return;
+          try {
+            const rows = await ask("/api/numbers");
+            byID("numbers").replaceChildren(...rows.map((row) => el("div", { title: row.metric }, el("dt", {}, row.label), el("dd", {}, row.value))));
+          } catch { /* the status line says that nobody answers */ }
+        }
+
+        function follow() {
+          const source = new EventSource("/api/stream");
+          source.onmessage = (event) => apply(JSON.parse(event.data));
+          source.onerror = () => {
+            status("Nobody answers. Is mailboat dev still running? Trying again …", "bad");
+            // The browser tries again by itself, unless it was refused.
+            if (source.readyState === EventSource.CLOSED) setTimeout(follow, 2000);
+          };
+        }
+
+        byID("search").addEventListener("submit", (event) => { event.preventDefault(); search(); });
+        byID("search-text").addEventListener("input", searchSoon);
+        byID("search-only").addEventListener("change", drawEntries);
+        preparePublishing();
+        panel.clear();
+        follow();
+        numbers();
+        setInterval(numbers, 3000);
+        """#
+}

@@ -1,0 +1,63 @@
+/// The form that publishes, and the commands that do so elsewhere.
+enum PublishScript {
+    static let text = #"""
+        import { el, byID, ask, say, copyButton } from "/elements.js";
+
+        const pretty = (text) => { try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; } };
+
+        export function preparePublishing() {
+          const form = byID("publish");
+          const text = byID("publish-event");
+          const answer = byID("publish-answer");
+          form.addEventListener("submit", async (event) => {
+            event.preventDefault();
+            try {
+              const place = await ask(`/events?activity=${encodeURIComponent(byID("publish-activity").value)}`, { method: "POST", body: text.value });
+              text.removeAttribute("aria-invalid");
+              say(answer, `Published: partition ${place.partition}, offset ${place.offset}.`);
+            } catch (error) {
+              text.setAttribute("aria-invalid", "true");
+              say(answer, error.message, true);
+            }
+          });
+          text.addEventListener("keydown", (event) => {
+            if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+          });
+          byID("new-activity").addEventListener("submit", async (event) => {
+            event.preventDefault();
+            const field = byID("new-activity-id");
+            const said = byID("new-activity-answer");
+            try {
+              const made = await ask("/api/activities", { method: "POST", body: JSON.stringify({ activity: field.value }) });
+              byID("publish-activity").value = made.activity;
+              say(said, `Phone ${made.phone} is registered for ${made.activity}.`);
+              field.value = nextName(field.value);
+            } catch (error) { say(said, error.message, true); }
+          });
+        }
+
+        // order-1 becomes order-2.
+        function nextName(name) {
+          const parts = /^(.*?)(\d+)$/.exec(name);
+          return parts ? parts[1] + (Number(parts[2]) + 1) : `${name}-2`;
+        }
+
+        export function drawAbout(about) {
+          const samples = byID("publish-sample");
+          samples.replaceChildren(...about.samples.map((sample, index) => el("option", { value: String(index) }, sample.name)));
+          const text = byID("publish-event");
+          const begin = () => { text.value = pretty(about.samples[Number(samples.value)]?.text ?? ""); };
+          samples.onchange = begin;
+          if (!text.value) begin();
+          if (!byID("publish-activity").value) byID("publish-activity").value = "order-1";
+          if (!byID("new-activity-id").value) byID("new-activity-id").value = "order-2";
+          byID("snippet-list").replaceChildren(
+            el("p", { class: "hint" }, `Kafka listens at ${about.bootstrap}; events go to the topic ${about.eventsTopic}.` +
+              (about.makesPhones ? " An activity without a phone gets one." : " Register a phone first: this page makes none by itself.") +
+              (about.schema ? ` The phones decode as ${about.schema} says.` : "")),
+            ...about.snippets.map((snippet) => el("div", { class: "snippet" },
+              el("div", { class: "row" }, el("h3", {}, snippet.name), copyButton("Copy", snippet.text)),
+              el("pre", { tabindex: 0, role: "region", "aria-label": `Command: ${snippet.name}` }, snippet.text))));
+        }
+        """#
+}

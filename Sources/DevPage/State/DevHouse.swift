@@ -1,0 +1,245 @@
+import APNSSimulator
+import DeviceModel
+import Foundation
+import KafkaLog
+import Logging
+import PushInspection
+import PushModel
+import PushWorker
+import Synchronization
+
+/// What happens behind the page: reads the topics, looks at the phones, plays the app on them, and publishes.
+final class DevHouse: Sendable {
+    let settings: DevPageSettings
+    let store: TimelineStore
+    let simulator: APNSSimulator
+    let worker: WorkerService
+    private let publisher: EventPublisher
+    private let follower: TopicFollower
+    private let logger: Logger
+    /// Update tokens of started cards that were taken from the simulator.
+    private let updateTokensTaken = Mutex(0)
+
+    /// How often phones are looked at without a reason: cards turn stale by the clock.
+    private static let lookSpacing = Duration.seconds(1)
+    /// How often followers are woken without a reason, so that one that has gone is noticed.
+    private static let lookCountBetweenHeartbeats = 15
+    private static let tokenByteCount = 32
+
+    init(
+        _ settings: DevPageSettings, store: TimelineStore, simulator: APNSSimulator, worker: WorkerService,
+        logger: Logger
+    ) throws {
+        self.settings = settings
+        self.store = store
+        self.simulator = simulator
+        self.worker = worker
+        self.logger = logger
+        self.publisher = try EventPublisher(settings: settings.kafka, topic: settings.eventsTopic)
+        self.follower = try TopicFollower(
+            [settings.eventsTopic, settings.outcomesTopic], partitionCount: settings.partitionCount,
+            settings: settings.kafka)
+    }
+
+    /// Works until the task is cancelled.
+    func run() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.publisher.run() }
+            group.addTask { await self.follower.run { topic, record in await self.take(record, of: topic) } }
+            group.addTask { await self.watchPhones() }
+            group.addTask { await self.keepTime() }
+        }
+    }
+
+    var nowMillis: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
+
+    // MARK: Topics
+
+    private func take(_ record: OwnedRecord, of topic: String) async {
+        if topic == self.settings.eventsTopic {
+            await self.takeEvent(record)
+        } else if let value = record.value,
+            let found = EventOutcome.read(value, topic: self.settings.eventsTopic)
+        {
+            self.store.change { $0.takeOutcome(found.outcome, of: found.position) }
+        }
+    }
+
+    private func takeEvent(_ record: OwnedRecord) async {
+        let position = EventPosition(partition: record.partition, offset: record.offset)
+        let nowMillis = self.nowMillis
+        let need = self.store.change {
+            $0.takeEvent(at: position, key: record.key, value: record.value, nowMillis: nowMillis)
+        }
+        guard let need else { return }
+        switch need {
+        case .phone(let activity, let app): await self.heedNeed(activity: activity, app: app)
+        }
+    }
+
+    /// Nobody has registered a phone for an activity that is published to.
+    private func heedNeed(activity: String, app: String) async {
+        guard self.settings.makesPhones else {
+            let nowMillis = self.nowMillis
+            self.store.change {
+                $0.note(
+                    "Nobody has registered a phone for “\(activity)”. Publish, with the same key: "
+                        + "{\"event\": \"register\", \"token\": \"…\"}", phone: 0, nowMillis: nowMillis)
+            }
+            return
+        }
+        do {
+            try await self.makePhone(activity: activity, app: app)
+        } catch {
+            self.logger.warning("no phone was registered", metadata: ["activity": "\(activity)", "cause": "\(error)"])
+        }
+    }
+
+    // MARK: Publishing
+
+    /// Puts a record on the events topic. - Returns: where it lies. Throws `EventPublisher.Failure`, as all here that publish.
+    func publish(key: [UInt8], value: [UInt8]) async throws -> EventPosition {
+        try await self.publisher.publish(key: key, value: value)
+    }
+
+    /// Puts up a phone for an activity and tells the worker its token, as an app and its server do.
+    /// - Returns: the phone's id.
+    @discardableResult
+    func makePhone(activity: String, app: String) async throws -> Int {
+        let token = Self.newToken()
+        let phone = self.store.change { $0.meet(token: token, activity: activity, app: app) }
+        self.simulator.setToken(token, .alive)
+        try await self.register(token, activity: activity, app: app)
+        return phone
+    }
+
+    private func register(_ token: String, activity: String, app: String) async throws {
+        let event: JSONTree = [
+            "event": "register", "app": app.isEmpty ? nil : .string(app), "token": .string(token),
+        ]
+        let position = try await self.publisher.publish(key: Array(activity.utf8), value: event.bytes)
+        self.store.change { $0.noteOwnRecord(at: position) }
+    }
+
+    private static func newToken() -> String {
+        let token = (0..<Self.tokenByteCount).map { _ in UInt8.random(in: 0...255) }
+        var digits: [UInt8] = []
+        Hex.append(token.span, to: &digits)
+        return String(decoding: digits, as: UTF8.self)
+    }
+
+    // MARK: Phones
+
+    /// What a person can do to a phone.
+    enum PhoneAction: String, CaseIterable {
+        case offline, online, swipe
+        case changeToken = "change-token"
+        case registerToken = "register-token"
+    }
+
+    /// - Returns: why it cannot be done; `nil`: it is done.
+    func perform(_ action: PhoneAction, on phone: SimulatedPhone) async throws -> String? {
+        if action == .registerToken {
+            guard let token = phone.untoldToken else { return "the newest token is registered already" }
+            guard !phone.activity.isEmpty else { return "nobody knows which activity the phone shows" }
+            try await self.register(token, activity: phone.activity, app: phone.app)
+            self.note("The app told its server the new token, and the server registered it.", on: phone)
+            return nil
+        }
+        return self.performAtOnce(action, on: phone)
+    }
+
+    private func performAtOnce(_ action: PhoneAction, on phone: SimulatedPhone) -> String? {
+        switch action {
+        case .registerToken: break
+        case .offline:
+            guard phone.isOnline else { return "the phone is away already" }
+            _ = self.simulator.setOnline(token: phone.token, false)
+            self.note("The phone went away: APNs keeps the newest push for it.", on: phone)
+        case .online:
+            guard !phone.isOnline else { return "the phone is there already" }
+            _ = self.simulator.setOnline(token: phone.token, true)
+            self.note("The phone is back.", on: phone)
+        case .swipe:
+            guard !phone.isSwiped else { return "the card is gone already" }
+            self.simulator.setToken(phone.token, .dead)
+            self.store.change { $0.setSwiped(phone.id) }
+            self.note("The card was swiped away: the activity is over, and APNs refuses its token.", on: phone)
+        case .changeToken:
+            guard !phone.isSwiped else { return "the activity is over: it gets no token any more" }
+            let token = Self.newToken()
+            self.simulator.rotateToken(from: phone.token, to: token)
+            self.store.change { $0.addToken(token, to: phone.id, isTold: false) }
+            self.note(
+                "The phone gave the app a new token, which the app has not told its server. APNs refuses the old one.",
+                on: phone)
+        }
+        return nil
+    }
+
+    private func note(_ text: String, on phone: SimulatedPhone) {
+        let nowMillis = self.nowMillis
+        self.store.change { $0.note(text, phone: phone.id, nowMillis: nowMillis) }
+    }
+
+    private func watchPhones() async {
+        guard let keeper = self.store.keepers.enter() else { return }
+        defer { keeper.leave() }
+        for await _ in keeper.wakes {
+            await self.takeUpdateTokens()
+            self.lookAtPhones()
+        }
+    }
+
+    private func keepTime() async {
+        var lookCount = 0
+        while !Task.isCancelled {
+            // Cancelled: the loop ends.
+            try? await Task.sleep(for: Self.lookSpacing)
+            await self.takeUpdateTokens()
+            self.lookAtPhones()
+            lookCount += 1
+            if lookCount % Self.lookCountBetweenHeartbeats == 0 { self.store.followers.wakeAll() }
+        }
+    }
+
+    /// An app that a push has started is given the card's update token, and tells its server.
+    private func takeUpdateTokens() async {
+        let returned = self.updateTokensTaken.withLock { taken in
+            let (tokens, next) = self.simulator.updateTokens(since: taken)
+            taken = next
+            return tokens
+        }
+        for token in returned {
+            let phone = self.store.change { timeline -> SimulatedPhone? in
+                guard timeline.phone(token: token.updateToken) == nil,
+                    let phone = timeline.phone(token: token.startToken)
+                else { return nil }
+                timeline.addToken(token.updateToken, to: phone.id, isTold: false)
+                return timeline.phones[phone.id]
+            }
+            guard let phone else { continue }
+            self.note("The push put up a card, and the app was given its update token.", on: phone)
+            guard self.settings.makesPhones, !phone.activity.isEmpty else { continue }
+            do {
+                try await self.register(token.updateToken, activity: phone.activity, app: phone.app)
+            } catch {
+                self.logger.warning("an update token was not registered", metadata: ["cause": "\(error)"])
+            }
+        }
+    }
+
+    private func lookAtPhones() {
+        let phones = self.store.read { $0.phonesInOrder.map { (id: $0.id, token: $0.token) } }
+        let nowSeconds = self.nowMillis / 1_000
+        let seen = phones.compactMap { phone -> (id: Int, shown: Shown, isOnline: Bool)? in
+            guard let device = self.simulator.device(token: phone.token) else { return nil }
+            // Of a push-to-start token, the newest card; it is the device itself otherwise.
+            let shown = device.device.shown(atSeconds: nowSeconds, rules: .phone)
+            return (phone.id, shown, device.isOnline)
+        }
+        self.store.change { timeline in
+            for phone in seen { timeline.setShown(phone.shown, isOnline: phone.isOnline, of: phone.id) }
+        }
+    }
+}

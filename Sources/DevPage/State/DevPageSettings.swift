@@ -1,0 +1,40 @@
+public import KafkaLog
+
+/// What the page is told.
+public struct DevPageSettings: Sendable {
+    /// Where it listens.
+    public var host = "127.0.0.1"
+    /// 0: any free port.
+    public var port = 0
+    /// The bundle id of events that name none.
+    public var app: String
+    /// Where events are published and read.
+    public var eventsTopic: String
+    /// Where what became of them is read.
+    public var outcomesTopic: String
+    /// Partitions of either.
+    public var partitionCount: Int
+    /// How Kafka is reached.
+    public var kafka: KafkaSettings
+    /// What a person gives to Kafka clients: `host:port`.
+    public var bootstrapShown: String
+    /// An activity that nobody has registered a phone for gets one by itself.
+    public var makesPhones = true
+    /// What is shown beside the verdicts, such as the name of the file with the content schema; empty: there is none.
+    public var schemaName = ""
+
+    /// - Parameters:
+    ///   - app: bundle id.
+    ///   - bootstrapShown: what a person gives to Kafka clients.
+    public init(
+        app: String, eventsTopic: String, outcomesTopic: String, partitionCount: Int, kafka: KafkaSettings,
+        bootstrapShown: String
+    ) {
+        self.app = app
+        self.eventsTopic = eventsTopic
+        self.outcomesTopic = outcomesTopic
+        self.partitionCount = partitionCount
+        self.kafka = kafka
+        self.bootstrapShown = bootstrapShown
+    }
+}

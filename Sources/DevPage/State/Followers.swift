@@ -1,0 +1,62 @@
+import Synchronization
+
+/// Those who follow the timeline. A follower that is slow misses nothing: it is woken once, and then asks for all that is new.
+final class Followers: Sendable {
+    /// One of them. Leaves when it is told to, or let go of.
+    final class Follower: Sendable {
+        /// Gets an element when something is new, and one at the beginning; ends with the page.
+        let wakes: AsyncStream<Void>
+        private let leaving: @Sendable () -> Void
+
+        init(wakes: AsyncStream<Void>, leaving: @escaping @Sendable () -> Void) {
+            self.wakes = wakes
+            self.leaving = leaving
+        }
+
+        /// Makes room for another. Idempotent.
+        func leave() { self.leaving() }
+
+        deinit { self.leaving() }
+    }
+
+    private struct State {
+        var continuations: [UInt64: AsyncStream<Void>.Continuation] = [:]
+        var nextID: UInt64 = 0
+        var hasEnded = false
+    }
+
+    private let countMax: Int
+    private let state = Mutex(State())
+
+    init(countMax: Int) { self.countMax = countMax }
+
+    /// `nil`: there are as many as there may be, or the page has ended.
+    func enter() -> Follower? {
+        let (wakes, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let id = self.state.withLock { state -> UInt64? in
+            guard !state.hasEnded, state.continuations.count < self.countMax else { return nil }
+            state.nextID += 1
+            state.continuations[state.nextID] = continuation
+            return state.nextID
+        }
+        guard let id else { return nil }
+        continuation.yield()
+        return Follower(wakes: wakes) { [weak self] in self?.leave(id) }
+    }
+
+    func wakeAll() {
+        for continuation in self.state.withLock({ Array($0.continuations.values) }) { continuation.yield() }
+    }
+
+    /// Everybody's stream ends, and nobody is let in any more.
+    func end() {
+        let continuations = self.state.withLock { state in
+            state.hasEnded = true
+            defer { state.continuations.removeAll() }
+            return Array(state.continuations.values)
+        }
+        for continuation in continuations { continuation.finish() }
+    }
+
+    private func leave(_ id: UInt64) { self.state.withLock { $0.continuations.removeValue(forKey: id) }?.finish() }
+}

@@ -1,0 +1,156 @@
+/// What a card has on it, drawn from a `content-state`: the first template whose keys are there.
+///
+/// The page has no code of the app. A face shows what arrived, in the places where an app would show it.
+public struct CardFace: Equatable, Sendable {
+    /// How a `content-state` is laid out.
+    public enum Template: String, Sendable, CaseIterable {
+        /// Two sides and their scores.
+        case match
+        /// A status, and how far it is.
+        case delivery
+        /// Names and values.
+        case generic
+    }
+
+    /// One side of a match.
+    public struct Side: Equatable, Sendable {
+        /// Its name, or `Home` and `Away`.
+        public var name: String
+        /// As spelt.
+        public var score: String
+    }
+
+    /// One line of names and values.
+    public struct Row: Equatable, Sendable {
+        /// The key.
+        public var name: String
+        /// The value as text, cut where it is long.
+        public var value: String
+    }
+
+    /// The template that fits.
+    public var template: Template
+    /// The line in large type; empty: none.
+    public var headline: String
+    /// Beside the camera in the Dynamic Island, before and behind it.
+    public var leading: String
+    /// Behind the camera.
+    public var trailing: String
+    /// When another activity has the island: a few characters.
+    public var minimal: String
+    /// 0...1; `nil`: it has none.
+    public var progress: Double?
+    /// Of a match, home and away; otherwise none.
+    public var sides: [Side]
+    /// What the template has no place for.
+    public var rows: [Row]
+
+    /// Rows of a card; a phone has no room for more.
+    public static let rowsMax = 6
+    private static let valueCharactersMax = 60
+    private static let islandCharactersMax = 10
+    private static let minimalCharactersMax = 4
+
+    /// The face of an object; one without keys of a value that is none.
+    public init(_ content: JSONTree) {
+        guard case .object(let members) = content else {
+            self = CardFace(template: .generic)
+            return
+        }
+        if let face = Self.match(members) ?? Self.delivery(members) {
+            self = face
+        } else {
+            self = Self.generic(members)
+        }
+    }
+
+    private init(template: Template) {
+        self.template = template
+        (self.headline, self.leading, self.trailing, self.minimal) = ("", "", "", "")
+        (self.sides, self.rows) = ([], [])
+    }
+
+    // MARK: Templates
+
+    private static func match(_ members: [JSONTree.Member]) -> CardFace? {
+        guard let home = Self.find(["homeScore", "home"], in: members), home.value.double != nil,
+            let away = Self.find(["awayScore", "away"], in: members), away.value.double != nil
+        else { return nil }
+        let homeName = Self.find(["homeTeam", "homeName"], in: members)
+        let awayName = Self.find(["awayTeam", "awayName"], in: members)
+        let clock = Self.find(["clock", "minute", "period", "status"], in: members)
+        var face = CardFace(template: .match)
+        face.sides = [
+            Side(name: Self.text(homeName?.value) ?? "Home", score: home.value.plainText),
+            Side(name: Self.text(awayName?.value) ?? "Away", score: away.value.plainText),
+        ]
+        face.headline = clock.map { $0.name == "minute" ? "\($0.value.plainText)′" : $0.value.plainText } ?? ""
+        face.leading = Self.cut(home.value.plainText, Self.islandCharactersMax)
+        face.trailing = Self.cut(away.value.plainText, Self.islandCharactersMax)
+        face.minimal = Self.cut("\(home.value.plainText):\(away.value.plainText)", Self.minimalCharactersMax + 1)
+        face.rows = Self.rows(members, without: [home, away, homeName, awayName, clock])
+        return face
+    }
+
+    private static func delivery(_ members: [JSONTree.Member]) -> CardFace? {
+        let status = Self.find(["status", "deliveryStatus", "state"], in: members).flatMap {
+            if case .string = $0.value { $0 } else { nil }
+        }
+        let progress = Self.find(["progress", "fraction"], in: members).flatMap { $0.value.double == nil ? nil : $0 }
+        guard status != nil || progress != nil else { return nil }
+        var face = CardFace(template: .delivery)
+        face.progress = progress?.value.double.map { min(1, max(0, $0 > 1 ? $0 / 100 : $0)) }
+        let percent = face.progress.map { "\(Int(($0 * 100).rounded())) %" }
+        face.headline = Self.text(status?.value) ?? percent ?? ""
+        face.rows = Self.rows(members, without: [status, progress])
+        face.leading = Self.cut(face.headline, Self.islandCharactersMax)
+        face.trailing = Self.cut(percent ?? face.rows.first?.value ?? "", Self.islandCharactersMax)
+        face.minimal = Self.cut(face.trailing.isEmpty ? face.leading : face.trailing, Self.minimalCharactersMax + 1)
+        return face
+    }
+
+    private static func generic(_ members: [JSONTree.Member]) -> CardFace {
+        var face = CardFace(template: .generic)
+        face.rows = Self.rows(members, without: [])
+        face.leading = Self.cut(face.rows.first?.value ?? "", Self.islandCharactersMax)
+        face.trailing = face.rows.count > 1 ? Self.cut(face.rows[1].value, Self.islandCharactersMax) : ""
+        face.minimal = Self.cut(face.trailing.isEmpty ? face.leading : face.trailing, Self.minimalCharactersMax)
+        return face
+    }
+
+    // MARK: Pieces
+
+    private static func find(_ names: [String], in members: [JSONTree.Member]) -> JSONTree.Member? {
+        for name in names { if let member = members.first(where: { $0.name == name }) { return member } }
+        return nil
+    }
+
+    private static func text(_ value: JSONTree?) -> String? {
+        guard case .string(let text)? = value else { return nil }
+        return Self.cut(text, Self.valueCharactersMax)
+    }
+
+    private static func rows(_ members: [JSONTree.Member], without used: [JSONTree.Member?]) -> [Row] {
+        let names = used.compactMap { $0?.name }
+        return members.filter { !names.contains($0.name) }.prefix(Self.rowsMax).map {
+            Row(name: $0.name, value: Self.cut($0.value.plainText, Self.valueCharactersMax))
+        }
+    }
+
+    private static func cut(_ text: String, _ charactersMax: Int) -> String {
+        text.count <= charactersMax ? text : String(text.prefix(charactersMax - 1)) + "…"
+    }
+}
+
+extension CardFace {
+    /// For the page and the API.
+    public var json: JSONTree {
+        [
+            "template": .string(self.template.rawValue), "headline": .string(self.headline),
+            "leading": .string(self.leading), "trailing": .string(self.trailing), "minimal": .string(self.minimal),
+            "progress": self.progress.map { .number("\($0)") } ?? .null,
+            "sides": .array(self.sides.map { ["name": .string($0.name), "score": .string($0.score)] }),
+            "rows": .array(self.rows.map { ["name": .string($0.name), "value": .string($0.value)] }),
+        ]
+    }
+}

@@ -1,0 +1,45 @@
+/// A moment as a person reads it, in UTC. The calendar alone, without time zones or leap seconds.
+public struct CivilTime: Equatable, Sendable {
+    /// In the proleptic Gregorian calendar.
+    public let year: Int64
+    /// 1...12.
+    public let month: Int64
+    /// 1...31.
+    public let day: Int64
+    private let secondOfDay: Int64
+
+    /// - Parameter secondsSince1970: within some thousands of years of today.
+    public init(secondsSince1970: Int64) {
+        let days = Self.floorDivide(secondsSince1970, 86_400)
+        self.secondOfDay = secondsSince1970 - days * 86_400
+        // Years that begin in March, in eras of 400 years: Howard Hinnant's `civil_from_days`.
+        let shifted = days + 719_468
+        let era = Self.floorDivide(shifted, 146_097)
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        self.day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+        self.month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        self.year = yearOfEra + era * 400 + (self.month <= 2 ? 1 : 0)
+    }
+
+    /// `2026-11-25 12:41:10 UTC`.
+    public var text: String {
+        let time = [self.secondOfDay / 3_600, self.secondOfDay / 60 % 60, self.secondOfDay % 60]
+        return "\(self.year)-\(Self.two(self.month))-\(Self.two(self.day)) "
+            + time.map(Self.two).joined(separator: ":") + " UTC"
+    }
+
+    /// `12:41:10`, in UTC.
+    public var clockText: String {
+        [self.secondOfDay / 3_600, self.secondOfDay / 60 % 60, self.secondOfDay % 60].map(Self.two)
+            .joined(separator: ":")
+    }
+
+    private static func two(_ value: Int64) -> String { value < 10 ? "0\(value)" : "\(value)" }
+
+    private static func floorDivide(_ value: Int64, _ divisor: Int64) -> Int64 {
+        value >= 0 ? value / divisor : -((-value + divisor - 1) / divisor)
+    }
+}

@@ -1,0 +1,60 @@
+/// What is different between two values of a `content-state`, path by path.
+public enum ContentDifference {
+    /// One path at which they differ.
+    public struct Change: Equatable, Sendable {
+        /// Such as `driver.name`; empty: the value as a whole.
+        public var path: String
+        /// As JSON; `nil`: it was not there.
+        public var before: String?
+        /// As JSON; `nil`: it is gone.
+        public var after: String?
+
+        public init(path: String, before: String?, after: String?) {
+            self.path = path
+            self.before = before
+            self.after = after
+        }
+
+        /// For the page and the API.
+        public var json: JSONTree {
+            ["path": .string(self.path), "before": .optional(self.before), "after": .optional(self.after)]
+        }
+    }
+
+    /// Changes told of; the others are left out.
+    public static let changesMax = 64
+
+    /// In the order of `after`, then what is gone. The order of members and the spelling of equal numbers count for nothing.
+    public static func changes(from before: JSONTree?, to after: JSONTree?) -> [Change] {
+        var changes: [Change] = []
+        Self.compare(before, after, path: "", &changes)
+        return Array(changes.prefix(Self.changesMax))
+    }
+
+    private static func compare(_ before: JSONTree?, _ after: JSONTree?, path: String, _ changes: inout [Change]) {
+        guard changes.count < Self.changesMax else { return }
+        func below(_ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
+        switch (before, after) {
+        case (nil, nil): return
+        case (.object(let old)?, .object(let new)?):
+            for member in new { Self.compare(before?[member.name], member.value, path: below(member.name), &changes) }
+            for member in old where after?[member.name] == nil {
+                Self.compare(member.value, nil, path: below(member.name), &changes)
+            }
+        case (.array(let old)?, .array(let new)?):
+            for index in 0..<max(old.count, new.count) {
+                Self.compare(
+                    index < old.count ? old[index] : nil, index < new.count ? new[index] : nil, path: below("\(index)"),
+                    &changes)
+            }
+        default:
+            if let before, let after, Self.areSame(before, after) { return }
+            changes.append(Change(path: path, before: before?.text, after: after?.text))
+        }
+    }
+
+    private static func areSame(_ left: JSONTree, _ right: JSONTree) -> Bool {
+        if let left = left.double, let right = right.double { return left == right }
+        return left == right
+    }
+}

@@ -1,0 +1,161 @@
+/// What an app's `ContentState` asks of a `content-state`, as far as a page can know it: which keys are required, and of what type each value is.
+///
+/// Read from JSON Schema, of which it takes `type`, `properties`, `required`, `items` and `enum`, or from a sample of a `content-state`, all of whose
+/// keys are then required. A key that is not named is no fault: Swift's default coding passes over it.
+public struct ContentSchema: Equatable, Sendable {
+    /// Why a file is neither a schema nor a sample.
+    public struct Fault: Error, Equatable, Sendable {
+        /// Names the place and what was expected there.
+        public var description: String
+    }
+
+    /// The types that JSON Schema knows.
+    enum Kind: String, CaseIterable, Sendable { case object, array, string, number, integer, boolean, null }
+
+    /// What one value must be like.
+    struct Shape: Equatable, Sendable {
+        /// Empty: anything.
+        var kinds: [Kind] = []
+        var properties: [Property] = []
+        var required: [String] = []
+        /// At most one: what each element must be like.
+        var items: [Shape] = []
+        /// Empty: anything.
+        var allowed: [JSONTree] = []
+    }
+
+    struct Property: Equatable, Sendable {
+        var name: String
+        var shape: Shape
+    }
+
+    let shape: Shape
+
+    /// Says what a schema only says to its readers.
+    private static let annotations: Set<String> = [
+        "$schema", "$id", "$comment", "title", "description", "default", "examples", "format", "additionalProperties",
+    ]
+
+    /// A schema if it has `"properties"` as an object beside `"type": "object"` or `"$schema"`; otherwise a sample.
+    public init(_ file: JSONTree) throws(Fault) {
+        guard case .object = file else {
+            throw Fault(description: "it is no JSON object: expected a JSON Schema, or a sample of a content-state")
+        }
+        if case .object? = file["properties"], file["type"] == "object" || file["$schema"] != nil {
+            self.shape = try Self.shape(of: file, at: "")
+        } else {
+            self.shape = Self.shape(ofSample: file)
+        }
+    }
+
+    private static func shape(of schema: JSONTree, at path: String) throws(Fault) -> Shape {
+        let place = path.isEmpty ? "the schema" : "“\(path)”"
+        guard case .object(let members) = schema else { throw Fault(description: "\(place) is no JSON object") }
+        var shape = Shape()
+        for member in members {
+            switch (member.name, member.value) {
+            case ("type", .string(let name)): shape.kinds = [try Self.kind(name, place)]
+            case ("type", .array(let names)):
+                for name in names { shape.kinds.append(try Self.kind(name.plainText, place)) }
+            case ("properties", .object(let properties)):
+                for property in properties {
+                    let inner = path.isEmpty ? property.name : "\(path).\(property.name)"
+                    shape.properties.append(
+                        Property(name: property.name, shape: try Self.shape(of: property.value, at: inner)))
+                }
+            case ("required", .array(let names)): shape.required = names.map(\.plainText)
+            case ("items", .object): shape.items = [try Self.shape(of: member.value, at: path + "[]")]
+            case ("enum", .array(let values)): shape.allowed = values
+            case let (name, _) where Self.annotations.contains(name): break
+            default:
+                throw Fault(
+                    description: "\(place) has “\(member.name)”: expected type, properties, required, items or enum")
+            }
+        }
+        return shape
+    }
+
+    private static func kind(_ name: String, _ place: String) throws(Fault) -> Kind {
+        guard let kind = Kind(rawValue: name) else {
+            let known = Kind.allCases.map(\.rawValue).joined(separator: ", ")
+            throw Fault(description: "\(place) has the type “\(name)”: expected one of \(known)")
+        }
+        return kind
+    }
+
+    /// A null says that the value may be missing, and nothing of its type.
+    private static func shape(ofSample sample: JSONTree) -> Shape {
+        switch sample {
+        case .object(let members):
+            var shape = Shape(kinds: [.object])
+            for member in members where member.value != .null {
+                shape.properties.append(Property(name: member.name, shape: Self.shape(ofSample: member.value)))
+                shape.required.append(member.name)
+            }
+            return shape
+        case .array(let elements):
+            return Shape(kinds: [.array], items: elements.first.map { [Self.shape(ofSample: $0)] } ?? [])
+        case .string: return Shape(kinds: [.string])
+        case .number: return Shape(kinds: [.number])
+        case .bool: return Shape(kinds: [.boolean])
+        case .null: return Shape()
+        }
+    }
+
+    // MARK: Judging
+
+    /// The first thing that keeps the app from decoding it; `nil`: nothing.
+    public func fault(in content: JSONTree) -> String? { Self.fault(in: content, self.shape, path: "") }
+
+    private static func fault(in value: JSONTree, _ shape: Shape, path: String) -> String? {
+        let place = path.isEmpty ? "content-state" : "“\(path)”"
+        if !shape.kinds.isEmpty, !shape.kinds.contains(where: { Self.matches(value, $0) }) {
+            let expected = shape.kinds.map(\.rawValue).joined(separator: " or ")
+            return "\(place) is \(Self.described(value)), expected \(expected)"
+        }
+        if !shape.allowed.isEmpty, !shape.allowed.contains(value) {
+            let expected = shape.allowed.prefix(8).map(\.text).joined(separator: ", ")
+            return "\(place) is \(Self.described(value)), expected one of \(expected)"
+        }
+        switch value {
+        case .object:
+            for name in shape.required where value[name] == nil {
+                return "“\(path.isEmpty ? name : "\(path).\(name)")” is missing, and the app requires it"
+            }
+            for property in shape.properties {
+                guard let member = value[property.name] else { continue }
+                let inner = path.isEmpty ? property.name : "\(path).\(property.name)"
+                if let fault = Self.fault(in: member, property.shape, path: inner) { return fault }
+            }
+        case .array(let elements):
+            guard let item = shape.items.first else { break }
+            for (index, element) in elements.enumerated() {
+                if let fault = Self.fault(in: element, item, path: "\(path)[\(index)]") { return fault }
+            }
+        case .string, .number, .bool, .null: break
+        }
+        return nil
+    }
+
+    private static func matches(_ value: JSONTree, _ kind: Kind) -> Bool {
+        switch (kind, value) {
+        case (.object, .object), (.array, .array), (.string, .string), (.number, .number), (.boolean, .bool),
+            (.null, .null):
+            true
+        // As Swift's default coding: 12.0 is an Int, too.
+        case (.integer, .number): value.double.map { $0 == $0.rounded() } ?? false
+        default: false
+        }
+    }
+
+    private static func described(_ value: JSONTree) -> String {
+        switch value {
+        case .object: "an object"
+        case .array: "an array"
+        case .null: "null"
+        case .bool(let value): value ? "true" : "false"
+        case .number(let spelling): "the number \(spelling.prefix(40))"
+        case .string(let text): "the string \(JSONTree.string(String(text.prefix(40))).text)"
+        }
+    }
+}

@@ -1,0 +1,115 @@
+/// Numbers in a `content-state` that look like dates, and what an app would make of them.
+///
+/// ActivityKit decodes a `content-state` with Swift's default coding, where a `Date` is a number of seconds since 2001. Servers mostly count
+/// from 1970: the same number is then 31 years late on the phone, and nothing says so.
+public enum DateLens {
+    /// From 1970 to 2001-01-01 00:00 UTC, where Swift's default coding begins, seconds.
+    public static let referenceSeconds: Int64 = 978_307_200
+    /// A number counts as a date when one of its readings lies in these years.
+    public static let years: ClosedRange<Int64> = 2_015...2_040
+    /// Findings of one content-state; the others are left out.
+    public static let findingsMax = 16
+
+    /// How the number was probably meant: the reading that gives a year of ours.
+    public enum Meaning: String, Equatable, Sendable {
+        /// Swift's default coding reads it as it was meant.
+        case secondsSince2001
+        /// Swift's default coding reads it 31 years late.
+        case secondsSince1970
+        /// As JavaScript counts. Swift's default coding reads a year far away.
+        case millisecondsSince1970
+    }
+
+    /// One number and its readings.
+    public struct Finding: Equatable, Sendable {
+        /// Where it stands, such as `driver.eta` or `legs.0.at`.
+        public var path: String
+        /// The number as spelt.
+        public var spelling: String
+        /// How it was probably meant.
+        public var meaning: Meaning
+        /// Read as seconds since 1970, in UTC; `nil`: no year a calendar is for.
+        public var since1970: String?
+        /// Read as seconds since 2001, in UTC, which is how Swift's default coding reads a `Date`; `nil`: no year a calendar is for.
+        public var since2001: String?
+        /// What Swift's default coding makes of it, and what to send instead where it is not what was meant.
+        public var advice: String
+    }
+
+    /// Every number that looks like a date, in order.
+    public static func findings(in content: JSONTree) -> [Finding] {
+        var findings: [Finding] = []
+        Self.visit(content, path: "", &findings)
+        return findings
+    }
+
+    private static func visit(_ tree: JSONTree, path: String, _ findings: inout [Finding]) {
+        guard findings.count < Self.findingsMax else { return }
+        func below(_ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
+        switch tree {
+        case .object(let members):
+            for member in members { Self.visit(member.value, path: below(member.name), &findings) }
+        case .array(let elements):
+            for (index, element) in elements.enumerated() { Self.visit(element, path: below("\(index)"), &findings) }
+        case .number(let spelling):
+            if let value = tree.double, let finding = Self.finding(value, spelling: spelling, path: path) {
+                findings.append(finding)
+            }
+        case .string, .bool, .null: break
+        }
+    }
+
+    private static func finding(_ value: Double, spelling: String, path: String) -> Finding? {
+        // Beyond these no reading has a year in range, and a conversion could trap.
+        guard value >= 0, value < 4e12 else { return nil }
+        let seconds = Int64(value)
+        let meaning: Meaning
+        if Self.isOfOurYears(seconds) {
+            meaning = .secondsSince1970
+        } else if Self.isOfOurYears(seconds + Self.referenceSeconds) {
+            meaning = .secondsSince2001
+        } else if Self.isOfOurYears(seconds / 1_000) {
+            meaning = .millisecondsSince1970
+        } else {
+            return nil
+        }
+        let onThePhone = Self.reading(seconds + Self.referenceSeconds)
+        return Finding(
+            path: path, spelling: spelling, meaning: meaning, since1970: Self.reading(seconds),
+            since2001: onThePhone, advice: Self.advice(meaning, seconds: seconds))
+    }
+
+    private static func advice(_ meaning: Meaning, seconds: Int64) -> String {
+        let year = CivilTime(secondsSince1970: seconds + Self.referenceSeconds).year
+        switch meaning {
+        case .secondsSince2001: return "A Date in Swift reads the year \(year)."
+        case .secondsSince1970:
+            return "A Date in Swift reads the year \(year), because it counts from 2001. If this is a Date, send "
+                + "\(seconds - Self.referenceSeconds)."
+        case .millisecondsSince1970:
+            return
+                "A Date in Swift reads the year \(year), because it counts seconds from 2001. If this is a Date, send "
+                + "\(seconds / 1_000 - Self.referenceSeconds)."
+        }
+    }
+
+    private static func isOfOurYears(_ seconds: Int64) -> Bool {
+        Self.years.contains(CivilTime(secondsSince1970: seconds).year)
+    }
+
+    private static func reading(_ seconds: Int64) -> String? {
+        let time = CivilTime(secondsSince1970: seconds)
+        return time.year <= 9_999 ? time.text : nil
+    }
+}
+
+extension DateLens.Finding {
+    /// For the page and the API.
+    public var json: JSONTree {
+        [
+            "path": .string(self.path), "value": .number(self.spelling), "meaning": .string(self.meaning.rawValue),
+            "asSecondsSince1970": .optional(self.since1970), "asSecondsSince2001": .optional(self.since2001),
+            "advice": .string(self.advice), "isTrouble": .bool(self.meaning != .secondsSince2001),
+        ]
+    }
+}

@@ -1,0 +1,75 @@
+public import PushModel
+
+/// One record of an events topic, read as a worker would read it, for whoever looks at it.
+public struct EventReading: Equatable, Sendable {
+    /// Why the worker will not take it; `nil`: it will.
+    public var rejection: EventRejection?
+    /// Of a record that is taken.
+    public var event: Event?
+    /// The value as JSON, without whole device tokens; `nil`: it is none.
+    public var shown: JSONTree?
+
+    /// What a page needs to know of an event.
+    public struct Event: Equatable, Sendable {
+        /// `event`.
+        public var kind: EventKind
+        /// Where it is addressed.
+        public var target: EventTarget
+        /// Defaults already applied.
+        public var priority: Int
+        /// Bundle id; empty: the one of the only app.
+        public var app: String
+        /// `id`; empty: none.
+        public var eventID: String
+        /// The token it brings, in lower-case hex; empty: none. A secret.
+        public var token: String
+        /// The content, where it has some.
+        public var contentState: JSONTree?
+        /// It has an alert.
+        public var hasAlert: Bool
+    }
+
+    /// Judges a record by the rules that `mailboat check` asks.
+    /// - Parameters:
+    ///   - key: `nil`: a null key.
+    ///   - value: `nil`: a null value.
+    ///   - nowSeconds: the worker's clock, seconds since 1970.
+    public init(key: [UInt8]?, value: [UInt8]?, nowSeconds: Int64) {
+        self.shown = value.flatMap { try? JSONTree.parse($0) }.map(TokenHiding.hidden)
+        do throws(EventRejection) {
+            guard let key else {
+                throw EventRejection(
+                    field: "key", reason: "is null: expected the activity, audience or channel id, or a member's token")
+            }
+            try EventRules.checkKey(key.span)
+            guard let value else { throw EventRejection(field: "value", reason: "is null: expected one JSON object") }
+            var decoded = DecodedEvent()
+            try EventDecoder.decode(value.span, into: &decoded)
+            try EventRules.checkTarget(decoded, key: key.span)
+            try EventRules.checkContent(
+                decoded, value: value.span, eventSeconds: decoded.timestampSeconds ?? nowSeconds,
+                nowSeconds: nowSeconds)
+            self.event = Event(decoded, value: value)
+        } catch {
+            self.rejection = error
+        }
+    }
+}
+
+extension EventReading.Event {
+    fileprivate init(_ decoded: DecodedEvent, value: [UInt8]) {
+        func text(_ range: ByteRange) -> String { String(decoding: decoded.text[range.range], as: UTF8.self) }
+        var token: [UInt8] = []
+        Hex.append(decoded.text[decoded.tokenInText.range].span, to: &token)
+        self.kind = decoded.kind
+        self.target = decoded.target
+        self.priority = Int(decoded.priority.rawValue)
+        self.app = text(decoded.appInText)
+        self.eventID = text(decoded.eventIDInText)
+        self.token = String(decoding: token, as: UTF8.self)
+        self.contentState =
+            decoded.contentStateInValue.isEmpty
+            ? nil : try? JSONTree.parse(Array(value[decoded.contentStateInValue.range]))
+        self.hasAlert = !decoded.alertInValue.isEmpty
+    }
+}

@@ -1,0 +1,77 @@
+import PushModel
+
+extension JSONTree {
+    /// As JSON on one line.
+    public var text: String { String(decoding: self.bytes, as: UTF8.self) }
+
+    /// As JSON on one line.
+    public var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        self.append(to: &bytes)
+        return bytes
+    }
+
+    /// Appends it as JSON on one line.
+    public func append(to bytes: inout [UInt8]) {
+        switch self {
+        case .object(let members):
+            bytes.append(UInt8(ascii: "{"))
+            for (index, member) in members.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                JSONBytes.appendString(member.name, to: &bytes)
+                bytes.append(UInt8(ascii: ":"))
+                member.value.append(to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "}"))
+        case .array(let elements):
+            bytes.append(UInt8(ascii: "["))
+            for (index, element) in elements.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                element.append(to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "]"))
+        case .string(let text): JSONBytes.appendString(text, to: &bytes)
+        case .number(let spelling): bytes += spelling.utf8
+        case .bool(let value): bytes += (value ? "true" : "false").utf8
+        case .null: bytes += "null".utf8
+        }
+    }
+
+    /// As JSON over several lines, for a person.
+    public var prettyText: String { self.pretty(indent: "") }
+
+    private func pretty(indent: String) -> String {
+        let deeper = indent + "  "
+        switch self {
+        case .object(let members) where !members.isEmpty:
+            let lines = members.map { "\(deeper)\(JSONTree.string($0.name).text): \($0.value.pretty(indent: deeper))" }
+            return "{\n" + lines.joined(separator: ",\n") + "\n\(indent)}"
+        case .array(let elements) where !elements.isEmpty:
+            let lines = elements.map { deeper + $0.pretty(indent: deeper) }
+            return "[\n" + lines.joined(separator: ",\n") + "\n\(indent)]"
+        case .object, .array, .string, .number, .bool, .null: return self.text
+        }
+    }
+
+    /// A whole number.
+    public static func integer(_ value: some BinaryInteger) -> JSONTree { .number("\(value)") }
+
+    /// `null` where there is none.
+    public static func optional(_ text: String?) -> JSONTree { text.map { .string($0) } ?? .null }
+}
+
+extension JSONTree: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral {
+    /// A string.
+    public init(stringLiteral value: String) { self = .string(value) }
+    /// `true` or `false`.
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+    /// Elements in order.
+    public init(arrayLiteral elements: JSONTree...) { self = .array(elements) }
+}
+
+extension JSONTree: ExpressibleByDictionaryLiteral {
+    /// Members in the order written; those that are nil are left out.
+    public init(dictionaryLiteral elements: (String, JSONTree?)...) {
+        self = .object(elements.compactMap { name, value in value.map { Member(name, $0) } })
+    }
+}

@@ -1,0 +1,91 @@
+/// What a person looks for in the timeline: `activity:order-7 is:superseded -status:200 Anne`. Every part has to fit.
+public struct EntryQuery: Equatable, Sendable {
+    /// Why a query cannot be understood.
+    public struct Fault: Error, Equatable, Sendable {
+        /// Names the part and what was expected.
+        public var description: String
+    }
+
+    /// Longest query, bytes.
+    public static let byteCountMax = 512
+    /// What `is:` takes: kinds of entries, outcomes, verdicts and traits.
+    public static let words: [String] =
+        ["event", "push", "note", "pending", "rejected", "alert", "merged", "downgraded"]
+        + [
+            "applied", "delivered", "fanned-out", "superseded", "late", "duplicate", "expired", "unregistered",
+            "unknown",
+        ]
+        + ["dead-lettered"] + PushVerdict.Word.allCases.map(\.rawValue)
+
+    private enum Filter: Equatable {
+        case app(String)
+        case activity(String)
+        case kind(String)
+        case word(String)
+        case status(Int)
+        case phone(Int)
+        case text(String)
+    }
+
+    private struct Part: Equatable {
+        var filter: Filter
+        var isNegated: Bool
+    }
+
+    private var parts: [Part] = []
+
+    /// Reads what was typed; blank text fits every entry.
+    public init(_ text: String) throws(Fault) {
+        guard text.utf8.count <= Self.byteCountMax else {
+            throw Fault(description: "a search has at most \(Self.byteCountMax) bytes")
+        }
+        for piece in text.split(whereSeparator: \.isWhitespace) {
+            let isNegated = piece.hasPrefix("-") && piece.count > 1
+            let plain = isNegated ? piece.dropFirst() : piece
+            self.parts.append(Part(filter: try Self.filter(String(plain)), isNegated: isNegated))
+        }
+    }
+
+    private static func filter(_ text: String) throws(Fault) -> Filter {
+        guard let colon = text.firstIndex(of: ":") else { return .text(text.lowercased()) }
+        let name = text[..<colon]
+        let value = String(text[text.index(after: colon)...])
+        guard ["app", "activity", "event", "is", "status", "phone"].contains(name) else {
+            throw Fault(
+                description:
+                    "“\(name):” is nothing to search by: expected app:, activity:, event:, is:, status: or phone:")
+        }
+        guard !value.isEmpty else { throw Fault(description: "“\(name):” has no value") }
+        switch name {
+        case "app": return .app(value.lowercased())
+        case "activity": return .activity(value.lowercased())
+        case "event": return .kind(value.lowercased())
+        case "is":
+            guard Self.words.contains(value.lowercased()) else {
+                throw Fault(
+                    description:
+                        "“is:\(value)” is nothing an entry can be: expected \(Self.words.joined(separator: ", "))")
+            }
+            return .word(value.lowercased())
+        default:
+            guard let number = Int(value) else { throw Fault(description: "“\(text)” has no number") }
+            return name == "status" ? .status(number) : .phone(number)
+        }
+    }
+
+    func matches(_ facts: EntryFacts) -> Bool {
+        self.parts.allSatisfy { Self.matches($0.filter, facts) != $0.isNegated }
+    }
+
+    private static func matches(_ filter: Filter, _ facts: EntryFacts) -> Bool {
+        switch filter {
+        case .app(let name): facts.apps.contains { $0.lowercased().contains(name) }
+        case .activity(let name): facts.activity.lowercased().contains(name)
+        case .kind(let name): facts.kinds.contains(name)
+        case .word(let word): facts.words.contains(word)
+        case .status(let status): facts.statuses.contains(status)
+        case .phone(let phone): facts.phones.contains(phone)
+        case .text(let text): facts.text.lowercased().contains(text)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+public import DeviceModel
+
+/// What became of one push, in words for whoever wonders why a card does not change.
+public struct PushVerdict: Equatable, Sendable {
+    /// The kinds of verdicts; `is:` of a search names them so.
+    public enum Word: String, Sendable, CaseIterable {
+        /// The phone shows what the push brought.
+        case shown
+        /// The phone took it and shows what it showed before.
+        case ignored
+        /// The phone, or the app's code, can make nothing of it.
+        case undecodable
+        /// The phone drops it in silence, because it got too many.
+        case budget
+        /// The phone is away; APNs keeps the newest push.
+        case waiting
+        /// APNs did not take it.
+        case refused
+        /// APNs gave no answer.
+        case unanswered
+    }
+
+    /// What kind it is.
+    public let word: Word
+    /// A sentence.
+    public let text: String
+
+    /// - Parameter stampSeconds: `aps.timestamp` of the push, seconds since 1970; `nil`: it has none that can be read.
+    public init(_ push: ObservedPush, stampSeconds: Int64?) {
+        if let status = push.status, status != 200 {
+            self.word = .refused
+            self.text = "Refused by APNs: \(status) \(push.reason). \(Self.remedy(push.reason))"
+                .trimmingSpaceAtEnd()
+            return
+        }
+        switch push.phone {
+        case .notReached:
+            self.word = .unanswered
+            self.text = "APNs gave no answer, and the phone did not get it."
+        case .isAway:
+            self.word = .waiting
+            self.text = "The phone is away. APNs keeps the newest push until it is back, or until the push expires."
+        case .couldNotDecode(let fault):
+            self.word = .undecodable
+            self.text = "The phone cannot decode it and shows what it showed before: \(fault)."
+        case .took(let reaction):
+            (self.word, self.text) = Self.verdict(reaction, push, stampSeconds: stampSeconds)
+        }
+    }
+
+    private static func verdict(
+        _ reaction: Device.Reaction, _ push: ObservedPush, stampSeconds: Int64?
+    ) -> (Word, String) {
+        switch reaction {
+        case .shown: (.shown, push.hadWaited ? "Shown, now that the phone is back." : "Shown.")
+        case .shownAsSecondCard: (.shown, "Shown as a second card: the first was still up when it was started again.")
+        case .ignoredRepeat: (.ignored, "Ignored: the same push came before.")
+        case .ignoredSameStamp:
+            (.ignored, "Ignored: its timestamp \(Self.stamp(stampSeconds)) is that of what the phone shows.")
+        case .ignoredOlder:
+            (
+                .ignored,
+                "Ignored: its timestamp \(Self.stamp(stampSeconds)) is older than "
+                    + "\(Self.stamp(push.stampBeforeSeconds)), which the phone has seen."
+            )
+        case .ignoredAfterEnd: (.ignored, "Ignored: the activity has ended on the phone.")
+        case .ignoredFuture: (.ignored, "Ignored: its timestamp \(Self.stamp(stampSeconds)) lies too far ahead.")
+        case .throttled:
+            (
+                .budget,
+                "Over the budget on the phone: too many pushes at priority 10 within an hour. It drops them in silence."
+            )
+        }
+    }
+
+    private static func stamp(_ seconds: Int64?) -> String {
+        seconds.map { "\($0) (\(CivilTime(secondsSince1970: $0).clockText))" } ?? "(unknown)"
+    }
+
+    /// What to do about the reasons that a developer causes.
+    private static func remedy(_ reason: String) -> String {
+        switch reason {
+        case "Unregistered": "The app has another token by now: register the new one."
+        case "ExpiredToken": "The activity is gone from the phone: nothing can be pushed to it any more."
+        case "BadDeviceToken": "This is no token of this environment."
+        case "DeviceTokenNotForTopic": "The token belongs to another app."
+        case "PayloadTooLarge": "A push may have 4,096 bytes."
+        default: ""
+        }
+    }
+}
+
+extension PushVerdict {
+    /// For the page and the API.
+    public var json: JSONTree { ["word": .string(self.word.rawValue), "text": .string(self.text)] }
+}
+
+extension String {
+    fileprivate func trimmingSpaceAtEnd() -> String { self.hasSuffix(" ") ? String(self.dropLast()) : self }
+}

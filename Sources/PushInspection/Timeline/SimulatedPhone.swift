@@ -1,0 +1,70 @@
+public import DeviceModel
+
+/// A simulated phone as the page knows it: one activity, and the tokens that led to it.
+public struct SimulatedPhone: Sendable {
+    /// Counted from 1.
+    public let id: Int
+    /// The activity it shows; empty: not known, as only pushes to its token were seen.
+    public var activity: String
+    /// Bundle id; empty: not known yet.
+    public var app = ""
+    /// In lower-case hex, the newest last. Secrets.
+    public var tokens: [String]
+    /// The newest token, which the app has told nobody of; `nil`: it has told of all.
+    public var untoldToken: String?
+    /// What it shows; `nil`: not looked at yet.
+    public var shown: Shown?
+    /// `content-state` as it is shown; `nil`: nothing is.
+    public var content: JSONTree?
+    /// `false`: it is away.
+    public var isOnline = true
+    /// Its card was swiped away: the activity is gone.
+    public var isSwiped = false
+    /// The newest push to it, an entry's id; 0: none.
+    public var lastPush = 0
+    /// What came of that.
+    public var lastVerdict: PushVerdict?
+    /// The content of the newest push, whatever became of it.
+    var lastPushed: JSONTree?
+    /// The timeline's revision when it last changed.
+    public var revision = 0
+
+    init(id: Int, activity: String, token: String) {
+        self.id = id
+        self.activity = activity
+        self.tokens = [token]
+    }
+
+    /// The token that is pushed to now, in lower-case hex.
+    public var token: String { self.tokens.last ?? "" }
+    /// Tokens kept of one phone; of older ones nothing is known any more.
+    static let tokensMax = 8
+
+    /// How the card stands, in one word. A card that was swiped away is dismissed, whatever comes.
+    public var card: String { self.isSwiped ? Shown.Card.dismissed.rawValue : self.shown?.card.rawValue ?? "untouched" }
+}
+
+extension SimulatedPhone {
+    /// For the page and the API: without its tokens.
+    public var json: JSONTree {
+        var face: JSONTree = .null
+        var dates: [JSONTree] = []
+        if let content {
+            face = CardFace(content).json
+            dates = DateLens.findings(in: content).map(\.json)
+        }
+        let alert = self.shown.flatMap { $0.newestAlert.isEmpty ? nil : try? JSONTree.parse($0.newestAlert) }
+        return [
+            "id": .integer(self.id), "activity": .string(self.activity), "app": .string(self.app),
+            "token": .string(TokenHiding.shortened(self.token)), "online": .bool(self.isOnline),
+            "swiped": .bool(self.isSwiped), "hasUntoldToken": .bool(self.untoldToken != nil),
+            "card": .string(self.card), "contentState": self.content ?? .null, "face": face,
+            "dates": .array(dates), "alert": alert ?? .null,
+            "alertCount": .integer(self.shown?.alertCount ?? 0),
+            "staleDate": self.shown?.staleDateSeconds.map { .integer($0) } ?? .null,
+            "dismissedAt": self.shown?.dismissedAtSeconds.map { .integer($0) } ?? .null,
+            "relevanceScore": self.shown?.relevanceScore.map { .number("\($0)") } ?? .null,
+            "lastPush": .integer(self.lastPush), "verdict": self.lastVerdict?.json ?? .null,
+        ]
+    }
+}

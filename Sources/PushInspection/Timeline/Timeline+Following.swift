@@ -1,0 +1,82 @@
+import PushModel
+
+extension Timeline {
+    /// Entries of one answer; older ones are asked for by a search.
+    public static let entriesPerAnswerMax = 300
+
+    /// What is newer than a revision: phones and entries as they are now, and which there still are. 0: everything that fits one answer.
+    public func changes(since revision: Int) -> JSONTree {
+        let entries = self.entries.suffix(Self.entriesPerAnswerMax).filter { $0.revision > revision }
+        let phones = self.phonesInOrder
+        return [
+            "revision": .integer(self.revision),
+            "phones": .array(phones.filter { $0.revision > revision }.map(\.json)),
+            "phoneIDs": .array(phones.map { .integer($0.id) }),
+            "entries": .array(entries.map(self.json)),
+            "firstEntry": .integer(self.entries.first?.id ?? 1),
+            "forgotten": .integer(self.forgottenCount),
+        ]
+    }
+
+    /// Entries that a search finds, newest first.
+    public func search(_ query: EntryQuery, limit: Int = Self.entriesPerAnswerMax) -> [TimelineEntry] {
+        var found: [TimelineEntry] = []
+        for entry in self.entries.reversed() where query.matches(self.facts(of: entry)) {
+            found.append(entry)
+            if found.count >= limit { break }
+        }
+        return found
+    }
+
+    /// What a search can ask about an entry: its own words, and those of what belongs to it.
+    func facts(of entry: TimelineEntry) -> EntryFacts {
+        var facts = EntryFacts(activity: entry.activity)
+        self.add(entry, to: &facts)
+        for id in entry.related { if let other = self.entry(id) { self.add(other, to: &facts) } }
+        facts.text += " " + entry.activity
+        return facts
+    }
+
+    private func add(_ entry: TimelineEntry, to facts: inout EntryFacts) {
+        switch entry.body {
+        case .event(let event):
+            facts.words.insert("event")
+            if event.reading.rejection != nil { facts.words.insert("rejected") }
+            if let taken = event.reading.event {
+                facts.kinds.insert(taken.kind.name.description)
+                facts.apps.insert(taken.app.isEmpty ? self.app : taken.app)
+                if taken.hasAlert { facts.words.insert("alert") }
+            }
+            facts.words.insert(event.outcome?.name ?? "pending")
+            if let outcome = event.outcome, Self.isDowngraded(outcome, asked: event.reading.event) {
+                facts.words.insert("downgraded")
+            }
+            if let outcome = event.outcome, (outcome.merged ?? 0) > 1 { facts.words.insert("merged") }
+            if let status = event.outcome?.status { facts.statuses.insert(status) }
+            facts.text += " " + (event.reading.shown?.text ?? "")
+        case .push(let push):
+            facts.words.formUnion(["push", push.verdict.word.rawValue])
+            facts.kinds.insert(push.event)
+            facts.phones.insert(push.phone)
+            if push.alert != nil { facts.words.insert("alert") }
+            if let status = push.status { facts.statuses.insert(status) }
+            if let app = self.phones[push.phone]?.app { facts.apps.insert(app) }
+            facts.text += " " + push.reason + " " + (push.contentState?.text ?? "")
+        case .note(let phone, let text):
+            facts.words.insert("note")
+            facts.phones.insert(phone)
+            facts.text += " " + text
+        }
+    }
+}
+
+/// What a search can ask about an entry.
+struct EntryFacts: Equatable {
+    var activity: String
+    var apps: Set<String> = []
+    var kinds: Set<String> = []
+    var words: Set<String> = []
+    var statuses: Set<Int> = []
+    var phones: Set<Int> = []
+    var text = ""
+}

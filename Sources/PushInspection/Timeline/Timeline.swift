@@ -1,0 +1,326 @@
+public import DeviceModel
+import PushModel
+
+/// Events, what became of them, the pushes and the phones, as one story. Bounded: the oldest entries and idle phones are forgotten.
+///
+/// Told what happened and when; it looks at nothing itself. Each change has a revision, so that whoever follows asks for what is newer than
+/// what it has.
+public struct Timeline: Sendable {
+    /// How much is kept.
+    public struct Limits: Sendable {
+        /// Entries; the oldest go.
+        public var entriesMax = 1_000
+        /// Phones; of those, a card that is gone goes first, then the one that has been idle longest.
+        public var phonesMax = 64
+        /// Activities that are known to have had a phone; when there are more, all are forgotten, and each may be asked for again.
+        public var activitiesMax = 10_000
+        /// Outcomes that came before their events, and places of events of the page's own; the oldest go.
+        public var earlyOutcomesMax = 1_000
+
+        /// The defaults.
+        public init() {}
+    }
+
+    /// What whoever runs the timeline should do about an event.
+    public enum Need: Equatable, Sendable {
+        /// Nobody has registered a phone for this activity: the event waits in the worker.
+        case phone(activity: String, app: String)
+    }
+
+    /// How much is kept.
+    public let limits: Limits
+    /// The bundle id of events that name none.
+    public let app: String
+    /// Oldest first. Ids follow each other.
+    public private(set) var entries: [TimelineEntry] = []
+    /// By id.
+    public private(set) var phones: [Int: SimulatedPhone] = [:]
+    /// Grows with each change.
+    public private(set) var revision = 0
+    /// Entries that were forgotten.
+    public private(set) var forgottenCount = 0
+    private var nextEntryID = 1
+    private var nextPhoneID = 1
+    private var phonesByToken: [String: Int] = [:]
+    /// Those that a phone was registered or asked for.
+    private var knownActivities: Set<String> = []
+    private var entriesByPosition: [EventPosition: Int] = [:]
+    private var pushesByMessageID: [String: [Int]] = [:]
+    private var earlyOutcomes: [EventPosition: EventOutcome] = [:]
+    private var earlyOrder: [EventPosition] = []
+    private var ownPositions: Set<EventPosition> = []
+
+    /// Nothing has happened.
+    public init(app: String, limits: Limits = Limits()) {
+        self.app = app
+        self.limits = limits
+    }
+
+    // MARK: Looking
+
+    /// `nil`: it was forgotten, or never was.
+    public func entry(_ id: Int) -> TimelineEntry? {
+        guard let first = self.entries.first, id >= first.id, id < self.nextEntryID else { return nil }
+        return self.entries[id - first.id]
+    }
+
+    /// The entry of the event that lies at a place; `nil`: it is not kept.
+    func entryID(at position: EventPosition) -> Int? { self.entriesByPosition[position] }
+
+    /// The phone that shows an activity; `nil`: none does. Of several, the newest.
+    public func phone(activity: String) -> SimulatedPhone? {
+        self.phones.values.filter { $0.activity == activity }.max { $0.id < $1.id }
+    }
+
+    /// The phone that a token leads to.
+    public func phone(token: String) -> SimulatedPhone? { self.phonesByToken[token].flatMap { self.phones[$0] } }
+
+    /// Phones in the order in which they came.
+    public var phonesInOrder: [SimulatedPhone] { self.phones.values.sorted { $0.id < $1.id } }
+
+    // MARK: Events
+
+    /// The page is about to publish this record by itself. Told as soon as it is known where it lies.
+    public mutating func noteOwnRecord(at position: EventPosition) {
+        if let id = self.entriesByPosition[position] {
+            self.change(id) { entry in
+                guard case .event(var event) = entry.body else { return }
+                event.isByPage = true
+                entry.body = .event(event)
+            }
+        } else if self.ownPositions.count < self.limits.earlyOutcomesMax {
+            self.ownPositions.insert(position)
+        }
+    }
+
+    /// A record of the events topic.
+    /// - Parameter nowMillis: the clock, milliseconds since 1970.
+    public mutating func takeEvent(
+        at position: EventPosition, key: [UInt8]?, value: [UInt8]?, nowMillis: Int64
+    ) -> Need? {
+        let reading = EventReading(key: key, value: value, nowSeconds: nowMillis / 1_000)
+        let plainKey = key.map { String(decoding: $0, as: UTF8.self) } ?? ""
+        let isMembership = reading.event.map { $0.target == .audience && [.register, .unregister].contains($0.kind) }
+        let shownKey = isMembership == true ? TokenHiding.shortened(plainKey) : TokenText.shortened(plainKey)
+        let kept = value.map { Array($0.prefix(EventDecoder.valueByteCountMax)) }
+        let id = self.append(
+            .event(
+                TimelineEntry.Event(
+                    position: position, key: shownKey, record: (key, kept), reading: reading,
+                    outcome: self.earlyOutcomes.removeValue(forKey: position),
+                    isByPage: self.ownPositions.remove(position) != nil)),
+            activity: shownKey, atMillis: nowMillis)
+        self.entriesByPosition[position] = id
+        self.relate(event: id)
+        return reading.event.flatMap { self.heed($0, activity: plainKey) }
+    }
+
+    /// What an event says about which phone shows which activity.
+    private mutating func heed(_ event: EventReading.Event, activity: String) -> Need? {
+        switch (event.kind, event.target) {
+        case (.register, .activity):
+            self.know(activity)
+            self.meet(token: event.token, activity: activity, app: event.app)
+        case (.update, .token), (.end, .token), (.start, .startToken):
+            self.meet(token: event.token, activity: activity, app: event.app)
+        case (.update, .activity), (.end, .activity):
+            guard !self.knownActivities.contains(activity) else { break }
+            self.know(activity)
+            return .phone(activity: activity, app: event.app)
+        default: break
+        }
+        return nil
+    }
+
+    private mutating func know(_ activity: String) {
+        if self.knownActivities.count >= self.limits.activitiesMax { self.knownActivities.removeAll() }
+        self.knownActivities.insert(activity)
+    }
+
+    /// What the outcomes topic says of an event.
+    public mutating func takeOutcome(_ outcome: EventOutcome, of position: EventPosition) {
+        guard let id = self.entriesByPosition[position] else {
+            // Topics are read one by one: an outcome may be read before its event.
+            if self.earlyOutcomes.updateValue(outcome, forKey: position) == nil { self.earlyOrder.append(position) }
+            if self.earlyOrder.count > self.limits.earlyOutcomesMax {
+                self.earlyOutcomes[self.earlyOrder.removeFirst()] = nil
+            }
+            return
+        }
+        self.change(id) { entry in
+            guard case .event(var event) = entry.body else { return }
+            event.outcome = outcome
+            entry.body = .event(event)
+        }
+        self.relate(event: id)
+    }
+
+    private mutating func relate(event id: Int) {
+        guard let entry = self.entry(id), case .event(let event) = entry.body,
+            let messageID = event.outcome?.messageID, !messageID.isEmpty
+        else { return }
+        for push in self.pushesByMessageID[messageID] ?? [] { self.relate(event: id, push: push) }
+    }
+
+    private mutating func relate(event: Int, push: Int) {
+        let activity = self.entry(event)?.activity ?? ""
+        for (one, other) in [(event, push), (push, event)] {
+            self.change(one) { entry in
+                guard !entry.related.contains(other), entry.related.count < TimelineEntry.relatedMax else { return }
+                entry.related.append(other)
+                // A push may be seen before its event.
+                if entry.activity.isEmpty { entry.activity = activity }
+            }
+        }
+    }
+
+    // MARK: Pushes
+
+    /// A push reached APNs. - Returns: the phone it was for.
+    @discardableResult
+    public mutating func takePush(_ push: ObservedPush) -> Int {
+        let suffix = ".push-type.liveactivity"
+        let app = push.topic.hasSuffix(suffix) ? String(push.topic.dropLast(suffix.count)) : push.topic
+        let phone = self.meet(token: push.token, activity: "", app: app)
+        let payload = try? JSONTree.parse(push.body)
+        let aps = payload?["aps"]
+        let stampSeconds = aps?["timestamp"].flatMap { Int64($0.plainText) }
+        let verdict = PushVerdict(push, stampSeconds: stampSeconds)
+        let content = aps?["content-state"]
+        let before = self.phones[phone]?.lastPushed
+        let id = self.append(
+            .push(
+                TimelineEntry.Push(
+                    phone: phone, messageID: push.messageID, event: aps?["event"]?.plainText ?? "",
+                    priority: push.priority, status: push.status, reason: push.reason, stampSeconds: stampSeconds,
+                    verdict: verdict, contentState: content, alert: aps?["alert"],
+                    changes: content == nil || push.hadWaited
+                        ? [] : ContentDifference.changes(from: before ?? .object([]), to: content),
+                    dates: content.map(DateLens.findings) ?? [])),
+            activity: self.phones[phone]?.activity ?? "", atMillis: push.atMillis)
+        self.changePhone(phone) { phone in
+            phone.lastPush = id
+            phone.lastVerdict = verdict
+            if let content { phone.lastPushed = content }
+        }
+        guard !push.messageID.isEmpty else { return phone }
+        self.pushesByMessageID[push.messageID, default: []].append(id)
+        for entry in self.entries.reversed() {
+            guard case .event(let event) = entry.body, event.outcome?.messageID == push.messageID else { continue }
+            self.relate(event: entry.id, push: id)
+        }
+        return phone
+    }
+
+    // MARK: Phones
+
+    /// The phone behind a token, which is made known when it is new. - Returns: its id.
+    @discardableResult
+    public mutating func meet(token: String, activity: String, app: String) -> Int {
+        let id: Int
+        if let known = self.phonesByToken[token] {
+            id = known
+        } else {
+            if self.phones.count >= self.limits.phonesMax { self.forgetPhone() }
+            id = self.nextPhoneID
+            self.nextPhoneID += 1
+            self.phones[id] = SimulatedPhone(id: id, activity: activity, token: token)
+            self.phonesByToken[token] = id
+        }
+        let onlyApp = self.app
+        self.changePhone(id) { phone in
+            if !activity.isEmpty { phone.activity = activity }
+            if !app.isEmpty { phone.app = app }
+            if phone.app.isEmpty { phone.app = onlyApp }
+            if phone.untoldToken == token, !activity.isEmpty { phone.untoldToken = nil }
+        }
+        return id
+    }
+
+    private mutating func forgetPhone() {
+        let gone = self.phones.values.filter { $0.card == Shown.Card.dismissed.rawValue }
+        guard let forgotten = (gone.isEmpty ? Array(self.phones.values) : gone).min(by: { $0.revision < $1.revision })
+        else { return }
+        self.phones[forgotten.id] = nil
+        for token in forgotten.tokens { self.phonesByToken[token] = nil }
+        self.knownActivities.remove(forgotten.activity)
+    }
+
+    /// What the phone shows now. - Returns: whether that is something else than before.
+    @discardableResult
+    public mutating func setShown(_ shown: Shown, isOnline: Bool, of id: Int) -> Bool {
+        guard let phone = self.phones[id], phone.shown != shown || phone.isOnline != isOnline else { return false }
+        self.changePhone(id) { phone in
+            phone.shown = shown
+            phone.isOnline = isOnline
+            phone.content = shown.contentState.isEmpty ? nil : try? JSONTree.parse(shown.contentState)
+        }
+        return true
+    }
+
+    /// The app got a new token, and has told of it or not.
+    public mutating func addToken(_ token: String, to id: Int, isTold: Bool) {
+        guard self.phones[id] != nil else { return }
+        self.phonesByToken[token] = id
+        var old: [String] = []
+        self.changePhone(id) { phone in
+            phone.tokens.append(token)
+            phone.untoldToken = isTold ? nil : token
+            // A token of a new card: what was swiped away is history.
+            phone.isSwiped = false
+            old = Array(phone.tokens.dropLast(SimulatedPhone.tokensMax))
+            phone.tokens.removeFirst(old.count)
+        }
+        for token in old { self.phonesByToken[token] = nil }
+    }
+
+    /// Its card was swiped away.
+    public mutating func setSwiped(_ id: Int) { self.changePhone(id) { $0.isSwiped = true } }
+
+    /// Something happened to a phone that a person should read.
+    public mutating func note(_ text: String, phone: Int, nowMillis: Int64) {
+        _ = self.append(
+            .note(phone: phone, text: text), activity: self.phones[phone]?.activity ?? "", atMillis: nowMillis)
+    }
+
+    // MARK: Pieces
+
+    private mutating func append(_ body: TimelineEntry.Body, activity: String, atMillis: Int64) -> Int {
+        if self.entries.count >= self.limits.entriesMax { self.forgetEntries() }
+        self.revision += 1
+        let id = self.nextEntryID
+        self.nextEntryID += 1
+        self.entries.append(
+            TimelineEntry(id: id, atMillis: atMillis, activity: activity, body: body, revision: self.revision))
+        return id
+    }
+
+    /// Some at once, so that an entry costs no move of all others.
+    private mutating func forgetEntries() {
+        let count = max(1, self.limits.entriesMax / 10)
+        for entry in self.entries.prefix(count) {
+            switch entry.body {
+            case .event(let event): self.entriesByPosition[event.position] = nil
+            case .push(let push): self.pushesByMessageID[push.messageID] = nil
+            case .note: break
+            }
+        }
+        self.entries.removeFirst(count)
+        self.forgottenCount += count
+    }
+
+    private mutating func change(_ id: Int, _ change: (inout TimelineEntry) -> Void) {
+        guard let first = self.entries.first, id >= first.id, id < self.nextEntryID else { return }
+        self.revision += 1
+        change(&self.entries[id - first.id])
+        self.entries[id - first.id].revision = self.revision
+    }
+
+    private mutating func changePhone(_ id: Int, _ change: (inout SimulatedPhone) -> Void) {
+        guard var phone = self.phones[id] else { return }
+        self.revision += 1
+        change(&phone)
+        phone.revision = self.revision
+        self.phones[id] = phone
+    }
+}

@@ -1,0 +1,106 @@
+import PushModel
+
+extension Timeline {
+    /// An entry for the page and the API, without whole device tokens. What it names of other entries is looked up in the timeline.
+    public func json(_ entry: TimelineEntry) -> JSONTree {
+        var members: [JSONTree.Member] = [
+            .init("id", .integer(entry.id)), .init("atMillis", .integer(entry.atMillis)),
+            .init("activity", .string(entry.activity)),
+            .init("related", .array(entry.related.map { .integer($0) })),
+        ]
+        switch entry.body {
+        case .event(let event):
+            members.append(.init("type", "event"))
+            members += self.members(event, of: entry)
+        case .push(let push):
+            members.append(.init("type", "push"))
+            members += Self.members(push)
+        case .note(let phone, let text):
+            members += [.init("type", "note"), .init("phone", .integer(phone)), .init("text", .string(text))]
+        }
+        return .object(members)
+    }
+
+    private func members(_ event: TimelineEntry.Event, of entry: TimelineEntry) -> [JSONTree.Member] {
+        let taken = event.reading.event
+        var members: [JSONTree.Member] = [
+            .init("event", .string(taken?.kind.name.description ?? "")),
+            .init("app", .string(taken.map { $0.app.isEmpty ? self.app : $0.app } ?? "")),
+            .init("priority", taken.map { .integer($0.priority) } ?? .null),
+            .init("hasAlert", .bool(taken?.hasAlert ?? false)),
+            .init("partition", .integer(event.position.partition)), .init("offset", .integer(event.position.offset)),
+            .init("value", event.reading.shown ?? .null), .init("isByPage", .bool(event.isByPage)),
+            .init("text", .string(self.summary(of: entry))),
+        ]
+        if let rejection = event.reading.rejection {
+            members.append(
+                .init("rejection", ["field": .string(rejection.field), "reason": .string(rejection.reason)]))
+        }
+        if let outcome = event.outcome { members.append(.init("outcome", self.json(outcome, asked: taken))) }
+        return members
+    }
+
+    private func json(_ outcome: EventOutcome, asked: EventReading.Event?) -> JSONTree {
+        [
+            "name": .string(outcome.name), "reason": .string(outcome.reason),
+            "into": outcome.into.flatMap { self.entryID(at: $0) }.map { .integer($0) } ?? .null,
+            "kept": .array(outcome.kept.map { .string($0) }),
+            "status": outcome.status.map { .integer($0) } ?? .null,
+            "priority": outcome.priority.map { .integer($0) } ?? .null,
+            "isDowngraded": .bool(Self.isDowngraded(outcome, asked: asked)),
+            "merged": outcome.merged.map { .integer($0) } ?? .null,
+            "queuedMillis": outcome.queuedMillis.map { .integer($0) } ?? .null,
+            "apnsMillis": outcome.apnsMillis.map { .integer($0) } ?? .null,
+        ]
+    }
+
+    private static func members(_ push: TimelineEntry.Push) -> [JSONTree.Member] {
+        [
+            .init("phone", .integer(push.phone)), .init("apnsID", .string(push.messageID)),
+            .init("event", .string(push.event)), .init("priority", .integer(push.priority)),
+            .init("status", push.status.map { .integer($0) } ?? .null), .init("reason", .string(push.reason)),
+            .init("stamp", push.stampSeconds.map { .integer($0) } ?? .null), .init("verdict", push.verdict.json),
+            .init("contentState", push.contentState ?? .null), .init("alert", push.alert ?? .null),
+            .init("changes", .array(push.changes.map(\.json))), .init("dates", .array(push.dates.map(\.json))),
+        ]
+    }
+
+    /// It asked for priority 10 and was sent with less, as the hourly budget was spent.
+    static func isDowngraded(_ outcome: EventOutcome, asked: EventReading.Event?) -> Bool {
+        guard let asked, let sent = outcome.priority else { return false }
+        return asked.priority > sent
+    }
+
+    // MARK: Words
+
+    /// What became of an entry, as one sentence.
+    public func summary(of entry: TimelineEntry) -> String {
+        switch entry.body {
+        case .note(_, let text): return text
+        case .push(let push): return push.verdict.text
+        case .event(let event):
+            if let rejection = event.reading.rejection { return "“\(rejection.field)” \(rejection.reason)" }
+            guard let outcome = event.outcome else { return "Waits in the worker." }
+            return Self.sentence(outcome, asked: event.reading.event, entry: outcome.into.flatMap(self.entryID))
+        }
+    }
+
+    private static func sentence(_ outcome: EventOutcome, asked: EventReading.Event?, entry into: Int?) -> String {
+        let because = outcome.reason.isEmpty ? "" : " (\(outcome.reason))"
+        switch outcome.name {
+        case "applied": return "Applied: the worker knows the token."
+        case "delivered":
+            var text = "Delivered: APNs took the push"
+            if let merged = outcome.merged, merged > 1 { text += " that \(merged) events were merged into" }
+            if Self.isDowngraded(outcome, asked: asked) {
+                text += ", at priority \(outcome.priority ?? 5) instead of 10: the hourly budget is spent"
+            }
+            return text + "."
+        case "superseded":
+            let kept = outcome.kept.isEmpty ? "" : " Its \(outcome.kept.joined(separator: " and ")) lives on there."
+            return "Superseded by \(into.map { "event \($0)" } ?? "a newer event") before it was sent\(because).\(kept)"
+        case "unregistered": return "Unregistered: nobody has registered a token for this activity in time."
+        default: return outcome.name.prefix(1).uppercased() + outcome.name.dropFirst() + because + "."
+        }
+    }
+}

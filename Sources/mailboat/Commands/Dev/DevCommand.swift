@@ -1,0 +1,162 @@
+import ArgumentParser
+import CommandSupport
+import DevPage
+import Foundation
+import KafkaLog
+import LocalFiles
+import Logging
+import NIOCore
+import PushInspection
+import PushModel
+import ServiceLifecycle
+import UnixSignals
+
+/// `mailboat dev`: everything a developer of a Live Activity needs in one process, with a page to look at.
+struct DevCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dev",
+        abstract: "Shows in the browser what simulated phones make of your events.",
+        discussion: """
+            An embedded Kafka, a simulated APNs and a worker run in this process, in memory, beside a page: publish events with curl, with any \
+            Kafka client or on the page, and see the cards on simulated phones, what became of each event and push, and why. It takes no \
+            account and no configuration. An activity that is published to gets a phone by itself.
+
+            EXAMPLES
+              Start it, and open the page whose address it prints:
+                mailboat dev
+
+              Let the phones decode as your app does, and drop high-priority pushes over 16 an hour:
+                mailboat dev --app com.example.pizza --content-schema ContentState.schema.json --phone-budget 16
+
+              In a test: publish, and wait until a phone shows it:
+                curl -sS 'localhost:8484/events?activity=order-7' -d '{"event": "update", "content-state": {"minutes": 12}}'
+                curl -fsS 'localhost:8484/wait-for?activity=order-7&key=minutes&value=12&timeout=10'
+            """)
+
+    @Option(help: "Address of the page. It has no authentication: another than loopback needs --expose, too.")
+    var host = "127.0.0.1"
+
+    @Option(help: "Port of the page; 0 takes a free one.")
+    var port = 8484
+
+    @Flag(help: "Whoever can reach --host may see every event and publish some.")
+    var expose = false
+
+    @Option(
+        help:
+            "Port for Kafka clients, on 127.0.0.1; 0 takes a free one. Not given: 9092, or a free one if that is taken."
+    )
+    var kafkaPort: Int?
+
+    @Option(
+        name: .customLong("app"),
+        help: ArgumentHelp(
+            "Bundle id of an app. May be repeated; events that name none are for the only one. Not given: com.example.app.",
+            valueName: "bundle id"))
+    var apps: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            What your app asks of a content-state: a JSON Schema (type, properties, required, items and enum), or a sample, all of whose \
+            keys are then required. A push that does not fit shows nothing, as on a phone.
+            """, valueName: "file"))
+    var contentSchema: String?
+
+    @Option(
+        help: "Pushes at priority 10 that a phone shows in an hour; it drops more in silence. Not given: it shows all.")
+    var phoneBudget: Int?
+
+    @Flag(inversion: .prefixedNo, help: "Register a phone for an activity that is published to and has none.")
+    var phones = true
+
+    @Flag(help: "Write the worker's log to standard error.")
+    var verbose = false
+
+    func validate() throws {
+        guard (0...65_535).contains(self.port) else {
+            throw ValidationError("--port is \(self.port): expected 0 to 65535")
+        }
+        guard (0...65_535).contains(self.kafkaPort ?? 0) else {
+            throw ValidationError("--kafka-port is \(self.kafkaPort ?? 0): expected 0 to 65535")
+        }
+        guard (1...10_000).contains(self.phoneBudget ?? 1) else {
+            throw ValidationError("--phone-budget is \(self.phoneBudget ?? 0): expected 1 to 10000")
+        }
+        guard self.expose || DevPageService.isLoopback(self.host) else {
+            throw ValidationError(
+                "--host is \(self.host): the page has no authentication, so it listens on loopback unless --expose is given"
+            )
+        }
+    }
+
+    func run() async throws {
+        let schema = try self.contentSchema.map(Self.schema)
+        var logger = Logger(label: "mailboat.dev", factory: { LogLines.handler(label: $0) })
+        logger.logLevel = self.verbose ? .info : .error
+        let stage = try await DevStage(
+            DevStage.Options(
+                apps: self.apps.isEmpty ? ["com.example.app"] : self.apps, kafkaPort: self.kafkaPort,
+                phoneBudgetPerHour: self.phoneBudget, schema: schema), logger: logger)
+        do {
+            try await self.serve(stage, logger: logger)
+        } catch {
+            await stage.strike()
+            throw error
+        }
+        await stage.strike()
+    }
+
+    private func serve(_ stage: DevStage, logger: Logger) async throws {
+        var settings = stage.pageSettings
+        settings.host = self.host
+        settings.port = self.port
+        settings.makesPhones = self.phones
+        settings.schemaName = self.contentSchema.map { URL(fileURLWithPath: $0).lastPathComponent } ?? ""
+        let page = try DevPageService(
+            settings, store: stage.store, simulator: stage.simulator, worker: stage.worker, logger: logger
+        ) { [settings] address in
+            StandardOutput.show(Self.welcome(address, bootstrap: settings.bootstrapShown, topic: settings.eventsTopic))
+        }
+        var configuration = ServiceGroupConfiguration(
+            services: [page], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        // A browser that follows keeps its connection open.
+        configuration.maximumGracefulShutdownDuration = .seconds(1)
+        do {
+            try await ServiceGroup(configuration: configuration).run()
+        } catch let error as IOError {
+            throw CommandFailure(
+                "cannot listen on \(self.host):\(self.port): \(error). '--port 0' takes a free port")
+        }
+    }
+
+    /// What is printed once the page can be opened.
+    static func welcome(_ address: DevPageAddress, bootstrap: String, topic: String) -> String {
+        var text = """
+
+            Mailboat's development page. A Kafka, an APNs and a worker run here, in memory; Ctrl-C ends them.
+
+              page   \(address.origin)
+              kafka  \(bootstrap), topic \(topic)
+
+            Publish a first event. A simulated phone comes by itself:
+
+            """
+        for snippet in address.snippets {
+            text += "\n# \(snippet.name)\n\(snippet.text)\n"
+        }
+        return text + "\n"
+    }
+
+    private static func schema(_ path: String) throws -> ContentSchema {
+        let bytes: [UInt8]
+        do { bytes = try InputFile.read(path) } catch { throw ValidationError("--content-schema: \(error)") }
+        let tree: JSONTree
+        do { tree = try JSONTree.parse(bytes) } catch {
+            throw ValidationError("--content-schema \(path): no JSON: at byte \(error.index), \(error.expectation)")
+        }
+        do { return try ContentSchema(tree) } catch {
+            throw ValidationError("--content-schema \(path): \(error.description)")
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import APNSPool
+import APNSSimulator
+import CommandSupport
+import DeviceModel
+import DevPage
+import Foundation
+import KafkaLog
+import Logging
+import PushEngine
+import PushInspection
+import PushModel
+import PushWorker
+import TLSSession
+
+/// What the page of `mailboat dev` looks at, in this process: an embedded Kafka on a port of its own, a simulated APNs, and a worker.
+final class DevStage: Sendable {
+    /// What a stage is set up with.
+    struct Options: Sendable {
+        /// Bundle ids. Events that name none are for the only one.
+        var apps: [String]
+        /// Where Kafka clients connect; `nil`: 9092, or any free port if that is taken. 0: any free one.
+        var kafkaPort: Int?
+        /// Pushes at priority 10 that a phone shows in an hour; `nil`: all.
+        var phoneBudgetPerHour: Int?
+        /// What the app's code asks of content; `nil`: it takes any.
+        var schema: ContentSchema?
+    }
+
+    static let partitionCount = 4
+    private static let kafkaPortUnlessTold = 9_092
+    private static let keyID = "DEVKEY1234"
+    private static let teamID = "DEVTEAM123"
+
+    let store: TimelineStore
+    let kafka: EmbeddedKafka
+    let simulator: APNSSimulator
+    let worker: WorkerService
+    let configuration: WorkerConfiguration
+    private let forwarder: BootstrapForwarder
+    /// Keys and certificates; removed with the stage.
+    private let directory: String
+
+    /// Builds it up and starts the worker, which then joins its group.
+    init(_ options: Options, logger: Logger) async throws {
+        self.store = TimelineStore(app: options.apps.count == 1 ? options.apps[0] : "")
+        self.directory =
+            FileManager.default.temporaryDirectory.appendingPathComponent("mailboat-dev-\(UUID().uuidString)").path
+        let credentials = try CredentialDirectory(
+            path: self.directory, keyID: Self.keyID, names: ["localhost", "127.0.0.1"],
+            nowSeconds: Int64(Date().timeIntervalSince1970))
+        do {
+            var configuration = WorkerConfiguration()
+            configuration.admin.port = 0
+            configuration.engine.outcomePublication = .all
+            configuration.shardCount = 1
+            self.kafka = try EmbeddedKafka(
+                topics: configuration.topics.all.map { .init($0, partitionCount: Self.partitionCount) },
+                log: { line in
+                    logger.log(level: line.severity <= 3 ? .error : .info, "\(line.facility): \(line.text)")
+                })
+            configuration.kafka.bootstrap = self.kafka.bootstrap
+            configuration.kafka.common = self.kafka.settings
+            self.forwarder = try await Self.openKafka(options.kafkaPort, brokers: self.kafka.bootstrap)
+            self.simulator = try await Self.startSimulator(
+                options, credentials: credentials, store: self.store, logger: logger)
+            configuration.apps = options.apps.map { [port = self.simulator.port] in
+                Self.app($0, credentials: credentials, port: port)
+            }
+            self.configuration = configuration
+            self.worker = try WorkerService(configuration, logger: logger)
+            try await self.worker.start()
+        } catch {
+            try? FileManager.default.removeItem(atPath: self.directory)
+            throw error
+        }
+    }
+
+    private static func openKafka(_ port: Int?, brokers: String) async throws -> BootstrapForwarder {
+        if let port { return try await BootstrapForwarder.start(host: "127.0.0.1", port: port, brokers: brokers) }
+        do {
+            return try await BootstrapForwarder.start(
+                host: "127.0.0.1", port: Self.kafkaPortUnlessTold, brokers: brokers)
+        } catch {
+            // Somebody's own Kafka is there.
+            return try await BootstrapForwarder.start(host: "127.0.0.1", port: 0, brokers: brokers)
+        }
+    }
+
+    private static func startSimulator(
+        _ options: Options, credentials: CredentialDirectory, store: TimelineStore, logger: Logger
+    ) async throws -> APNSSimulator {
+        var apns = SimulatorConfiguration()
+        apns.apps = options.apps
+        apns.deviceRules.budgetPerHour = options.phoneBudgetPerHour
+        apns.onPush = { store.takePush($0) }
+        if let schema = options.schema {
+            apns.contentFault = { content in (try? JSONTree.parse(content)).flatMap { schema.fault(in: $0) } }
+        }
+        let key = RegisteredKey(
+            keyID: Self.keyID, teamID: Self.teamID, publicKey: try credentials.providerKey.publicKey())
+        return try await APNSSimulator.start(apns, credentials: credentials.credentials, keys: [key], logger: logger)
+    }
+
+    private static func app(_ bundleID: String, credentials: CredentialDirectory, port: Int) -> AppSettings {
+        var app = AppSettings(bundleID: bundleID)
+        app.keyID = Self.keyID
+        app.teamID = Self.teamID
+        app.keyFile = credentials.providerKeyPath
+        app.production.host = "127.0.0.1"
+        app.production.port = port
+        app.production.caFile = credentials.authorityPath
+        return app
+    }
+
+    /// What the page is told of the stage.
+    var pageSettings: DevPageSettings {
+        DevPageSettings(
+            app: self.configuration.apps.count == 1 ? self.configuration.apps[0].bundleID : "",
+            eventsTopic: self.configuration.topics.events[0], outcomesTopic: self.configuration.topics.outcomes,
+            partitionCount: Self.partitionCount, kafka: self.kafka.settings,
+            bootstrapShown: "127.0.0.1:\(self.forwarder.port)")
+    }
+
+    /// Takes it all down again.
+    func strike() async {
+        await self.worker.stop()
+        await self.simulator.stop()
+        await self.forwarder.stop()
+        self.kafka.stop()
+        try? FileManager.default.removeItem(atPath: self.directory)
+    }
+}

@@ -1,0 +1,26 @@
+import ArgumentParser
+import Testing
+
+@testable import mailboat
+
+struct DevCommandTests {
+    @Test(arguments: [
+        ["--host", "0.0.0.0"], ["--host", "192.168.1.5"], ["--port", "65536"], ["--kafka-port", "-1"],
+        ["--phone-budget", "0"],
+    ])
+    func whatIsNotAllowedIsRefused(arguments: [String]) {
+        #expect(throws: (any Error).self) { try DevCommand.parse(arguments) }
+    }
+
+    @Test(arguments: [
+        [], ["--host", "::1"], ["--host", "localhost", "--port", "0"], ["--host", "0.0.0.0", "--expose"],
+        ["--no-phones"],
+        ["--app", "com.example.one", "--app", "com.example.two"], ["--kafka-port", "0", "--phone-budget", "16"],
+    ])
+    func whatMakesSenseIsTaken(arguments: [String]) throws { _ = try DevCommand.parse(arguments) }
+
+    @Test func aSchemaThatCannotBeUsedEndsTheCommandBeforeItBegins() async throws {
+        let command = try DevCommand.parse(["--port", "0", "--content-schema", "/nowhere/schema.json"])
+        await #expect(throws: ValidationError.self) { try await command.run() }
+    }
+}

@@ -1,0 +1,170 @@
+import ChildProcesses
+import DevPage
+import Foundation
+import Logging
+import PushInspection
+import Testing
+
+@testable import mailboat
+
+/// The page of `mailboat dev` over its sockets: what a developer does with curl.
+@Suite(.timeLimit(.minutes(5))) struct DevPageTests {
+    private struct House {
+        var stage: DevStage
+        var port: Int
+
+        func get(_ path: String) async throws -> LocalHTTP.Answer {
+            try #require(try await LocalHTTP.get(path, port: self.port))
+        }
+
+        func publish(_ event: String, activity: String = "order-1") async throws -> LocalHTTP.Answer {
+            try #require(try await LocalHTTP.post("/events?activity=\(activity)", body: event, port: self.port))
+        }
+
+        /// Each wait is shorter than a whole exchange of `LocalHTTP` may be.
+        func waitFor(_ question: String) async throws -> LocalHTTP.Answer {
+            let deadline = ContinuousClock.now + .seconds(60)
+            while true {
+                let answer = try await self.get("/wait-for?\(question)&timeout=4")
+                if answer.status != 504 || ContinuousClock.now > deadline { return answer }
+            }
+        }
+
+        func act(_ action: String, phone: Int) async throws -> LocalHTTP.Answer {
+            try #require(try await LocalHTTP.post("/api/phones/\(phone)/\(action)", port: self.port))
+        }
+    }
+
+    private static func run(
+        _ options: DevStage.Options, _ body: (House) async throws -> Void
+    ) async throws {
+        var logger = Logger(label: "dev")
+        logger.logLevel = .error
+        let stage = try await DevStage(options, logger: logger)
+        let listening = AsyncStream<Int>.makeStream()
+        let page = try DevPageService(
+            stage.pageSettings, store: stage.store, simulator: stage.simulator, worker: stage.worker, logger: logger
+        ) { address in listening.continuation.yield(address.port) }
+        let serving = Task { try await page.run() }
+        do {
+            let port = try #require(await listening.stream.first { _ in true })
+            try await body(House(stage: stage, port: port))
+        } catch {
+            serving.cancel()
+            await stage.strike()
+            throw error
+        }
+        serving.cancel()
+        _ = await serving.result
+        await stage.strike()
+    }
+
+    @Test func anEventIsPublishedShownAndExplained() async throws {
+        let schema = try ContentSchema(JSONTree.parse(Array(#"{"minutes":12}"#.utf8)))
+        try await Self.run(DevStage.Options(apps: ["com.example.app"], kafkaPort: 0, schema: schema)) { house in
+            // A phone comes by itself, and shows it.
+            let published = try await house.publish(#"{"event":"update","priority":10,"content-state":{"minutes":12}}"#)
+            #expect(published.status == 202)
+            let shown = try await house.waitFor("activity=order-1&key=minutes&value=12")
+            #expect(shown.status == 200, "\(shown.body)")
+            #expect(shown.body.contains(#""verdict":{"word":"shown""#))
+
+            // As `mailboat check` says it.
+            let refused = try await house.publish(#"{"event":"update","contentState":{}}"#)
+            #expect(refused.status == 400)
+            #expect(
+                refused.body.contains(
+                    #""field":"contentState","reason":"is not a field of an event. Did you mean “content-state”?""#))
+
+            // What the app cannot decode is not shown, and the wait says why not.
+            #expect(
+                try await house.publish(#"{"event":"update","priority":10,"content-state":{"minuten":11}}"#).status
+                    == 202)
+            try await self.newest(house, has: "undecodable")
+            let unmet = try await house.get("/wait-for?activity=order-1&key=minutes&value=11&timeout=0")
+            #expect(unmet.status == 504)
+            #expect(
+                unmet.body.contains("“minutes” is 12, not 11. The last push: The phone cannot decode it"),
+                "\(unmet.body)")
+            #expect(unmet.body.contains("“minutes” is missing, and the app requires it"))
+
+            try await self.phoneLife(house)
+            try await self.startByPush(house)
+            try await self.whatIsNoQuestion(house)
+        }
+    }
+
+    /// It goes away and comes back, changes its token, and its card is swiped away.
+    private func phoneLife(_ house: House) async throws {
+        #expect(try await house.act("offline", phone: 1).status == 200)
+        #expect(try await house.act("offline", phone: 1).status == 409)
+        #expect(
+            try await house.publish(#"{"event":"update","priority":10,"content-state":{"minutes":10}}"#).status == 202)
+        try await self.newest(house, has: "waiting")
+        #expect(try await house.act("online", phone: 1).status == 200)
+        #expect(try await house.waitFor("activity=order-1&key=minutes&value=10").status == 200)
+
+        #expect(try await house.act("change-token", phone: 1).status == 200)
+        #expect(
+            try await house.publish(#"{"event":"update","priority":10,"content-state":{"minutes":9}}"#).status == 202)
+        try await self.newest(house, has: "refused")
+        #expect(try await house.act("register-token", phone: 1).status == 200)
+        #expect(try await house.waitFor("activity=order-1&key=minutes&value=9").status == 200)
+
+        #expect(try await house.act("swipe", phone: 1).status == 200)
+        #expect(try await house.waitFor("activity=order-1&card=dismissed").status == 200)
+        let found = try await house.get("/api/entries?search=is:refused%20status:410")
+        #expect(found.status == 200 && found.body.contains("Unregistered"), "\(found.body)")
+
+        let state = try await house.get("/api/state").body
+        for phone in house.stage.store.read({ $0.phonesInOrder }) {
+            #expect(phone.tokens.count == 2)
+            for token in phone.tokens { #expect(!state.contains(token), "a whole device token is told") }
+        }
+    }
+
+    /// A push puts up a card, whose update token the app tells of by itself.
+    private func startByPush(_ house: House) async throws {
+        let token = String(repeating: "5a", count: 32)
+        let start =
+            #"{"event":"start","to":{"start-token":"\#(token)"},"attributes-type":"Pizza","attributes":{},"content-state":{"minutes":30},"#
+            + #""alert":{"title":"Pizza","body":"Baking"}}"#
+        #expect(try await house.publish(start, activity: "order-9").status == 202)
+        #expect(try await house.waitFor("activity=order-9&key=minutes&value=30").status == 200)
+        let update = #"{"event":"update","priority":10,"content-state":{"minutes":29}}"#
+        #expect(try await house.publish(update, activity: "order-9").status == 202)
+        let shown = try await house.waitFor("activity=order-9&key=minutes&value=29")
+        #expect(shown.status == 200, "\(shown.body)")
+        #expect(try await !house.get("/api/state").body.contains(token))
+    }
+
+    private func whatIsNoQuestion(_ house: House) async throws {
+        for (path, status, text) in [
+            ("/wait-for?key=a", 400, "“activity” is missing"),
+            ("/api/entries?search=is:lost", 400, "is nothing an entry can be"),
+            ("/api/entries/100000", 404, "no such entry"), ("/nothing", 404, "no such page"),
+        ] {
+            let answer = try await house.get(path)
+            #expect(answer.status == status, "\(path): \(answer)")
+            #expect(answer.body.contains(text), "\(path): \(answer)")
+        }
+        #expect(try await house.act("explode", phone: 1).status == 404)
+        #expect(try await house.act("offline", phone: 99).status == 404)
+        let long = String(repeating: " ", count: 70_000)
+        #expect(try await house.publish(#"{"event":"update","content-state":{}}"# + long).status == 413)
+        #expect(try await house.get("/").body.contains("<title>Mailboat dev</title>"))
+        #expect(try await house.get("/metrics").body.contains("mailboat_events_consumed_total"))
+        let copies = try await house.get("/api/entries/1/copies").body
+        #expect(copies.contains("curl -sS 'http://127.0.0.1:\(house.port)/events?activity=order-1'"), "\(copies)")
+        #expect(copies.contains("struct ContentState"))
+        let again = try #require(try await LocalHTTP.post("/api/entries/1/replay", port: house.port))
+        #expect(again.status == 202)
+    }
+
+    /// Waits for the newest push to get this verdict.
+    private func newest(_ house: House, has word: String) async throws {
+        try await until("a push is \(word)") {
+            house.stage.store.read { $0.phonesInOrder.last?.lastVerdict?.word.rawValue } == word
+        }
+    }
+}

@@ -1,0 +1,162 @@
+import Testing
+
+@testable import PushInspection
+
+struct ContentDifferenceTests {
+    struct Row {
+        var before: String
+        var after: String
+        var changes: [String]
+    }
+
+    @Test(arguments: [
+        Row(before: #"{"a":1,"b":2}"#, after: #"{"b":2.0,"a":1}"#, changes: []),
+        Row(before: #"{"a":1,"b":2}"#, after: #"{"a":3,"c":4}"#, changes: ["a: 1 > 3", "c: - > 4", "b: 2 > -"]),
+        Row(before: #"{"a":{"b":"x"}}"#, after: #"{"a":{"b":"y"}}"#, changes: [#"a.b: "x" > "y""#]),
+        Row(before: #"{"a":[1,2,3]}"#, after: #"{"a":[1,5]}"#, changes: ["a.1: 2 > 5", "a.2: 3 > -"]),
+        Row(before: #"{"a":"1"}"#, after: #"{"a":1}"#, changes: [#"a: "1" > 1"#]),
+        Row(before: #"{"a":null}"#, after: "{}", changes: ["a: null > -"]),
+        Row(before: "{}", after: #"{"a":{}}"#, changes: ["a: - > {}"]),
+    ])
+    func changesAreNamedByPath(row: Row) {
+        let changes = ContentDifference.changes(from: json(row.before), to: json(row.after))
+        #expect(changes.map { "\($0.path): \($0.before ?? "-") > \($0.after ?? "-")" } == row.changes)
+    }
+
+    @Test func thereAreNotTooMany() {
+        let many = JSONTree.object((0..<200).map { .init("key\($0)", .integer($0)) })
+        #expect(ContentDifference.changes(from: [:], to: many).count == ContentDifference.changesMax)
+    }
+}
+
+struct ContentSchemaTests {
+    static let schema = #"""
+        {"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "required": ["minutes", "driver"],
+         "properties": {"minutes": {"type": "integer"}, "eta": {"type": ["number", "null"]},
+                        "phase": {"enum": ["baking", "riding"]}, "stops": {"type": "array", "items": {"type": "string"}},
+                        "driver": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}}}
+        """#
+
+    @Test(arguments: [
+        (#"{"minutes":12,"driver":{"name":"Anne"}}"#, nil as String?),
+        (#"{"minutes":12.0,"driver":{"name":"Anne"},"eta":null,"phase":"riding","stops":["a"],"more":1}"#, nil),
+        (#"{"driver":{"name":"Anne"}}"#, "“minutes” is missing, and the app requires it"),
+        (#"{"minutes":"12","driver":{"name":"Anne"}}"#, #"“minutes” is the string "12", expected integer"#),
+        (#"{"minutes":12.5,"driver":{"name":"Anne"}}"#, "“minutes” is the number 12.5, expected integer"),
+        (#"{"minutes":12,"driver":{}}"#, "“driver.name” is missing, and the app requires it"),
+        (#"{"minutes":12,"driver":null}"#, "“driver” is null, expected object"),
+        (#"{"minutes":12,"driver":{"name":"A"},"eta":true}"#, "“eta” is true, expected number or null"),
+        (
+            #"{"minutes":12,"driver":{"name":"A"},"phase":"lost"}"#,
+            #"“phase” is the string "lost", expected one of "baking", "riding""#
+        ),
+        (#"{"minutes":12,"driver":{"name":"A"},"stops":["a",2]}"#, "“stops[1]” is the number 2, expected string"),
+        ("[]", "content-state is an array, expected object"),
+    ])
+    func aSchemaNamesTheFirstFault(content: String, fault: String?) throws {
+        #expect(try ContentSchema(json(Self.schema)).fault(in: json(content)) == fault)
+    }
+
+    @Test(arguments: [
+        (#"{"name":"Bo","minutes":1,"tip":null,"legs":[{"city":"Ulm"}]}"#, nil as String?),
+        (#"{"name":"Bo","minutes":1.5,"legs":[]}"#, nil),
+        (#"{"name":"Bo","legs":[]}"#, "“minutes” is missing, and the app requires it"),
+        (#"{"name":"Bo","minutes":1,"legs":[{"town":"Ulm"}]}"#, "“legs[0].city” is missing, and the app requires it"),
+    ])
+    func aSampleRequiresItsKeys(content: String, fault: String?) throws {
+        // `type` alone does not make a sample a schema.
+        let sample = #"{"name":"Anne","minutes":12,"tip":null,"legs":[{"city":"Bonn"}]}"#
+        #expect(try ContentSchema(json(sample)).fault(in: json(content)) == fault)
+        let typed = try ContentSchema(json(#"{"type":"object","minutes":1}"#))
+        #expect(typed.fault(in: json(#"{"type":"x"}"#)) == "“minutes” is missing, and the app requires it")
+    }
+
+    @Test(arguments: [
+        ("[]", "no JSON object"), (#"{"type":"object","properties":{"a":{"type":"date"}}}"#, "“a” has the type “date”"),
+        (#"{"type":"object","properties":{"a":{"minimum":1}}}"#, "“a” has “minimum”: expected type, properties"),
+        (#"{"type":"object","properties":{"a":1}}"#, "“a” is no JSON object"),
+    ])
+    func aSchemaItDoesNotUnderstandIsRefused(file: String, text: String) {
+        do {
+            _ = try ContentSchema(json(file))
+            Issue.record("taken: \(file)")
+        } catch {
+            #expect(error.description.contains(text), "\(error.description)")
+        }
+    }
+}
+
+struct CardFaceTests {
+    @Test(arguments: [
+        (#"{"homeScore":2,"awayScore":1,"homeTeam":"Lions","awayTeam":"Bears","minute":23}"#, CardFace.Template.match),
+        (#"{"home":2,"away":1}"#, .match), (#"{"home":"Lions","away":"Bears"}"#, .generic),
+        (#"{"status":"Baking"}"#, .delivery), (#"{"progress":40}"#, .delivery), (#"{"status":5}"#, .generic),
+        (#"{"driverName":"Anne","minutes":12}"#, .generic), ("{}", .generic), ("[1]", .generic),
+    ])
+    func theKeysChooseTheTemplate(content: String, template: CardFace.Template) {
+        #expect(CardFace(json(content)).template == template)
+    }
+
+    @Test func aMatchHasSidesAndAClock() {
+        let face = CardFace(json(#"{"homeScore":2,"awayScore":1,"homeTeam":"Lions","minute":23,"referee":"Kim"}"#))
+        #expect(face.sides == [.init(name: "Lions", score: "2"), .init(name: "Away", score: "1")])
+        #expect(face.headline == "23′")
+        #expect(face.rows == [.init(name: "referee", value: "Kim")])
+        #expect((face.leading, face.trailing, face.minimal) == ("2", "1", "2:1"))
+    }
+
+    @Test(arguments: [
+        (#"{"progress":0.4}"#, 0.4), (#"{"progress":40}"#, 0.4), (#"{"progress":-1}"#, 0), (#"{"progress":900}"#, 1),
+    ])
+    func progressIsAFraction(content: String, progress: Double) {
+        #expect(CardFace(json(content)).progress == progress)
+    }
+
+    @Test func whatIsLongIsCut() {
+        let long = String(repeating: "x", count: 5_000)
+        let face = CardFace(.object((0..<40).map { .init("key\($0)", .string(long)) }))
+        #expect(face.rows.count == CardFace.rowsMax)
+        #expect(face.rows.allSatisfy { $0.value.count <= 60 } && face.leading.count <= 10 && face.minimal.count <= 5)
+    }
+}
+
+struct SwiftCodeTests {
+    @Test func aTypeIsWrittenForEachObject() {
+        let content = json(
+            #"{"driver-name":"Anne","minutes":12,"share":0.5,"eta":785692800,"late":1764000000,"class":true,"tip":null,"legs":[{"city":"Ulm"}],"none":[],"2nd":"x"}"#
+        )
+        #expect(
+            SwiftCode.contentState(content) == #"""
+                struct ContentState: Codable, Hashable {
+                    var driverName: String
+                    var minutes: Int
+                    var share: Double
+                    var eta: Date  // or Int, if it is none
+                    var late: Int  // a Date would read the wrong year: it counts from 2001
+                    var `class`: Bool
+                    var tip: String?  // the sample was null
+                    var legs: [Legs]
+                    var none: [String]  // the sample was empty
+                    var _2nd: String
+
+                    enum CodingKeys: String, CodingKey {
+                        case driverName = "driver-name"
+                        case minutes
+                        case share
+                        case eta
+                        case late
+                        case `class`
+                        case tip
+                        case legs
+                        case none
+                        case _2nd = "2nd"
+                    }
+
+                    struct Legs: Codable, Hashable {
+                        var city: String
+                    }
+                }
+
+                """#)
+    }
+}
