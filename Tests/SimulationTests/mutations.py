@@ -337,6 +337,32 @@ MUTATIONS = [
         keeping("Keeper/ChannelKeeper+Making"),
         "        case .created, .lost: self.loseAnswer(number, now: now)",
         "        case .created, .lost: self.retryLater(number, now: now)", kept=True),
+    Mutation(
+        "kept-told-unwritten", "a channel is told of before `state` has its id", keeping("Keeper/HeldChannel"),
+        """        self.isWarm = held.channel.isWarm
+        guard held.isDurable else { return }
+""",
+        """        self.isWarm = held.channel.isWarm
+        self.isToBeAnnounced = held.announcement == nil && held.channel.owner != nil && held.newsToTell != nil
+        guard held.isDurable else { return }
+""", kept=True),
+    Mutation(
+        "kept-no-beacon", "the end is not broadcast again", keeping("Keeper/HeldChannel"),
+        "self.beaconMillis = next.map { max(held.anchorMillis + $0, held.beaconNotBeforeMillis) }",
+        "self.beaconMillis = next.map { _ in Int64.max }", kept=True),
+    Mutation(
+        "kept-others-adopted", "what is new after a lost answer is taken for ours, though others create as well",
+        keeping("Keeper/ChannelKeeper+Lists"),
+        "let adopted = self.settings.isExclusive ? new.first : nil", "let adopted = new.first", kept=True),
+    Mutation(
+        "kept-wrong-channel", "a member that says it listens is passed over whichever channel it has named",
+        engine("Audiences/Crowd"),
+        "$0.environment == self.passes[pass].environment && $0.id == self.passes[pass].channelID",
+        "$0.environment == self.passes[pass].environment", kept=True),
+    Mutation(
+        "kept-straight", "a keeper says of every channel that it is none of its own",
+        engine("Channels/ShardEngine+KeptQuestions"),
+        "isKept: channel != nil,", "isKept: false,", kept=True),
 ]
 
 
