@@ -31,6 +31,9 @@ struct Chaos: AsyncParsableCommand {
             or the end, and must have had the newest alert that came after its join; no phone may be pushed to twice within a second, and the \
             workers' counters must add up for members as for events.
 
+            Channels are kept for the audiences of one of the two apps: phones begin to listen and say so, and some stop. They are judged as the others \
+            are; without faults no phone may get the same both ways but when it begins or stops.
+
             Six more audiences have push-to-start tokens. Starts put up cards on their phones; four audiences are started a second time after their end. \
             No phone may get two cards of one start. Whoever was in an audience all the time must have its card, or be counted as unknown, called off \
             by an end, or held back by start.per-hour; what the workers say of a start must agree with the cards.

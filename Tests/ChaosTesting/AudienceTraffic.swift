@@ -11,6 +11,8 @@ struct AudienceTraffic {
         case rotate(old: String, new: String, delayMillis: Int64, records: [Publication])
         /// APNs is to call the token dead from now on.
         case kill(token: String)
+        /// The phone's app listens on the channel that is kept for its audience; `nil`: no more. So much later it says so.
+        case listen(token: String, channel: String?, delayMillis: Int64, records: [Publication])
     }
 
     private struct Audience {
@@ -29,7 +31,8 @@ struct AudienceTraffic {
         var withdrawalMillis: Int64?
     }
 
-    private enum Standing { case member, rotating, left, gone }
+    /// While a phone changes, its app has something to publish once APNs knows of it.
+    private enum Standing { case member, changing, left, gone }
 
     private struct Phone {
         var token: String
@@ -37,10 +40,19 @@ struct AudienceTraffic {
         var isFrequent: Bool
         var isMisplaced: Bool
         var standing = Standing.member
+        /// What it is when it has changed.
+        var next = Standing.member
+        /// The channel that it listens on.
+        var channel: String?
+        /// It came from another audience. Such phones do not listen: what they show may be newer than what a channel brings, and nobody could tell
+        /// what that brought.
+        var hasMoved = false
     }
 
     /// Joins in a second while audiences fill, and other comings and goings in a second.
     static let (joinsPerSecond, changesPerSecond) = (300, 15)
+    /// Phones that are looked at in a second whether they begin or stop to listen, where a channel is kept for their audience.
+    static let listenersPerSecond = 60
     private static let eventDistanceMillis: ClosedRange<Int64> = 500...8_000
 
     private var random: SplitMix64
@@ -48,7 +60,10 @@ struct AudienceTraffic {
     private var phones: [Phone] = []
     private let phonesPerAudience: Int
     private var sequence = 0
-    private var (dueJoins, dueChanges): (Int64, Int64) = (0, 0)
+    private var (dueJoins, dueChanges, dueListeners): (Int64, Int64, Int64) = (0, 0, 0)
+    /// By audience: the channel that phones may listen on, as the outcomes tell it. When they do is not the seed's to say.
+    private var channels: [String: String] = [:]
+    private var listenRandom: SplitMix64
     private var lastMillis: Int64?
 
     /// - Parameters:
@@ -59,6 +74,7 @@ struct AudienceTraffic {
     init(count: Int, memberCount: Int, durationMillis: Int64, seed: UInt64) {
         // Not the numbers of the activities, nor of the channels.
         self.random = SplitMix64(seed: seed &* 0x9e37_79b9_7f4a_7c15 &+ 1)
+        self.listenRandom = SplitMix64(seed: seed &* 0x9e37_79b9_7f4a_7c15 &+ 3)
         self.phonesPerAudience = count == 0 ? 0 : memberCount / count
         for number in 0..<count {
             var audience = self.audience(
@@ -101,6 +117,11 @@ struct AudienceTraffic {
         while self.dueChanges >= 1_000 {
             self.dueChanges -= 1_000
             self.change(&steps)
+        }
+        self.dueListeners += self.channels.isEmpty ? 0 : elapsed * Int64(Self.listenersPerSecond)
+        while self.dueListeners >= 1_000 {
+            self.dueListeners -= 1_000
+            self.turnListener(&steps)
         }
         for index in self.audiences.indices where !self.audiences[index].isOver {
             self.tell(index, &steps, nowMillis, wallMillis)
@@ -159,8 +180,10 @@ struct AudienceTraffic {
             guard !isOver || kind < 5 else { return }
             steps.append(.publish(self.newcomer(phone.audience)))
         case (35..<55, .member) where !isOver:
+            let leave = self.leave(phone, isNamed: Bool.random(using: &self.random))
+            guard phone.channel == nil else { return self.stopListening(index, saying: leave, next: .left, &steps) }
             self.phones[index].standing = .left
-            steps.append(.publish(self.leave(phone, isNamed: Bool.random(using: &self.random))))
+            steps.append(.publish(leave))
         case (55..<75, .member) where !isOver: self.rotate(index, &steps)
         case (75..<88, .member) where !isOver: self.move(index, &steps)
         case (88..<90, .member) where !isOver:
@@ -177,7 +200,8 @@ struct AudienceTraffic {
     private mutating func rotate(_ index: Int, _ steps: inout [Step]) {
         let old = self.phones[index]
         self.phones[index].token = self.random.nextToken()
-        self.phones[index].standing = .rotating
+        self.phones[index].standing = .changing
+        self.phones[index].next = .member
         let new = self.phones[index]
         steps.append(
             .rotate(
@@ -185,10 +209,10 @@ struct AudienceTraffic {
                 records: [self.leave(old, isNamed: true), self.join(new)]))
     }
 
-    /// What was to be published after a rotation has been.
-    mutating func rotated(to token: String) {
+    /// What was to be published after a change of the phone with that token has been.
+    mutating func hasChanged(_ token: String) {
         guard let index = self.phones.lastIndex(where: { $0.token == token }) else { return }
-        self.phones[index].standing = .member
+        self.phones[index].standing = self.phones[index].next
     }
 
     /// Without leaving: the latest join wins.
@@ -199,14 +223,63 @@ struct AudienceTraffic {
         }
         guard let other = others.randomElement(using: &self.random) else { return }
         self.phones[index].audience = other
+        self.phones[index].hasMoved = true
+        guard self.phones[index].channel == nil else {
+            self.phones[index].channel = nil
+            return self.stopListening(index, saying: self.join(self.phones[index]), next: .member, &steps)
+        }
         steps.append(.publish(self.join(self.phones[index])))
     }
 
+    // MARK: Listening
+
+    /// An outcome tells of a channel that is kept for an audience.
+    mutating func opened(_ channel: String, of audience: String) { self.channels[audience] = channel }
+
+    /// One that is gone. Nothing in a run deletes any, so nobody listens on it then.
+    mutating func closed(_ channel: String) { self.channels = self.channels.filter { $0.value != channel } }
+
+    /// A phone begins to listen; a few stop, and are pushed to again.
+    private mutating func turnListener(_ steps: inout [Step]) {
+        guard !self.phones.isEmpty else { return }
+        let index = Int.random(in: 0..<self.phones.count, using: &self.listenRandom)
+        let phone = self.phones[index]
+        let audience = self.audiences[phone.audience]
+        guard phone.standing == .member, !phone.hasMoved, !audience.isOver, let channel = self.channels[audience.id]
+        else { return }
+        guard phone.channel == nil else {
+            guard Int.random(in: 0..<8, using: &self.listenRandom) == 0 else { return }
+            self.phones[index].channel = nil
+            return self.stopListening(index, saying: self.join(self.phones[index]), next: .member, &steps)
+        }
+        self.phones[index].channel = channel
+        self.change(index, to: channel, saying: self.join(self.phones[index]), next: .member, &steps)
+    }
+
+    private mutating func stopListening(
+        _ index: Int, saying record: Publication, next: Standing, _ steps: inout [Step]
+    ) {
+        self.phones[index].channel = nil
+        self.change(index, to: nil, saying: record, next: next, &steps)
+    }
+
+    private mutating func change(
+        _ index: Int, to channel: String?, saying record: Publication, next: Standing, _ steps: inout [Step]
+    ) {
+        self.phones[index].standing = .changing
+        self.phones[index].next = next
+        steps.append(
+            .listen(
+                token: self.phones[index].token, channel: channel,
+                delayMillis: Int64.random(in: 0...1_000, using: &self.listenRandom), records: [record]))
+    }
+
     private mutating func join(_ phone: Phone) -> Publication {
-        self.record(
-            .join(
-                self.audiences[phone.audience].id, app: self.audiences[phone.audience].app, token: phone.token,
-                frequentUpdates: phone.isFrequent), of: phone)
+        var membership = StoryMembership.join(
+            self.audiences[phone.audience].id, app: self.audiences[phone.audience].app, token: phone.token,
+            frequentUpdates: phone.isFrequent)
+        membership.channel = phone.channel
+        return self.record(membership, of: phone)
     }
 
     private mutating func leave(_ phone: Phone, isNamed: Bool) -> Publication {

@@ -10,18 +10,21 @@ final class ChaosAudiences {
     private var starts: StartTraffic
     /// What APNs does not know yet, oldest first: it may be down.
     private var untold: [AudienceTraffic.Step] = []
-    /// Records of apps that have a new token, and when they are published, milliseconds since 1970.
-    private var rotated: [(dueMillis: Int64, token: String, records: [Publication])] = []
+    /// Records of apps that have a new token, or have begun to listen, and when they are published, milliseconds since 1970.
+    private var changed: [(dueMillis: Int64, token: String, records: [Publication])] = []
+    private let tidings: ChannelTidings
     /// Tokens that APNs calls dead.
     private(set) var dead: Set<String> = []
 
     /// Audiences of start members.
     static let startAudienceCount = 6
 
+    /// Follows the outcomes, which tell of the audiences' channels. Throws a `KafkaError` when they cannot be read.
     init(
         count: Int, memberCount: Int, startMemberCount: Int, stage: ChaosStage, durationMillis: Int64, seed: UInt64
-    ) {
+    ) throws {
         self.stage = stage
+        self.tidings = try ChannelTidings(stage)
         self.traffic = AudienceTraffic(
             count: count, memberCount: memberCount, durationMillis: durationMillis, seed: seed)
         self.starts = StartTraffic(
@@ -29,10 +32,16 @@ final class ChaosAudiences {
     }
 
     /// APNs knows everything, and so does Kafka.
-    var isTold: Bool { self.untold.isEmpty && self.rotated.isEmpty }
+    var isTold: Bool { self.untold.isEmpty && self.changed.isEmpty }
 
     /// What is to be published by now. The parameters are those of `AudienceTraffic.steps`.
     func publications(nowMillis: Int64, wallMillis: Int64) -> [Publication] {
+        for news in self.tidings.take() {
+            switch news {
+            case .opened(let channel, let audience): self.traffic.opened(channel, of: audience)
+            case .closed(let channel): self.traffic.closed(channel)
+            }
+        }
         let steps =
             self.traffic.steps(nowMillis: nowMillis, wallMillis: wallMillis) + self.starts.steps(nowMillis: nowMillis)
         return steps.compactMap { step in
@@ -49,26 +58,30 @@ final class ChaosAudiences {
             self.untold.removeFirst()
             switch step {
             case .publish: break
-            case .rotate(_, let new, let delayMillis, let records):
-                self.rotated.append((wallMillis + delayMillis, new, records))
+            case .rotate(_, let token, let delayMillis, let records),
+                .listen(let token, _, let delayMillis, let records):
+                self.changed.append((wallMillis + delayMillis, token, records))
             case .kill(let token): self.dead.insert(token)
             }
         }
-        let due = self.rotated.filter { $0.dueMillis <= wallMillis }
-        self.rotated.removeAll { $0.dueMillis <= wallMillis }
-        for rotation in due { self.traffic.rotated(to: rotation.token) }
+        let due = self.changed.filter { $0.dueMillis <= wallMillis }
+        self.changed.removeAll { $0.dueMillis <= wallMillis }
+        for change in due { self.traffic.hasChanged(change.token) }
         return due.flatMap(\.records)
     }
 
     /// - Returns: `false`: it is down.
     private func tell(_ step: AudienceTraffic.Step) async throws -> Bool {
-        let (token, body): (String, String)
+        let (path, body): (String, String)
         switch step {
         case .publish: return true
-        case .rotate(let old, let new, _, _): (token, body) = (old, "{\"state\":\"rotated\",\"to\":\"\(new)\"}")
-        case .kill(let victim): (token, body) = (victim, "{\"state\":\"dead\"}")
+        case .rotate(let old, let new, _, _):
+            (path, body) = ("/tokens/\(old)", "{\"state\":\"rotated\",\"to\":\"\(new)\"}")
+        case .kill(let victim): (path, body) = ("/tokens/\(victim)", "{\"state\":\"dead\"}")
+        case .listen(let token, let channel, _, _):
+            (path, body) = ("/devices/\(token)", "{\"channel\":\"\(channel ?? "")\"}")
         }
-        let answer = try await LocalHTTP.post("/tokens/\(token)", body: body, port: self.stage.apnsControlPort)
+        let answer = try await LocalHTTP.post(path, body: body, port: self.stage.apnsControlPort)
         guard let answer else { return false }
         guard answer.status == 200 else {
             throw CommandFailure("the simulated APNs refused \(body): \(answer.body)")

@@ -17,7 +17,11 @@ extension ChaosAudit {
         var dead: Set<String> = []
         /// Versions of priority 10 within an hour, for members without and with `frequent-updates`.
         var (budgetPerHour, frequentBudgetPerHour) = (0, 0)
-        /// Nothing was disturbed: then no push may come twice.
+        /// Broadcasts on channels that are kept for audiences.
+        var broadcastCount = 0
+        /// By token of a member that has listened: how often its card got the same by its channel and by a push.
+        var bothWays: [String: Int] = [:]
+        /// Nothing was disturbed: then no push may come twice, and nothing both ways.
         var isUndisturbed = false
     }
 
@@ -40,9 +44,18 @@ extension ChaosAudit {
         var stalls = 0
         /// Outcome records of members whom a version did not reach, by reason.
         var failures: [String: Int] = [:]
+        /// Members that listened at the end, and joins that said so or took it back.
+        var (listening, waysSaid) = (0, 0)
+        var broadcasts = 0
+        /// Times that a card got the same both ways.
+        var bothWays = 0
         /// What the workers together may hold.
         var held = 0...0
     }
+
+    /// What a member may get both ways each time that it begins or stops to listen: the newest version, as nobody knows whether the channel had
+    /// brought it, and the newest alert.
+    static let bothWaysMax = 2
 
     /// A member that has left may be pushed to for so long: a request may have been on its way.
     static let leavingMillisMax: Int64 = 10_000
@@ -89,6 +102,8 @@ extension ChaosAudit {
         /// Audiences it was in, in order.
         var audiences: [String] = []
         var isFrequent = false
+        /// The channel that it has said it listens on.
+        var channel: String?
         /// It came back after it had left: then it is shown the newest, which it may have been shown before.
         var cameBack = false
     }
@@ -113,6 +128,13 @@ extension ChaosAudit {
                 var member = members[membership.token] ?? Member(last: membership)
                 member.last = membership
                 member.appliedMillis = self.outcomes(of: record).map(\.writtenMillis).max()
+                let channel = membership.isJoin ? membership.channel : nil
+                if channel != member.channel {
+                    self.memberCounts.waysSaid += 1
+                    // It is shown the newest by its token, whatever its channel had brought.
+                    member.cameBack = true
+                }
+                member.channel = channel
                 if membership.isJoin, let audience = membership.audience {
                     if wasJoin == false || (member.audiences.last != audience && member.audiences.contains(audience)) {
                         member.cameBack = true
@@ -129,6 +151,8 @@ extension ChaosAudit {
         self.memberCounts.alertRepeats = scene.members.repeatedAlertCount
         self.memberCounts.stalls = scene.stalls.count
         self.judgePace(scene)
+        self.judgeWays(scene)
+        self.memberCounts.listening = members.values.count { $0.channel != nil }
         var certainCount = 0
         for (token, member) in members.sorted(by: { $0.key < $1.key }) {
             if scene.isUndisturbed, !member.cameBack, let count = scene.members.tokens[token]?.repeatedCount, count > 0
@@ -144,6 +168,17 @@ extension ChaosAudit {
             }
         }
         self.memberCounts.held = certainCount...certainCount + scene.dead.count
+    }
+
+    /// A phone has one way at a time. A worker that takes over may bring a version the other way, too: that is counted.
+    private mutating func judgeWays(_ scene: AudienceScene) {
+        self.memberCounts.broadcasts = scene.broadcastCount
+        self.memberCounts.bothWays = scene.bothWays.values.reduce(0, +)
+        let max = Self.bothWaysMax * self.memberCounts.waysSaid
+        guard scene.isUndisturbed, self.memberCounts.bothWays > max else { return }
+        self.fault(
+            "members got the same both ways \(self.memberCounts.bothWays) times, and said \(self.memberCounts.waysSaid) times that they listen, or no more"
+        )
     }
 
     private mutating func judgePace(_ scene: AudienceScene) {
@@ -174,7 +209,10 @@ extension ChaosAudit {
         _ member: Member, _ scene: AudienceScene, _ expectations: [String: Expectation], device: Device
     ) {
         let budget = member.isFrequent ? scene.frequentBudgetPerHour : scene.budgetPerHour
-        if device.highPriorityPeak > budget {
+        // A phone listens before its app has said so, or says no more that it does: each version comes both ways until that is known, and counts
+        // twice there.
+        let peak = device.highPriorityPeak - (scene.bothWays[member.last.token] ?? 0)
+        if peak > budget {
             self.fault(
                 "member \(member.last.token.prefix(8))…: \(device.highPriorityPeak) high-priority pushes in an hour, the budget is \(budget)"
             )
@@ -240,6 +278,8 @@ extension ChaosAudit.MemberCounts {
             "member failures     \(failures.isEmpty ? "none" : failures.joined(separator: ", "))",
             "member repeats      \(grouped(self.repeats)) pushes, among them \(grouped(self.alertRepeats)) alerts (a worker died over them, their "
                 + "answer was lost, or the phone came back)",
+            "members listening   \(grouped(self.listening)) at the end, \(grouped(self.broadcasts)) broadcasts on their audiences' channels; "
+                + "\(grouped(self.waysSaid)) times a phone began or stopped, \(grouped(self.bothWays)) times a card got the same both ways",
             "members that moved  \(grouped(self.moved)) came from another audience",
             "member pace         \(grouped(self.tooClose)) pushes too soon after another"
                 + (self.excused > 0 ? ", \(grouped(self.excused)) that a paused worker had on their way" : "")

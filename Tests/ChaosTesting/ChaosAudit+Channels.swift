@@ -10,6 +10,8 @@ extension ChaosAudit {
         /// What APNs took, and who listened.
         var listeners = ChaosListeners()
         var rules = BroadcastRules(distanceMillis: 0, resumedMillis: [])
+        /// Those that events were published for; all others are kept for audiences. `nil`: there are no others.
+        var published: Set<String>?
         /// Ids of channels that were deleted.
         var deleted: Set<String> = []
     }
@@ -76,9 +78,10 @@ extension ChaosAudit {
             try expectations[publication.activity, default: ChannelExpectation()].take(
                 event, recordMillis: record.timestampMillis, outcomes: names)
         }
-        self.channelCounts.channels = scene.listeners.channels.count
-        self.channelCounts.broadcasts = scene.listeners.broadcastCount
-        for (id, channel) in scene.listeners.channels.sorted(by: { $0.key < $1.key }) {
+        let channels = scene.listeners.channels.filter { scene.published?.contains($0.key) ?? true }
+        self.channelCounts.channels = channels.count
+        self.channelCounts.broadcasts = channels.values.reduce(0) { $0 + $1.broadcasts.count }
+        for (id, channel) in channels.sorted(by: { $0.key < $1.key }) {
             for fault in scene.rules.faults(channel.broadcasts, storage: channel.history.storage) {
                 self.fault("channel \(id): \(fault)")
             }
@@ -100,7 +103,9 @@ extension ChaosAudit {
 
     private mutating func judgeListeners(_ scene: ChannelScene, phone: (_ token: String) -> Device?) {
         for (token, listener) in scene.listeners.listeners.sorted(by: { $0.key < $1.key }) {
-            guard let channel = scene.listeners.channels[listener.channel] else { continue }
+            guard let channel = scene.listeners.channels[listener.channel],
+                scene.published?.contains(listener.channel) ?? true
+            else { continue }
             self.channelCounts.listenersChecked += 1
             if !listener.history.away.isEmpty { self.channelCounts.listenersAway += 1 }
             self.channelCounts.absences += listener.history.away.count

@@ -16,6 +16,9 @@ struct ChaosPhones: ~Copyable {
     /// What each phone was pushed before: kind and content, and alerts.
     private var seen: Set<Seen> = []
 
+    /// Tokens that have listened on a channel.
+    private(set) var listened: Set<String> = []
+
     private(set) var pushCount = 0
     private(set) var duplicatePushCount = 0
     private(set) var duplicateAlertCount = 0
@@ -49,6 +52,7 @@ struct ChaosPhones: ~Copyable {
         while let entry = try self.reader.next() {
             let reaction = self.phones.apply(entry)
             self.listeners.take(entry)
+            if case .listening(let token, .some) = entry { self.listened.insert(token) }
             guard case .push(let atMillis, let token, _, _, let body) = entry else { continue }
             self.pushCount += 1
             if self.starters.take(token: token, atMillis: atMillis, body: body) { continue }

@@ -1,3 +1,4 @@
+import APNSSimulator
 import ChildProcesses
 import CommandSupport
 import PushModel
@@ -36,6 +37,23 @@ extension ChaosRun {
                     + "\(audit.memberCounts.held.upperBound)")
         }
         return faults
+    }
+
+    /// Broadcasts on channels that are kept for audiences.
+    var keptBroadcastCount: Int {
+        let published = Set(self.channels.channels.map(\.id))
+        return self.phones.listeners.channels.reduce(0) {
+            published.contains($1.key) ? $0 : $0 + $1.value.broadcasts.count
+        }
+    }
+
+    /// By token of a member that has listened: how often its card got the same both ways.
+    func bothWays() -> [String: Int] {
+        var counts: [String: Int] = [:]
+        for token in self.phones.listened where self.phones.members.tokens[token] != nil {
+            counts[token] = self.phones.phones.device(token: token)?.bothWays
+        }
+        return counts
     }
 
     /// No fault was injected.

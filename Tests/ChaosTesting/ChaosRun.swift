@@ -16,6 +16,8 @@ package final class ChaosRun {
     static let readDurationMax = Duration.seconds(60)
     /// Then this long for what is written once a minute at most.
     private static let tellDurationMax = Duration.seconds(130)
+    /// What is to be broadcast has been by then: no worker waits for longer before it tries again.
+    private static let broadcastQuiet = Duration.seconds(8)
     /// Nothing may be missing for this long before the run counts as settled.
     private static let calmLooksMin = 3
 
@@ -24,7 +26,7 @@ package final class ChaosRun {
     let injector: ChaosInjector
     private let publisher: StoryPublisher
     private var traffic: ChaosTraffic
-    private let channels: ChaosChannels
+    let channels: ChaosChannels
     private let audiences: ChaosAudiences
     var phones: ChaosPhones
     private(set) var publications: [Publication] = []
@@ -33,6 +35,9 @@ package final class ChaosRun {
         []
     private var registrations: [(dueMillis: Int64, registration: Publication)] = []
     private var lastFault = ""
+    /// Broadcasts that were seen, and when the last was.
+    private var broadcastsSeen = 0
+    private var broadcastSeenAt = ContinuousClock.now
     var rolling: RollingRestart?
     private let say: (String) -> Void
 
@@ -48,7 +53,7 @@ package final class ChaosRun {
             topic: stage.topics.events[0], partitionCount: ChaosStage.partitionCount, log: { _ in })
         self.traffic = ChaosTraffic(activityCount: wish.activityCount, seed: wish.seed)
         self.phones = try ChaosPhones(journalPath: stage.journalPath, distanceMillis: ChaosStage.distanceMillis)
-        self.audiences = ChaosAudiences(
+        self.audiences = try ChaosAudiences(
             count: wish.audienceCount, memberCount: wish.memberCount, startMemberCount: wish.startMemberCount,
             stage: stage, durationMillis: Int64(wish.minutes * 60_000), seed: wish.seed)
         self.channels = try await ChaosChannels(
@@ -143,6 +148,10 @@ package final class ChaosRun {
             if isNewCard { shown.append(activity) }
             rolling?.pushed(activity: activity, atMillis: atMillis)
         }
+        if self.broadcastsSeen != self.phones.listeners.broadcastCount {
+            self.broadcastsSeen = self.phones.listeners.broadcastCount
+            self.broadcastSeenAt = .now
+        }
         for activity in shown {
             guard
                 case .rotate(let old, let new, let keepsOld, let delay, let registration) = self.traffic.cardShown(
@@ -229,6 +238,7 @@ package final class ChaosRun {
         }
         guard self.channels.isTold else { return "APNs to be told of phones that listen" }
         guard self.audiences.isTold else { return "APNs to be told of members' tokens" }
+        guard ContinuousClock.now - self.broadcastSeenAt >= Self.broadcastQuiet else { return "channels to be quiet" }
         guard self.publisher.isDelivered else { return "Kafka's acknowledgement of what was published" }
         for worker in self.stage.workers {
             guard let metrics = try await worker.metrics() else { return "\(worker.name) to answer" }
@@ -272,12 +282,12 @@ package final class ChaosRun {
             listeners: self.phones.listeners,
             rules: BroadcastRules(
                 distanceMillis: ChaosStage.channelDistanceMillis, resumedMillis: self.injector.resumedMillis,
-                stalls: stalls), deleted: self.channels.deleted)
+                stalls: stalls), published: Set(self.channels.channels.map(\.id)), deleted: self.channels.deleted)
         let audiences = ChaosAudit.AudienceScene(
             members: self.phones.members, resumedMillis: self.injector.resumedMillis, stalls: stalls,
             dead: self.audiences.dead, budgetPerHour: ChaosStage.audienceBudgetPerHour,
             frequentBudgetPerHour: ChaosStage.frequentAudienceBudgetPerHour,
-            isUndisturbed: self.isUndisturbed)
+            broadcastCount: self.keptBroadcastCount, bothWays: self.bothWays(), isUndisturbed: self.isUndisturbed)
         let starts = ChaosAudit.StartScene(
             starters: self.phones.starters, perHour: ChaosStage.startsPerHour,
             resumedMillis: self.injector.resumedMillis, dead: self.audiences.dead,

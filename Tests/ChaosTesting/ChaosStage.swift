@@ -230,9 +230,13 @@ package final class ChaosStage {
                 manage-host: 127.0.0.1
                 manage-port: \(self.apnsManagePort)
                 ca-file: \(self.directory)/apns/ca.pem
-            apps: [\(ChaosTraffic.apps.joined(separator: ", "))]
+            apps:
+            \(ChaosTraffic.apps.map { "  \($0):\n    audience.channel: \($0 == Self.channelApp ? "auto" : "none")" }.joined(separator: "\n"))
             """
     }
+
+    /// The app that has channels kept for its audiences: half of them.
+    static let channelApp = ChaosTraffic.apps[0]
 
     // MARK: Starting
 

@@ -9,12 +9,18 @@ struct AudienceTrafficTests {
         var published: [Publication] = []
         var rotations = 0
         var killed: Set<String> = []
+        /// What APNs was told of phones that listen, and what was published by then.
+        var listened: [(token: String, channel: String?, publishedCount: Int)] = []
     }
 
     /// What is published when APNs is told of tokens at once.
-    private static func play(seed: UInt64, seconds: Int64 = 120, count: Int = 4, members: Int = 400) -> Played {
+    /// - Parameter channels: of audiences, open from the beginning.
+    private static func play(
+        seed: UInt64, seconds: Int64 = 120, count: Int = 4, members: Int = 400, channels: [String: String] = [:]
+    ) -> Played {
         var traffic = AudienceTraffic(
             count: count, memberCount: members, durationMillis: seconds * 1_000, seed: seed)
+        for (audience, channel) in channels { traffic.opened(channel, of: audience) }
         var played = Played()
         for tick in 0...seconds * 100 {
             for step in traffic.steps(nowMillis: tick * 10, wallMillis: 1_700_000_000_000 + tick * 10) {
@@ -23,7 +29,11 @@ struct AudienceTrafficTests {
                 case .rotate(_, let new, _, let records):
                     played.rotations += 1
                     played.published += records
-                    traffic.rotated(to: new)
+                    traffic.hasChanged(new)
+                case .listen(let token, let channel, _, let records):
+                    played.listened.append((token, channel, played.published.count))
+                    played.published += records
+                    traffic.hasChanged(token)
                 case .kill(let token): played.killed.insert(token)
                 }
             }
@@ -82,6 +92,68 @@ struct AudienceTrafficTests {
             }
             #expect(event.target == .audience || event.kind == .unregister)
         }
+    }
+
+    // MARK: Phones that listen
+
+    /// APNs knows of it first; then a join says so, or the phone leaves, goes over to another audience, or says no more that it listens.
+    @Test func phonesListenWhereAChannelIsKept() {
+        let played = Self.play(seed: 1, seconds: 600, channels: ["match-0": "AAAA"])
+        #expect(played.listened.contains { $0.channel == nil } && played.listened.contains { $0.channel == "AAAA" })
+        var listening: Set<String> = []
+        var ways = (said: 0, unsaid: 0, left: 0, moved: 0)
+        for (token, channel, count) in played.listened {
+            let membership = played.published[count].membership
+            #expect(membership?.token == token)
+            guard let channel else {
+                // One that has got another token since has said it under that.
+                let hasSaid = played.published[..<count].contains {
+                    $0.membership?.token == token && $0.membership?.channel != nil
+                }
+                #expect(listening.contains(token) || hasSaid)
+                #expect(membership?.channel == nil)
+                switch (membership?.isJoin, membership?.audience) {
+                case (false, _): ways.left += 1
+                case (_, "match-0"): ways.unsaid += 1
+                default: ways.moved += 1
+                }
+                continue
+            }
+            listening.insert(token)
+            ways.said += 1
+            #expect(membership?.isJoin == true && membership?.audience == "match-0" && membership?.channel == channel)
+        }
+        #expect(ways.said > 100 && ways.unsaid > 0 && ways.left > 0 && ways.moved > 0, "\(ways)")
+        let others = played.published.compactMap(\.membership).filter { $0.audience != "match-0" }
+        #expect(others.allSatisfy { $0.channel == nil })
+        // A phone that gets another token listens on.
+        let joins = played.published.compactMap(\.membership).filter { $0.channel != nil }
+        #expect(joins.contains { join in !played.listened.contains { $0.token == join.token } })
+    }
+
+    @Test func aChannelThatIsGoneIsListenedToNoMore() {
+        var traffic = AudienceTraffic(count: 1, memberCount: 100, durationMillis: 60_000, seed: 1)
+        traffic.opened("AAAA", of: "match-0")
+        traffic.closed("AAAA")
+        for tick in 0..<600 as Range<Int64> {
+            for step in traffic.steps(nowMillis: tick * 100, wallMillis: 1_700_000_000_000) {
+                if case .listen = step { Issue.record("nobody can listen") }
+            }
+        }
+    }
+
+    @Test func outcomesTellOfChannels() {
+        func news(_ outcome: String, key: String = "channel/com.example.pizza/match-0/5/production") -> ChannelTidings
+            .News?
+        {
+            let json =
+                #"{"outcome":"\#(outcome)","app":"com.example.pizza","audience":"match-0","life":5,"channel":"AAAA"}"#
+            return ChannelTidings.news(key: Array(key.utf8), value: Array(json.utf8))
+        }
+        #expect(news("channel-opened") == .opened("AAAA", audience: "match-0"))
+        #expect(news("channel-closed") == .closed("AAAA"))
+        #expect(news("channel-refused") == nil && news("channel-opened", key: "match-0") == nil)
+        #expect(ChannelTidings.news(key: Array("channel/a".utf8), value: Array("{".utf8)) == nil)
     }
 
     /// After its end nothing is published for an audience but joins, and those bring nobody away from another.

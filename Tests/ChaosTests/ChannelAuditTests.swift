@@ -18,6 +18,7 @@ struct ChannelAuditTests {
         var reasons: [String?] = [nil, nil, nil]
         var entries: [JournalEntry]
         var deleted: Set<String> = []
+        var published: Set<String>?
         /// Phones are what the journal makes of them, unless they are given here.
         var phones: [String: Device] = [:]
 
@@ -54,6 +55,7 @@ struct ChannelAuditTests {
             var phones = JournaledPhones()
             var scene = ChaosAudit.ChannelScene()
             scene.deleted = self.deleted
+            scene.published = self.published
             scene.rules = BroadcastRules(distanceMillis: 1_000, resumedMillis: [])
             for entry in self.entries {
                 phones.apply(entry)
@@ -162,5 +164,21 @@ struct ChannelAuditTests {
         let audit = try scene.audit()
         #expect(audit.faults.count == faultCount, "\(audit.faults)")
         #expect(audit.channelCounts.rejected == (outcomes.contains("rejected") ? 1 : 0))
+    }
+
+    /// What is kept for an audience is for the judge of its members.
+    @Test func channelsOfAudiencesAreLeftOut() throws {
+        var scene = Scene()
+        scene.entries.append(.channel(atMillis: 200_000, id: "BBBB", app: "com.example.pizza", storage: .none))
+        scene.entries.append(.listening(token: "0c", channel: "BBBB"))
+        scene.entries.append(
+            .broadcast(
+                atMillis: 201_000, channel: "BBBB", priority: 10, expirationSeconds: 0,
+                body: Scene.event(9).payload(recordMillis: 0)))
+        #expect(try !scene.audit().faults.isEmpty, "nobody has published that for a channel")
+        scene.published = [Self.channel]
+        let audit = try scene.audit()
+        #expect(audit.faults.isEmpty, "\(audit.faults)")
+        #expect(audit.channelCounts.channels == 1 && audit.channelCounts.listenersChecked == 2)
     }
 }

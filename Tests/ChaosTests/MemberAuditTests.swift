@@ -41,6 +41,14 @@ struct MemberAuditTests {
             self.add(Publication(join), at: seconds, outcome: "applied")
         }
 
+        mutating func listen(_ channel: String?, at seconds: Int64) {
+            var join = StoryMembership.join(
+                MemberAuditTests.audience, app: MemberAuditTests.app, token: MemberAuditTests.token)
+            join.id = "\(seconds)"
+            join.channel = channel
+            self.add(Publication(join), at: seconds, outcome: "applied")
+        }
+
         mutating func leave(at seconds: Int64) {
             self.add(
                 Publication(.leave(nil, app: MemberAuditTests.app, token: MemberAuditTests.token)), at: seconds,
@@ -231,5 +239,22 @@ struct MemberAuditTests {
             OwnedRecord(partition: 3, offset: 9, timestampMillis: 0, key: Array("1f".utf8), value: Array(json.utf8)))
         let audit = try scene.audit()
         #expect(audit.faults == [] && audit.memberCounts.failures.isEmpty)
+    }
+
+    /// Each time that a phone begins to listen, or stops, it may get the newest version and its alert both ways; no more without faults.
+    @Test(arguments: [(4, true), (5, false)]) func nothingComesBothWays(count: Int, isRight: Bool) throws {
+        for isUndisturbed in [true, false] {
+            var scene = Scene()
+            scene.join(at: 1)
+            scene.listen("AAAA", at: 2)
+            scene.listen("AAAA", at: 3)
+            scene.listen(nil, at: 4)
+            scene.audiences.bothWays = [Self.token: count]
+            scene.audiences.isUndisturbed = isUndisturbed
+            let audit = try scene.audit()
+            #expect(audit.memberCounts.bothWays == count && audit.memberCounts.waysSaid == 2)
+            #expect(audit.memberCounts.listening == 0)
+            #expect(audit.faults.isEmpty == (isRight || !isUndisturbed), "\(audit.faults)")
+        }
     }
 }

@@ -15,6 +15,7 @@ struct StartTrafficTests {
                 switch step {
                 case .publish(let publication): published.append(publication)
                 case .kill(let token): killed.insert(token)
+                case .listen: Issue.record("start members listen on no channel here")
                 case .rotate: Issue.record("a push-to-start token is not rotated")
                 }
             }
