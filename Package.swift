@@ -194,7 +194,7 @@ let package = Package(
             dependencies: [
                 "mailboat", "ChildProcesses", "CommandSupport", "Upstream", "PushWorker", "APNSSimulator", "KafkaLog",
                 "PushEngine", "APNSProtocol", "PushModel", "DeviceModel", "TLSSession", "HTTP2Session", "DevPage",
-                "PushInspection", logging,
+                "PushInspection", logging, lifecycle,
             ]),
         .testTarget(
             name: "BenchmarkTests", dependencies: ["mailboat-bench", "KafkaLog", histogram, argumentParser]),

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Testing
 
 @testable import mailboat
@@ -21,6 +22,6 @@ struct DevCommandTests {
 
     @Test func aSchemaThatCannotBeUsedEndsTheCommandBeforeItBegins() async throws {
         let command = try DevCommand.parse(["--port", "0", "--content-schema", "/nowhere/schema.json"])
-        await #expect(throws: ValidationError.self) { try await command.run() }
+        await #expect(throws: CommandFailure.self) { try await command.run() }
     }
 }

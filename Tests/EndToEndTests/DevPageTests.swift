@@ -3,6 +3,7 @@ import DevPage
 import Foundation
 import Logging
 import PushInspection
+import ServiceLifecycle
 import Testing
 
 @testable import mailboat
@@ -45,7 +46,10 @@ import Testing
         let page = try DevPageService(
             stage.pageSettings, store: stage.store, simulator: stage.simulator, worker: stage.worker, logger: logger
         ) { address in listening.continuation.yield(address.port) }
-        let serving = Task { try await page.run() }
+        var configuration = ServiceGroupConfiguration(services: [page], logger: logger)
+        configuration.maximumGracefulShutdownDuration = .seconds(1)
+        let group = ServiceGroup(configuration: configuration)
+        let serving = Task { try await group.run() }
         do {
             let port = try #require(await listening.stream.first { _ in true })
             try await body(House(stage: stage, port: port))
@@ -54,7 +58,7 @@ import Testing
             await stage.strike()
             throw error
         }
-        serving.cancel()
+        await group.triggerGracefulShutdown()
         _ = await serving.result
         await stage.strike()
     }

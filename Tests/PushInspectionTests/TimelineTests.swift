@@ -108,6 +108,20 @@ struct TimelineTests {
         #expect(push.dates.map(\.path) == ["eta"])
     }
 
+    @Test func anAlertIsNewUntilTheNextPush() throws {
+        var timeline = Self.timeline()
+        var push = Self.push()
+        push.body = Array(
+            #"{"aps":{"event":"update","timestamp":1,"content-state":{},"alert":{"title":"T","body":"B"}}}"#.utf8)
+        let phone = timeline.takePush(push)
+        #expect(timeline.phones[phone]?.isAlertNew == true)
+        // What the phone did not show changes nothing on it.
+        timeline.takePush(Self.push(id: "id-2", phone: .took(.ignoredOlder)))
+        #expect(timeline.phones[phone]?.isAlertNew == true)
+        timeline.takePush(Self.push(id: "id-3"))
+        #expect(timeline.phones[phone]?.isAlertNew == false)
+    }
+
     @Test func noWholeTokenIsTold() throws {
         var timeline = Self.timeline()
         _ = self.take(&timeline, #"{"event":"register","token":"\#(Self.token)"}"#, at: 0)
@@ -178,7 +192,7 @@ struct TimelineTests {
 
 struct PushVerdictTests {
     @Test(arguments: [
-        (TimelineTests.push(), PushVerdict.Word.shown, "Shown."),
+        (TimelineTests.push(), PushVerdict.Word.shown, "The card shows what it brought."),
         (
             TimelineTests.push(phone: .took(.ignoredOlder)), .ignored,
             "1795600000 (09:46:40) is older than 1795600010 (09:46:50), which the phone has seen."
@@ -266,7 +280,7 @@ struct WaitConditionTests {
         ([("activity", "order-1"), ("key", "late"), ("value", "false"), ("card", "active")], nil),
         (
             [("activity", "order-1"), ("key", "minutes"), ("value", "11")],
-            "“minutes” is 12.0, not 11. The last push: Shown. The last event: Waits in the worker."
+            "“minutes” is 12.0, not 11. The last push: The card shows what it brought. The last event: Waits in the worker."
         ),
         ([("activity", "order-1"), ("key", "tip")], "“tip” is not in what the phone shows"),
         ([("activity", "order-1"), ("card", "ended")], "the card is active, not ended"),

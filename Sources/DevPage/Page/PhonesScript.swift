@@ -32,7 +32,7 @@ enum PhonesScript {
           }
           const until = phone.dismissedAt ? `, leaves ${new Date(phone.dismissedAt * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}` : "";
           return el("article", { class: `lock-card ${phone.card} fresh`, "aria-label": "Lock Screen card" },
-            phone.alert ? alertOf(phone.alert) : null,
+            phone.alert && phone.isAlertNew ? alertOf(phone.alert) : null,
             el("div", { class: "inside" },
               el("div", { class: "card-head" }, el("span", {}, phone.activity || "unknown activity"),
                 words[phone.card] ? el("b", {}, words[phone.card] + until) : null),
@@ -109,7 +109,7 @@ enum PhonesScript {
               phone.verdict ? el("p", { class: `note ${tone(phone.verdict.word)}` }, badge(phone.verdict.word), ` ${phone.verdict.text}`) : null,
               ...dateNotes(phone.dates),
               el("p", { class: "phone-facts" },
-                `Phone ${phone.id}, app ${phone.app || "unknown"}, token ${phone.token}, alerts ${phone.alertCount}` +
+                `Phone ${phone.id}, app ${phone.app || "unknown"}, token ${phone.token}, alerts ${phone.alertCount}` + (phone.alert ? `, the newest “${alertText(phone.alert.title)}”` : "") +
                 (phone.relevanceScore === null ? "" : `, relevance ${phone.relevanceScore}`) +
                 (phone.staleDate === null ? "" : `, stale from ${new Date(phone.staleDate * 1000).toLocaleTimeString()}`)),
             ].filter(Boolean));

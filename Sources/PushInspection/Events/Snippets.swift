@@ -21,10 +21,10 @@ public enum Snippets {
     public static func python(origin: String, activity: String, event: String) -> String {
         """
         python3 - <<'END'
-        import urllib.request
+        import sys, urllib.request
         event = b\(Self.pythonLiteral(event))
         answer = urllib.request.urlopen(\(JSONTree.string("\(origin)/events?activity=\(Self.percentEncoded(activity))").text), event)
-        print(answer.read().decode())
+        sys.stdout.write(answer.read().decode())
         END
         """
     }

@@ -52,8 +52,12 @@ public struct PushVerdict: Equatable, Sendable {
         _ reaction: Device.Reaction, _ push: ObservedPush, stampSeconds: Int64?
     ) -> (Word, String) {
         switch reaction {
-        case .shown: (.shown, push.hadWaited ? "Shown, now that the phone is back." : "Shown.")
-        case .shownAsSecondCard: (.shown, "Shown as a second card: the first was still up when it was started again.")
+        case .shown:
+            (
+                .shown,
+                push.hadWaited ? "The card shows it, now that the phone is back." : "The card shows what it brought."
+            )
+        case .shownAsSecondCard: (.shown, "It put up a second card: the first was still up when it was started again.")
         case .ignoredRepeat: (.ignored, "Ignored: the same push came before.")
         case .ignoredSameStamp:
             (.ignored, "Ignored: its timestamp \(Self.stamp(stampSeconds)) is that of what the phone shows.")

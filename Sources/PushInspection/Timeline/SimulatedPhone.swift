@@ -24,6 +24,8 @@ public struct SimulatedPhone: Sendable {
     public var lastPush = 0
     /// What came of that.
     public var lastVerdict: PushVerdict?
+    /// The newest push that it showed brought an alert.
+    public var isAlertNew = false
     /// The content of the newest push, whatever became of it.
     var lastPushed: JSONTree?
     /// The timeline's revision when it last changed.
@@ -59,7 +61,7 @@ extension SimulatedPhone {
             "token": .string(TokenHiding.shortened(self.token)), "online": .bool(self.isOnline),
             "swiped": .bool(self.isSwiped), "hasUntoldToken": .bool(self.untoldToken != nil),
             "card": .string(self.card), "contentState": self.content ?? .null, "face": face,
-            "dates": .array(dates), "alert": alert ?? .null,
+            "dates": .array(dates), "alert": alert ?? .null, "isAlertNew": .bool(self.isAlertNew),
             "alertCount": .integer(self.shown?.alertCount ?? 0),
             "staleDate": self.shown?.staleDateSeconds.map { .integer($0) } ?? .null,
             "dismissedAt": self.shown?.dismissedAtSeconds.map { .integer($0) } ?? .null,

@@ -188,6 +188,7 @@ public struct Timeline: Sendable {
         let verdict = PushVerdict(push, stampSeconds: stampSeconds)
         let content = aps?["content-state"]
         let before = self.phones[phone]?.lastPushed
+        let hasAlert = aps?["alert"] != nil
         let id = self.append(
             .push(
                 TimelineEntry.Push(
@@ -201,6 +202,7 @@ public struct Timeline: Sendable {
         self.changePhone(phone) { phone in
             phone.lastPush = id
             phone.lastVerdict = verdict
+            if verdict.word == .shown { phone.isAlertNew = hasAlert }
             if let content { phone.lastPushed = content }
         }
         guard !push.messageID.isEmpty else { return phone }

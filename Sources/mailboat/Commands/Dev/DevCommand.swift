@@ -93,7 +93,8 @@ struct DevCommand: AsyncParsableCommand {
     func run() async throws {
         let schema = try self.contentSchema.map(Self.schema)
         var logger = Logger(label: "mailboat.dev", factory: { LogLines.handler(label: $0) })
-        logger.logLevel = self.verbose ? .info : .error
+        // What is wrong with the worker stands on the page.
+        logger.logLevel = self.verbose ? .info : .critical
         let stage = try await DevStage(
             DevStage.Options(
                 apps: self.apps.isEmpty ? ["com.example.app"] : self.apps, kafkaPort: self.kafkaPort,
@@ -150,13 +151,13 @@ struct DevCommand: AsyncParsableCommand {
 
     private static func schema(_ path: String) throws -> ContentSchema {
         let bytes: [UInt8]
-        do { bytes = try InputFile.read(path) } catch { throw ValidationError("--content-schema: \(error)") }
+        do { bytes = try InputFile.read(path) } catch { throw CommandFailure("--content-schema: \(error)") }
         let tree: JSONTree
         do { tree = try JSONTree.parse(bytes) } catch {
-            throw ValidationError("--content-schema \(path): no JSON: at byte \(error.index), \(error.expectation)")
+            throw CommandFailure("--content-schema \(path): no JSON: at byte \(error.index), \(error.expectation)")
         }
         do { return try ContentSchema(tree) } catch {
-            throw ValidationError("--content-schema \(path): \(error.description)")
+            throw CommandFailure("--content-schema \(path): \(error.description)")
         }
     }
 }
