@@ -81,6 +81,23 @@ struct TimelineTests {
         #expect(try timeline.search(EntryQuery("is:downgraded is:shown")).map(\.id).contains(event.id))
     }
 
+    @Test func attemptsThatFailedBelongToTheirEvent() throws {
+        var timeline = Self.timeline()
+        _ = self.take(&timeline, #"{"event":"register","token":"\#(Self.token)"}"#, at: 0)
+        timeline.takePush(Self.push(id: "before"))
+        _ = self.take(&timeline, #"{"event":"update","priority":10,"content-state":{"minutes":12}}"#, at: 1)
+        timeline.takePush(Self.push(id: "other", content: #"{"minutes":11}"#))
+        timeline.takePush(Self.push(id: "id-0", status: 410, reason: "Unregistered", phone: .notReached))
+        timeline.takePush(Self.push())
+        try self.outcome(
+            &timeline, "delivered", at: 1, more: #","apns-id":"id-1","status":200,"priority":10,"merged":1"#)
+        #expect(timeline.entry(3)?.related == [6, 5])
+        #expect(timeline.entry(2)?.related == [] && timeline.entry(4)?.related == [])
+        #expect(try timeline.search(EntryQuery("is:event")).map(\.id) == [3, 1])
+        #expect(try timeline.search(EntryQuery("is:push is:delivered")).map(\.id) == [6, 5])
+        #expect(try timeline.search(EntryQuery("is:event status:410")).map(\.id) == [3])
+    }
+
     @Test func aSupersededEventNamesTheOneThatTookItsPlace() throws {
         var timeline = Self.timeline()
         _ = self.take(&timeline, #"{"event":"update","content-state":{"minutes":12}}"#, at: 0)
@@ -170,6 +187,11 @@ struct TimelineTests {
         #expect(timeline.phone(activity: "order-199") != nil)
         let newest = try #require(timeline.entries.last)
         #expect(timeline.entry(newest.id)?.id == newest.id)
+        // A phone that was forgotten asks for no other, and comes back with its next push.
+        #expect(timeline.phone(activity: "order-195") == nil)
+        #expect(self.take(&timeline, #"{"event":"update","content-state":{}}"#, key: "order-195", at: 500) == nil)
+        timeline.takePush(Self.push(id: "again", token: String(repeating: "0", count: 62) + "c3"))
+        #expect(timeline.phone(activity: "order-195") != nil)
         // An outcome of an event that was forgotten changes nothing.
         try self.outcome(&timeline, "applied", at: 0)
     }

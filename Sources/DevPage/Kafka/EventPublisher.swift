@@ -17,6 +17,7 @@ final class EventPublisher: Sendable {
     private struct State {
         var waiters: [UInt64: Waiter] = [:]
         var nextOpaque: UInt64 = 1
+        var hasEnded = false
     }
 
     private let producer: KafkaProducer
@@ -24,12 +25,12 @@ final class EventPublisher: Sendable {
     private let state = Mutex(State())
     private let deliveries: AsyncStream<Void>
 
-    init(settings: KafkaSettings, topic: String) throws(KafkaError) {
+    init(settings: KafkaSettings, topic: String, log: @escaping KafkaLogHandler) throws(KafkaError) {
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         self.deliveries = stream
         self.producer = try KafkaProducer(
             // What the page publishes is waited for by a person: nothing is gathered.
-            ProducerConfiguration(settings: settings.appending(KafkaSettings([.init("linger.ms", "0")]))),
+            ProducerConfiguration(settings: settings.appending(KafkaSettings([.init("linger.ms", "0")])), log: log),
             onDeliveries: { continuation.yield() }, onError: { _ in })
         self.topic = try self.producer.topic(topic)
     }
@@ -41,6 +42,7 @@ final class EventPublisher: Sendable {
         }
         // Nobody waits for an answer that does not come any more.
         for waiter in self.state.withLock({ state in
+            state.hasEnded = true
             defer { state.waiters.removeAll() }
             return Array(state.waiters.values)
         }) {
@@ -63,7 +65,7 @@ final class EventPublisher: Sendable {
     func publish(key: [UInt8], value: [UInt8]) async throws -> EventPosition {
         try await withCheckedContinuation { (waiter: Waiter) in
             let opaque = self.state.withLock { state -> UInt64? in
-                guard state.waiters.count < DevPageLimits.unwrittenRecordsMax else { return nil }
+                guard !state.hasEnded, state.waiters.count < DevPageLimits.unwrittenRecordsMax else { return nil }
                 defer { state.nextOpaque += 1 }
                 state.waiters[state.nextOpaque] = waiter
                 return state.nextOpaque
@@ -72,7 +74,9 @@ final class EventPublisher: Sendable {
                 return waiter.resume(
                     returning: .failure(
                         Failure(
-                            text: "\(DevPageLimits.unwrittenRecordsMax) records wait for Kafka already", isFull: true)))
+                            text:
+                                "\(DevPageLimits.unwrittenRecordsMax) records wait for Kafka already, or the page is stopping",
+                            isFull: true)))
             }
             let failure: Failure? =
                 switch self.producer.produce(self.topic, key: key.span, value: value.span, opaque: opaque) {

@@ -10,8 +10,10 @@ final class TopicFollower: Sendable {
     private let wakes: AsyncStream<Void>
     private let waking: AsyncStream<Void>.Continuation
 
-    init(_ topics: [String], partitionCount: Int, settings: KafkaSettings) throws(KafkaError) {
-        let reader = try KafkaLogReader(settings)
+    init(
+        _ topics: [String], partitionCount: Int, settings: KafkaSettings, log: @escaping KafkaLogHandler
+    ) throws(KafkaError) {
+        let reader = try KafkaLogReader(settings, log: log)
         var sections: [LogSection] = []
         for topic in topics {
             for partition in 0..<Int32(partitionCount) {
@@ -26,7 +28,7 @@ final class TopicFollower: Sendable {
 
     /// Reads until the task is cancelled. Topics take turns in the order given, so that what the first says is mostly known before what the
     /// second says of it.
-    func run(_ take: @Sendable (_ topic: String, OwnedRecord) async -> Void) async {
+    func run(_ take: @Sendable (_ topic: String, OwnedRecord) -> Void) async {
         for section in self.sections { section.onReadable { [waking] in waking.yield() } }
         self.waking.yield()
         for await _ in self.wakes {
@@ -37,7 +39,7 @@ final class TopicFollower: Sendable {
                     var records: [OwnedRecord] = []
                     let result = section.read(max: Self.batchCountMax) { records.append(OwnedRecord($0)) }
                     mayHaveMore = mayHaveMore || result.mayHaveMore
-                    for record in records { await take(section.topicPartition.topic, record) }
+                    for record in records { take(section.topicPartition.topic, record) }
                 }
             }
         }

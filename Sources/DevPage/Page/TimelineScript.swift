@@ -8,7 +8,7 @@ enum TimelineScript {
         // A push is mostly seen before its event's outcome, and moves into the event then: for so long it has no line of its own.
         const unlinkedMillis = 1500;
 
-        const verdicts = (entry, entries) => entry.related.map((id) => entries.get(id)).filter((other) => other?.type === "push");
+        const verdicts = (entry, entries) => entry.related.map((id) => entries.get(id)).filter((other) => other?.type === "push").sort((a, b) => a.id - b.id);
 
         function head(entry, entries) {
           const parts = [];

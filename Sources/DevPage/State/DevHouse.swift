@@ -35,17 +35,20 @@ final class DevHouse: Sendable {
         self.simulator = simulator
         self.worker = worker
         self.logger = logger
-        self.publisher = try EventPublisher(settings: settings.kafka, topic: settings.eventsTopic)
+        let log: KafkaLogHandler = { line in
+            logger.log(level: line.severity <= 3 ? .error : .debug, "\(line.facility): \(line.text)")
+        }
+        self.publisher = try EventPublisher(settings: settings.kafka, topic: settings.eventsTopic, log: log)
         self.follower = try TopicFollower(
             [settings.eventsTopic, settings.outcomesTopic], partitionCount: settings.partitionCount,
-            settings: settings.kafka)
+            settings: settings.kafka, log: log)
     }
 
     /// Works until the task is cancelled.
     func run() async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.publisher.run() }
-            group.addTask { await self.follower.run { topic, record in await self.take(record, of: topic) } }
+            group.addTask { await self.follower.run { topic, record in self.take(record, of: topic) } }
             group.addTask { await self.watchPhones() }
             group.addTask { await self.keepTime() }
         }
@@ -55,9 +58,9 @@ final class DevHouse: Sendable {
 
     // MARK: Topics
 
-    private func take(_ record: OwnedRecord, of topic: String) async {
+    private func take(_ record: OwnedRecord, of topic: String) {
         if topic == self.settings.eventsTopic {
-            await self.takeEvent(record)
+            self.takeEvent(record)
         } else if let value = record.value,
             let found = EventOutcome.read(value, topic: self.settings.eventsTopic)
         {
@@ -65,7 +68,7 @@ final class DevHouse: Sendable {
         }
     }
 
-    private func takeEvent(_ record: OwnedRecord) async {
+    private func takeEvent(_ record: OwnedRecord) {
         let position = EventPosition(partition: record.partition, offset: record.offset)
         let nowMillis = self.nowMillis
         let need = self.store.change {
@@ -73,7 +76,9 @@ final class DevHouse: Sendable {
         }
         guard let need else { return }
         switch need {
-        case .phone(let activity, let app): await self.heedNeed(activity: activity, app: app)
+        case .phone(let activity, let app):
+            // Beside the reading, which goes on: as many at once as the publisher lets wait.
+            Task.detached { await self.heedNeed(activity: activity, app: app) }
         }
     }
 

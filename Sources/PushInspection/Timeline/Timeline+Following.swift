@@ -32,10 +32,15 @@ extension Timeline {
     func facts(of entry: TimelineEntry) -> EntryFacts {
         var facts = EntryFacts(activity: entry.activity)
         self.add(entry, to: &facts)
+        let own = facts.words
         for id in entry.related { if let other = self.entry(id) { self.add(other, to: &facts) } }
+        // What an entry is it is alone; what became of it concerns both.
+        facts.words.subtract(Self.kindWords.subtracting(own))
         facts.text += " " + entry.activity
         return facts
     }
+
+    private static let kindWords: Set<String> = ["event", "push", "note"]
 
     private func add(_ entry: TimelineEntry, to facts: inout EntryFacts) {
         switch entry.body {

@@ -12,7 +12,7 @@ public struct Timeline: Sendable {
         public var entriesMax = 1_000
         /// Phones; of those, a card that is gone goes first, then the one that has been idle longest.
         public var phonesMax = 64
-        /// Activities that are known to have had a phone; when there are more, all are forgotten, and each may be asked for again.
+        /// Activities that are known to have had a phone, and tokens; when there are more, all are forgotten, and each may be asked for again.
         public var activitiesMax = 10_000
         /// Outcomes that came before their events, and places of events of the page's own; the oldest go.
         public var earlyOutcomesMax = 1_000
@@ -44,6 +44,8 @@ public struct Timeline: Sendable {
     private var phonesByToken: [String: Int] = [:]
     /// Those that a phone was registered or asked for.
     private var knownActivities: Set<String> = []
+    /// What each token was registered for, as long as it is remembered: a phone that was forgotten comes back with its next push.
+    private var activitiesByToken: [String: String] = [:]
     private var entriesByPosition: [EventPosition: Int] = [:]
     private var pushesByMessageID: [String: [Int]] = [:]
     private var earlyOutcomes: [EventPosition: EventOutcome] = [:]
@@ -120,6 +122,7 @@ public struct Timeline: Sendable {
         switch (event.kind, event.target) {
         case (.register, .activity):
             self.know(activity)
+            self.activitiesByToken[event.token] = activity
             self.meet(token: event.token, activity: activity, app: event.app)
         case (.update, .token), (.end, .token), (.start, .startToken):
             self.meet(token: event.token, activity: activity, app: event.app)
@@ -134,6 +137,8 @@ public struct Timeline: Sendable {
 
     private mutating func know(_ activity: String) {
         if self.knownActivities.count >= self.limits.activitiesMax { self.knownActivities.removeAll() }
+        // Tokens change: there may be more of them than activities.
+        if self.activitiesByToken.count >= self.limits.activitiesMax { self.activitiesByToken.removeAll() }
         self.knownActivities.insert(activity)
     }
 
@@ -159,7 +164,23 @@ public struct Timeline: Sendable {
         guard let entry = self.entry(id), case .event(let event) = entry.body,
             let messageID = event.outcome?.messageID, !messageID.isEmpty
         else { return }
-        for push in self.pushesByMessageID[messageID] ?? [] { self.relate(event: id, push: push) }
+        for push in self.pushesByMessageID[messageID] ?? [] {
+            self.relate(event: id, push: push)
+            self.relate(attemptsOf: id, before: push)
+        }
+    }
+
+    /// An outcome names the last attempt. Those before it brought the same content to the same activity, after the event had come.
+    private mutating func relate(attemptsOf event: Int, before push: Int) {
+        // A push may be seen before its event; then nothing lies between them.
+        guard let first = self.entries.first, first.id <= event, event < push, let place = self.entry(event),
+            case .push(let last)? = self.entry(push)?.body
+        else { return }
+        let attempts = self.entries[event - first.id..<push - first.id].filter { entry in
+            guard case .push(let attempt) = entry.body, entry.related.isEmpty else { return false }
+            return entry.activity == place.activity && attempt.contentState == last.contentState
+        }
+        for attempt in attempts { self.relate(event: event, push: attempt.id) }
     }
 
     private mutating func relate(event: Int, push: Int) {
@@ -181,7 +202,9 @@ public struct Timeline: Sendable {
     public mutating func takePush(_ push: ObservedPush) -> Int {
         let suffix = ".push-type.liveactivity"
         let app = push.topic.hasSuffix(suffix) ? String(push.topic.dropLast(suffix.count)) : push.topic
-        let phone = self.meet(token: push.token, activity: "", app: app)
+        let phone = self.meet(
+            token: push.token,
+            activity: self.phonesByToken[push.token] == nil ? self.activitiesByToken[push.token] ?? "" : "", app: app)
         let payload = try? JSONTree.parse(push.body)
         let aps = payload?["aps"]
         let stampSeconds = aps?["timestamp"].flatMap { Int64($0.plainText) }
@@ -245,7 +268,6 @@ public struct Timeline: Sendable {
         else { return }
         self.phones[forgotten.id] = nil
         for token in forgotten.tokens { self.phonesByToken[token] = nil }
-        self.knownActivities.remove(forgotten.activity)
     }
 
     /// What the phone shows now. - Returns: whether that is something else than before.
