@@ -1,0 +1,37 @@
+import Testing
+
+@testable import PushInspection
+
+struct EntryQueryTests {
+    static let facts = EntryFacts(
+        activity: "Order-7", apps: ["com.example.pizza"], kinds: ["update"], words: ["event", "superseded", "alert"],
+        statuses: [410],
+        phones: [3], text: #"{"driverName":"Anne"}"#)
+
+    @Test(arguments: [
+        ("", true), ("  ", true), ("activity:order-7", true), ("activity:order-8", false), ("app:pizza", true),
+        ("event:update", true),
+        ("event:end", false), ("is:superseded", true), ("-is:superseded", false), ("is:delivered", false),
+        ("status:410", true),
+        ("-status:200", true), ("phone:3", true), ("phone:4", false), ("anne", true),
+        ("ANNE is:alert activity:7", true),
+        ("anne is:delivered", false), ("-", false), ("bob", false), ("-bob", true),
+    ])
+    func everyPartHasToFit(query: String, fits: Bool) throws {
+        #expect(try EntryQuery(query).matches(Self.facts) == fits)
+    }
+
+    @Test(arguments: [
+        ("foo:bar", "“foo:” is nothing to search by"), ("is:lost", "“is:lost” is nothing an entry can be"),
+        ("status:x", "no number"),
+        ("app:", "has no value"), (String(repeating: "x", count: 513), "at most 512 bytes"),
+    ])
+    func whatMakesNoSenseIsTold(query: String, text: String) {
+        do {
+            _ = try EntryQuery(query)
+            Issue.record("taken: \(query)")
+        } catch {
+            #expect(error.description.contains(text), "\(error.description)")
+        }
+    }
+}

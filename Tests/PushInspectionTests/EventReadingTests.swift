@@ -1,0 +1,40 @@
+import PushInspection
+import PushModel
+import Testing
+
+struct EventReadingTests {
+    struct Row {
+        var key: String? = "order-1"
+        var value: String?
+        /// `nil`: it is taken.
+        var field: String?
+    }
+
+    @Test(arguments: [
+        Row(value: #"{"event":"update","content-state":{"n":1}}"#),
+        Row(value: #"{"event":"register","token":"0a1b2c3d"}"#),
+        Row(key: nil, value: #"{"event":"update","content-state":{}}"#, field: "key"),
+        Row(key: "", value: #"{"event":"update","content-state":{}}"#, field: "key"), Row(value: nil, field: "value"),
+        Row(value: "no JSON", field: "value"), Row(value: #"{"event":"update"}"#, field: "content-state"),
+        Row(value: #"{"event":"update","contentState":{}}"#, field: "contentState"),
+        Row(value: #"{"event":"update","content-state":{},"timestamp":99999}"#, field: "timestamp"),
+        Row(value: #"{"event":"update","content-state":{},"to":{"activity":"order-2"}}"#, field: "to.activity"),
+        Row(
+            value: #"{"event":"update","content-state":{"x":"\#(String(repeating: "x", count: 4_100))"}}"#,
+            field: "payload"),
+    ])
+    func aRecordIsJudgedAsAWorkerDoes(row: Row) {
+        let reading = EventReading(
+            key: row.key.map { Array($0.utf8) }, value: row.value.map { Array($0.utf8) }, nowSeconds: 1_000)
+        #expect(reading.rejection?.field == row.field, "\(reading.rejection?.reason ?? "taken")")
+        #expect((reading.event == nil) == (row.field != nil))
+    }
+
+    @Test(arguments: [("0a1b2c3d", "0a1b…"), (String(repeating: "ab", count: 32), "abababab…"), ("a", "…")])
+    func aTokenIsNeverWhole(token: String, shown: String) {
+        #expect(TokenHiding.shortened(token) == shown)
+        let event = json(#"{"token":"\#(token)","to":{"start-token":"\#(token)"},"x":["kept",1]}"#)
+        #expect(
+            TokenHiding.hidden(event).text == #"{"token":"\#(shown)","to":{"start-token":"\#(shown)"},"x":["kept",1]}"#)
+    }
+}

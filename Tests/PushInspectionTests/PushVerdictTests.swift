@@ -1,0 +1,36 @@
+import DeviceModel
+import Testing
+
+@testable import PushInspection
+
+struct PushVerdictTests {
+    @Test(arguments: [
+        (TimelineTests.push(), PushVerdict.Word.shown, "The card shows what it brought."),
+        (
+            TimelineTests.push(phone: .took(.ignoredOlder)), .ignored,
+            "1795600000 (09:46:40) is older than 1795600010 (09:46:50), which the phone has seen."
+        ),
+        (TimelineTests.push(phone: .took(.ignoredSameStamp)), .ignored, "is that of what the phone shows."),
+        (TimelineTests.push(phone: .took(.ignoredRepeat)), .ignored, "the same push came before"),
+        (TimelineTests.push(phone: .took(.ignoredAfterEnd)), .ignored, "has ended on the phone"),
+        (TimelineTests.push(phone: .took(.ignoredFuture)), .ignored, "too far ahead"),
+        (TimelineTests.push(phone: .took(.throttled)), .budget, "Over the budget on the phone"),
+        (TimelineTests.push(phone: .took(.shownAsSecondCard)), .shown, "second card"),
+        (TimelineTests.push(phone: .couldNotDecode("“minutes” is missing")), .undecodable, "“minutes” is missing."),
+        (TimelineTests.push(phone: .isAway), .waiting, "APNs keeps the newest push"),
+        (
+            TimelineTests.push(status: 410, reason: "Unregistered", phone: .notReached), .refused,
+            "410 Unregistered. The app has another token by now"
+        ),
+        (
+            TimelineTests.push(status: 503, reason: "ServiceUnavailable", phone: .notReached), .refused,
+            "Refused by APNs: 503 ServiceUnavailable."
+        ),
+        (TimelineTests.push(status: nil, phone: .notReached), .unanswered, "no answer"),
+    ])
+    func everyPushHasAVerdict(push: ObservedPush, word: PushVerdict.Word, text: String) {
+        let verdict = PushVerdict(push, stampSeconds: 1_795_600_000)
+        #expect(verdict.word == word)
+        #expect(verdict.text.contains(text), "\(verdict.text)")
+    }
+}
