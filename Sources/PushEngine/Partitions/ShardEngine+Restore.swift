@@ -158,7 +158,8 @@ extension ShardEngine {
         if let channel = read.channel {
             self.dispatch.restoreChannel(
                 slot, storage: channel.storage, throttleSteps: channel.throttleSteps,
-                notBeforeWallMillis: channel.notBeforeWallMillis, isUnkept: channel.isUnkept, in: &self.memory, now: now)
+                notBeforeWallMillis: channel.notBeforeWallMillis, isUnkept: channel.isUnkept, in: &self.memory, now: now
+            )
         }
         if read.routed != RoutedPositions() { self.memory.slots.setRoutedPositions(read.routed, of: slot) }
         for age in self.restoredAges {
