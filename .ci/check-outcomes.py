@@ -8,22 +8,18 @@ Needs kcat, and check-jsonschema (and so jsonschema) from PyPI.
 """
 
 import argparse
-import contextlib
 import json
 import pathlib
 import shutil
-import signal
-import socket
 import subprocess
 import tempfile
-import time
-import urllib.request
 
 import jsonschema
 
+from local_house import LocalHouse
+
 PROJECT = pathlib.Path(__file__).resolve().parents[1]
 SCHEMAS = PROJECT / "deploy/schemas"
-WAIT_SECONDS = 90
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 PIZZA, MATCH, POOR = "com.example.pizza", "com.example.match", "com.example.poor"
 ALERT = {"title": "Goal!", "body": "1:0"}
@@ -43,75 +39,18 @@ def closed(schema):
     return {keyword: closed(value) for keyword, value in schema.items()} | more
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
-class House:
-    """The processes, and what is published and asked."""
-
-    def __init__(self, mailboat, scratch):
-        self.mailboat, self.scratch = mailboat, scratch
-        self.ports = {name: free_port() for name in ("kafka", "apns", "control", "manage", "admin", "brokers")}
-        self.running = []
-
-    def start(self, name, *words):
-        log = open(self.scratch / f"{name}.log", "ab")
-        self.running.append(subprocess.Popen([*map(str, words)], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.scratch))
-
-    def open(self):
-        ports = self.ports
-        self.start("kafka", self.mailboat, "embedded-kafka", "--port", ports["kafka"], "--control", ports["brokers"])
-        self.start(
-            "apns", self.mailboat, "apns-simulator", "--port", ports["apns"], "--control", ports["control"], "--manage-port", ports["manage"],
-            "--generate-credentials", "apns")
-        (self.scratch / "mailboat.yaml").write_text(f"""
-kafka.bootstrap: 127.0.0.1:{ports['kafka']}
-kafka.consumer: {{fetch.wait.max.ms: 10}}
-apns:
-  team-id: SIMULATEAM
-  key-id: SIMULATOR1
-  key-file: apns/AuthKey_SIMULATOR1.p8
-  production: {{host: localhost, port: {ports['apns']}, ca-file: apns/ca.pem, manage-host: localhost, manage-port: {ports['manage']}}}
-outcomes.publish: all
+SETTINGS = f"""outcomes.publish: all
 registration-wait: 1s
 channel.linger: 1s
-admin.port: {ports['admin']}
 apps:
   {PIZZA}: {{}}
   {MATCH}: {{audience.channel: auto}}
   {POOR}: {{audience.channel: auto}}
-""")
-        self.wait("the simulated APNs", lambda: self.ask("/stats"))
-        self.wait("Kafka", lambda: socket.create_connection(("127.0.0.1", ports["kafka"]), timeout=1).close() or True)
-        self.start("worker", self.mailboat, "run", "--config", "mailboat.yaml")
+"""
 
-    def close(self):
-        # The worker, started last, stops first: it wants to take its leave of Kafka.
-        for process in reversed(self.running):
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
 
-    def wait(self, what, question):
-        deadline = time.monotonic() + WAIT_SECONDS
-        while time.monotonic() < deadline:
-            with contextlib.suppress(OSError, subprocess.CalledProcessError):
-                if answer := question():
-                    return answer
-            time.sleep(0.2)
-        raise SystemExit(f"check-outcomes: {what} did not come within {WAIT_SECONDS} s")
-
-    def ask(self, path, method="GET", body=None):
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self.ports['control']}{path}", method=method, data=json.dumps(body).encode() if body is not None else None)
-        with urllib.request.urlopen(request, timeout=5) as answer:
-            return answer.read().decode()
+class House(LocalHouse):
+    """And what is published there and read."""
 
     def publish(self, *events, headers=()):
         lines = [f"{key}|{value if isinstance(value, str) else json.dumps(value)}" for key, value in events]
@@ -231,9 +170,9 @@ def main():
     if not shutil.which("kcat"):
         raise SystemExit("check-outcomes: kcat is not installed")
     with tempfile.TemporaryDirectory() as scratch:
-        house = House(pathlib.Path(options.mailboat).resolve(), pathlib.Path(scratch))
+        house = House("check-outcomes", pathlib.Path(options.mailboat).resolve(), pathlib.Path(scratch))
         try:
-            house.open()
+            house.open(SETTINGS)
             play(house)
             judge(house)
         except BaseException:

@@ -9,24 +9,21 @@ Needs swift, go, node and java, the Go client in Debian's version (golang-github
 """
 
 import argparse
-import contextlib
 import json
 import os
 import pathlib
 import re
 import shutil
-import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 import zlib
+
+from local_house import LocalHouse
 
 PROJECT = pathlib.Path(__file__).resolve().parents[1]
 PROGRAMS = PROJECT / "deploy/quickstart"
-WAIT_SECONDS = 90
 # Of the embedded Kafka's topics.
 PARTITIONS = 8
 # Where Debian's Go libraries lie, and the client's path there: version 2 is not in Debian, and has the same calls.
@@ -57,12 +54,6 @@ class Parse {
 """
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 def run(*words, directory=None, environment=None):
     done = subprocess.run(
         list(map(str, words)), cwd=directory, env=dict(os.environ, **(environment or {})), stdin=subprocess.DEVNULL, capture_output=True, text=True,
@@ -72,63 +63,10 @@ def run(*words, directory=None, environment=None):
     return done.stdout
 
 
-class House:
-    def __init__(self, mailboat, scratch):
-        self.mailboat, self.scratch = mailboat, scratch
-        self.ports = {name: free_port() for name in ("kafka", "brokers", "apns", "control", "admin")}
-        self.running = []
-
-    def start(self, name, *words):
-        log = open(self.scratch / f"{name}.log", "ab")
-        self.running.append(subprocess.Popen([*map(str, words)], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.scratch))
-
-    def open(self):
-        ports = self.ports
-        self.start("kafka", self.mailboat, "embedded-kafka", "--port", ports["kafka"], "--control", ports["brokers"])
-        self.start(
-            "apns", self.mailboat, "apns-simulator", "--port", ports["apns"], "--control", ports["control"], "--generate-credentials", "apns")
-        (self.scratch / "mailboat.yaml").write_text(f"""
-kafka.bootstrap: 127.0.0.1:{ports['kafka']}
-kafka.consumer: {{fetch.wait.max.ms: 10}}
-apns:
-  team-id: SIMULATEAM
-  key-id: SIMULATOR1
-  key-file: apns/AuthKey_SIMULATOR1.p8
-  production: {{host: localhost, port: {ports['apns']}, ca-file: apns/ca.pem}}
-admin.port: {ports['admin']}
-apps: [com.example.pizza]
-""")
-        self.wait("the simulated APNs", lambda: self.ask("control", "/stats"))
-        self.wait("Kafka", lambda: socket.create_connection(("127.0.0.1", ports["kafka"]), timeout=1).close() or True)
-        self.start("worker", self.mailboat, "run", "--config", "mailboat.yaml")
-        self.wait("a worker that is ready", lambda: self.ask("admin", "/readyz"))
-
-    def close(self):
-        # The worker, started last, stops first: it wants to take its leave of Kafka.
-        for process in reversed(self.running):
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-
-    def wait(self, what, question):
-        deadline = time.monotonic() + WAIT_SECONDS
-        while time.monotonic() < deadline:
-            with contextlib.suppress(OSError):
-                if answer := question():
-                    return answer
-            time.sleep(0.2)
-        raise SystemExit(f"check-quickstarts: {what} did not come within {WAIT_SECONDS} s")
-
-    def ask(self, port, path):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.ports[port]}{path}", timeout=5) as answer:
-            return answer.read().decode()
-
+class House(LocalHouse):
     def forwarded(self):
         """Records that lay on the wrong partition."""
-        return float(re.search(r"^mailboat_events_forwarded_total(?:\{[^}]*\})? (\S+)$", self.ask("admin", "/metrics"), re.MULTILINE)[1])
+        return float(re.search(r"^mailboat_events_forwarded_total(?:\{[^}]*\})? (\S+)$", self.ask("/metrics", port="admin"), re.MULTILINE)[1])
 
 
 def murmur2(key):
@@ -194,7 +132,7 @@ def check(language, house, scratch):
         token = f"{len(language):02x}{number:02x}" * 16
         printed = run(*program, f"127.0.0.1:{house.ports['kafka']}", key, token)
         outcome = json.loads(printed.strip().splitlines()[-1])
-        device = json.loads(house.ask("control", f"/devices/{token}"))
+        device = json.loads(house.ask(f"/devices/{token}"))
         if outcome["outcome"] != "delivered" or not re.fullmatch("00-[0-9a-f]{32}-[0-9a-f]{16}-01", outcome.get("traceparent", "")):
             raise SystemExit(f"check-quickstarts: {language}: the outcome is {outcome}")
         if "Anne" not in json.dumps(device):
@@ -213,9 +151,9 @@ def main():
     if missing and not options.only:
         raise SystemExit(f"check-quickstarts: not installed: {', '.join(missing)}")
     with tempfile.TemporaryDirectory() as scratch:
-        house = House(pathlib.Path(options.mailboat).resolve(), pathlib.Path(scratch))
+        house = House("check-quickstarts", pathlib.Path(options.mailboat).resolve(), pathlib.Path(scratch))
         try:
-            house.open()
+            house.open("apps: [com.example.pizza]\n")
             for language in [options.only] if options.only else LANGUAGES:
                 check(language, house, pathlib.Path(scratch))
         except BaseException:
