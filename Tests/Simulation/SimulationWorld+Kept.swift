@@ -27,7 +27,6 @@ extension SimulationWorld {
             for _ in 0..<(index == 0 ? self.plan.kept.othersInFirstHome : self.plan.kept.othersAtFirst) {
                 _ = self.apple.create(home, maker: .other, stores: false, atMillis: self.steadyMillis - 3_600_000)
             }
-            self.noteQuota(home)
         }
     }
 
@@ -44,7 +43,6 @@ extension SimulationWorld {
             self.tell("somebody deletes the channel \(channel.id)")
             _ = self.apple.delete(channel.id, of: home, atMillis: self.steadyMillis)
             self.apple.change(channel.id) { $0.wasTakenAway = true }
-            self.noteQuota(home)
         }
     }
 
@@ -57,7 +55,6 @@ extension SimulationWorld {
                 _ = self.apple.delete(channel.id, of: home, atMillis: self.steadyMillis)
                 self.apple.change(channel.id) { $0.wasTakenAway = true }
             }
-            self.noteQuota(home)
         }
     }
 
@@ -173,7 +170,6 @@ extension SimulationWorld {
             let body = "{\"channels\":[" + ids.map { "\"\($0)\"" }.joined(separator: ",") + "]}"
             return .channel(ChannelAnswer(status: 200, channelID: [], body: Array(body.utf8)))
         case .createChannel:
-            defer { self.noteQuota(request.home) }
             let id = self.apple.create(
                 request.home, maker: .worker(request.worker), stores: request.stores, atMillis: self.steadyMillis)
             guard let id else {
@@ -182,7 +178,6 @@ extension SimulationWorld {
             self.tell("Apple has made the channel \(id) for worker \(request.worker)")
             return .channel(ChannelAnswer(status: 201, channelID: Array(id.utf8), body: []))
         case .deleteChannel:
-            defer { self.noteQuota(request.home) }
             guard self.apple.delete(request.channel, of: request.home, atMillis: self.steadyMillis) else {
                 return .response(PushResponse(status: 400, reason: "ChannelNotRegistered"))
             }

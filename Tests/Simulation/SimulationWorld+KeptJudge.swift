@@ -27,14 +27,6 @@ extension SimulationWorld {
 
     // MARK: Creations
 
-    func noteQuota(_ home: KeptHome) {
-        if self.apple.count(home) < Self.refusalCount {
-            self.fullSinceMillis[home] = nil
-        } else if self.fullSinceMillis[home] == nil {
-            self.fullSinceMillis[home] = self.steadyMillis
-        }
-    }
-
     private func judgeCreation(_ request: KeptRequest) {
         let asked = (self.keptRecords[request.home] ?? [:]).values.count { $0.phase == "asked" }
         if asked != 1 { self.fail("a creation leaves with \(asked) intents in state") }
@@ -43,19 +35,24 @@ extension SimulationWorld {
                 && (!$0.isOver || (!$0.isAnswered && self.steadyMillis - $0.leftMillis < Self.requestMillisMax))
         }
         if others { self.fail("two creations at once") }
-        if !self.hasListed.contains(request.home) { self.fail("a creation leaves without a list since the one before") }
-        self.hasListed.remove(request.home)
-        // What the list can know, and what writing down the intent takes: Kafka may be away meanwhile.
-        let known = self.plan.kept.listLagMillisMax + Self.requestMillisMax + 120_000
-        if let full = self.fullSinceMillis[request.home], self.steadyMillis - full > known {
-            self.fail("a creation leaves although there are \(self.apple.count(request.home)) channels")
+        let reader = ListReader(home: request.home, worker: request.worker)
+        guard let count = self.listedCounts.removeValue(forKey: reader) else {
+            return self.fail("a creation leaves without a list since the one before")
         }
+        // Whoever has made them: the quota is the app's.
+        if count >= Self.refusalCount { self.fail("a creation leaves although the list shows \(count) channels") }
+    }
+    /// Lists are kept apart by whoever has read them: one that was its keeper before may have a list of its own.
+    struct ListReader: Hashable {
+        var home: KeptHome
+        var worker: Int
     }
 
     /// The worker has heard.
     func noteKeptAnswer(_ request: KeptRequest, _ result: PushAnswer.Result) {
-        guard request.kind == .listChannels, case .channel = result else { return }
-        self.hasListed.insert(request.home)
+        guard request.kind == .listChannels, case .channel(let answer) = result else { return }
+        let count = answer.body.count { $0 == UInt8(ascii: ",") } + 1
+        self.listedCounts[ListReader(home: request.home, worker: request.worker)] = count
     }
 
     // MARK: Deletions

@@ -72,10 +72,8 @@ package final class SimulationWorld {
     var straightOrder: [SourcePosition] = []
     var straightRandom: SplitMix64
     var keptSleepers: [String: KeptSleeper] = [:]
-    /// Since when there are so many that no channel is made, steady.
-    var fullSinceMillis: [KeptHome: Int64] = [:]
-    /// Somebody has heard a list since the last creation.
-    var hasListed: Set<KeptHome> = []
+    /// How many channels the list has that a worker has heard since its last creation.
+    var listedCounts: [ListReader: Int] = [:]
     /// By channel and worker: when its last broadcast left, steady.
     var broadcastsLeft: [String: [Int: Int64]] = [:]
     /// What operators say, and what concerns that alone.

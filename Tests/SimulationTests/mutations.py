@@ -360,6 +360,11 @@ MUTATIONS = [
         "$0.environment == self.passes[pass].environment && $0.id == self.passes[pass].channelID",
         "$0.environment == self.passes[pass].environment", kept=True),
     Mutation(
+        "kept-quota-own", "a keeper counts its own channels, and none of others, against what an app may have",
+        keeping("Keeper/ChannelKeeper+Lists"),
+        "        return ids.count + hidden\n",
+        "        return ids.count { self.table.number(id: $0) != nil } + hidden\n", kept=True),
+    Mutation(
         "kept-straight", "a keeper says of every channel that it is none of its own",
         engine("Channels/ShardEngine+KeptQuestions"),
         "isKept: channel != nil,", "isKept: false,", kept=True),

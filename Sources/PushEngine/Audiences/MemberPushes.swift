@@ -21,6 +21,8 @@ struct MemberPush {
     /// Of the version whose alert it brings; 0: none.
     var alertStampSeconds: Int64 = 0
     var hasAlert: Bool { self.alertStampSeconds != 0 }
+    /// What the member waited with before, of alerts older than that (`RetrySet.Entry`).
+    var alertsMissedSinceSeconds: Int64 = .max
     /// The alert's own version, beside which the newest content does not fit.
     var isAlone = false
     /// A unit of the audience's ledger was there for it.

@@ -23,10 +23,11 @@ extension Pass {
         self.turned(ringPosition) < self.alertUntil
     }
     /// The first place at which the pass comes to a position on the circle.
-    @inline(__always) func turned(_ ringPosition: UInt64) -> Int64 {
-        let here = self.position & (Self.circle - 1)
+    @inline(__always) func turned(_ ringPosition: UInt64) -> Int64 { Self.turned(ringPosition, from: self.position) }
+    @inline(__always) static func turned(_ ringPosition: UInt64, from position: Int64) -> Int64 {
+        let here = position & (Self.circle - 1)
         let there = Int64(ringPosition)
-        return self.position - here + there + (there < here ? Self.circle : 0)
+        return position - here + there + (there < here ? Self.circle : 0)
     }
     @inline(__always) var owesAlert: Bool { self.position < self.alertUntil }
     @inline(__always) var isHigh: Bool { self.position < self.highUntil || self.position < self.frequentHighUntil }

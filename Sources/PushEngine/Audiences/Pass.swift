@@ -38,6 +38,8 @@ struct Pass {
     private(set) var isServedByChannel = false
     /// Those of them that have been served.
     private(set) var servedLate: Set<MemberID> = []
+    /// Those of them that joined lately.
+    var recentListeners = RecentListeners()
     /// Where its pushes leave by; none: a restore has not met the audience's name yet.
     var lane: LaneIndex
     /// The next to be met; everybody before it has been, in this turn.
@@ -182,9 +184,19 @@ struct Pass {
         self.retries.forgetAlerts()
     }
     /// The newest alert has expired, and that of an older version has not: it is for whoever has not met that version.
-    mutating func returnToAlert(ofVersionAt index: Int) {
+    mutating func returnToAlert(ofVersionAt index: Int, stampSeconds: Int64, in table: borrowing MemberTable) {
         let older = self.targets[index]
         if older.until < self.alertTarget.until { self.alertTarget = older }
+        let position = self.position
+        self.retries.returnToAlert { member, entry in
+            let there = Self.turned(table.position(of: member), from: position)
+            return entry.alertsMissedSinceSeconds <= stampSeconds
+                || (entry.isOwed ? there - Self.circle : there) < older.until
+        }
+    }
+    /// A member that the newest version's round has met had not been met by that of an older one.
+    func hadNotMet(_ ringPosition: UInt64, versionAt index: Int) -> Bool {
+        self.turned(ringPosition) - Self.circle < self.targets[index].until
     }
     /// A version that outlives the newest is kept: what members have not got of it is remembered until the newest has come to them.
     var keepsOlder: Bool { self.targets.count > 1 }

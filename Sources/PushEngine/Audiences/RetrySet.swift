@@ -14,6 +14,10 @@ struct RetrySet {
         var owesAlert = false
         /// The push may have the version's own priority.
         var mayBeHigh = false
+        /// Of the oldest version whose alert it was met with, or was waiting for, and has not got either; `max`: it has had those before.
+        var alertsMissedSinceSeconds: Int64 = .max
+        /// `state` does not say which alerts it has had: rather one twice than none.
+        static let mayHaveMissedAll: Int64 = 0
     }
     /// A pass stands still while so many wait that it has gone by.
     static let countMax = 1_024
@@ -110,6 +114,19 @@ struct RetrySet {
     }
     /// Somebody waits whose push may have priority 10.
     var mayBeHigh: Bool { self.entries.values.contains { $0.mayBeHigh } }
+    /// A newer alert takes the place of that which some wait for.
+    mutating func noteMissed(alertStampSeconds: Int64) {
+        for member in Array(self.entries.keys) where self.entries[member]?.owesAlert == true {
+            let since = self.entries[member]?.alertsMissedSinceSeconds ?? .max
+            self.entries[member]?.alertsMissedSinceSeconds = min(since, alertStampSeconds)
+        }
+    }
+    /// The newest alert has expired: who waited for it waits for an older one, unless it has had that.
+    mutating func returnToAlert(where isMissed: (MemberID, Entry) -> Bool) {
+        for (member, entry) in self.entries where entry.owesAlert && !isMissed(member, entry) {
+            self.entries[member]?.owesAlert = false
+        }
+    }
     /// The alert was withdrawn.
     mutating func forgetAlerts() {
         for member in Array(self.entries.keys) where self.entries[member]?.owesAlert == true {

@@ -21,7 +21,9 @@ extension ShardEngine {
             let member = self.member(at: waiting.position, ring: ring, members: members)
             guard member.isSome, !comers.contains(member) else { continue }
             self.audiences.crowds[crowd].passes[pass].retries.set(
-                RetrySet.Entry(notBeforeMillis: .max, isOwed: false, owesAlert: true), for: member)
+                RetrySet.Entry(
+                    notBeforeMillis: .max, isOwed: false, owesAlert: true,
+                    alertsMissedSinceSeconds: RetrySet.Entry.mayHaveMissedAll), for: member)
         }
         for position in part.quiet {
             let member = self.member(at: position, ring: ring, members: members)

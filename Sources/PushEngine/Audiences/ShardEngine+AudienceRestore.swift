@@ -230,7 +230,7 @@ extension ShardEngine {
         self.resumeReport(crowd, from: progress, now: now)
         for pass in self.audiences.crowds[crowd].passes.indices {
             self.restore(crowd, pass: pass, from: progress, joins: joins, members: members, now: now)
-            self.restoreListening(crowd, pass: pass, from: progress)
+            self.restoreListening(crowd, pass: pass, from: progress, now: now)
         }
         let alertStampSeconds = self.audiences.crowds[crowd].alert?.stampSeconds
         if !self.audiences.crowds[crowd].passes.contains(where: { $0.owesAlert || $0.retries.owesAlert }),
@@ -241,7 +241,9 @@ extension ShardEngine {
             self.audiences.crowds[crowd].alert = nil
         }
         if let newest = known.last { self.takeStart(of: newest, crowd: crowd, now: now) }
-        for version in newer.sorted(by: { $0.stampSeconds < $1.stampSeconds }) { self.take(version, crowd: crowd) }
+        for version in newer.sorted(by: { $0.stampSeconds < $1.stampSeconds }) {
+            self.take(version, crowd: crowd, now: now)
+        }
         self.restoreOwedAlerts(crowd, joins: owedJoins, members: members)
         if let newest = versions.last, !newer.isEmpty { self.takeStart(of: newest, crowd: crowd, now: now) }
         if let order = self.audiences.crowds[crowd].starts.restoredOrders.first {
@@ -305,7 +307,8 @@ extension ShardEngine {
             else { continue }
             self.audiences.crowds[crowd].passes[pass].retries.set(
                 RetrySet.Entry(
-                    notBeforeMillis: isAhead ? .max : .min, isOwed: !isAhead, owesAlert: owesAlert),
+                    notBeforeMillis: isAhead ? .max : .min, isOwed: !isAhead, owesAlert: owesAlert,
+                    alertsMissedSinceSeconds: owesAlert ? RetrySet.Entry.mayHaveMissedAll : .max),
                 for: member)
         }
         for position in part.skipped {

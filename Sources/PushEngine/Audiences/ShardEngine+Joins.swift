@@ -158,6 +158,7 @@ extension ShardEngine {
             let member = members.table.insert(
                 self.audiences.scratchToken.span, in: ring, joinedSeconds: joinedSeconds, flags: frequent)
             self.memory.counters.membersHeld += 1
+            self.noteListener(member, crowd: crowd, pass: pass, joinedSeconds: joinedSeconds)
             let frequent = self.markReturn(of: member, to: crowd, joinedSeconds, members: members, now: now)
             let notBefore = self.reunite(member, of: crowd, with: members)
             let late = self.entered(
@@ -189,7 +190,12 @@ extension ShardEngine {
         members.table.setFlags(flags, of: found)
         members.table.move(found, to: ring)
         members.table.setJoinedSeconds(joinedSeconds, of: found)
+        self.noteListener(found, crowd: crowd, pass: pass, joinedSeconds: joinedSeconds)
         guard !isServed else {
+            if notBefore > now.steadyMillis {
+                self.audiences.crowds[crowd].passes[pass].recent.note(
+                    found, servedMillis: notBefore - self.distanceMillis(crowd))
+            }
             self.enteredServed(found, crowd: crowd, pass: pass, members: members)
             return JoinRecord(flags: flags, joinedSeconds: joinedSeconds, isKnown: true)
         }

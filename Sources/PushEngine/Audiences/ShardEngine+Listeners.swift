@@ -141,16 +141,15 @@ extension ShardEngine {
     /// A newer version has been taken, of which the channels say whether it reaches a pass's members by broadcast.
     /// - Returns: it does, and nothing is owed to them.
     mutating func isLeftToChannel(
-        _ version: Version, crowd: CrowdID, pass: Int, count: Int, before: Owed
+        _ version: Version, crowd: CrowdID, pass: Int, count: Int, before: Owed, now: EngineTime
     ) -> Bool {
-        let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         let channel = self.audiences.crowds[crowd].channel(ofPass: pass)
         if let channel, channel.serves {
-            let versionCount = self.audiences.crowds[crowd].versions.count
-            let keepsAlerts = self.keepsAlerts(crowd, pass: pass)
-            self.audiences.crowds[crowd].passes[pass].leaveToChannel(
-                versionCount: versionCount, keepingAlerts: keepsAlerts, in: &members.table)
-            let owedCount = self.audiences.crowds[crowd].passes[pass].retries.owedCount
+            let missing = self.recentListeners(version, crowd: crowd, pass: pass)
+            self.leaveToChannel(crowd, pass: pass, butFor: missing, now: now)
+            let owedCount =
+                self.audiences.crowds[crowd].passes[pass].retries.owedCount
+                + self.audiences.crowds[crowd].passes[pass].lateCount
             self.settleMembers(
                 crowd, pass: pass, before: before, due: owedCount, isNewerThere: true, into: .superseded)
             return true
@@ -166,7 +165,7 @@ extension ShardEngine {
     }
     /// The newest version is told again, as which of its channels serve has changed.
     /// - Returns: whether anything is new.
-    mutating func takeTurn(of newest: Version, crowd: CrowdID) -> Bool {
+    mutating func takeTurn(of newest: Version, crowd: CrowdID, now: EngineTime) -> Bool {
         guard newest.life == self.audiences.crowds[crowd].life,
             newest.stampSeconds == self.audiences.crowds[crowd].stampSeconds,
             newest.turn > self.audiences.crowds[crowd].turn
@@ -179,11 +178,11 @@ extension ShardEngine {
             self.audiences.crowds[crowd].versions[index].turn = newest.turn
             self.audiences.crowds[crowd].versions[index].channels = newest.channels
         }
-        for pass in self.audiences.crowds[crowd].passes.indices { self.changeWay(crowd, pass: pass) }
+        for pass in self.audiences.crowds[crowd].passes.indices { self.changeWay(crowd, pass: pass, now: now) }
         return true
     }
     /// Members of a pass get the newest version the way that its channel says now.
-    mutating func changeWay(_ crowd: CrowdID, pass: Int) {
+    mutating func changeWay(_ crowd: CrowdID, pass: Int, now: EngineTime) {
         guard self.audiences.crowds[crowd].passes[pass].channelNumber != nil else { return }
         let channel = self.audiences.crowds[crowd].channel(ofPass: pass)
         let isServed = channel?.serves ?? false
@@ -191,10 +190,13 @@ extension ShardEngine {
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         let before = self.owed(crowd, pass: pass, alert: self.audiences.crowds[crowd].alert)
         if isServed {
-            let versionCount = self.audiences.crowds[crowd].versions.count
-            let keepsAlerts = self.keepsAlerts(crowd, pass: pass)
-            self.audiences.crowds[crowd].passes[pass].leaveToChannel(
-                versionCount: versionCount, keepingAlerts: keepsAlerts, in: &members.table)
+            var missing: [MemberID] = []
+            if let newest = self.audiences.crowds[crowd].newest {
+                missing = self.recentListeners(newest, crowd: crowd, pass: pass).filter {
+                    self.isOwed($0, by: crowd, pass: pass, members: members)
+                }
+            }
+            self.leaveToChannel(crowd, pass: pass, butFor: missing, now: now)
             return self.settleMembers(crowd, pass: pass, before: before, into: .superseded)
         }
         guard let channel, let newest = self.audiences.crowds[crowd].newest,
@@ -214,10 +216,66 @@ extension ShardEngine {
         self.noteDue(crowd, pass: pass, before: before)
     }
 
+    /// The newest version reaches the members by broadcast.
+    /// - Parameter missing: who may have missed that, and gets it by token.
+    private mutating func leaveToChannel(
+        _ crowd: CrowdID, pass: Int, butFor missing: [MemberID], now: EngineTime
+    ) {
+        let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
+        let distance = self.distanceMillis(crowd)
+        let versionCount = self.audiences.crowds[crowd].versions.count
+        let keepsAlerts = self.keepsAlerts(crowd, pass: pass)
+        let waiting = missing.map { member in
+            let notBefore = self.audiences.crowds[crowd].passes[pass].nextNotBeforeMillis(
+                of: member, at: members.table.position(of: member), distanceMillis: distance,
+                nowMillis: now.steadyMillis)
+            let owesAlert = self.mayBeOwedAlert(
+                crowd, joinedSeconds: Int64(members.table.joinedSeconds(of: member)))
+            return (member: member, notBeforeMillis: notBefore, owesAlert: owesAlert)
+        }
+        self.audiences.crowds[crowd].passes[pass].leaveToChannel(
+            versionCount: versionCount, keepingAlerts: keepsAlerts, in: &members.table)
+        for (member, notBefore, owesAlert) in waiting
+        where self.audiences.crowds[crowd].passes[pass].retries[member] == nil {
+            guard self.audiences.crowds[crowd].passes[pass].retries.isFull else {
+                self.audiences.crowds[crowd].passes[pass].retries.set(
+                    RetrySet.Entry(notBeforeMillis: notBefore, isOwed: true, owesAlert: owesAlert), for: member)
+                continue
+            }
+            // Progress has no room for all: a next owner takes every join for a late one.
+            if notBefore > now.steadyMillis {
+                self.audiences.crowds[crowd].passes[pass].recent.note(member, servedMillis: notBefore - distance)
+            }
+            members.table.insertFlag(.isLate, of: member)
+            self.audiences.crowds[crowd].passes[pass].wait(late: member, isAhead: false)
+            let number = self.audiences.crowds[crowd].passes[pass].lateLast
+            self.audiences.crowds[crowd].passes[pass].noteLate(number, offset: 0)
+        }
+    }
+    /// The newest version's alert may be for one that joined then: it joined before, or at the same time as far as clocks tell. It comes with the
+    /// content, or the phone would ignore the broadcast that has it, under the same stamp.
+    private func mayBeOwedAlert(_ crowd: CrowdID, joinedSeconds: Int64) -> Bool {
+        guard let newest = self.audiences.crowds[crowd].newest, newest.hasAlert,
+            newest.stampSeconds == self.audiences.crowds[crowd].alert?.stampSeconds
+        else { return false }
+        return joinedSeconds <= newest.layer.recordMillis / 1_000 + RecentListeners.clockSkewSeconds
+    }
+    /// The newest version has not come to the member by its token.
+    private func isOwed(_ member: MemberID, by crowd: CrowdID, pass: Int, members: CrowdTable.Members) -> Bool {
+        members.table.flags(of: member).contains(.isLate)
+            || self.audiences.crowds[crowd].passes[pass].retries[member]?.isOwed == true
+            || self.comesRound(to: member, of: crowd, pass: pass, members: members)
+    }
+
     // MARK: Takeover
     /// A pass goes on as its progress says, and then as the newest known version does.
-    mutating func restoreListening(_ crowd: CrowdID, pass: Int, from progress: AudienceCodec.Progress) {
+    mutating func restoreListening(
+        _ crowd: CrowdID, pass: Int, from progress: AudienceCodec.Progress, now: EngineTime
+    ) {
         guard self.audiences.crowds[crowd].passes[pass].channelNumber != nil else { return }
+        // Which of them joined lately is known by their rows alone.
+        let lastJoinSeconds = self.audiences.crowds[crowd].lastJoinSeconds
+        self.audiences.crowds[crowd].passes[pass].recentListeners.forget(upToSeconds: lastJoinSeconds)
         let listening = progress.part(of: self.audiences.crowds[crowd].passes[pass])?.listening
         if let listening { self.audiences.crowds[crowd].passes[pass].channelID = listening.id }
         guard !self.audiences.crowds[crowd].versions.isEmpty else { return }
@@ -230,7 +288,7 @@ extension ShardEngine {
                 if member.isSome { self.audiences.crowds[crowd].passes[pass].noteServedLate(member) }
             }
         }
-        self.changeWay(crowd, pass: pass)
+        self.changeWay(crowd, pass: pass, now: now)
     }
 }
 

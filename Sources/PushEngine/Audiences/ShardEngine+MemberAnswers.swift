@@ -186,8 +186,11 @@ extension ShardEngine {
         // A newer alert that goes alone may have found it unanswered: that is owed, and the round comes a turn later.
         var entry = RetrySet.Entry(notBeforeMillis: notBefore, isOwed: !isAhead || old?.isOwed == true)
         entry.attempt = push.attempt < 20 ? push.attempt + 1 : push.attempt
-        entry.owesAlert =
-            (isNewestAlert && !dropsAlert) || (old?.owesAlert ?? false)
+        let owesAlert = (isNewestAlert || self.owesReturned(push, members: members)) && !dropsAlert
+        entry.owesAlert = owesAlert || (old?.owesAlert ?? false)
+        entry.alertsMissedSinceSeconds = min(
+            push.alertsMissedSinceSeconds, old?.alertsMissedSinceSeconds ?? .max,
+            push.hasAlert && !dropsAlert ? push.alertStampSeconds : .max)
         let isHigh =
             keepsPriority && push.mayBeHigh
             && push.stampSeconds > self.audiences.crowds[crowd].reportedDoneStampSeconds
@@ -197,6 +200,18 @@ extension ShardEngine {
         guard !isAhead, old?.isOwed != true else { return .ended(.superseded) }
         self.noteWaiting(1)
         return .waits
+    }
+    /// The alert that the push was to bring has expired on its way, and that of an older version is in its place: the member has not had it either.
+    private func owesReturned(_ push: MemberPush, members: CrowdTable.Members) -> Bool {
+        guard push.hasAlert, let alert = self.audiences.crowds[push.crowd].alert,
+            alert.stampSeconds < push.alertStampSeconds
+        else { return false }
+        if push.alertsMissedSinceSeconds <= alert.stampSeconds { return true }
+        let index = self.audiences.crowds[push.crowd].versions.firstIndex { $0.stampSeconds == alert.stampSeconds }
+        return index.map {
+            self.audiences.crowds[push.crowd].passes[push.pass].hadNotMet(
+                members.table.position(of: push.member), versionAt: $0)
+        } ?? false
     }
     /// The alert has come to a member that went over to another ring before the answer: it is not owed there any more.
     private mutating func noteAlertAnswered(

@@ -10,6 +10,7 @@ extension ShardEngine {
         var isAlone = false
         var mayBeHigh = false
         var attempt: UInt8 = 0
+        var alertsMissedSinceSeconds: Int64 = .max
     }
 
     /// Fills `request` with a push to the next member whose turn it is on this lane; false: none is.
@@ -89,7 +90,8 @@ extension ShardEngine {
             let isAlone = entry.owesAlert && self.audiences.crowds[crowd].alertGoesAlone
             let serving = Serving(
                 member: member, hasAlert: entry.owesAlert && self.audiences.crowds[crowd].alert != nil,
-                isAlone: isAlone, mayBeHigh: entry.mayBeHigh, attempt: entry.attempt)
+                isAlone: isAlone, mayBeHigh: entry.mayBeHigh, attempt: entry.attempt,
+                alertsMissedSinceSeconds: entry.alertsMissedSinceSeconds)
             if isAlone {
                 self.noteAloneReturned(crowd)
                 guard !self.comesRound(to: member, of: crowd, pass: pass, members: members) else { return serving }
@@ -243,6 +245,7 @@ extension ShardEngine {
         self.audiences.pushes[id].priority = isHigh ? .high : .low
         self.audiences.pushes[id].alertStampSeconds =
             serving.hasAlert ? self.audiences.crowds[crowd].alert?.stampSeconds ?? 0 : 0
+        self.audiences.pushes[id].alertsMissedSinceSeconds = serving.alertsMissedSinceSeconds
         self.audiences.pushes[id].mayBeHigh = serving.mayBeHigh
         self.audiences.pushes[id].isAlone = serving.isAlone
         self.audiences.pushes[id].app = self.audiences.crowds[crowd].app

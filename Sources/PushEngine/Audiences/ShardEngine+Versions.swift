@@ -80,11 +80,11 @@ extension ShardEngine {
         self.expireVersions(crowd, now: now)
         var isTaken = false
         for version in record.versions where self.audiences.crowds[crowd].takes(version) {
-            self.take(version, crowd: crowd)
+            self.take(version, crowd: crowd, now: now)
             isTaken = true
         }
         guard isTaken else {
-            guard let newest = record.versions.last, self.takeTurn(of: newest, crowd: crowd) else {
+            guard let newest = record.versions.last, self.takeTurn(of: newest, crowd: crowd, now: now) else {
                 return self.answerAgain(crowd, record.versions, now: now)
             }
             return self.keepVersions(crowd, now: now)
@@ -119,7 +119,7 @@ extension ShardEngine {
         self.schedule(crowd, now: now)
     }
     /// A newer version takes over wherever the passes stand.
-    mutating func take(_ version: Version, crowd: CrowdID) {
+    mutating func take(_ version: Version, crowd: CrowdID, now: EngineTime) {
         if version.life != self.audiences.crowds[crowd].life { self.endLife(of: crowd) }
         let alert = self.audiences.crowds[crowd].alert
         if version.withdrawsAlert { self.audiences.crowds[crowd].withdrawAlerts() }
@@ -143,9 +143,12 @@ extension ShardEngine {
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         for pass in self.audiences.crowds[crowd].passes.indices {
             let before = self.owed(crowd, pass: pass, alert: alert)
+            if version.hasAlert, let alert {
+                self.audiences.crowds[crowd].passes[pass].retries.noteMissed(alertStampSeconds: alert.stampSeconds)
+            }
             let count = members.table.count(of: self.audiences.crowds[crowd].passes[pass].ring)
             if self.audiences.crowds[crowd].passes[pass].channelNumber != nil,
-                self.isLeftToChannel(version, crowd: crowd, pass: pass, count: count, before: before)
+                self.isLeftToChannel(version, crowd: crowd, pass: pass, count: count, before: before, now: now)
             {
                 continue
             }
@@ -185,7 +188,10 @@ extension ShardEngine {
             for pass in self.audiences.crowds[crowd].passes.indices {
                 let before = self.owed(crowd, pass: pass, alert: alert)
                 if let former {
-                    self.audiences.crowds[crowd].passes[pass].returnToAlert(ofVersionAt: former)
+                    let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
+                    self.audiences.crowds[crowd].passes[pass].returnToAlert(
+                        ofVersionAt: former,
+                        stampSeconds: self.audiences.crowds[crowd].versions[former].stampSeconds, in: members.table)
                 } else {
                     self.audiences.crowds[crowd].passes[pass].forgetAlert()
                 }

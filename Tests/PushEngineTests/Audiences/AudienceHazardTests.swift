@@ -226,6 +226,46 @@ import Testing
         #expect(pushes.allSatisfy { $0.alert == (isWithdrawn ? nil : "goal") })
     }
 
+    /// The newest alert expires while its pushes fail. Whoever has had the alert of the version beneath does not get that again, and whoever has not
+    /// gets it: its push failed too, or is still on its way.
+    @Test(arguments: [false, true]) func anAlertThatHasComeDoesNotReturn(isOnItsWay: Bool) throws {
+        let h = AudienceTests.harness()
+        for member in 1...3 { h.join(member) }
+        h.audienceUpdate(1)
+        h.deliverAll()
+        h.advance(2_000)
+        h.audienceUpdate(2, alert: "goal")
+        let failed = try #require(h.take())
+        if !isOnItsWay { Self.fail(failed, h) }
+        #expect(Set(h.deliverAll().map(\.token)).subtracting([failed.token]).count == 2)
+        if !isOnItsWay { Self.failAll(h) }
+        h.advance(2_000)
+        h.audienceUpdate(3, alert: "penalty", more: #""expires":\#(h.wallSeconds + 20)"#)
+        if isOnItsWay { Self.fail(failed, h) }
+        // Those that leave before it expires, and one whose answer comes after that.
+        var late: Push?
+        for _ in 0..<19 {
+            while let push = h.take() {
+                if late == nil, push.n == 3 { late = push } else { Self.fail(push, h) }
+            }
+            h.advance(1_000)
+        }
+        h.advance(3_000)
+        if let late { Self.fail(late, h) }
+        var pushes: [Push] = []
+        for _ in 0..<900 {
+            h.advance(1_000)
+            pushes += h.deliverAll()
+        }
+        #expect(pushes.allSatisfy { $0.n == 2 && ($0.token == failed.token) == ($0.alert == "goal") })
+        #expect(Set(pushes.map(\.token)).count == 3 && pushes.count == 3)
+        #expect(h.counters.members.isConserved)
+    }
+    private static func fail(_ push: Push, _ h: EngineHarness) {
+        h.answer(push, .response(PushResponse(status: 429, reason: "TooManyRequests")))
+    }
+    private static func failAll(_ h: EngineHarness) { while let push = h.take() { Self.fail(push, h) } }
+
     /// Each expires before the ones beneath it, and there are more than are kept. What lives longest is kept, at the owner and in the partition.
     @Test(arguments: [false, true]) func whatLivesLongestIsShownInTheEnd(isKnown: Bool) {
         let h = AudienceTests.harness()

@@ -110,7 +110,7 @@ struct ListenerAlertTests {
         let (h, _) = AudienceChannelTests.harness()
         h.join(2, channel: AudienceChannelTests.channel)
         h.deliverAll()
-        h.advance(1_000)
+        h.advance(3_000)
         h.audienceUpdate(2, alert: "goal")
         var pushes = h.deliverAll()
         pushes += Self.refuseBroadcasts(h)

@@ -13,7 +13,7 @@ import Testing
         let (h, _) = Channels.harness()
         for member in 2...3 { h.join(member, channel: Channels.channel) }
         h.deliverAll()
-        h.advance(1_000)
+        h.advance(3_000)
         return h
     }
     /// The newest record of the newest version.

@@ -205,7 +205,7 @@ import Testing
         let (h, apple) = AudienceChannelTests.harness { $0.channelLingerMillis = 3_600_000 }
         h.join(2, channel: AudienceChannelTests.channel)
         h.deliverAll()
-        h.advance(1_000)
+        h.advance(3_000)
         return (h, apple)
     }
 

@@ -1,0 +1,150 @@
+import APNSProtocol
+import PushModel
+import Testing
+
+@testable import PushEngine
+
+/// Phones that begin to listen just after a version was broadcast, and whose joins are read before the version is.
+struct RecentListenerTests {
+    private static let channel = AudienceChannelTests.channel
+
+    /// An audience with a channel, on which member 2 has listened for a while.
+    private static func harness() -> EngineHarness {
+        let (h, _) = AudienceChannelTests.harness()
+        h.join(2, channel: Self.channel)
+        h.deliverAll()
+        h.advance(20_000)
+        return h
+    }
+    /// The owner makes the version and broadcasts it; the partition has not read it yet.
+    private static func broadcastUnread(_ n: Int, alert: String? = nil, _ h: EngineHarness) throws -> Push {
+        h.consume(
+            key: "match",
+            value: EngineHarness.content(
+                "update", n, at: nil, priority: 10, alert: alert, padding: 0, more: [#""to":{"audience":"match"}"#]))
+        h.engine.publishVersions(now: h.now)
+        h.step()
+        return try #require(h.deliver(route: 2))
+    }
+    private static func joinUnread(_ member: Int, _ h: EngineHarness) {
+        h.consume(
+            key: EngineHarness.memberToken(member),
+            value: #"{"event":"register","audience":"match","channel":"\#(Self.channel)"}"#)
+    }
+
+    /// It missed the broadcast, and gets the version by its token: quietly, as the alert was not for it. Who listened before gets nothing else.
+    @Test(arguments: [false, true]) func whoMissedTheBroadcastIsServedByToken(isTakenOver: Bool) throws {
+        let h = Self.harness()
+        let broadcast = try Self.broadcastUnread(2, alert: "goal", h)
+        #expect(broadcast.n == 2 && broadcast.alert == "goal")
+        h.advance(3_000)
+        Self.joinUnread(3, h)
+        if isTakenOver { h.crash() }
+        h.carryBus()
+        h.advance(2_000)
+        let pushes = h.deliverAll().filter { $0.token != EngineHarness.memberToken(1) }
+        #expect(pushes.map(\.token) == [EngineHarness.memberToken(3)])
+        #expect(pushes.allSatisfy { $0.n == 2 && $0.alert == nil && $0.stamp == broadcast.stamp })
+        #expect(h.counters.members.isConserved)
+    }
+
+    /// As far as clocks tell it joined with the alert's event: it gets the alert by token, as the phone would ignore a broadcast that comes later.
+    @Test(arguments: [-1, 0, 1, 2]) func whoJoinedAtTheSameTimeGetsTheAlertByToken(secondsAfter: Int64) throws {
+        let h = Self.harness()
+        if secondsAfter < 0 { Self.joinUnread(3, h) }
+        h.advance(max(0, -secondsAfter) * 1_000)
+        _ = try Self.broadcastUnread(2, alert: "goal", h)
+        h.advance(max(0, secondsAfter) * 1_000)
+        if secondsAfter >= 0 { Self.joinUnread(3, h) }
+        h.carryBus()
+        let pushes = h.deliverAll().filter { $0.token == EngineHarness.memberToken(3) }
+        #expect(pushes.map(\.alert) == [secondsAfter < 2 ? "goal" : nil])
+    }
+
+    /// The worker dies over the push that is owed: the next owner owes it too.
+    @Test func whatIsOwedIsOwedByTheNextOwner() throws {
+        let h = Self.harness()
+        _ = try Self.broadcastUnread(2, h)
+        Self.joinUnread(3, h)
+        h.carryBus()
+        h.crash()
+        h.carryBus()
+        h.advance(2_000)
+        let tokens = Set(h.deliverAll().map(\.token))
+        #expect(tokens.contains(EngineHarness.memberToken(3)) && !tokens.contains(EngineHarness.memberToken(2)))
+    }
+
+    /// Of very many not each can be named: the ring is walked for them, and progress has no room for all. Nobody is left out.
+    @Test(arguments: [false, true]) func veryManyAreServedToo(isTakenOver: Bool) throws {
+        let count = RecentListeners.countMax + RetrySet.countMax + 500
+        let h = Self.harness()
+        _ = try Self.broadcastUnread(2, h)
+        for member in 0..<count { Self.joinUnread(10 + member, h) }
+        h.carryBus()
+        if isTakenOver {
+            h.advance(2_000)
+            h.crash()
+            h.carryBus()
+        }
+        var tokens: Set<String> = []
+        for _ in 0..<40 {
+            h.advance(1_000)
+            tokens.formUnion(h.deliverAll().filter { $0.n == 2 }.map(\.token))
+        }
+        #expect((0..<count).allSatisfy { tokens.contains(EngineHarness.memberToken(10 + $0)) })
+        #expect(h.counters.members.isConserved)
+    }
+
+    /// Whoever joined earlier is left to the channel; the next version is left to it for all.
+    @Test func whoListenedBeforeIsLeftToTheChannel() throws {
+        let h = Self.harness()
+        _ = try Self.broadcastUnread(2, h)
+        #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(1)])
+        Self.joinUnread(3, h)
+        h.carryBus()
+        h.deliverAll()
+        h.advance(20_000)
+        h.audienceUpdate(3)
+        #expect(h.deliver(route: 2)?.n == 3)
+        #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(1)])
+    }
+
+    /// The publisher's timestamps lie minutes back: they say nothing of when the broadcast left.
+    @Test func aTimestampOfThePastMakesNobodyLate() {
+        let h = Self.harness()
+        h.advance(300_000)
+        h.join(3, channel: Self.channel)
+        h.deliverAll()
+        h.advance(20_000)
+        h.consume(
+            key: "match",
+            value: EngineHarness.content(
+                "update", 2, at: 60, priority: 10, alert: "goal", padding: 0, more: [#""to":{"audience":"match"}"#]))
+        #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(1)])
+        #expect(h.deliver(route: 2)?.alert == "goal")
+    }
+
+    // MARK: Who is remembered
+
+    @Test func joinsAreKnownFromATimeOn() {
+        var recent = RecentListeners()
+        for number in 0..<5 { recent.note(MemberID(rawValue: Int32(number)), joinedSeconds: 100 + Int64(number)) }
+        #expect(recent.joined(sinceSeconds: 102)?.map(\.rawValue) == [2, 3, 4])
+        #expect(recent.joined(sinceSeconds: 104)?.map(\.rawValue) == [4])
+        #expect(recent.joined(sinceSeconds: 101) == nil, "two of them were forgotten")
+        #expect(recent.joined(sinceSeconds: 105) == [])
+    }
+    @Test func ofTooManyTheFirstAreForgotten() {
+        var recent = RecentListeners()
+        for number in 0...RecentListeners.countMax {
+            recent.note(MemberID(rawValue: Int32(number)), joinedSeconds: Int64(number))
+        }
+        #expect(recent.joined(sinceSeconds: 0) == nil)
+        #expect(recent.joined(sinceSeconds: 1)?.count == RecentListeners.countMax)
+    }
+    @Test func afterATakeoverNobodyIsKnown() {
+        var recent = RecentListeners()
+        recent.forget(upToSeconds: 100)
+        #expect(recent.joined(sinceSeconds: 100) == nil && recent.joined(sinceSeconds: 101) == [])
+    }
+}
