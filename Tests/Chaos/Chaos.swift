@@ -57,6 +57,12 @@ struct Chaos: AsyncParsableCommand {
             "The 'mailboat' executable to run; the one beside this executable when not given.", valueName: "path"))
     var mailboat: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Another release's 'mailboat', to go up and back between the two: workers run it during the first quarter and the third one, the other during the second and from then on; they change one after the other.",
+            valueName: "path"))
+    var former: String?
+
     @Option(help: "Seed of events and faults; drawn and printed when it is not given.")
     var seed: UInt64?
 
@@ -137,18 +143,23 @@ struct Chaos: AsyncParsableCommand {
         if let rate = self.rate, !(1...10_000).contains(rate) {
             throw ValidationError("--rate is \(rate): expected 1 to 10000 events per second")
         }
+        guard self.former == nil || !self.rollingRestart else {
+            throw ValidationError("--former and --rolling-restart are given: expected one of them")
+        }
         _ = try self.kinds()
     }
 
     func run() async throws {
         if let summary { try SummaryFile.check(summary) }
-        let mailboat = try self.executable()
+        let mailboat = try Self.executable(self.mailboat, option: "--mailboat")
+        let former = try self.former.map { try Self.executable($0, option: "--former") }
         let seed = self.seed ?? UInt64.random(in: 1...999_999)
         let say: (String) -> Void = { StandardOutput.show($0 + "\n") }
         let rate = self.rate ?? max(1, min(Self.rateMax, Int(Self.embeddedEventsMax / (self.minutes * 60))))
         say("chaos: seed \(seed), \(self.minutes) minutes, \(rate) events per second, \(self.workers) workers")
         let stage = try await ChaosStage(
-            mailboat: mailboat, real: self.cluster.isGiven ? try self.cluster.settings(for: .consumer) : nil,
+            mailboat: mailboat, former: former,
+            real: self.cluster.isGiven ? try self.cluster.settings(for: .consumer) : nil,
             workerCount: self.workers,
             seed: seed)
         let result: Result<ChaosVerdict, any Error>
@@ -160,7 +171,8 @@ struct Chaos: AsyncParsableCommand {
                     channelCount: self.channels, audienceCount: self.audiences, memberCount: self.members,
                     startMemberCount: self.startMembers,
                     kinds: self.rollingRestart ? [] : try self.kinds(),
-                    isRollingRestart: self.rollingRestart),
+                    isRollingRestart: self.rollingRestart,
+                    former: former.map { .init(executable: $0, current: mailboat) }),
                 say: say)
             try await run.play()
             result = .success(try await run.judge())
@@ -171,11 +183,12 @@ struct Chaos: AsyncParsableCommand {
         try self.show(try result.get(), seed: seed, say: say)
     }
 
-    private func executable() throws -> URL {
-        let url = self.mailboat.map { URL(fileURLWithPath: $0) } ?? BuiltExecutable.besideThisOne("mailboat")
+    /// - Parameter path: `nil`: the one beside this executable.
+    private static func executable(_ path: String?, option: String) throws -> URL {
+        let url = path.map { URL(fileURLWithPath: $0) } ?? BuiltExecutable.besideThisOne("mailboat")
         guard FileManager.default.isExecutableFile(atPath: url.path) else {
             throw CommandFailure(
-                "\(url.path) is no executable: build it by 'swift build --product mailboat', or name another by --mailboat"
+                "\(url.path) is no executable: build it by 'swift build --product mailboat', or name another by \(option)"
             )
         }
         return url

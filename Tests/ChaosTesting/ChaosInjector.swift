@@ -33,14 +33,19 @@ final class ChaosInjector {
     private(set) var resumedMillis: [Int64] = []
     /// Workers that were told to stop and ended with something else than 0.
     private(set) var uncleanStops: [String] = []
+    /// Which release each worker runs; `nil`: there is one.
+    private let releases: ReleaseSchedule?
+    /// How often a worker was started as another release than before.
+    private(set) var releaseChanges = 0
 
     /// A worker that ended is started again after so long, as an orchestrator would.
     private static let restartMillis: Int64 = 1_000
     /// A stopping worker is given its drain and this much more.
     private static let stopMillisMax: Int64 = 20_000
 
-    init(stage: ChaosStage, seed: UInt64) {
+    init(stage: ChaosStage, seed: UInt64, releases: ReleaseSchedule? = nil) {
         self.stage = stage
+        self.releases = releases
         self.seed = seed
     }
 
@@ -153,7 +158,21 @@ final class ChaosInjector {
             self.endedByItself.insert(worker.name)
             self.remedies.append((nowMillis + Self.restartMillis, .startWorker(index)))
         }
+        self.changeReleases(nowMillis: nowMillis)
         if !self.stage.kafkaIsRunning { throw CommandFailure("the embedded Kafka has ended: see kafka.log") }
+    }
+
+    /// Stops workers that are to run the other release; they are started as that.
+    private func changeReleases(nowMillis: Int64) {
+        guard let releases = self.releases else { return }
+        for (index, worker) in self.stage.workers.enumerated()
+        where worker.isUp && !worker.isPaused
+            && worker.executable != releases.executable(worker: index, atMillis: nowMillis)
+        {
+            worker.isExpectedToEnd = true
+            worker.process?.terminate()
+            self.remedies.append((nowMillis, .startWorker(index)))
+        }
     }
 
     /// Ends every fault now.
@@ -201,6 +220,12 @@ final class ChaosInjector {
             self.uncleanStops.append("\(worker.name) stopped with \(status)")
         }
         self.endedByItself.remove(worker.name)
+        if let executable = self.releases?.executable(worker: index, atMillis: nowMillis),
+            executable != worker.executable
+        {
+            worker.executable = executable
+            self.releaseChanges += 1
+        }
         try worker.start()
     }
 

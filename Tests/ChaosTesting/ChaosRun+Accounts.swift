@@ -100,6 +100,15 @@ extension ChaosRun {
         return counts
     }
 
+    /// Where two releases were asked for, each worker has to have run both.
+    func releaseFaults() -> [String] {
+        guard self.wish.former != nil else { return [] }
+        let expected = ReleaseSchedule.changeCount * self.stage.workers.count
+        guard self.injector.releaseChanges < self.stage.workers.count else { return [] }
+        return [
+            "workers changed their release \(self.injector.releaseChanges) times, expected up to \(expected) and at least once each"
+        ]
+    }
     /// Further lines of the table.
     func notes(_ audit: ChaosAudit) -> [String] {
         let outcomes = audit.outcomeCounts.sorted { $0.key < $1.key }.map {
@@ -124,6 +133,11 @@ extension ChaosRun {
             notes.append("unclean stops       \(self.injector.uncleanStops.count { $0 == line }) times: \(line)")
         }
         notes += self.rolling?.lines ?? []
+        if self.wish.former != nil {
+            notes.append(
+                "releases            workers changed their release \(self.injector.releaseChanges) times: forth, back, and forth again"
+            )
+        }
         for line in self.injector.unexpectedEnds { notes.append("ended by itself     \(line)") }
         notes.append(
             self.stage.membershipIsStatic

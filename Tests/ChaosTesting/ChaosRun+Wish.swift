@@ -1,3 +1,5 @@
+package import Foundation
+
 extension ChaosRun {
     /// What a run is asked for.
     package struct Wish {
@@ -18,6 +20,19 @@ extension ChaosRun {
         var kinds: [ChaosFault.Kind]
         /// Instead of faults: every worker is restarted once, in good order. The run ends when they have been.
         var isRollingRestart: Bool
+        /// Another release, which workers run at first and half way once more; `nil`: none.
+        var former: Former?
+
+        /// Executables of the two releases.
+        package struct Former {
+            var executable: URL
+            var current: URL
+
+            package init(executable: URL, current: URL) {
+                self.executable = executable
+                self.current = current
+            }
+        }
 
         /// - Parameters:
         ///   - minutes: how long events are published and faults injected.
@@ -30,10 +45,11 @@ extension ChaosRun {
         ///   - startMemberCount: start members of audiences of their own, all together; 0: none.
         ///   - kinds: of faults; empty: none.
         ///   - isRollingRestart: instead of faults, every worker is restarted once, in good order.
+        ///   - former: another release, which workers run at first and half way once more; `nil`: none.
         package init(
             minutes: Double, seed: UInt64, activityCount: Int, rate: Int, channelCount: Int,
             audienceCount: Int, memberCount: Int, startMemberCount: Int, kinds: [ChaosFault.Kind],
-            isRollingRestart: Bool
+            isRollingRestart: Bool, former: Former? = nil
         ) {
             self.minutes = minutes
             self.seed = seed
@@ -45,6 +61,7 @@ extension ChaosRun {
             self.startMemberCount = startMemberCount
             self.kinds = kinds
             self.isRollingRestart = isRollingRestart
+            self.former = former
         }
     }
 }

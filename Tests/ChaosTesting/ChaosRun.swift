@@ -46,7 +46,13 @@ package final class ChaosRun {
         self.stage = stage
         self.wish = wish
         self.say = say
-        self.injector = ChaosInjector(stage: stage, seed: wish.seed)
+        self.injector = ChaosInjector(
+            stage: stage, seed: wish.seed,
+            releases: wish.former.map {
+                ReleaseSchedule(
+                    former: $0.executable, current: $0.current, workerCount: stage.workers.count,
+                    durationMillis: Int64(wish.minutes * 60_000))
+            })
         let settings = stage.kafkaSettings.appending("compression.codec", "lz4")
         self.publisher = try StoryPublisher(
             settings: stage.kafkaIsEmbedded ? settings.appending(EmbeddedKafka.producerSettings) : settings,
@@ -308,6 +314,7 @@ package final class ChaosRun {
         }
         // Ending by itself, with a reason and ready to be started again, is allowed; a crash is not.
         faults += self.injector.crashes
+        faults += self.releaseFaults()
         let summary = ChaosSummary(
             minutes: self.wish.minutes,
             faults: Dictionary(

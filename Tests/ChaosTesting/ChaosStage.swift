@@ -49,9 +49,12 @@ package final class ChaosStage {
     /// Starts them all. Throws a `CommandFailure` when one does not start.
     /// - Parameters:
     ///   - mailboat: the executable of which all of them are processes.
+    ///   - former: that of workers at first; `nil`: the same.
     ///   - real: how to reach the Kafka to use; `nil`: an embedded one of its own.
     ///   - seed: of the simulated APNs.
-    package init(mailboat: URL, real: KafkaSettings?, workerCount: Int, seed: UInt64) async throws {
+    package init(
+        mailboat: URL, former: URL? = nil, real: KafkaSettings?, workerCount: Int, seed: UInt64
+    ) async throws {
         self.mailboat = mailboat
         let name = "mailboat-chaos-\(UUID().uuidString.prefix(8).lowercased())"
         self.directory = FileManager.default.temporaryDirectory.appendingPathComponent(name).path
@@ -88,8 +91,8 @@ package final class ChaosStage {
         try await self.startAPNs(seed: seed)
         for number in 1...workerCount {
             let worker = ChaosWorker(
-                name: "worker \(number)", mailboat: mailboat, adminPort: try await LocalHTTP.freePort(),
-                directory: self.directory)
+                name: "worker \(number)", executable: former ?? mailboat,
+                adminPort: try await LocalHTTP.freePort(), directory: self.directory)
             // Readable by its owner alone: it may hold the password of a real Kafka.
             guard
                 FileManager.default.createFile(

@@ -4,7 +4,8 @@ import Foundation
 /// One worker over all its lives.
 final class ChaosWorker {
     let name: String
-    private let mailboat: URL
+    /// What it is a process of, from its next start on.
+    var executable: URL
     let adminPort: Int
     let configurationPath: String
     let logPath: String
@@ -13,9 +14,9 @@ final class ChaosWorker {
     /// It was told to end, one way or the other.
     var isExpectedToEnd = false
 
-    init(name: String, mailboat: URL, adminPort: Int, directory: String) {
+    init(name: String, executable: URL, adminPort: Int, directory: String) {
         self.name = name
-        self.mailboat = mailboat
+        self.executable = executable
         self.adminPort = adminPort
         let file = name.replacingOccurrences(of: " ", with: "-")
         self.configurationPath = "\(directory)/\(file).yaml"
@@ -26,7 +27,7 @@ final class ChaosWorker {
         self.isPaused = false
         self.isExpectedToEnd = false
         self.process = try ChildProcess(
-            name: self.name, executable: self.mailboat, arguments: ["run", "--config", self.configurationPath],
+            name: self.name, executable: self.executable, arguments: ["run", "--config", self.configurationPath],
             logPath: self.logPath)
     }
 

@@ -497,7 +497,7 @@ def main():
     parser.add_argument(
         "--audience-seeds", type=int, default=1_000, help="the same for those that concern audiences (default 1000)")
     parser.add_argument(
-        "--kept-seeds", type=int, default=100, help="the same for those that concern channels kept for audiences (default 100)")
+        "--kept-seeds", type=int, default=200, help="the same for those that concern channels kept for audiences (default 200)")
     parser.add_argument(
         "--pass-over", default="", metavar="SEEDS",
         help="seeds with audiences that the unbroken code fails, separated by commas: they are not played")
