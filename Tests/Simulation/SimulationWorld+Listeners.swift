@@ -50,11 +50,11 @@ extension SimulationWorld {
     }
 
     /// The channel that a phone of the audience may listen on: it was told of, and neither its end nor its being gone is known.
-    private func channel(of audience: Int, isDevelopment: Bool) -> String? {
+    func channel(of audience: Int, isDevelopment: Bool) -> String? {
         self.openedChannels.last { $0.audience == audience && $0.isDevelopment == isDevelopment }?.id
     }
 
-    private func beginListening(_ member: Int, to channel: String, audience: Int) {
+    func beginListening(_ member: Int, to channel: String, audience: Int) {
         guard self.apple.isRegistered(channel) else { return }
         self.tell("member \(member) listens on \(channel)")
         self.members[member].listening[audience] = channel
@@ -95,6 +95,26 @@ extension SimulationWorld {
             self.hear(body, member: member, priority: request.priority)
         }
         self.deliverToKeptSleeper(request, body: body)
+        if body.content.event != .end {
+            self.perhapsListenLate(request.channel, audience: body.audience)
+            self.listenAsComer(request.channel, audience: body.audience)
+        }
+    }
+
+    /// A phone begins to listen just after a broadcast. Where its partition is in no hands, its join is read before the version is.
+    private func perhapsListenLate(_ channel: String, audience: Int) {
+        guard self.keptChance(self.plan.kept.sharePercent) else { return }
+        let deaf = self.members.indices.filter { member in
+            self.members[member].audience == audience && !self.members[member].isDead
+                && self.members[member].listening[audience] == nil
+                && self.channel(of: audience, isDevelopment: self.members[member].isDevelopment) == channel
+        }
+        let stranded = deaf.filter { member in
+            let partition = self.home(ofMember: member)
+            return !self.workers.contains { $0.isAlive && $0.partitions[partition]?.isRunning == true }
+        }
+        guard let member = (stranded.isEmpty ? deaf : stranded).randomElement(using: &self.keptRandom) else { return }
+        self.beginListening(member, to: channel, audience: audience)
     }
 
     private func noteEnd(_ request: KeptRequest) {

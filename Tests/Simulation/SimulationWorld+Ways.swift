@@ -15,12 +15,54 @@ extension SimulationWorld {
         let from = self.steadyMillis
         for audience in self.presentAudiences where self.phones[audience].hasEvents && !self.isOver(audience) {
             probes[audience] = self.order.count
+            self.comers[audience] = self.comer(of: audience)
             self.writeProbe(audience)
         }
+        let comers = self.comers
         self.runUntil(self.steadyMillis + 15 * 60_000)
         for (audience, event) in probes.sorted(by: { $0.key < $1.key }) {
             self.judgeWays(audience, event: event, from: from)
+            if let comer = comers[audience] { self.judgeComer(comer, of: audience, event: event) }
         }
+    }
+
+    /// A phone that will begin to listen just after the probe's broadcast. Its partition reads nothing for a while: it will read the join before the
+    /// version.
+    private func comer(of audience: Int) -> Int? {
+        let home = self.home(of: audience)
+        let deaf = self.members.indices.filter { member in
+            self.members[member].audience == audience && !self.members[member].isDead
+                && self.members[member].listening[audience] == nil && self.home(ofMember: member) != home
+                && self.channel(of: audience, isDevelopment: self.members[member].isDevelopment) != nil
+        }
+        guard let member = deaf.randomElement(using: &self.keptRandom) else { return nil }
+        for worker in self.workers where worker.isAlive {
+            worker.partitions[self.home(ofMember: member)]?.readsFromMillis = self.steadyMillis + Self.comerMillis
+        }
+        return member
+    }
+    /// Longer than a version and its broadcast take when all is quiet.
+    private static let comerMillis: Int64 = 8_000
+
+    /// A broadcast has gone out while faults are over: whoever was to begin to listen does.
+    func listenAsComer(_ channel: String, audience: Int) {
+        guard let member = self.comers[audience],
+            self.channel(of: audience, isDevelopment: self.members[member].isDevelopment) == channel
+        else { return }
+        self.comers[audience] = nil
+        self.beginListening(member, to: channel, audience: audience)
+    }
+
+    private func judgeComer(_ member: Int, of audience: Int, event: Int) {
+        guard let versions = self.phones[audience].audience?.versions, self.comers[audience] == nil,
+            let stamp = versions.first(where: { $0.value.event == event })?.key, versions.keys.max() == stamp,
+            !self.members[member].isDead, self.members[member].audience == audience
+        else { return }
+        let version = VersionName(audience: audience, stampSeconds: stamp)
+        guard self.members[member].got[version] == nil, self.members[member].heard[version] == nil else { return }
+        self.fail(
+            "member \(member) of audience \(audience) began to listen after the broadcast of event \(event), and got it neither way"
+        )
     }
 
     private func isOver(_ audience: Int) -> Bool { !(self.phones[audience].audience?.ends.isEmpty ?? true) }

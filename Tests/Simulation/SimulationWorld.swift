@@ -74,6 +74,8 @@ package final class SimulationWorld {
     var keptSleepers: [String: KeptSleeper] = [:]
     /// How many channels the list has that a worker has heard since its last creation.
     var listedCounts: [ListReader: Int] = [:]
+    /// By audience: who is to begin to listen after its next broadcast.
+    var comers: [Int: Int] = [:]
     /// By channel and worker: when its last broadcast left, steady.
     var broadcastsLeft: [String: [Int: Int64]] = [:]
     /// What operators say, and what concerns that alone.
