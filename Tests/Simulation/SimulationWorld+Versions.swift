@@ -82,7 +82,7 @@ extension SimulationWorld {
         else { return }
         let movements = self.members[member].movements
         if let stay = stays.min(), let first = audience.alertDepartures[alert]?[flight.partition],
-            movements[stay].writtenMillis > first
+            movements[stay].writtenMillis > first, !self.written[self.order[alert]]!.hasCopy
         {
             self.fail("member \(member): came after the alert of event \(alert), and gets it")
         }

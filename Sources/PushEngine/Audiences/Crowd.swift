@@ -125,9 +125,12 @@ struct Crowd {
             $0.hasAlert && $0.stampSeconds < alert.stampSeconds && !$0.isExpired(nowSeconds: nowSeconds)
         }
     }
-    /// Alerts of versions that are kept are for nobody any more.
-    mutating func withdrawAlerts() {
-        for index in self.versions.indices { self.versions[index].layer.alert = ByteRange() }
+    /// Alerts of versions that are kept are for nobody any more, but for what came after those that the version withdraws: it has that alert itself.
+    mutating func withdrawAlerts(by version: Version) {
+        for index in self.versions.indices
+        where !version.hasAlert || self.versions[index].layer.alertSeconds < version.layer.alertSeconds {
+            self.versions[index].layer.alert = ByteRange()
+        }
     }
     /// An alert is owed that does not fit beside the newest content.
     var alertGoesAlone: Bool {

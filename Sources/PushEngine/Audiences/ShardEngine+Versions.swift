@@ -122,7 +122,7 @@ extension ShardEngine {
     mutating func take(_ version: Version, crowd: CrowdID, now: EngineTime) {
         if version.life != self.audiences.crowds[crowd].life { self.endLife(of: crowd) }
         let alert = self.audiences.crowds[crowd].alert
-        if version.withdrawsAlert { self.audiences.crowds[crowd].withdrawAlerts() }
+        if version.withdrawsAlert { self.audiences.crowds[crowd].withdrawAlerts(by: version) }
         let kept = self.audiences.crowds[crowd].versions
         var dropped = kept.map { $0.layer.expiresSeconds <= version.layer.expiresSeconds }
         // The oldest lives longest: without it there would be nothing to show in the end.

@@ -261,6 +261,38 @@ import Testing
         #expect(Set(pushes.map(\.token)).count == 3 && pushes.count == 3)
         #expect(h.counters.members.isConserved)
     }
+    /// What one version says is withdrawn is older than its own alert, which the version beneath brings as well: that outlives it, alert included.
+    @Test(arguments: [false, true]) func aWithdrawalSparesTheAlertThatCameAfterIt(isTakenOver: Bool) throws {
+        let h = AudienceTests.harness()
+        for member in 1...3 { h.join(member) }
+        h.audienceUpdate(1)
+        let old = [h.take(), h.take(), h.take()].compactMap { $0 }
+        #expect(old.count == 3)
+        h.advance(2_000)
+        func consume(_ n: Int, _ more: String...) {
+            h.consume(
+                key: "match",
+                value: EngineHarness.content(
+                    "update", n, at: nil, priority: 10, alert: nil, padding: 0,
+                    more: [#""to":{"audience":"match"}"#] + more))
+        }
+        // All of it waits together, and becomes one version with another beneath it.
+        consume(2, #""alert":null"#)
+        consume(3, #""alert":{"title":"goal","body":"b"}"#)
+        consume(4, #""expires":\#(h.wallSeconds + 10)"#)
+        h.carryBus()
+        h.advance(2_000)
+        #expect(h.take() == nil)
+        if isTakenOver { h.crash() }
+        h.advance(12_000)
+        if !isTakenOver { for push in old { h.answer(push, .accepted) } }
+        var pushes: [Push] = []
+        for _ in 0..<10 {
+            h.advance(1_000)
+            pushes += h.deliverAll()
+        }
+        #expect(pushes.count == 3 && pushes.allSatisfy { $0.n == 3 && $0.alert == "goal" })
+    }
     private static func fail(_ push: Push, _ h: EngineHarness) {
         h.answer(push, .response(PushResponse(status: 429, reason: "TooManyRequests")))
     }
