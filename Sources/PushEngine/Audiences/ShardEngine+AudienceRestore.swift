@@ -48,6 +48,9 @@ extension ShardEngine {
             members.table.setFlags(flags, of: id)
             members.table.setJoinedSeconds(member.joinedSeconds, of: id)
         }
+        self.noteListener(
+            id, crowd: crowd, pass: pass, joinedSeconds: member.joinedSeconds,
+            memberSinceSeconds: member.isKnown ? 0 : member.joinedSeconds)
         if !member.isKnown || member.owedAlertStampSeconds != 0 {
             self.audiences.crowds[crowd].restoredJoins.append(
                 RestoredJoin(member: id, offset: offset, owedAlertStampSeconds: member.owedAlertStampSeconds))

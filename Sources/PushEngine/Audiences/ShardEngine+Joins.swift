@@ -158,7 +158,8 @@ extension ShardEngine {
             let member = members.table.insert(
                 self.audiences.scratchToken.span, in: ring, joinedSeconds: joinedSeconds, flags: frequent)
             self.memory.counters.membersHeld += 1
-            self.noteListener(member, crowd: crowd, pass: pass, joinedSeconds: joinedSeconds)
+            self.noteListener(
+                member, crowd: crowd, pass: pass, joinedSeconds: joinedSeconds, memberSinceSeconds: joinedSeconds)
             let frequent = self.markReturn(of: member, to: crowd, joinedSeconds, members: members, now: now)
             let notBefore = self.reunite(member, of: crowd, with: members)
             let late = self.entered(
@@ -189,8 +190,10 @@ extension ShardEngine {
         }
         members.table.setFlags(flags, of: found)
         members.table.move(found, to: ring)
+        let memberSinceSeconds = former == crowd ? members.table.joinedSeconds(of: found) : joinedSeconds
         members.table.setJoinedSeconds(joinedSeconds, of: found)
-        self.noteListener(found, crowd: crowd, pass: pass, joinedSeconds: joinedSeconds)
+        self.noteListener(
+            found, crowd: crowd, pass: pass, joinedSeconds: joinedSeconds, memberSinceSeconds: memberSinceSeconds)
         guard !isServed else {
             if notBefore > now.steadyMillis {
                 self.audiences.crowds[crowd].passes[pass].recent.note(

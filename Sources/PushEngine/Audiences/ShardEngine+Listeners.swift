@@ -190,10 +190,10 @@ extension ShardEngine {
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         let before = self.owed(crowd, pass: pass, alert: self.audiences.crowds[crowd].alert)
         if isServed {
-            var missing: [MemberID] = []
+            var missing: [RecentListeners.Join] = []
             if let newest = self.audiences.crowds[crowd].newest {
                 missing = self.recentListeners(newest, crowd: crowd, pass: pass).filter {
-                    self.isOwed($0, by: crowd, pass: pass, members: members)
+                    self.isOwed($0.member, by: crowd, pass: pass, members: members)
                 }
             }
             self.leaveToChannel(crowd, pass: pass, butFor: missing, now: now)
@@ -219,19 +219,18 @@ extension ShardEngine {
     /// The newest version reaches the members by broadcast.
     /// - Parameter missing: who may have missed that, and gets it by token.
     private mutating func leaveToChannel(
-        _ crowd: CrowdID, pass: Int, butFor missing: [MemberID], now: EngineTime
+        _ crowd: CrowdID, pass: Int, butFor missing: [RecentListeners.Join], now: EngineTime
     ) {
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         let distance = self.distanceMillis(crowd)
         let versionCount = self.audiences.crowds[crowd].versions.count
         let keepsAlerts = self.keepsAlerts(crowd, pass: pass)
-        let waiting = missing.map { member in
+        let waiting = missing.map { join in
             let notBefore = self.audiences.crowds[crowd].passes[pass].nextNotBeforeMillis(
-                of: member, at: members.table.position(of: member), distanceMillis: distance,
+                of: join.member, at: members.table.position(of: join.member), distanceMillis: distance,
                 nowMillis: now.steadyMillis)
-            let owesAlert = self.mayBeOwedAlert(
-                crowd, joinedSeconds: Int64(members.table.joinedSeconds(of: member)))
-            return (member: member, notBeforeMillis: notBefore, owesAlert: owesAlert)
+            let owesAlert = self.mayBeOwedAlert(crowd, memberSinceSeconds: join.memberSinceSeconds)
+            return (member: join.member, notBeforeMillis: notBefore, owesAlert: owesAlert)
         }
         self.audiences.crowds[crowd].passes[pass].leaveToChannel(
             versionCount: versionCount, keepingAlerts: keepsAlerts, in: &members.table)
@@ -252,13 +251,13 @@ extension ShardEngine {
             self.audiences.crowds[crowd].passes[pass].noteLate(number, offset: 0)
         }
     }
-    /// The newest version's alert may be for one that joined then: it joined before, or at the same time as far as clocks tell. It comes with the
+    /// The newest version's alert may be for a member since then: it joined before, or at the same time as far as clocks tell. It comes with the
     /// content, or the phone would ignore the broadcast that has it, under the same stamp.
-    private func mayBeOwedAlert(_ crowd: CrowdID, joinedSeconds: Int64) -> Bool {
+    private func mayBeOwedAlert(_ crowd: CrowdID, memberSinceSeconds: Int64) -> Bool {
         guard let newest = self.audiences.crowds[crowd].newest, newest.hasAlert,
             newest.stampSeconds == self.audiences.crowds[crowd].alert?.stampSeconds
         else { return false }
-        return joinedSeconds <= newest.layer.recordMillis / 1_000 + RecentListeners.clockSkewSeconds
+        return memberSinceSeconds <= newest.layer.recordMillis / 1_000 + RecentListeners.clockSkewSeconds
     }
     /// The newest version has not come to the member by its token.
     private func isOwed(_ member: MemberID, by crowd: CrowdID, pass: Int, members: CrowdTable.Members) -> Bool {
@@ -273,9 +272,6 @@ extension ShardEngine {
         _ crowd: CrowdID, pass: Int, from progress: AudienceCodec.Progress, now: EngineTime
     ) {
         guard self.audiences.crowds[crowd].passes[pass].channelNumber != nil else { return }
-        // Which of them joined lately is known by their rows alone.
-        let lastJoinSeconds = self.audiences.crowds[crowd].lastJoinSeconds
-        self.audiences.crowds[crowd].passes[pass].recentListeners.forget(upToSeconds: lastJoinSeconds)
         let listening = progress.part(of: self.audiences.crowds[crowd].passes[pass])?.listening
         if let listening { self.audiences.crowds[crowd].passes[pass].channelID = listening.id }
         guard !self.audiences.crowds[crowd].versions.isEmpty else { return }
