@@ -283,9 +283,13 @@ struct Pass {
         self.targets.removeLast()
         self.goRound(count: count, alertGoesAlone: alertGoesAlone, in: &table)
         for member in served where self.retries[member] == nil { self.skip(member) }
-        for member in late { self.keepQuiet(member) }
+        // A newer version may take over before the round has come to them: the alert goes on, and is not for them.
+        for member in served.sorted(by: { $0.rawValue < $1.rawValue }) + late { self.keepQuiet(member) }
     }
     /// Members that joined while the newest version came by broadcast: they are served by their tokens.
+    var lateListeners: [MemberID] {
+        (Array(self.servedLate) + self.lateNumbers.keys).sorted { $0.rawValue < $1.rawValue }
+    }
     var lateListenerCount: Int { self.servedLate.count + self.lateNumbers.count }
     /// A member that joined while the newest version came by broadcast has it by its token, or has had it before.
     mutating func noteServedLate(_ member: MemberID) {

@@ -6,6 +6,8 @@ struct RestoredJoin {
     var offset: Int64
     /// Of the version whose alert the record says the member is owed; 0: none.
     var owedAlertStampSeconds: Int64 = 0
+    /// It had been served when it joined.
+    var isKnown = false
 }
 
 /// Who is owed an alert after a takeover.

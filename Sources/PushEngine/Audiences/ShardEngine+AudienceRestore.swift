@@ -49,11 +49,13 @@ extension ShardEngine {
             members.table.setJoinedSeconds(member.joinedSeconds, of: id)
         }
         self.noteListener(
-            id, crowd: crowd, pass: pass, joinedSeconds: member.joinedSeconds,
-            memberSinceSeconds: member.isKnown ? 0 : member.joinedSeconds)
-        if !member.isKnown || member.owedAlertStampSeconds != 0 {
+            RecentListeners.Join(member: id, joinedSeconds: member.joinedSeconds, wasMember: member.isKnown),
+            crowd: crowd, pass: pass)
+        if !member.isKnown || member.owedAlertStampSeconds != 0 || member.channelNumber != nil {
             self.audiences.crowds[crowd].restoredJoins.append(
-                RestoredJoin(member: id, offset: offset, owedAlertStampSeconds: member.owedAlertStampSeconds))
+                RestoredJoin(
+                    member: id, offset: offset, owedAlertStampSeconds: member.owedAlertStampSeconds,
+                    isKnown: member.isKnown))
         }
         return .restored
     }
@@ -226,14 +228,14 @@ extension ShardEngine {
         let alertStamps = Set(all.filter(\.hasAlert).map(\.stampSeconds))
         let read = self.audiences.crowds[crowd].restoredJoins
         let owedJoins = read.filter { alertStamps.contains($0.owedAlertStampSeconds) }
-        let joins = read.filter { !alertStamps.contains($0.owedAlertStampSeconds) }
+        let joins = read.filter { !alertStamps.contains($0.owedAlertStampSeconds) && !$0.isKnown }
         self.audiences.crowds[crowd].restoredJoins = []
         self.audiences.crowds[crowd].alert =
             isOfLife ? all.first { $0.stampSeconds == progress.alertStampSeconds && $0.hasAlert } : nil
         self.resumeReport(crowd, from: progress, now: now)
         for pass in self.audiences.crowds[crowd].passes.indices {
             self.restore(crowd, pass: pass, from: progress, joins: joins, members: members, now: now)
-            self.restoreListening(crowd, pass: pass, from: progress, now: now)
+            self.restoreListening(crowd, pass: pass, from: progress, joins: read, now: now)
         }
         let alertStampSeconds = self.audiences.crowds[crowd].alert?.stampSeconds
         if !self.audiences.crowds[crowd].passes.contains(where: { $0.owesAlert || $0.retries.owesAlert }),

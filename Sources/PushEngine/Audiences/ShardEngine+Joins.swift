@@ -158,8 +158,10 @@ extension ShardEngine {
             let member = members.table.insert(
                 self.audiences.scratchToken.span, in: ring, joinedSeconds: joinedSeconds, flags: frequent)
             self.memory.counters.membersHeld += 1
+            let joinedMillis = self.intake.record.timestampMillis
             self.noteListener(
-                member, crowd: crowd, pass: pass, joinedSeconds: joinedSeconds, memberSinceSeconds: joinedSeconds)
+                RecentListeners.Join(member: member, joinedMillis: joinedMillis, memberSinceMillis: joinedMillis),
+                crowd: crowd, pass: pass)
             let frequent = self.markReturn(of: member, to: crowd, joinedSeconds, members: members, now: now)
             let notBefore = self.reunite(member, of: crowd, with: members)
             let late = self.entered(
@@ -190,10 +192,13 @@ extension ShardEngine {
         }
         members.table.setFlags(flags, of: found)
         members.table.move(found, to: ring)
-        let memberSinceSeconds = former == crowd ? members.table.joinedSeconds(of: found) : joinedSeconds
+        let joinedMillis = self.intake.record.timestampMillis
+        let memberSinceMillis =
+            former == crowd ? Int64(members.table.joinedSeconds(of: found)) * 1_000 : joinedMillis
         members.table.setJoinedSeconds(joinedSeconds, of: found)
         self.noteListener(
-            found, crowd: crowd, pass: pass, joinedSeconds: joinedSeconds, memberSinceSeconds: memberSinceSeconds)
+            RecentListeners.Join(member: found, joinedMillis: joinedMillis, memberSinceMillis: memberSinceMillis),
+            crowd: crowd, pass: pass)
         guard !isServed else {
             if notBefore > now.steadyMillis {
                 self.audiences.crowds[crowd].passes[pass].recent.note(

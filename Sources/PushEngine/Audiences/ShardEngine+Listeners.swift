@@ -65,6 +65,9 @@ extension ShardEngine {
         let before = self.owed(crowd, pass: pass, alert: self.audiences.crowds[crowd].alert)
         let isAhead = self.audiences.crowds[crowd].passes[pass].joined(members.table.position(of: member))
         if isAhead { self.audiences.crowds[crowd].passes[pass].skip(member) }
+        if self.audiences.crowds[crowd].passes[pass].isAlertAhead(members.table.position(of: member)) {
+            self.audiences.crowds[crowd].passes[pass].keepQuiet(member)
+        }
         self.audiences.crowds[crowd].passes[pass].noteServedLate(member)
         // Its record does not say that it has been served.
         self.audiences.crowds[crowd].isProgressDue = true
@@ -103,6 +106,8 @@ extension ShardEngine {
         // Whoever came later, or has been served since, is owed nothing.
         self.isAlertLeft(crowd, toChannelOf: pass) && !members.table.flags(of: member).contains(.isLate)
             && !self.audiences.crowds[crowd].passes[pass].servedLate.contains(member)
+            // Or waits for the version alone.
+            && self.audiences.crowds[crowd].passes[pass].retries[member] == nil
     }
     func isAlertLeft(_ crowd: CrowdID, toChannelOf pass: Int) -> Bool {
         guard let alert = self.audiences.crowds[crowd].alert,
@@ -155,11 +160,14 @@ extension ShardEngine {
             return true
         }
         guard self.audiences.crowds[crowd].passes[pass].isServedByChannel else { return false }
+        let others = self.audiences.crowds[crowd].passes[pass].lateListeners
         self.audiences.crowds[crowd].passes[pass].leaveChannel()
         if let alert = self.audiences.crowds[crowd].alert, alert.stampSeconds != version.stampSeconds,
             let channel, channel.takenAlertStampSeconds < alert.stampSeconds
         {
             self.audiences.crowds[crowd].passes[pass].oweAlertAgain(count: count)
+            // They had it where they came from, or came after it.
+            for member in others { self.audiences.crowds[crowd].passes[pass].keepQuiet(member) }
         }
         return false
     }
@@ -229,7 +237,7 @@ extension ShardEngine {
             let notBefore = self.audiences.crowds[crowd].passes[pass].nextNotBeforeMillis(
                 of: join.member, at: members.table.position(of: join.member), distanceMillis: distance,
                 nowMillis: now.steadyMillis)
-            let owesAlert = self.mayBeOwedAlert(crowd, memberSinceSeconds: join.memberSinceSeconds)
+            let owesAlert = self.mayBeOwedAlert(crowd, memberSinceMillis: join.memberSinceMillis)
             return (member: join.member, notBeforeMillis: notBefore, owesAlert: owesAlert)
         }
         self.audiences.crowds[crowd].passes[pass].leaveToChannel(
@@ -253,11 +261,11 @@ extension ShardEngine {
     }
     /// The newest version's alert may be for a member since then: it joined before, or at the same time as far as clocks tell. It comes with the
     /// content, or the phone would ignore the broadcast that has it, under the same stamp.
-    private func mayBeOwedAlert(_ crowd: CrowdID, memberSinceSeconds: Int64) -> Bool {
+    private func mayBeOwedAlert(_ crowd: CrowdID, memberSinceMillis: Int64) -> Bool {
         guard let newest = self.audiences.crowds[crowd].newest, newest.hasAlert,
             newest.stampSeconds == self.audiences.crowds[crowd].alert?.stampSeconds
         else { return false }
-        return memberSinceSeconds <= newest.layer.recordMillis / 1_000 + RecentListeners.clockSkewSeconds
+        return memberSinceMillis <= newest.layer.recordMillis
     }
     /// The newest version has not come to the member by its token.
     private func isOwed(_ member: MemberID, by crowd: CrowdID, pass: Int, members: CrowdTable.Members) -> Bool {
@@ -268,8 +276,9 @@ extension ShardEngine {
 
     // MARK: Takeover
     /// A pass goes on as its progress says, and then as the newest known version does.
+    /// - Parameter joins: that `state` has of members since that progress.
     mutating func restoreListening(
-        _ crowd: CrowdID, pass: Int, from progress: AudienceCodec.Progress, now: EngineTime
+        _ crowd: CrowdID, pass: Int, from progress: AudienceCodec.Progress, joins: [RestoredJoin], now: EngineTime
     ) {
         guard self.audiences.crowds[crowd].passes[pass].channelNumber != nil else { return }
         let listening = progress.part(of: self.audiences.crowds[crowd].passes[pass])?.listening
@@ -282,6 +291,14 @@ extension ShardEngine {
             for position in progress.part(of: self.audiences.crowds[crowd].passes[pass])?.skipped ?? [] {
                 let member = self.member(at: position, ring: ring, members: members)
                 if member.isSome { self.audiences.crowds[crowd].passes[pass].noteServedLate(member) }
+            }
+            // Who said that it listens after the newest version's event had that version by then.
+            let recordSeconds = (self.audiences.crowds[crowd].newest?.layer.recordMillis ?? .max) / 1_000
+            for join in joins
+            where join.isKnown && members.table.ring(of: join.member) == ring
+                && Int64(members.table.joinedSeconds(of: join.member)) >= recordSeconds
+            {
+                self.audiences.crowds[crowd].passes[pass].noteServedLate(join.member)
             }
         }
         self.changeWay(crowd, pass: pass, now: now)

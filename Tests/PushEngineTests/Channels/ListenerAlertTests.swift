@@ -188,6 +188,38 @@ struct ListenerAlertTests {
         #expect(h.counters.members.isConserved)
     }
 
+    /// The channel has not had the alert when the next version goes to the tokens: whoever listens gets it by that, but for one that came after it.
+    @Test func whoCameAfterTheAlertDoesNotGetItWithTheNextVersion() throws {
+        let (h, _) = AudienceChannelTests.harness()
+        h.join(2, channel: AudienceChannelTests.channel)
+        h.deliverAll()
+        h.advance(3_000)
+        h.audienceUpdate(2, alert: "goal")
+        h.deliverAll()
+        h.advance(2_000)
+        h.join(3)
+        h.deliverAll()
+        h.join(3, channel: AudienceChannelTests.channel)
+        h.advance(2_000)
+        // The channel is gone before the broadcast is taken, and the next version is there before the tokens have what it should have brought.
+        let broadcast = try #require(h.take(route: 2))
+        h.consume(
+            key: "match",
+            value: EngineHarness.content(
+                "update", 3, at: nil, priority: 10, alert: nil, padding: 0, more: [#""to":{"audience":"match"}"#]))
+        h.answer(broadcast, .response(PushResponse(status: 400, reason: "ChannelNotRegistered")))
+        h.engine.publishVersions(now: h.now)
+        h.step()
+        var pushes: [Push] = []
+        for _ in 0..<10 {
+            h.advance(1_000)
+            pushes += h.deliverAll()
+        }
+        let alerts = Dictionary(grouping: pushes, by: \.token).mapValues { $0.compactMap(\.alert) }
+        #expect(alerts[EngineHarness.memberToken(2)] == ["goal"])
+        #expect(alerts[EngineHarness.memberToken(3)] == [])
+    }
+
     /// The same of one that was owed to it where it listens, while the next version is broadcast.
     @Test func anOwedAlertThatComesBackIsOwedAlthoughTheNextVersionIsBroadcast() throws {
         let h = Self.harnessOwingAlerts()
