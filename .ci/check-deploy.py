@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Checks what lies in deploy/ with the tools of others: rules and their tests (promtool), manifests (kubernetes-validate,
-check-jsonschema), YAML (yamllint), scripts (shellcheck), the Dockerfile (hadolint). And that all of it speaks of the same things: each alert has a test
+check-jsonschema), YAML (yamllint), scripts (shellcheck), the Dockerfile (hadolint), the bill of materials (pyspdxtools). And that all of it speaks of the same things: each alert has a test
 and a heading in the runbook, each heading an alert, and each metric that a rule or a panel names is one that a worker serves.
 
-Tools that are missing are named and are an error. Nothing is installed here.
+Tools that are missing are named and are an error. Nothing is installed here, and nothing is built.
 """
 
+import argparse
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -166,14 +168,53 @@ def check_manifests():
     return count + 1
 
 
+def write_materials(scratch, file, **environment):
+    """By the script, as the Dockerfile has it do, but for the program, which is not built here. Returns what it says if it fails."""
+    words = [DEPLOY / "sbom.py", "--output", file, *(["--scratch-path", scratch] if scratch else [])]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=PROJECT, env={**os.environ, "SOURCE_DATE_EPOCH": "1764000000", **environment})
+    return done.stderr.strip() if done.returncode != 0 else None
+
+
+def check_materials(scratch):
+    """What mailboat is made of: written from this tree, judged by a validator of SPDX, and the same the second time."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = [pathlib.Path(folder) / f"{name}.spdx.json" for name in ("first", "second")]
+        for file in files:
+            trouble = write_materials(scratch, file)
+            if trouble is not None:
+                fail(f"deploy/sbom.py: {trouble[-2000:]}")
+                return 0
+        run("pyspdxtools", "--infile", files[0])
+        if files[0].read_bytes() != files[1].read_bytes():
+            fail("deploy/sbom.py: two documents of one tree and one SOURCE_DATE_EPOCH differ")
+        if write_materials(scratch, pathlib.Path(folder) / "undated", SOURCE_DATE_EPOCH="yesterday") is None:
+            fail("deploy/sbom.py takes “yesterday” for SOURCE_DATE_EPOCH")
+        content = json.loads(files[0].read_text())
+    names = {package["name"] for package in content["packages"]}
+    # What Package.swift names, what only another package names, and each C library.
+    for name in ("mailboat", "swift", "swift-nio", "swift-async-algorithms", "librdkafka1", "libssl3", "libnghttp2-14"):
+        if name not in names:
+            fail(f"deploy/sbom.py leaves out {name}")
+    for name in ("swift-nio-ssl", "swift-crypto", "async-http-client"):
+        if name in names:
+            fail(f"deploy/sbom.py lists {name}, which is not linked: hummingbird's tests and TLS use it alone")
+    return len(names)
+
+
 def main():
+    parser = argparse.ArgumentParser(description="Check what lies in deploy/.")
+    parser.add_argument("--scratch-path", metavar="DIRECTORY", type=pathlib.Path, help="where SwiftPM has its checkouts (default: .build)")
+    asked = parser.parse_args()
+    materials = check_materials(asked.scratch_path)
     alerts, expressions, manifests = check_rules(), check_names(), check_manifests()
     run("yamllint", "--strict", "--config-data", YAML_RULES, DEPLOY)
     run("shellcheck", *sorted(DEPLOY.glob("*.sh")), *sorted((PROJECT / "Benchmarks").glob("*.sh")), PROJECT / ".ci/run")
     run("hadolint", "--ignore", "DL3008", DEPLOY / "Dockerfile")
     if failures:
         return 1
-    print(f"check-deploy: {alerts} alerts with tests and headings, {expressions} expressions of metrics that are served, {manifests} manifests")
+    print(
+        f"check-deploy: {alerts} alerts with tests and headings, {expressions} expressions of metrics that are served, {manifests} manifests, "
+        f"{materials} parts in the bill of materials")
     return 0
 
 
