@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks what lies in deploy/ with the tools of others: rules and their tests (promtool), manifests (kubernetes-validate,
-check-jsonschema), YAML (yamllint), scripts (shellcheck), the Dockerfile (hadolint), the bill of materials (pyspdxtools). And that all of it speaks of the same things: each alert has a test
+check-jsonschema), YAML (yamllint), scripts (shellcheck), the Dockerfile (hadolint), the bill of materials (pyspdxtools), the unit of systemd
+(systemd-analyze). And that all of it speaks of the same things: each alert has a test
 and a heading in the runbook, each heading an alert, and each metric that a rule or a panel names is one that a worker serves.
 
 Tools that are missing are named and are an error. Nothing is installed here, and nothing is built.
@@ -25,6 +26,8 @@ TESTS = [DEPLOY / "prometheus/mailboat-rules-test.yaml", DEPLOY / "prometheus/ma
 KUBERNETES = DEPLOY / "kubernetes"
 # Lines of text are for people, who have editors that wrap them.
 YAML_RULES = "{extends: default, rules: {line-length: {max: 250}, document-start: disable, braces: {max-spaces-inside: 0}, comments-indentation: disable}}"
+# What `systemd-analyze security` may say of the unit, in tenths: 0 is the least exposed, 100 the most. What is left is the network and the host's root directory.
+EXPOSURE_MAX = 12
 # Of Prometheus itself.
 FOREIGN = {"up"}
 failures = []
@@ -201,11 +204,31 @@ def check_materials(scratch):
     return len(names)
 
 
+def check_unit():
+    """Where there is no systemd-analyze, as on a Mac, the unit stays unchecked; continuous integration has one."""
+    if not shutil.which("systemd-analyze"):
+        print("check-deploy: systemd-analyze is not installed: deploy/systemd is not checked (Debian: apt-get install systemd)", file=sys.stderr)
+        return "a unit that was not checked"
+    text = (DEPLOY / "systemd/mailboat.service").read_text()
+    with tempfile.TemporaryDirectory() as folder:
+        # It wants to see the program, which is not installed here.
+        program, unit = pathlib.Path(folder) / "mailboat", pathlib.Path(folder) / "mailboat.service"
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+        unit.write_text(text.replace("ExecStart=/usr/local/bin/mailboat ", f"ExecStart={program} "))
+        complaints = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True)
+        # An unknown word is a warning there, and ignored by systemd: a guard that is misspelt would be none.
+        if complaints.returncode != 0 or complaints.stderr.strip():
+            fail(f"systemd-analyze verify: {complaints.stderr.strip()}")
+        run("systemd-analyze", "security", "--no-pager", "--offline=true", f"--threshold={EXPOSURE_MAX}", unit)
+    return "a unit of systemd"
+
+
 def main():
     parser = argparse.ArgumentParser(description="Check what lies in deploy/.")
     parser.add_argument("--scratch-path", metavar="DIRECTORY", type=pathlib.Path, help="where SwiftPM has its checkouts (default: .build)")
     asked = parser.parse_args()
-    materials = check_materials(asked.scratch_path)
+    materials, unit = check_materials(asked.scratch_path), check_unit()
     alerts, expressions, manifests = check_rules(), check_names(), check_manifests()
     run("yamllint", "--strict", "--config-data", YAML_RULES, DEPLOY)
     run("shellcheck", *sorted(DEPLOY.glob("*.sh")), *sorted((PROJECT / "Benchmarks").glob("*.sh")), PROJECT / ".ci/run")
@@ -214,7 +237,7 @@ def main():
         return 1
     print(
         f"check-deploy: {alerts} alerts with tests and headings, {expressions} expressions of metrics that are served, {manifests} manifests, "
-        f"{materials} parts in the bill of materials")
+        f"{materials} parts in the bill of materials, {unit}")
     return 0
 
 
