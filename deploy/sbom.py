@@ -37,9 +37,9 @@ class Failure(Exception):
     """What cannot be found out, and what was expected."""
 
 
-def output(*words):
+def output(*words, **environment):
     try:
-        done = subprocess.run([*map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        done = subprocess.run([*map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True, env={**os.environ, **environment})
     except FileNotFoundError:
         raise Failure(f"{words[0]} is not installed") from None
     if done.returncode != 0:
@@ -85,9 +85,9 @@ class SwiftPackages:
 
     @functools.cache
     def manifest(self, identity):
-        # In a folder of its own, or SwiftPM leaves one in the checkout.
+        # In a folder of its own: SwiftPM leaves one in the checkout otherwise, and locks and compiled manifests among the temporary files.
         with tempfile.TemporaryDirectory() as scratch:
-            text = output("swift", "package", "--package-path", self.nodes[identity]["path"], "--scratch-path", scratch, "dump-package")
+            text = output("swift", "package", "--package-path", self.nodes[identity]["path"], "--scratch-path", scratch, "dump-package", TMPDIR=scratch)
         return read_json(text, f"swift package dump-package of {identity}")
 
     @functools.cache
