@@ -1,0 +1,87 @@
+import ArgumentParser
+import CommandSupport
+import Foundation
+import KafkaLog
+import PushModel
+
+/// `mailboat explain`.
+struct Explain: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Say why a phone does not change: what became of an activity's newest event.",
+        discussion: """
+            Reads the newest records of one key (the id of an activity, a channel or an audience) from the input topics, state, outcomes and dead letters, and \
+            where the workers stand. Prints one sentence that says where the newest event has got to, then the records that say so with their \
+            positions, then what to do. Joins no group, changes nothing, and shows no token.
+
+            Of each topic only the key's partition is read, backwards from its end, until the newest records are found or --depth records were \
+            read; the lines 'read' say how far that was. With --config, topics, group and budgets are those of the workers. It follows an audience's \
+            event until it is handed on; members have pushes of their own: 'mailboat state dump --audience ID' shows them.
+
+            With --format json: one object with 'verdict' (cause, sentence, next) and 'facts'. 'cause' is one of \
+            \(ExplainVerdict.Cause.allCases.map(\.rawValue).joined(separator: ", ")).
+
+            Exit status: 0 when there is an answer, whatever it is, 1 when the cluster cannot be asked, 64 when the command line is wrong.
+
+            EXAMPLES
+              mailboat explain order-7 --config mailboat.yaml
+              mailboat explain order-7 --bootstrap localhost:9092 --format json
+            """)
+
+    enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
+
+    @Argument(help: "The events' key: the id of the activity, the channel or the audience.")
+    var key: String
+
+    @OptionGroup var kafka: KafkaOptions
+
+    @Option(help: ArgumentHelp("Only events of this app. Default: of any.", valueName: "bundle id"))
+    var app: String?
+
+    @Option(help: "The consumer group. Default: that of --config, or a worker's own default.")
+    var group: String?
+
+    @Option(help: ArgumentHelp("How many events, outcomes and dead letters are shown at most.", valueName: "number"))
+    var outcomes = 5
+
+    @Option(help: ArgumentHelp("How many records of a partition are read at most.", valueName: "records"))
+    var depth = 100_000
+
+    @Option(help: "Lines for a person, or one JSON object.")
+    var format = Format.text
+
+    func validate() throws {
+        let bytes = Array(self.key.utf8)
+        do throws(EventRejection) { try EventRules.checkKey(bytes.span) } catch {
+            throw ValidationError("the key “\(TokenText.shortened(self.key))” \(error.reason)")
+        }
+        guard (1...1_000).contains(self.outcomes) else {
+            throw ValidationError("--outcomes is \(self.outcomes): expected 1 to 1000")
+        }
+        guard (1...100_000_000).contains(self.depth) else {
+            throw ValidationError("--depth is \(self.depth): expected 1 to 100000000 records")
+        }
+    }
+
+    func run() async throws {
+        let command = self
+        try await NamedThread.run("explain") { Result { try command.explain() } }.get()
+    }
+
+    /// Blocks.
+    private func explain() throws {
+        let status = StatusLine()
+        defer { status.end() }
+        let report = try self.report { status.show($0) }
+        status.end()
+        for line in self.format == .json ? [report.json] : report.lines { StandardOutput.print(line) }
+    }
+
+    /// Asks the cluster, and decides. Blocks.
+    /// - Parameter progress: told what is being read.
+    func report(progress: @escaping (String) -> Void) throws -> ExplainReport {
+        let reading = ExplainReading(
+            kafka: self.kafka, key: Array(self.key.utf8), app: self.app, group: self.group, outcomeCount: self.outcomes,
+            recordCountMax: self.depth, nowMillis: Int64(Date().timeIntervalSince1970 * 1_000), progress: progress)
+        return ExplainReport(try reading.facts(), shownMax: self.outcomes)
+    }
+}

@@ -1,0 +1,191 @@
+import CommandSupport
+import Foundation
+import KafkaLog
+import PushEngine
+import PushModel
+import PushWorker
+
+/// Gathers the facts about a key: asks the cluster, decides nothing. Blocks: on a thread of its own.
+struct ExplainReading {
+    let kafka: KafkaOptions
+    let key: [UInt8]
+    let app: String?
+    /// `nil`: that of the configuration.
+    let group: String?
+    let outcomeCount: Int
+    let recordCountMax: Int
+    let nowMillis: Int64
+    /// Told what is being read.
+    let progress: (String) -> Void
+
+    func facts() throws -> ExplainFacts {
+        let configuration = try self.kafka.cluster.configuration()
+        let topics = configuration.topics
+        let known = try self.look(at: topics.all)
+        let tail = try TailReader(self.kafka)
+        var records = ExplainRecords(key: self.key, app: self.app, nowMillis: self.nowMillis)
+        var facts = ExplainFacts(key: String(decoding: self.key, as: UTF8.self), nowMillis: self.nowMillis)
+        var streams: [[ExplainFacts.Event]] = []
+        for topic in topics.events + [topics.routed] {
+            let isRouted = topic == topics.routed
+            let events = try self.read(topic, known, tail, enough: 1, isNeeded: !isRouted, &facts) { record in
+                let event = records.event(record, topic: topic, isRouted: isRouted)
+                return event.map { ($0, $0.isForPhone || $0.fault != nil) }
+            }
+            streams.append(Array(events.prefix(Self.keptMax)))
+        }
+        facts.events = Self.merge(streams)
+        // One key may be in use for several apps: the newest event says which is meant.
+        records.app = self.app ?? facts.newestForPhone?.app ?? facts.events.first?.app
+        let stateReader = StateRecordReader(inputTopics: topics.events + [topics.routed])
+        facts.state = try self.read(topics.state, known, tail, enough: 1, isNeeded: true, &facts) {
+            records.state($0, topic: topics.state, reader: stateReader).map { ($0, true) }
+        }.first
+        facts.outcomes = try self.read(topics.outcomes, known, tail, enough: self.outcomeCount, &facts) {
+            records.outcome($0, topic: topics.outcomes).map { ($0, true) }
+        }
+        facts.letters = try self.read(topics.deadLetters, known, tail, enough: 1, &facts) {
+            records.letter($0, topic: topics.deadLetters).map { ($0, true) }
+        }
+        facts.outcomes = Array(facts.outcomes.prefix(Self.keptMax))
+        facts.letters = Array(facts.letters.prefix(Self.keptMax))
+        facts.settings = self.settings(configuration, facts)
+        self.readProgress(topics.events + [topics.routed], known, group: facts.settings.group, into: &facts)
+        return facts
+    }
+
+    /// Records of a kind that a verdict is made of at most: the newest.
+    static let keptMax = 1_000
+
+    /// The newest first. Within a topic the log has the order, whatever times the records were given; between topics the times decide.
+    static func merge(_ streams: [[ExplainFacts.Event]]) -> [ExplainFacts.Event] {
+        var rests = streams.map { $0[...] }
+        var merged: [ExplainFacts.Event] = []
+        while true {
+            let heads = rests.indices.compactMap { index in
+                rests[index].first.map { (index: index, millis: $0.place.writtenMillis) }
+            }
+            guard let next = heads.max(by: { $0.millis < $1.millis }), let event = rests[next.index].popFirst() else {
+                return merged
+            }
+            merged.append(event)
+        }
+    }
+
+    // MARK: Topics
+
+    /// What is known of the topics.
+    private struct Topics {
+        /// Partitions of those that are shown to this client.
+        var counts: [String: Int32] = [:]
+        /// Why others are not.
+        var refusals: [String: String] = [:]
+    }
+
+    private func look(at names: [String]) throws -> Topics {
+        let brokers = try self.kafka.cluster.brokers()
+        let settings = try self.kafka.settings(for: .consumer)
+        do throws(KafkaError) {
+            let admin = try KafkaAdmin(settings, log: { _ in })
+            var topics = Topics()
+            for topic in try admin.describeTopics(names, within: self.kafka.limit) {
+                topics.counts[topic.name] = Int32(topic.partitionCount)
+            }
+            for name in names where topics.counts[name] == nil {
+                topics.refusals[name] =
+                    try admin.refusal(toShow: name, within: self.kafka.limit).map { "\($0)" }
+                    ?? "it does not exist: 'mailboat topics check' looks at all topics, --config names them"
+            }
+            return topics
+        } catch { throw CommandFailure("\(brokers) cannot be asked for its topics: \(error)") }
+    }
+
+    /// Reads the key's partition of a topic backwards, and notes how far.
+    /// - Parameters:
+    ///   - enough: of those that count.
+    ///   - isNeeded: without it no verdict is possible: what stops it is thrown, and otherwise noted.
+    ///   - pick: what a record says, and whether it counts.
+    private func read<Found>(
+        _ topic: String, _ known: Topics, _ tail: TailReader, enough: Int, isNeeded: Bool = false,
+        _ facts: inout ExplainFacts, _ pick: (OwnedRecord) -> (Found, Bool)?
+    ) throws -> [Found] {
+        guard let count = known.counts[topic], count > 0 else {
+            let problem = known.refusals[topic] ?? "it has no partitions"
+            guard !isNeeded else { throw CommandFailure("\(topic) cannot be read: \(problem)") }
+            facts.searches.append(.init(topic: topic, partition: -1, problem: problem))
+            return []
+        }
+        let partition = TopicPartition(topic: topic, partition: Murmur2.partition(key: self.key.span, count: count))
+        self.progress("reading \(topic)[\(partition.partition)] backwards")
+        var countingCount = 0
+        do throws(KafkaError) {
+            // Further records are kept as long as nothing has counted: a registration behind the newest event is of use, too.
+            let (found, reach) = try tail.pick(
+                partition, recordCountMax: self.recordCountMax, isEnough: { countingCount >= enough }
+            ) { record -> Found? in
+                guard let (found, counts) = pick(record) else { return nil }
+                if counts { countingCount += 1 }
+                return found
+            }
+            facts.searches.append(
+                .init(
+                    topic: topic, partition: partition.partition, recordCount: reach.recordCount,
+                    fromOffset: reach.fromOffset, endOffset: reach.endOffset, isWhole: reach.isWhole))
+            return found
+        } catch {
+            guard !isNeeded else { throw CommandFailure("\(topic) cannot be read: \(error)") }
+            facts.searches.append(.init(topic: topic, partition: partition.partition, problem: "\(error)"))
+            return []
+        }
+    }
+
+    /// How long it may take to learn where the group stands, seconds: the rest is worth showing without.
+    private static let groupSecondsMax = 5
+
+    /// Where the group stands. Whoever may not ask that gets the rest.
+    private func readProgress(
+        _ topics: [String], _ known: Topics, group: String, into facts: inout ExplainFacts
+    ) {
+        // A broker leaves a client without the right unanswered.
+        var kafka = self.kafka
+        kafka.timeout = min(kafka.timeout, Self.groupSecondsMax)
+        for topic in topics {
+            guard let count = known.counts[topic], count > 0 else { continue }
+            let partition = Murmur2.partition(key: self.key.span, count: count)
+            do {
+                let positions = try OffsetsSession(kafka, group: group).positions(
+                    of: [topic], partitions: [partition])
+                for each in positions {
+                    facts.progress.append(
+                        .init(
+                            topic: topic, partition: partition, committed: each.committed, lowOffset: each.lowOffset,
+                            endOffset: each.endOffset))
+                }
+            } catch {
+                facts.searches.append(
+                    .init(
+                        topic: "the group \(group)", partition: -1,
+                        problem: "\(error); Describe on the group may be missing"))
+                return
+            }
+        }
+    }
+
+    // MARK: Settings
+
+    private func settings(_ configuration: WorkerConfiguration, _ facts: ExplainFacts) -> ExplainFacts.Settings {
+        let named = self.app ?? facts.state?.app ?? facts.outcomes.first?.app ?? facts.events.first?.app
+        let configured = configuration.apps.first { $0.bundleID == named }?.engine
+        let app =
+            configured ?? (named == nil ? configuration.apps.first?.engine : nil) ?? AppConfiguration(bundleID: "")
+        let hasFile = self.kafka.cluster.hasConfiguration
+        return ExplainFacts.Settings(
+            hasFile: hasFile, group: self.group ?? configuration.kafka.groupID,
+            outcomesPublish: configuration.engine.outcomePublication.rawValue,
+            isAppConfigured: !hasFile || named == nil || configured != nil, budgetPerHour: app.budgetPerHour,
+            budgetFrequentPerHour: app.budgetFrequentPerHour, budgetReserve: app.budgetReserve,
+            budgetPolicy: app.budgetPolicy.rawValue, lowPriorityWindowMillis: app.lowPriorityWindowMillis,
+            minimumDistanceMillis: app.minimumDistanceMillis, registrationWaitMillis: app.registrationWaitMillis,
+            lifetimeMillis: configuration.engine.lifetimeMillis)
+    }
+}

@@ -1,0 +1,166 @@
+import CommandSupport
+import Foundation
+import KafkaLog
+import PushEngine
+import PushModel
+
+/// Reads records of the five topics as facts about one key. Each answers `nil` for a record of another key.
+struct ExplainRecords {
+    let key: [UInt8]
+    /// Only this app's; `nil`: whichever has the key.
+    var app: String?
+    let nowMillis: Int64
+
+    /// - Parameter isRouted: records that say where they first lay are forwarded events; others there are messages of workers.
+    func event(_ record: OwnedRecord, topic: String, isRouted: Bool) -> ExplainFacts.Event? {
+        guard record.key == self.key else { return nil }
+        let place = Self.place(of: record, topic: topic)
+        var event = ExplainFacts.Event(place: place, source: place.position)
+        if isRouted {
+            guard record.text(of: .kind) == nil, let source = Self.source(of: record) else { return nil }
+            event.source = source
+        }
+        event.timestampSeconds = record.timestampMillis / 1_000
+        guard let value = record.value else {
+            event.fault = "value: is null: expected one JSON object"
+            return event
+        }
+        var decoded = DecodedEvent()
+        do throws(EventRejection) { try EventDecoder.decode(value.span, into: &decoded) } catch {
+            event.fault = TokenText.shortened("\(error.field): \(error.reason)")
+            return event
+        }
+        event.isMembership = decoded.target == .audience && decoded.kind == .register
+        if !decoded.appInText.isEmpty {
+            event.app = String(decoding: decoded.text[decoded.appInText.range], as: UTF8.self)
+        }
+        if let app, let named = event.app, named != app { return nil }
+        event.event = "\(decoded.kind)"
+        guard event.isForPhone else { return event }
+        event.priority = Int(decoded.priority.rawValue)
+        if let timestamp = decoded.timestampSeconds { event.timestampSeconds = timestamp }
+        event.staleDateSeconds = decoded.staleDateSeconds
+        event.expiresSeconds = decoded.expiresSeconds
+        event.hasAlert = !decoded.alertInValue.isEmpty
+        event.doubtfulDates = DoubtfulDates.find(
+            inContentState: Array(value[decoded.contentStateInValue.range]), nowSeconds: self.nowMillis / 1_000)
+        return event
+    }
+
+    func state(_ record: OwnedRecord, topic: String, reader: StateRecordReader) -> ExplainFacts.State? {
+        guard let stateKey = record.key, stateKey.count > self.key.count,
+            stateKey.suffix(self.key.count) == self.key[...]
+        else { return nil }
+        let description = reader.read(
+            key: stateKey, value: record.value,
+            tombstoneEpoch: record.text(of: .epoch).flatMap { Int64($0) }, nowMillis: self.nowMillis)
+        guard let id = description.id, Array(id.utf8) == self.key, let app = description.app,
+            self.app.map({ $0 == app }) ?? true
+        else { return nil }
+        var state = ExplainFacts.State(place: Self.place(of: record, topic: topic), app: app)
+        switch description.content {
+        case .slot(var slot):
+            // What it says is the publisher's business.
+            for index in slot.updates.indices {
+                (slot.updates[index].contentState, slot.updates[index].alert) = ("", "")
+            }
+            state.slot = slot
+        case .tombstone: break
+        case .unknownVersion(let version): state.unreadable = "of version \(version), which this release does not know"
+        case .malformed(let text): state.unreadable = "damaged: \(text)"
+        // Records beside the one of the slot.
+        case .member, .crowd, .pause, .keptChannel, .marker: return nil
+        }
+        return state
+    }
+
+    func outcome(_ record: OwnedRecord, topic: String) -> ExplainFacts.Outcome? {
+        guard record.key == self.key, let value = record.value,
+            let line = try? JSONDecoder().decode(OutcomeLine.self, from: Data(value))
+        else { return nil }
+        if let app, let named = line.app, named != app { return nil }
+        return ExplainFacts.Outcome(
+            place: Self.place(of: record, topic: topic), outcome: line.outcome, source: line.source, app: line.app,
+            eventID: line.eventID, reason: line.reason.map(TokenText.shortened), status: line.status,
+            priority: line.priority, merged: line.merged, into: line.into?.position, kept: line.kept ?? [],
+            queuedMillis: line.queuedMillis, apnsMillis: line.apnsMillis, apnsID: line.apnsID,
+            tokenHash: line.tokenHash,
+            version: line.version)
+    }
+
+    func letter(_ record: OwnedRecord, topic: String) -> ExplainFacts.Letter? {
+        guard record.key == self.key else { return nil }
+        let letter = DeadLetter(record)
+        return ExplainFacts.Letter(
+            place: Self.place(of: record, topic: topic), source: Self.source(of: record),
+            reason: TokenText.shortened(letter.reason), field: record.text(of: .field))
+    }
+
+    private static func place(of record: OwnedRecord, topic: String) -> ExplainFacts.Place {
+        .init(
+            position: .init(topic: topic, partition: record.partition, offset: record.offset),
+            writtenMillis: record.timestampMillis)
+    }
+
+    private static func source(of record: OwnedRecord) -> ExplainFacts.Position? {
+        guard let source = DeadLetter(record).source else { return nil }
+        return .init(topic: source.topic, partition: source.partition, offset: source.offset)
+    }
+}
+
+/// An outcome record as `deploy/schemas/outcome.schema.json` has it, as far as it is shown.
+struct OutcomeLine: Decodable {
+    struct Position: Decodable {
+        var topic: String
+        var partition: Int32
+        var offset: Int64
+        var position: ExplainFacts.Position {
+            .init(topic: self.topic, partition: self.partition, offset: self.offset)
+        }
+    }
+    var outcome: String
+    var eventID: String?
+    var app: String?
+    var activity: String?
+    var channel: String?
+    var audience: String?
+    var topic: String?
+    var partition: Int32?
+    var offset: Int64?
+    var apnsID: String?
+    var status: Int?
+    var reason: String?
+    var priority: Int?
+    var merged: Int?
+    var into: Position?
+    var kept: [String]?
+    var queuedMillis: Int64?
+    var apnsMillis: Int64?
+    var tokenHash: String?
+    var version: Int64?
+    /// Of a record that tells of many: how many there are, and what became of them.
+    var members: Int?
+    var accepted: Int?
+    var gone: Int?
+    var failed: Int?
+    var waiting: Int?
+
+    enum CodingKeys: String, CodingKey {
+        case outcome, app, activity, channel, audience, version, members, accepted, gone, failed, waiting, topic,
+            partition, offset, status, reason, priority,
+            merged,
+            into,
+            kept
+        case eventID = "event-id"
+        case apnsID = "apns-id"
+        case queuedMillis = "queued-ms"
+        case apnsMillis = "apns-ms"
+        case tokenHash = "token-hash"
+    }
+
+    /// The event's position; `nil`: the record is of none.
+    var source: ExplainFacts.Position? {
+        guard let topic, let partition, let offset else { return nil }
+        return .init(topic: topic, partition: partition, offset: offset)
+    }
+}

@@ -1,0 +1,156 @@
+import CommandSupport
+import PushEngine
+import PushModel
+
+/// A verdict and what it rests on, for a person or a program.
+struct ExplainReport {
+    let facts: ExplainFacts
+    let verdict: ExplainVerdict
+
+    /// - Parameter shownMax: how many events, outcomes and dead letters are shown at most. All of them count.
+    init(_ facts: ExplainFacts, shownMax: Int = .max) {
+        self.verdict = ExplainVerdict.decide(facts)
+        var facts = facts
+        facts.events = Array(facts.events.prefix(shownMax))
+        facts.outcomes = Array(facts.outcomes.prefix(shownMax))
+        facts.letters = Array(facts.letters.prefix(shownMax))
+        // The key is a token then: nobody is to see it whole.
+        if self.verdict.cause == .member { facts.key = TokenText.shortened(facts.key) }
+        self.facts = facts
+    }
+
+    // MARK: For a program
+
+    private struct Line: Encodable {
+        var verdict: ExplainVerdict
+        var facts: ExplainFacts
+    }
+    var json: String { JSONLine.text(Line(verdict: self.verdict, facts: self.facts)) }
+
+    // MARK: For a person
+
+    /// The verdict, a line for each record it rests on, and what to do.
+    var lines: [String] {
+        [self.verdict.sentence, ""] + self.facts.events.map(self.text) + self.stateLines
+            + self.facts.outcomes.map(self.text) + self.facts.letters.map(self.text)
+            // Of a log that never had a record nothing is to be said.
+            + self.facts.progress.filter { $0.endOffset > 0 }.map(self.text)
+            + [self.settingsLine] + self.facts.searches.map(Self.text) + ["", "What to do:"]
+            + self.verdict.next.map { "- \($0)" }
+    }
+
+    /// The first word of a line says what it tells of.
+    private static func head(_ word: String) -> String { word + String(repeating: " ", count: max(1, 10 - word.count)) }
+
+    private func text(_ place: ExplainFacts.Place) -> String {
+        let moment = MomentText.moment(millis: place.writtenMillis, nowMillis: self.facts.nowMillis)
+        return "\(ExplainText.position(place.position))  \(moment)  "
+    }
+
+    private func text(_ event: ExplainFacts.Event) -> String {
+        var words = [event.event.isEmpty ? "unreadable" : event.event]
+        if let fault = event.fault { words.append(fault) }
+        if let priority = event.priority { words.append("priority \(priority)") }
+        if event.isForPhone { words.append("timestamp \(event.timestampSeconds)") }
+        if event.hasAlert { words.append("alert") }
+        if let stale = event.staleDateSeconds { words.append("stale-date \(stale)") }
+        if let expires = event.expiresSeconds { words.append("expires \(expires)") }
+        if let app = event.app { words.append("app \(TokenText.shortened(app))") }
+        if event.place.position != event.source { words.append("forwarded from \(ExplainText.position(event.source))") }
+        return Self.head("event") + self.text(event.place) + words.joined(separator: ", ")
+    }
+
+    private var stateLines: [String] {
+        guard let state = self.facts.state else { return [] }
+        let head = Self.head("state") + self.text(state.place)
+        if let unreadable = state.unreadable { return [head + "UNREADABLE: \(unreadable)"] }
+        guard let slot = state.slot else { return [head + "\(state.app), gone"] }
+        var words = [state.app, slot.life, slot.environment]
+        if slot.channel != nil {
+            words.append("channel\(slot.tokenIsDead ? " (gone)" : "")")
+        } else {
+            words.append(slot.tokenHash.map { "token #\($0)\(slot.tokenIsDead ? " (dead)" : "")" } ?? "no token")
+        }
+        if let registered = slot.registeredMillis {
+            words.append(
+                "registered \(MomentText.distance(millis: registered, nowMillis: self.facts.nowMillis))")
+        }
+        if slot.frequentUpdates { words.append("frequent updates") }
+        var more = [
+            slot.lastAcceptedSeconds.map { "accepted up to timestamp \($0)" } ?? "nothing accepted",
+            slot.lastStampSeconds.map { "last stamp \($0)" } ?? "no stamp",
+        ]
+        let (limit, out) = self.facts.budget
+        more.append(
+            "budget \(out) of \(limit) used, \(max(0, limit - out)) left"
+                + (slot.budgetReturnsMillis.map {
+                    ", the first back \(MomentText.moment(millis: $0, nowMillis: self.facts.nowMillis))"
+                } ?? ""))
+        if let applied = slot.applied {
+            more.append("applied up to \(applied.topic)[\(state.place.position.partition)]@\(applied.offset)")
+        }
+        return [head + words.joined(separator: ", "), Self.head("") + more.joined(separator: ", ")]
+            + slot.updates.map { Self.head("") + Self.text($0, partition: state.place.position.partition) }
+    }
+
+    private static func text(_ update: StateRecordDescription.Update, partition: Int32) -> String {
+        var words = [
+            "waits: \(update.event)", "priority \(update.priority)", "timestamp \(update.timestampSeconds)",
+            Self.count(update.mergedCount),
+        ]
+        if let stamp = update.stampSeconds { words.append("stamp \(stamp)") }
+        if update.hasAlert { words.append("alert") }
+        if update.mayBeSent { words.append("may be on the phone") }
+        words.append("newest \(update.newest.topic)[\(update.newest.partition ?? partition)]@\(update.newest.offset)")
+        return words.joined(separator: ", ")
+    }
+
+    private func text(_ outcome: ExplainFacts.Outcome) -> String {
+        var words = [outcome.outcome]
+        if let reason = outcome.reason { words.append(reason) }
+        if let status = outcome.status { words.append("status \(status)") }
+        if let priority = outcome.priority { words.append("priority \(priority)") }
+        if let merged = outcome.merged { words.append(Self.count(merged)) }
+        if let queued = outcome.queuedMillis { words.append("waited \(queued) ms") }
+        if let apns = outcome.apnsMillis { words.append("APNs took \(apns) ms") }
+        if let into = outcome.into { words.append("into \(ExplainText.position(into))") }
+        if !outcome.kept.isEmpty { words.append("kept \(outcome.kept.joined(separator: " and "))") }
+        if let apnsID = outcome.apnsID { words.append("apns-id \(apnsID)") }
+        if let version = outcome.version { words.append("version \(version)") }
+        if let hash = outcome.tokenHash { words.append("token #\(hash)") }
+        if let source = outcome.source { words.append("of \(ExplainText.position(source))") }
+        return Self.head("outcome") + self.text(outcome.place) + words.joined(separator: ", ")
+    }
+
+    private static func count(_ events: Int) -> String { events == 1 ? "1 event" : "\(events) events" }
+
+    private func text(_ letter: ExplainFacts.Letter) -> String {
+        Self.head("letter") + self.text(letter.place) + letter.reason
+            + (letter.source.map { ", of \(ExplainText.position($0))" } ?? "")
+    }
+
+    private func text(_ progress: ExplainFacts.Progress) -> String {
+        Self.head("group") + "\(self.facts.settings.group) "
+            + (progress.committed.map { "has committed \(progress.topic)[\(progress.partition)] up to \($0)" }
+                ?? "has never committed in \(progress.topic)[\(progress.partition)]")
+            + ", the log ends at \(progress.endOffset)"
+    }
+
+    private var settingsLine: String {
+        let settings = self.facts.settings
+        return Self.head("settings")
+            + "budget \(settings.budgetPerHour) an hour (\(settings.budgetFrequentPerHour) with frequent-updates), \(settings.budgetReserve) kept for alerts and ends, then \(settings.budgetPolicy); "
+            + "window \(settings.lowPriorityWindowMillis) ms, distance \(settings.minimumDistanceMillis) ms, registration-wait \(settings.registrationWaitMillis / 1_000) s, outcomes.publish \(settings.outcomesPublish)"
+            + (settings.hasFile
+                ? settings.isAppConfigured ? "" : "; the app is not among those of --config: a worker's defaults"
+                : "; a worker's defaults, as no --config is given")
+    }
+
+    private static func text(_ search: ExplainFacts.Search) -> String {
+        if let problem = search.problem { return Self.head("read") + "NOT READ: \(search.topic): \(problem)" }
+        return Self.head("read")
+            + "\(search.topic)[\(search.partition)]: \(search.recordCount) records"
+            + (search.isWhole
+                ? ", all there are" : " from \(search.fromOffset) on, the log ends at \(search.endOffset)")
+    }
+}

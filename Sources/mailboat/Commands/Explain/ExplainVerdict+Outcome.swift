@@ -1,0 +1,167 @@
+import PushEngine
+
+/// What the outcome of the newest event decides.
+extension ExplainVerdict {
+    static func outcome(_ facts: ExplainFacts) -> ExplainVerdict? {
+        let event = facts.newestForPhone
+        // Without the event itself, which may have left the log, the newest outcome stands for it.
+        guard
+            let outcome = event.map({ facts.outcome(of: $0) })
+                ?? facts.outcomes.first(where: { $0.outcome != "applied" })
+        else { return nil }
+        let age = MomentText.distance(millis: outcome.place.writtenMillis, nowMillis: facts.nowMillis)
+        let reason = outcome.reason.map { " (\($0))" } ?? ""
+        switch outcome.outcome {
+        case "delivered": return Self.accepted(facts, event: event, outcome: outcome)
+        case "superseded": return Self.superseded(outcome, age: age)
+        case "late":
+            return ExplainVerdict(
+                cause: .late,
+                sentence: "The newest event came \(age) after the activity's end, and was not sent\(reason).",
+                next: [
+                    "A new life begins with a start, or with the registration of another token. Use an id once.",
+                    "If the end was not meant: look for what publishes it.",
+                ])
+        case "duplicate":
+            return ExplainVerdict(
+                cause: .duplicate, sentence: "The newest event changes nothing and was not sent, \(age)\(reason).",
+                next: ["A card that is up is updated with 'update'. For a second card use another key."])
+        case "expired":
+            return ExplainVerdict(
+                cause: .expired, sentence: "The newest event was not sent in time, \(age)\(reason).",
+                next: [
+                    "Are expires or stale-date too short, or in the past when it is published?",
+                    "Was there no token, or no budget, so long? Is the worker behind (mailboat_push_event_to_accepted_seconds)?",
+                ])
+        case "rejected", "unregistered": return Self.refused(facts, outcome, age: age, reason: reason)
+        case "unknown":
+            return ExplainVerdict(
+                cause: .unknown,
+                sentence:
+                    "Nobody knows whether the newest event reached the phone, \(age)\(reason). It is not sent again.",
+                next: [
+                    "A start that got no answer may have put up the card: it has, if a token comes back. A start with another key may put up a second one.",
+                    "start.on-unknown: resend would send such starts again.",
+                ])
+        case "dead-lettered":
+            return ExplainVerdict(
+                cause: .deadLettered, sentence: "The newest event cannot be processed\(reason).",
+                next: ["'mailboat dead-letters list' shows the record. Mend what writes it."])
+        default: return nil
+        }
+    }
+
+    private static func superseded(_ outcome: ExplainFacts.Outcome, age: String) -> ExplainVerdict {
+        guard let into = outcome.into else {
+            return ExplainVerdict(
+                cause: .older,
+                sentence:
+                    "The newest event was not sent, \(age): \(outcome.reason ?? "it is older than what the phone shows").",
+                next: ["Are the clocks of all publishers right? Leave timestamp out, and the record's time counts."])
+        }
+        return ExplainVerdict(
+            cause: .superseded,
+            sentence:
+                "The newest event was taken up into \(ExplainText.position(into)), \(age), and goes out with that.",
+            next: ["What became of that one is what the phone shows: a larger --depth or --outcomes finds it."])
+    }
+
+    private static func refused(
+        _ facts: ExplainFacts, _ outcome: ExplainFacts.Outcome, age: String, reason: String
+    ) -> ExplainVerdict {
+        let hasToken = facts.slot.map { $0.tokenHash != nil && !$0.tokenIsDead } ?? false
+        if hasToken, facts.slot?.tokenHash != outcome.tokenHash {
+            return ExplainVerdict(
+                cause: .rejectedThenRegistered,
+                sentence:
+                    "The newest event was given up \(age)\(reason). A token has been registered since, and nothing was published for it.",
+                next: ["Publish the newest state again."])
+        }
+        guard outcome.outcome == "rejected" else {
+            return ExplainVerdict(
+                cause: .unregistered,
+                sentence:
+                    "Nothing was registered under this key in time: the newest event was given up \(age)\(reason).",
+                next: Self.registrationHints + ["Then publish the newest state again."])
+        }
+        return ExplainVerdict(
+            cause: .rejected, sentence: "APNs refuses the newest event's token: given up \(age)\(reason).",
+            next: [
+                "The token is dead, or it belongs to the other environment (environment in 'register', apns.environments) or to another app (app). Forget it; the app has to hand over the one it has now."
+            ])
+    }
+
+    // MARK: APNs has it
+
+    static func accepted(
+        _ facts: ExplainFacts, event: ExplainFacts.Event?, outcome: ExplainFacts.Outcome?
+    ) -> ExplainVerdict {
+        var sentence = "APNs accepted the newest event"
+        if let outcome {
+            sentence += " \(MomentText.distance(millis: outcome.place.writtenMillis, nowMillis: facts.nowMillis))"
+            if let priority = outcome.priority { sentence += " at priority \(priority)" }
+        } else if let accepted = facts.slot?.lastAcceptedSeconds {
+            sentence += " (timestamp \(accepted)), as workers remember"
+        }
+        let isDowngraded = outcome?.priority == 5 && event?.priority == 10
+        if isDowngraded {
+            let (limit, out) = facts.budget
+            sentence +=
+                ", in place of 10, as its budget is used up (\(out) of \(limit) an hour, \(facts.settings.budgetReserve) kept for alerts and ends): the phone shows it when power allows."
+        } else {
+            sentence += ": the rest happens on the phone."
+        }
+        return ExplainVerdict(
+            cause: isDowngraded ? .acceptedDowngraded : .accepted, sentence: sentence,
+            next: (isDowngraded ? ["Send at priority 10 only what has to come at once."] : [])
+                + Self.phoneHints(facts, event: event, outcome: outcome))
+    }
+
+    /// What can be wrong after a 200, the likeliest first.
+    private static func phoneHints(
+        _ facts: ExplainFacts, event: ExplainFacts.Event?, outcome: ExplainFacts.Outcome?
+    ) -> [String] {
+        var hints: [String] = []
+        if let event, !event.doubtfulDates.isEmpty {
+            hints.append(
+                "In content-state, \(event.doubtfulDates.joined(separator: ", ")) \(event.doubtfulDates.count == 1 ? "looks" : "look") like a date as the phone does not read it: JSONDecoder takes a Date as seconds since 2001 (less 978307200), unless the type decodes it otherwise. What cannot be decoded shows nothing."
+            )
+        }
+        if let stale = event?.staleDateSeconds, stale * 1_000 <= facts.nowMillis {
+            hints.append(
+                "Its stale-date was \(MomentText.distance(millis: stale * 1_000, nowMillis: facts.nowMillis)): the card shows itself as outdated."
+            )
+        }
+        if let hash = facts.slot?.tokenHash, let pushed = outcome?.tokenHash, hash != pushed, event?.event != "start" {
+            hints.append(
+                "Another token was registered after this push (#\(hash), not #\(pushed)): if the card is behind, publish the newest state again."
+            )
+        }
+        if event?.event == "start" {
+            if facts.slot?.tokenHash == nil {
+                hints.append("No update token has come back yet: updates wait for one.")
+            }
+            hints.append(
+                "A start needs iOS 17.2, attributes-type as the Swift type is called, and attributes that the app can decode. Starts have a budget of their own, and five activities of an app run at a time; an input-push-channel needs iOS 18 and a channel that exists."
+            )
+        }
+        hints.append(
+            "Does the app decode this content-state? Names are those of the Swift properties; APNs looks at none of it. Let a test of the app decode what you publish."
+        )
+        if outcome?.priority == 5, event?.priority != 10 {
+            hints.append("Priority 5 is shown when power allows: publish at priority 10 what has to come at once.")
+        }
+        if let budget = facts.slot?.budgetUnitsOut, budget > 0 {
+            hints.append(
+                "\(budget == 1 ? "1 push" : "\(budget) pushes") at priority 10 in the last hour: over its own budget, which Apple does not tell, the phone may drop updates although APNs says 200."
+            )
+        }
+        hints.append(
+            "Is the activity still on the phone? A dead token may be answered with 200, and nobody tells when a card is swiped away."
+        )
+        hints.append(
+            "A phone that is off gets it later, if APNs has kept it. Another push with a later timestamp, from somewhere else, hides this one."
+        )
+        return hints
+    }
+}

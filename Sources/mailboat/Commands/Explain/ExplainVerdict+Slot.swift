@@ -1,0 +1,200 @@
+import PushEngine
+
+/// What the record in `state` decides.
+extension ExplainVerdict {
+    /// Something waits, or was on its way when the record was written.
+    static func waiting(_ facts: ExplainFacts) -> ExplainVerdict? {
+        guard let state = facts.state, let slot = state.slot, let update = slot.updates.last else { return nil }
+        // The record is older than an outcome of the same event: what it says has been overtaken.
+        let isOver = facts.outcomes.contains {
+            $0.source?.topic == update.newest.topic && $0.source?.offset == update.newest.offset
+        }
+        guard !isOver else { return nil }
+        let what = "The \(update.event) (timestamp \(update.timestampSeconds))"
+        let since = MomentText.distance(millis: state.place.writtenMillis, nowMillis: facts.nowMillis)
+        if slot.tokenIsDead {
+            guard slot.channel == nil else { return Self.deadToken(facts) }
+            return ExplainVerdict(
+                cause: .tokenDead,
+                sentence:
+                    "The token is dead, APNs says (written down \(since)), and the \(update.event) waits for another: the app has to register the new one.",
+                next: [
+                    Self.waitText(facts),
+                    "Does the app follow the stream of its activity's tokens, and does your service publish each as 'register' under this key?",
+                ])
+        }
+        if slot.tokenHash == nil, slot.channel == nil, update.event != "start", slot.life != "starting" {
+            return ExplainVerdict(
+                cause: .waitsForToken,
+                sentence: "\(what) waits for a token: nothing is registered under this key.",
+                next: [Self.waitText(facts)] + Self.registrationHints)
+        }
+        if update.mayBeSent {
+            return ExplainVerdict(
+                cause: .unanswered,
+                sentence:
+                    "An attempt to push the \(update.event) got no answer (written down \(since)): it is sent again.",
+                next: [
+                    "/readyz of the worker says whether APNs can be reached; 'mailboat doctor --config FILE' tries it from here."
+                ])
+        }
+        if slot.life == "starting" {
+            return ExplainVerdict(
+                cause: .startUnderWay,
+                sentence: "The start is on its way or waits to be sent (written down \(since)).",
+                next: Self.routeHints)
+        }
+        if update.priority == 10, facts.settings.budgetPolicy == "defer", facts.isBudgetUsedUp, !update.hasAlert,
+            update.event == "update", slot.channel == nil
+        {
+            let (limit, out) = facts.budget
+            let back = slot.budgetReturnsMillis.map {
+                MomentText.moment(millis: $0, nowMillis: facts.nowMillis)
+            }
+            return ExplainVerdict(
+                cause: .budgetUsedUp,
+                sentence:
+                    "The budget is used up (\(out) of \(limit) an hour, \(facts.settings.budgetReserve) of them kept for alerts and ends): the next push at priority 10 may leave"
+                    + (back.map { " at \($0) at the earliest." } ?? " when the first unit is back."),
+                next: [
+                    "Publish at priority 5 what need not come at once: it spends nothing.",
+                    "With budget.policy downgrade it would go out now, at priority 5.",
+                    "Apps with NSSupportsLiveActivitiesFrequentUpdates may register with frequent-updates: true, which has a larger budget.",
+                ])
+        }
+        if let channel = slot.channel, channel.notBeforeMillis > facts.nowMillis {
+            return ExplainVerdict(
+                cause: .paced,
+                sentence:
+                    "\(what) keeps its distance from the broadcast before: it may leave at \(MomentText.moment(millis: channel.notBeforeMillis, nowMillis: facts.nowMillis)).",
+                next: ["channel.minimum-distance sets the distance; APNs' refusals stretch it."])
+        }
+        return ExplainVerdict(
+            cause: .waits, sentence: "\(what) waits to be sent (written down \(since)).", next: Self.routeHints)
+    }
+
+    static func ended(_ facts: ExplainFacts) -> ExplainVerdict? {
+        guard let state = facts.state, let slot = state.slot, slot.life == "ended" else { return nil }
+        let age = MomentText.distance(millis: state.place.writtenMillis, nowMillis: facts.nowMillis)
+        let isLate = facts.newestForPhone.flatMap { facts.outcome(of: $0) }?.outcome == "late"
+        return ExplainVerdict(
+            cause: .ended,
+            sentence:
+                "The activity has ended: APNs accepted its end (written down \(age)), and the phone ignores what comes after"
+                + (isLate ? "; the newest event came too late." : "."),
+            next: [
+                "A new life begins with a start, or with the registration of another token. Use an id once.",
+                "An ended card leaves the Dynamic Island at once, and the Lock Screen at dismissal-date, after 4 hours at the latest.",
+            ])
+    }
+
+    /// Whatever was pushed before: nothing can be any more.
+    static func unregistered(_ facts: ExplainFacts) -> ExplainVerdict? {
+        guard let event = facts.events.first, event.event == "unregister", facts.slot?.tokenHash == nil else {
+            return nil
+        }
+        let age = MomentText.distance(millis: event.place.writtenMillis, nowMillis: facts.nowMillis)
+        return ExplainVerdict(
+            cause: .nothingRegistered,
+            sentence: "The token was unregistered \(age): nothing can be pushed until another is registered.",
+            next: ["If the card is up: what publishes 'unregister' for this key?"] + Self.registrationHints)
+    }
+
+    static func deadToken(_ facts: ExplainFacts) -> ExplainVerdict? {
+        guard let state = facts.state, let slot = state.slot, slot.tokenIsDead else { return nil }
+        let since = MomentText.moment(millis: state.place.writtenMillis, nowMillis: facts.nowMillis)
+        if slot.channel != nil {
+            return ExplainVerdict(
+                cause: .channelGone,
+                sentence: "APNs says that the channel does not exist (written down at \(since)).",
+                next: [
+                    "Somebody has deleted it, or switched broadcasts off for the app's id, which deletes all. Ids never come back: make another with 'mailboat channels create', and have the app listen on that."
+                ])
+        }
+        let reason = facts.outcomes.first { $0.outcome == "rejected" }?.reason.map { " (\($0))" } ?? ""
+        return ExplainVerdict(
+            cause: .tokenDead,
+            sentence: "The token is dead since \(since)\(reason): the app has to register the new one.",
+            next: [
+                "Most often the activity has ended on the phone, or the user has swiped it away: then nothing is to be done.",
+                "Does the app follow the stream of its activity's tokens, and does your service publish each as 'register' under this key?",
+                "BadDeviceToken or DeviceTokenNotForTopic for many tokens at once: environment or app is wrong.",
+            ])
+    }
+
+    /// Nothing waits and no outcome decides: what the activity is like.
+    static func standing(_ facts: ExplainFacts) -> ExplainVerdict {
+        guard let state = facts.state else {
+            return facts.newestForPhone.map(Self.noTrace) ?? Self.nothingRegistered
+        }
+        guard let slot = state.slot else {
+            let age = MomentText.distance(millis: state.place.writtenMillis, nowMillis: facts.nowMillis)
+            return ExplainVerdict(
+                cause: .forgotten,
+                sentence:
+                    "Nothing is registered under this key: workers have forgotten the activity (\(age)), because it was unregistered, its end is past, or nothing came for \(MomentText.span(millis: facts.settings.lifetimeMillis)).",
+                next: Self.registrationHints)
+        }
+        if let event = facts.newestForPhone, facts.outcome(of: event) == nil {
+            if let accepted = slot.lastAcceptedSeconds, event.timestampSeconds < accepted {
+                return Self.older(event, accepted: accepted)
+            }
+            // Where deliveries are not written, `state` says it.
+            if let accepted = slot.lastAcceptedSeconds, event.timestampSeconds <= accepted {
+                return Self.accepted(facts, event: event, outcome: nil)
+            }
+            guard slot.tokenHash != nil || slot.channel != nil else { return Self.nothingRegistered }
+            return Self.noTrace(event)
+        }
+        guard slot.tokenHash != nil || slot.channel != nil else { return Self.nothingRegistered }
+        if slot.lastAcceptedSeconds != nil { return Self.accepted(facts, event: nil, outcome: nil) }
+        return ExplainVerdict(
+            cause: .nothingPublished,
+            sentence: "A token is registered, and no event for the phone was found under this key.",
+            next: [
+                "Does your service publish updates under the same key as the registration?",
+                "A larger --depth reads further back.",
+            ])
+    }
+
+    private static func older(_ event: ExplainFacts.Event, accepted: Int64) -> ExplainVerdict {
+        ExplainVerdict(
+            cause: .older,
+            sentence:
+                "The newest event is older than what the phone shows: its timestamp is \(event.timestampSeconds), and \(accepted) was accepted before. It was superseded without a push.",
+            next: [
+                "Are the clocks of all publishers right? Leave timestamp out, and the record's time counts.",
+                "Such outcomes are written with outcomes.publish: all.",
+            ])
+    }
+
+    private static func noTrace(_ event: ExplainFacts.Event) -> ExplainVerdict {
+        ExplainVerdict(
+            cause: .noTrace,
+            sentence:
+                "The newest event (\(Self.name(event)), \(ExplainText.position(event.place.position))) was taken, and what became of it is not among the outcomes that were read.",
+            next: [
+                "A larger --depth reads further back; retention may have cut it off.",
+                "outcomes.publish decides which outcomes are written: 'failures' leaves out those that went well.",
+                "It may be on its way: ask again in a few seconds.",
+            ])
+    }
+
+    private static let nothingRegistered = ExplainVerdict(
+        cause: .nothingRegistered, sentence: "Nothing is registered under this key, so nothing can be pushed.",
+        next: Self.registrationHints)
+
+    static let registrationHints = [
+        "Has the app handed over its update token, and was it published as 'register' under exactly this key, before the updates?",
+        "A card that was started by push hands its token over only if the app is woken and uploads it.",
+    ]
+    private static let routeHints = [
+        "It is held back by its distance from the push before, or by its route: /readyz of the worker names a topic that is held back, refused credentials, and an APNs that cannot be reached.",
+        "'mailboat doctor --config FILE' tries credentials and hosts from here.",
+    ]
+    private static func waitText(_ facts: ExplainFacts) -> String {
+        facts.slot?.life == "started"
+            ? "It waits as long as the activity lives, and goes out as soon as a token is registered."
+            : "It is given up \(MomentText.span(millis: facts.settings.registrationWaitMillis)) after it came (registration-wait), and goes out as soon as a token is registered."
+    }
+}

@@ -1,0 +1,235 @@
+import PushEngine
+
+/// The answer to "why does the phone not change?": one cause, said in a sentence, and what to do.
+struct ExplainVerdict: Equatable, Encodable {
+    /// What holds the newest event back, or where it has got to. The raw values are for programs: once used, they stay.
+    enum Cause: String, Encodable, CaseIterable {
+        /// Nothing was found under the key.
+        case unknownKey = "unknown-key"
+        /// The event is the audience's members' now, or will be: they have pushes of their own.
+        case audience
+        /// The key is the token of a member of an audience.
+        case member
+        /// A record of `state` that this release cannot read.
+        case stateUnreadable = "state-unreadable"
+        /// The group's committed offset lies outside the log.
+        case offsetOutsideLog = "offset-outside-log"
+        /// Published a moment ago.
+        case justPublished = "just-published"
+        /// No worker of the group has ever read the partition.
+        case neverRead = "never-read"
+        /// The workers have not come to the newest event.
+        case notTaken = "not-taken"
+        /// The newest event cannot be processed.
+        case deadLettered = "dead-lettered"
+        /// APNs refuses what is in the push.
+        case refusedByAPNs = "refused-by-apns"
+        /// There is an event, and no token.
+        case waitsForToken = "waits-for-token"
+        /// APNs has called the token dead. Something may wait for the next.
+        case tokenDead = "token-dead"
+        /// The same of a channel, which does not come back.
+        case channelGone = "channel-gone"
+        case startUnderWay = "start-under-way"
+        /// An attempt got no answer.
+        case unanswered
+        /// It waits until budget returns.
+        case budgetUsedUp = "budget-used-up"
+        /// It keeps its distance from the push before.
+        case paced
+        /// It waits for something that no topic tells of.
+        case waits
+        case ended
+        case late, duplicate, expired, rejected, unregistered, unknown
+        /// Refused, and another token has come since.
+        case rejectedThenRegistered = "rejected-then-registered"
+        /// Its timestamp is older than what the phone shows.
+        case older
+        /// A newer event took its place.
+        case superseded
+        /// APNs has it.
+        case accepted
+        /// APNs has it, at priority 5 in place of 10.
+        case acceptedDowngraded = "accepted-downgraded"
+        /// A token, and nothing for it.
+        case nothingPublished = "nothing-published"
+        case nothingRegistered = "nothing-registered"
+        /// The activity has been forgotten.
+        case forgotten
+        /// A worker has been past the event, and what became of it is not among what was read.
+        case noTrace = "no-trace"
+    }
+
+    var cause: Cause
+    /// For a person; begins with what was found.
+    var sentence: String
+    /// What to look at or to do, the likeliest first.
+    var next: [String]
+}
+
+extension ExplainVerdict {
+    /// An event that was published so recently may simply not have been taken yet, milliseconds.
+    static let recentMillis: Int64 = 10_000
+
+    /// Decides from what was found. The same facts give the same verdict; nothing is asked.
+    static func decide(_ facts: ExplainFacts) -> ExplainVerdict {
+        // From what nothing can be seen behind, to what says that all is well.
+        Self.unreadable(facts) ?? Self.unknownKey(facts) ?? Self.notTaken(facts) ?? Self.deadLettered(facts)
+            ?? Self.audience(facts) ?? Self.waiting(facts) ?? Self.ended(facts) ?? Self.unregistered(facts)
+            ?? Self.deadToken(facts)
+            ?? Self.outcome(facts)
+            ?? Self.standing(facts)
+    }
+
+    // MARK: Before a worker has it
+
+    private static func unreadable(_ facts: ExplainFacts) -> ExplainVerdict? {
+        if let state = facts.state, let reason = state.unreadable {
+            return ExplainVerdict(
+                cause: .stateUnreadable,
+                sentence:
+                    "What workers remember of this key cannot be read: \(ExplainText.position(state.place.position)) is \(reason).",
+                next: [
+                    "A worker of this release stops the partition there: run the release that wrote the record, as Operations.md, Changing the release, says."
+                ])
+        }
+        guard facts.state == nil, facts.events.first?.isMembership == true else { return nil }
+        return ExplainVerdict(
+            cause: .member,
+            sentence: "This key is the token of a member of an audience, whose pushes this command does not follow.",
+            next: [
+                "'mailboat state dump --audience ID' shows the audience's members by the first digits of their tokens.",
+                Self.memberHint,
+            ])
+    }
+    private static let memberHint = "A member that APNs refuses for good has an outcome under its token's hash."
+
+    private static func unknownKey(_ facts: ExplainFacts) -> ExplainVerdict? {
+        guard facts.events.isEmpty, facts.state == nil, facts.outcomes.isEmpty, facts.letters.isEmpty else {
+            return nil
+        }
+        let isWhole = facts.searches.allSatisfy { $0.isWhole && $0.problem == nil }
+        return ExplainVerdict(
+            cause: .unknownKey,
+            sentence: "Nothing is known of this key: no event, no token, no outcome"
+                + (isWhole ? "." : " in what was read."),
+            next: [
+                "Is it spelt as the publisher spells it? Keys are compared byte by byte.",
+                "Is it the right cluster, and are these the topics the publisher writes to?",
+                "A producer with another partitioner than murmur2 puts records on other partitions; a running worker forwards them through the routed topic, and only then are they found here.",
+            ] + (isWhole ? [] : ["Read further back: a larger --depth."]))
+    }
+
+    private static func notTaken(_ facts: ExplainFacts) -> ExplainVerdict? {
+        guard let event = facts.events.first, !facts.isTaken(event) else { return nil }
+        let place = ExplainText.position(event.place.position)
+        let age = MomentText.distance(millis: event.place.writtenMillis, nowMillis: facts.nowMillis)
+        let head = "The newest event (\(Self.name(event)), \(place), published \(age))"
+        let progress = facts.progress(of: event)
+        if let progress, let committed = progress.committed,
+            committed < progress.lowOffset || committed > progress.endOffset
+        {
+            return ExplainVerdict(
+                cause: .offsetOutsideLog,
+                sentence:
+                    "\(head) is not read: the group \(facts.settings.group) stands at \(committed), outside the log, which has \(progress.lowOffset) to \(progress.endOffset).",
+                next: [
+                    "'mailboat offsets reset' names each such partition and moves it: Operations.md, An offset outside the log."
+                ])
+        }
+        if facts.nowMillis - event.place.writtenMillis < Self.recentMillis {
+            return ExplainVerdict(
+                cause: .justPublished, sentence: "\(head) has not left a trace yet.",
+                next: ["Ask again in a few seconds."])
+        }
+        guard let committed = progress?.committed else {
+            return ExplainVerdict(
+                cause: .neverRead,
+                sentence:
+                    "\(head) has not been taken: no worker of the group \(facts.settings.group) has ever committed in this partition.",
+                next: [
+                    "Is a worker running, with this cluster and these topics? Its /readyz says what is not ready.",
+                    "Is \(facts.settings.group) its kafka.group-id? --group names another.",
+                ])
+        }
+        let distance = event.place.position.offset - committed
+        return ExplainVerdict(
+            cause: .notTaken,
+            sentence: "\(head) has not been taken"
+                + (distance == 0
+                    ? ": it is the next that the group \(facts.settings.group) has to commit."
+                    : ": the group \(facts.settings.group) stands \(distance) records before it."),
+            next: [
+                "/readyz of the worker that has the partition says what stops it; /metrics has mailboat_kafka_lag_records.",
+                "If many partitions are behind, more workers or cores are needed.",
+            ])
+    }
+
+    private static func deadLettered(_ facts: ExplainFacts) -> ExplainVerdict? {
+        guard let event = facts.events.first(where: { $0.isForPhone || $0.fault != nil }) else {
+            // The event may have left the log; its dead letter counts if nothing came after it.
+            guard facts.events.isEmpty, let letter = facts.letters.first,
+                facts.outcomes.first?.outcome == "dead-lettered" || facts.outcomes.isEmpty, facts.slot == nil
+            else { return nil }
+            return Self.deadLettered(letter)
+        }
+        if let letter = facts.letter(of: event) { return Self.deadLettered(letter) }
+        if let outcome = facts.outcome(of: event), outcome.outcome == "dead-lettered" {
+            return Self.deadLettered(
+                ExplainFacts.Letter(
+                    place: outcome.place, source: outcome.source, reason: outcome.reason ?? "no reason given"))
+        }
+        guard let fault = event.fault else { return nil }
+        return Self.deadLettered(ExplainFacts.Letter(place: event.place, source: event.source, reason: fault))
+    }
+
+    private static func deadLettered(_ letter: ExplainFacts.Letter) -> ExplainVerdict {
+        let source = letter.source.map { " (\(ExplainText.position($0)))" } ?? ""
+        if letter.reason.hasPrefix("APNs refused the push") {
+            return ExplainVerdict(
+                cause: .refusedByAPNs,
+                sentence:
+                    "APNs refuses what is in the newest event\(source): \(MomentText.sentence(String(letter.reason.dropFirst(23))))",
+                next: ["Mend what the reason names, and publish the event again."])
+        }
+        return ExplainVerdict(
+            cause: .deadLettered,
+            sentence: "The newest event\(source) cannot be processed: \(MomentText.sentence(letter.reason))",
+            next: [
+                "Mend what writes it. 'mailboat check' says the same before you publish.",
+                "'mailboat dead-letters republish' sends back what would be taken now, such as events of an app that has been configured since.",
+            ])
+    }
+
+    // MARK: An audience
+
+    /// What becomes of an audience's event before it is the members'.
+    private static func audience(_ facts: ExplainFacts) -> ExplainVerdict? {
+        guard let state = facts.state, let slot = state.slot, slot.isAudience else { return nil }
+        let outcome = facts.newestForPhone.flatMap { facts.outcome(of: $0) } ?? facts.outcomes.first
+        let sentence: String
+        if !slot.updates.isEmpty {
+            let since = MomentText.distance(millis: state.place.writtenMillis, nowMillis: facts.nowMillis)
+            sentence = "The newest event of this audience waits to be handed on to its members (written down \(since))."
+        } else if let outcome, outcome.outcome == "fanned-out" {
+            let age = MomentText.distance(millis: outcome.place.writtenMillis, nowMillis: facts.nowMillis)
+            let version = outcome.version.map { ", as version \($0)" } ?? ""
+            sentence =
+                "The newest event of this audience was handed on to all partitions with members, \(age)\(version)."
+        } else if let verdict = Self.outcome(facts) {
+            return verdict
+        } else {
+            sentence = "This key is an audience, and nothing of it waits to be handed on."
+        }
+        return ExplainVerdict(
+            cause: .audience, sentence: sentence,
+            next: [
+                "Pushes to members are not followed here: 'mailboat state dump --audience \(facts.key)' shows versions, members, and what is paused.",
+                "'mailboat tail --outcome audience --outcome pass --since 1h' counts what the members got.",
+                Self.memberHint,
+            ])
+    }
+
+    /// How an event is called in a sentence.
+    static func name(_ event: ExplainFacts.Event) -> String { event.event.isEmpty ? "unreadable" : event.event }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import KafkaLog
+import PushEngine
+import PushModel
+import Testing
+
+@testable import mailboat
+
+/// What is read out of records of the five topics.
+struct ExplainRecordsTests {
+    private static let nowMillis: Int64 = 1_795_632_000_000
+    private static let records = ExplainRecords(key: Array("order-7".utf8), app: nil, nowMillis: nowMillis)
+
+    private static func record(
+        _ value: String?, key: String = "order-7", headers: [(RecordHeader, String)] = []
+    ) -> OwnedRecord {
+        OwnedRecord(
+            partition: 1, offset: 9, timestampMillis: Self.nowMillis, key: Array(key.utf8),
+            value: value.map { Array($0.utf8) },
+            headers: headers.map { .init(name: $0.0.text, value: Array($0.1.utf8)) })
+    }
+
+    private static let cameFrom: [(RecordHeader, String)] = [(.topic, "events"), (.partition, "3"), (.offset, "44")]
+
+    @Test func anEventIsRead() throws {
+        let value =
+            "{\"event\":\"update\",\"app\":\"a.b\",\"content-state\":{\"eta\":1795632500},\"alert\":{\"title\":\"t\",\"body\":\"b\"},\"stale-date\":1795632001}"
+        let event = try #require(Self.records.event(Self.record(value), topic: "events", isRouted: false))
+        #expect(event.event == "update" && event.isForPhone && event.hasAlert && event.priority == 10)
+        #expect(event.timestampSeconds == 1_795_632_000 && event.staleDateSeconds == 1_795_632_001)
+        #expect(event.app == "a.b" && event.source == event.place.position)
+        #expect(event.doubtfulDates == ["eta = 1795632500 (seconds since 1970)"])
+    }
+
+    @Test func whatCannotBeReadSaysWhy() throws {
+        let event = try #require(
+            Self.records.event(Self.record("{\"event\":\"update\"}"), topic: "events", isRouted: false))
+        #expect(event.fault?.hasPrefix("content-state: is missing") == true)
+        let empty = try #require(Self.records.event(Self.record(nil), topic: "events", isRouted: false))
+        #expect(empty.fault?.contains("null") == true)
+    }
+
+    @Test func recordsOfOtherKeysAndAppsAreNot() {
+        let value = "{\"event\":\"unregister\",\"app\":\"a.b\"}"
+        #expect(Self.records.event(Self.record(value, key: "order-77"), topic: "events", isRouted: false) == nil)
+        let other = ExplainRecords(key: Array("order-7".utf8), app: "c.d", nowMillis: Self.nowMillis)
+        #expect(other.event(Self.record(value), topic: "events", isRouted: false) == nil)
+    }
+
+    @Test func aForwardedEventSaysWhereItFirstLay() throws {
+        let forwarded = Self.record("{\"event\":\"unregister\"}", headers: Self.cameFrom)
+        let event = try #require(Self.records.event(forwarded, topic: "routed", isRouted: true))
+        #expect(event.source == .init(topic: "events", partition: 3, offset: 44))
+        let message = Self.record("{}", headers: Self.cameFrom + [(.kind, "version")])
+        #expect(Self.records.event(message, topic: "routed", isRouted: true) == nil)
+    }
+
+    @Test func anOutcomeIsRead() throws {
+        let value =
+            "{\"outcome\":\"superseded\",\"app\":\"a.b\",\"activity\":\"order-7\",\"topic\":\"events\",\"partition\":1,\"offset\":4,\"into\":{\"topic\":\"events\",\"partition\":1,\"offset\":5},\"kept\":[\"alert\"],\"queued-ms\":40}"
+        let outcome = try #require(Self.records.outcome(Self.record(value), topic: "outcomes"))
+        #expect(outcome.outcome == "superseded" && outcome.kept == ["alert"] && outcome.queuedMillis == 40)
+        #expect(outcome.source?.offset == 4 && outcome.into?.offset == 5)
+        #expect(Self.records.outcome(Self.record("no JSON"), topic: "outcomes") == nil)
+        let fannedOut = Self.record("{\"outcome\":\"fanned-out\",\"audience\":\"order-7\",\"version\":1700000000}")
+        #expect(Self.records.outcome(fannedOut, topic: "outcomes")?.version == 1_700_000_000)
+    }
+
+    @Test func aDeadLetterIsRead() throws {
+        let letter = try #require(
+            Self.records.letter(
+                Self.record("{}", headers: Self.cameFrom + [(.reason, "event: is missing"), (.field, "event")]),
+                topic: "dead-letters"))
+        #expect(letter.reason == "event: is missing" && letter.field == "event" && letter.source?.offset == 44)
+    }
+
+    @Test func aStateRecordThatCannotBeReadIsNamed() throws {
+        let reader = StateRecordReader(inputTopics: ["events"])
+        var record = Self.record(nil, key: "a/com.example.pizza/order-7")
+        let gone = try #require(Self.records.state(record, topic: "state", reader: reader))
+        #expect(gone.slot == nil && gone.unreadable == nil && gone.app == "com.example.pizza")
+        record.value = [99]
+        #expect(Self.records.state(record, topic: "state", reader: reader)?.unreadable?.contains("version 99") == true)
+        record.key = Array("a/com.example.pizza/another/order-7".utf8)
+        #expect(Self.records.state(record, topic: "state", reader: reader) == nil)
+    }
+
+    // MARK: Dates
+
+    @Test(arguments: [
+        ("{\"a\":{\"b\":[1795632500]}}", ["a.b[0] = 1795632500 (seconds since 1970)"]),
+        ("{\"t\":1795632500123}", ["t = 1795632500123 (milliseconds since 1970)"]),
+        ("{\"t\":\"2026-11-25T18:00:00Z\"}", ["t = \"2026-11-25T18:00:00Z\" (a text)"]),
+        ("{\"t\":817325300,\"n\":12,\"flag\":true,\"s\":\"2026\"}", []), ("", []), ("{", []),
+        ("{\"a\":1795632500,\"b\":1795632500,\"c\":1795632500,\"d\":1795632500}", nil),
+    ])
+    func datesThatAPhoneReadsOtherwiseAreFound(text: String, expected: [String]?) {
+        let found = DoubtfulDates.find(inContentState: Array(text.utf8), nowSeconds: Self.nowMillis / 1_000)
+        guard let expected else {
+            #expect(found.count == DoubtfulDates.shownMax)
+            return
+        }
+        #expect(found == expected)
+    }
+}

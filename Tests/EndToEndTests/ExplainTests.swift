@@ -1,0 +1,88 @@
+import APNSSimulator
+import ArgumentParser
+import DeviceModel
+import Foundation
+import PushEngine
+import PushModel
+import Testing
+import Upstream
+
+@testable import mailboat
+
+/// `mailboat explain` beside a worker: what it says of an activity at each point of its life.
+@Suite(.timeLimit(.minutes(10)))
+struct ExplainTests {
+    private static func report(_ key: String, _ worker: WorkerProcess) throws -> ExplainReport {
+        try Explain.parse([key, "--config", worker.configurationPath]).report { _ in }
+    }
+
+    /// Waits until that is the verdict, as topics are written one after the other.
+    private static func says(
+        _ cause: ExplainVerdict.Cause, of key: String, _ worker: WorkerProcess,
+        and holds: (ExplainFacts) -> Bool = { _ in true }
+    ) async throws -> ExplainReport {
+        var report = try Self.report(key, worker)
+        try await until("\(key) is \(cause), not \(report.verdict.sentence)") {
+            report = try Self.report(key, worker)
+            return report.verdict.cause == cause && holds(report.facts)
+        }
+        return report
+    }
+
+    @Test func aLifeIsExplained() async throws {
+        try await TestHouse.with { house in
+            let worker = try await house.startWorker()
+            try await worker.ready()
+            let publisher = try TestPublisher(house.kafka)
+            #expect(try Self.report("order", worker).verdict.cause == .unknownKey)
+
+            try publisher.update("order", "preparing", priority: 10)
+            try await publisher.flush()
+            let waits = try await Self.says(.waitsForToken, of: "order", worker)
+            #expect(waits.facts.slot?.updates.count == 1)
+
+            let token = Tokens.make(1)
+            try publisher.register("order", token: token)
+            try await publisher.flush()
+            // The record in state follows the outcome.
+            let accepted = try await Self.says(.accepted, of: "order", worker) { $0.budget.out == 1 }
+            #expect(accepted.facts.outcomes.first?.outcome == "delivered")
+            #expect(accepted.facts.events.map(\.event) == ["register", "update"])
+            #expect(!accepted.json.contains(token) && !accepted.lines.joined().contains(token))
+
+            try publisher.send(key: Array("order".utf8), value: Array("{\"event\":\"refresh\"}".utf8))
+            try await publisher.flush()
+            let refused = try await Self.says(.deadLettered, of: "order", worker)
+            #expect(refused.verdict.sentence.contains("refresh"))
+            #expect(refused.facts.letters.count == 1)
+
+            house.simulator.setToken(token, .dead)
+            try publisher.update("order", "in the oven", priority: 10)
+            try await publisher.flush()
+            let dead = try await Self.says(.tokenDead, of: "order", worker)
+            #expect(dead.facts.slot?.tokenIsDead == true)
+
+            let next = Tokens.make(2)
+            try publisher.register("order", token: next)
+            try publisher.end("order", "delivered")
+            try await publisher.flush()
+            let ended = try await Self.says(.ended, of: "order", worker)
+            #expect(ended.facts.progress.contains { $0.committed != nil })
+        }
+    }
+
+    /// Nobody reads the topics.
+    @Test func anEventThatNobodyTakesIsNamed() async throws {
+        try await TestHouse.with { house in
+            let publisher = try TestPublisher(house.kafka)
+            // As if it had been published a while ago.
+            try publisher.send(
+                key: Array("order".utf8), value: Array("{\"event\":\"unregister\"}".utf8),
+                recordMillis: Int64(Date().timeIntervalSince1970 * 1_000) - 60_000)
+            try await publisher.flush()
+            let worker = try await house.startWorker()
+            worker.kill()
+            #expect(try Self.report("order", worker).verdict.cause == .neverRead)
+        }
+    }
+}
