@@ -28,7 +28,7 @@ public final class TLSSession {
 
     /// Held so that it outlives the session: OpenSSL's callbacks point to it.
     private let context: TLSContext
-    private let handle: OpaquePointer
+    let handle: OpaquePointer
     private let bytes: UnsafeMutablePointer<TLSBytes>
     private let plaintext: UnsafeMutableRawBufferPointer
     private var closeSent = false

@@ -45,6 +45,23 @@ struct TLSSessionTests {
         #expect(pipe.client.protocolVersion == "TLSv1.3")
     }
 
+    @Test func theChainIsTold() throws {
+        let pipe = try self.pipe()
+        #expect(pipe.client.peerCertificates == [])
+        pipe.run()
+        let chain = pipe.client.peerCertificates
+        #expect(chain.map(\.subject) == ["/CN=localhost", "/CN=Mailboat test authority"])
+        #expect(chain.allSatisfy { $0.issuer == "/CN=Mailboat test authority" })
+        #expect(chain.allSatisfy { $0.notBeforeSeconds == longAgo && $0.notAfterSeconds == farAhead })
+    }
+
+    /// Also of one that is not accepted, so that somebody can say which.
+    @Test func theChainOfARefusedHostIsTold() throws {
+        let pipe = try self.pipe(serverName: "example.com")
+        pipe.run()
+        #expect(pipe.client.peerCertificates.first?.subject == "/CN=localhost")
+    }
+
     @Test(arguments: ["localhost", "localhost.", "127.0.0.1", "::1"])
     func acceptsEveryNameOfTheCertificate(serverName: String) throws {
         let pipe = try self.pipe(serverName: serverName)

@@ -1,0 +1,54 @@
+import COpenSSL
+import Glibc
+
+/// What a certificate of the peer's says of itself, for a person.
+public struct PeerCertificate: Equatable, Sendable {
+    /// Whose it is, such as `/C=US/O=Apple Inc./CN=api.push.apple.com`.
+    public var subject: String
+    /// Who signed it.
+    public var issuer: String
+    /// From when it is good, seconds since 1970.
+    public var notBeforeSeconds: Int64
+    /// Until when it is good, seconds since 1970.
+    public var notAfterSeconds: Int64
+
+    public init(subject: String, issuer: String, notBeforeSeconds: Int64, notAfterSeconds: Int64) {
+        self.subject = subject
+        self.issuer = issuer
+        self.notBeforeSeconds = notBeforeSeconds
+        self.notAfterSeconds = notAfterSeconds
+    }
+
+    /// - Parameter certificate: borrowed.
+    init(_ certificate: OpaquePointer) {
+        self.init(
+            subject: Self.text(X509_get_subject_name(certificate)),
+            issuer: Self.text(X509_get_issuer_name(certificate)),
+            notBeforeSeconds: Self.seconds(X509_get0_notBefore(certificate)),
+            notAfterSeconds: Self.seconds(X509_get0_notAfter(certificate)))
+    }
+
+    private static func text(_ name: OpaquePointer?) -> String {
+        // A longer name is cut.
+        var text = [CChar](repeating: 0, count: 512)
+        guard X509_NAME_oneline(name, &text, Int32(text.count)) != nil else { return "" }
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64 {
+        var parts = tm()
+        guard ASN1_TIME_to_tm(time, &parts) == 1 else { return 0 }
+        return Int64(timegm(&parts))
+    }
+}
+
+extension TLSSession {
+    /// The chain that was built of what the peer showed, its own certificate first: also when the chain was not accepted, as far as it could
+    /// be built. Empty before that, and where the peer showed none.
+    public var peerCertificates: [PeerCertificate] {
+        guard let chain = SSL_get0_verified_chain(self.handle) else { return [] }
+        return (0..<OPENSSL_sk_num(chain)).compactMap { index in
+            OPENSSL_sk_value(chain, index).map { PeerCertificate(OpaquePointer($0)) }
+        }
+    }
+}
