@@ -14,7 +14,7 @@ struct Mailboat: AsyncParsableCommand {
             Develop with it: 'mailboat dev' shows in the browser what phones make of your events.
             Try it: 'mailboat demo' plays a story from Kafka to simulated phones, in one process, in half a minute.
             Run it: 'mailboat run --config FILE' is the worker; start as many as you like, Kafka shares the partitions out.
-            Ask it: 'mailboat explain KEY' says why a phone does not change.
+            Ask it: 'mailboat explain KEY' says why a phone does not change, 'mailboat doctor' what keeps a worker from working.
 
             Every command ends with 1 when what it prints cannot be written: a full disk, or a reader that has gone.
             """,
@@ -22,7 +22,7 @@ struct Mailboat: AsyncParsableCommand {
         subcommands: [
             DevCommand.self, DemoCommand.self, RunCommand.self, Check.self, Publish.self, APNSSimulatorCommand.self,
             EmbeddedKafkaCommand.self,
-            Explain.self,
+            Explain.self, Doctor.self, Send.self, TokenCommand.self,
             TopicsCommand.self, StateCommand.self, DeadLettersCommand.self, OffsetsCommand.self,
             ChannelsCommand.self, AudienceCommand.self,
         ]

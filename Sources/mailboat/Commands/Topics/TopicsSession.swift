@@ -12,15 +12,24 @@ struct TopicsSession: Sendable {
     private let showsAll: Bool
 
     init(_ options: TopicsOptions, partitionCount: Int) throws {
+        try self.init(
+            options.cluster, partitionCount: partitionCount, replication: options.replication,
+            minInsync: options.minInsync, limit: .seconds(options.timeout), showsAll: options.all)
+    }
+
+    init(
+        _ cluster: ClusterOptions, partitionCount: Int = 64, replication: Int, minInsync: Int?, limit: Duration,
+        showsAll: Bool = false
+    ) throws {
         // Consumer properties: an administrator is a client that neither reads nor writes.
-        let settings = try options.cluster.settings(for: .consumer)
-        let topics = try options.cluster.configuration().topics.planned
+        let settings = try cluster.settings(for: .consumer)
+        let topics = try cluster.configuration().topics.planned
         self.plan = TopicPlan(
-            topics: topics, partitionCount: partitionCount, replicationFactor: options.replication,
-            inSyncReplicasMin: options.minInsync)
-        self.brokers = try options.cluster.brokers()
-        self.limit = .seconds(options.timeout)
-        self.showsAll = options.all
+            topics: topics, partitionCount: partitionCount, replicationFactor: replication,
+            inSyncReplicasMin: minInsync)
+        self.brokers = try cluster.brokers()
+        self.limit = limit
+        self.showsAll = showsAll
         do throws(KafkaError) {
             self.admin = try KafkaAdmin(settings, log: { _ in })
         } catch { throw ValidationError("\(error)") }
@@ -91,7 +100,14 @@ struct TopicsSession: Sendable {
         } catch { throw CommandFailure("\(self.brokers) cannot be asked to create topics: \(error)") }
     }
 
-    func check() throws {
+    /// What a look at all topics found.
+    struct Findings {
+        var findings: [TopicFinding]
+        /// Why replication and settings could not be checked; `nil`: they were.
+        var reasonUnknown: String?
+    }
+
+    func look() throws -> Findings {
         let existing = try self.existing()
         let present = Set(existing.map(\.name))
         let names = self.plan.topics.map(\.name).filter { present.contains($0) }
@@ -105,7 +121,13 @@ struct TopicsSession: Sendable {
             reasonUnknown = "\(error)"
         } catch { throw CommandFailure("\(self.brokers) cannot be asked for topic settings: \(error)") }
         try self.nameHidden(present)
-        let findings = self.plan.check(existing: existing, configurations: configurations)
+        return Findings(
+            findings: self.plan.check(existing: existing, configurations: configurations), reasonUnknown: reasonUnknown)
+    }
+
+    func check() throws {
+        let looked = try self.look()
+        let (findings, reasonUnknown) = (looked.findings, looked.reasonUnknown)
         for line in TopicsTable.lines(findings, showsAll: self.showsAll) { StandardOutput.print(line) }
         StandardOutput.print(TopicsTable.summary(findings))
         if let reasonUnknown {

@@ -1,0 +1,57 @@
+import Foundation
+
+/// What a phone or APNs may find strange about a payload. The phone says nothing, so somebody should.
+enum PayloadRemarks {
+    /// Apple's limit for a push to a phone, bytes.
+    static let byteCountMax = 4_096
+
+    /// Predicates whose subject is the payload. Empty: nothing is strange.
+    static func find(in payload: [UInt8], pushType: String, nowSeconds: Int64) -> [String] {
+        var remarks: [String] = []
+        if payload.count > Self.byteCountMax {
+            remarks.append("has \(payload.count) bytes: APNs takes \(Self.byteCountMax)")
+        }
+        guard let object = try? JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any] else {
+            return remarks + ["is no JSON object"]
+        }
+        guard let aps = object["aps"] as? [String: Any] else { return remarks + ["has no object “aps”"] }
+        guard pushType == "liveactivity" else { return remarks }
+        let event = aps["event"] as? String
+        if event.map({ !["start", "update", "end"].contains($0) }) ?? true {
+            remarks.append("has no “event” in aps: expected start, update or end")
+        }
+        if aps["content-state"] as? [String: Any] == nil, event != "end" {
+            remarks.append("has no object “content-state” in aps")
+        }
+        if event == "start" {
+            for name in ["attributes-type", "attributes", "alert"] where aps[name] == nil {
+                remarks.append("has no “\(name)” in aps, which a start needs")
+            }
+        }
+        return remarks + Self.timestampRemarks(aps["timestamp"], nowSeconds: nowSeconds)
+    }
+
+    /// Further ahead than this, a phone would ignore much of what comes after, seconds; and dates from 2001 or in milliseconds lie far off.
+    private static let aheadSecondsMax: Int64 = 300
+    private static let behindSecondsMax: Int64 = 86_400
+
+    private static func timestampRemarks(_ value: Any?, nowSeconds: Int64) -> [String] {
+        guard let number = value as? Double, let timestamp = Int64(exactly: number) else {
+            return [
+                "has no “timestamp” in aps: expected whole seconds since 1970, and a phone needs it to tell new from old"
+            ]
+        }
+        let ahead = timestamp - nowSeconds
+        if ahead > Self.aheadSecondsMax {
+            return [
+                "has a “timestamp” \(MomentText.span(millis: min(ahead, 1 << 40) * 1_000)) ahead: the phone ignores what is older than that"
+            ]
+        }
+        if ahead < -Self.behindSecondsMax {
+            return [
+                "has a “timestamp” \(MomentText.span(millis: min(-ahead, 1 << 40) * 1_000)) back: a phone that has something newer ignores it"
+            ]
+        }
+        return []
+    }
+}

@@ -1,0 +1,135 @@
+import ArgumentParser
+import CommandSupport
+import Foundation
+import KafkaLog
+import LocalFiles
+import PushWorker
+
+/// `mailboat doctor`.
+struct Doctor: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Try out what a worker needs: settings, keys, APNs, Kafka.",
+        discussion: """
+            Prints a line for each check: ok, warn or fail, what was looked at, what was found, and what to do. Changes nothing.
+
+              configuration  the settings, as 'mailboat run --check' reads them, and the files that they name
+              key            each provider key: readable, P-256, its ids, who else may read it
+              connection     each host and port that a worker would connect to: TCP, TLS with the certificate verified, HTTP/2
+              clock          this machine's clock beside the date of APNs' answer, where it has one (with --push-probe)
+              credentials    each app's key and topic (with --push-probe)
+              kafka, topics  the brokers, the topics, their partitions and settings, and what may not be asked
+              offsets        whether the group stands inside the logs
+
+            --push-probe sends one push for each app and environment to something that is no token. APNs names what it does not accept, and \
+            key and topic are looked at before the token. No phone gets anything. APNs counts refusals, so do not repeat it in a loop.
+
+            A worker needs none of this: /readyz says what is wrong while it runs.
+
+            Exit status: 0 when nothing fails, 1 when something does, 64 when the command line is wrong.
+
+            EXAMPLES
+              mailboat doctor --config mailboat.yaml
+              mailboat doctor --config mailboat.yaml --push-probe
+              mailboat doctor --config mailboat.yaml --format json | jq 'select(.level != "ok")'
+            """)
+
+    enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
+
+    @Option(help: ArgumentHelp("A worker's configuration.", valueName: "file"))
+    var config: String
+
+    @Flag(help: "Also try keys and topics, with pushes that reach nobody.")
+    var pushProbe = false
+
+    @Option(help: "Copies of each partition that are expected.")
+    var replication = 3
+
+    @Option(help: ArgumentHelp("How long each connection, and each question to Kafka, may take.", valueName: "seconds"))
+    var timeout = 10
+
+    @Option(help: "Lines for a person, or one JSON object a line.")
+    var format = Format.text
+
+    func validate() throws {
+        guard (1...600).contains(self.timeout) else {
+            throw ValidationError("--timeout is \(self.timeout): expected 1 to 600 seconds")
+        }
+        guard (1...1_000).contains(self.replication) else {
+            throw ValidationError("--replication is \(self.replication): expected 1 to 1000")
+        }
+    }
+
+    func run() async throws {
+        var counts: [DoctorFinding.Level: Int] = [:]
+        let status = StatusLine()
+        try await self.examine { finding in
+            counts[finding.level, default: 0] += 1
+            status.print(self.format == .json ? finding.json : finding.line)
+            try StandardOutput.check()
+        } progress: {
+            status.show($0)
+        }
+        status.end()
+        StandardError.print(
+            DoctorFinding.Level.allCases.map { "\(counts[$0] ?? 0) \($0.rawValue)" }.joined(separator: ", ")
+                + (self.pushProbe ? "" : "; keys and topics were not tried: --push-probe"))
+        if (counts[.fail] ?? 0) > 0 { throw ExitCode(1) }
+    }
+
+    /// Tells each finding as soon as it is there.
+    func examine(
+        _ tell: (DoctorFinding) throws -> Void, progress: (String) -> Void = { _ in }
+    ) async throws {
+        guard let configuration = try self.configuration(tell) else { return }
+        let examination = DoctorExamination(configuration, limit: .seconds(self.timeout))
+        progress("reading keys")
+        for finding in examination.keys() { try tell(finding) }
+        for route in configuration.plannedRoutes {
+            progress("connecting to \(route.host):\(route.port)")
+            try tell(await examination.connection(route))
+        }
+        if self.pushProbe {
+            for route in configuration.plannedRoutes {
+                for use in route.uses where use.purpose == .pushes {
+                    progress("trying the key of \(use.bundleID)")
+                    for finding in await examination.credentials(route, use) { try tell(finding) }
+                }
+            }
+        }
+        progress("asking Kafka")
+        let command = self
+        for finding in await NamedThread.run("doctor", { DoctorKafka(command).findings() }) { try tell(finding) }
+    }
+
+    /// - Returns: `nil` when there is nothing to go on with.
+    private func configuration(_ tell: (DoctorFinding) throws -> Void) throws -> WorkerConfiguration? {
+        func finding(_ level: DoctorFinding.Level, _ found: String, _ remedy: String? = nil) -> DoctorFinding {
+            DoctorFinding(level: level, check: .configuration, subject: self.config, found: found, remedy: remedy)
+        }
+        let bytes: [UInt8]
+        do { bytes = try InputFile.read(self.config) } catch {
+            try tell(finding(.fail, error.complaint))
+            return nil
+        }
+        let loaded: ConfigurationLoader.Loaded
+        do throws(ConfigurationError) {
+            loaded = try ConfigurationLoader.load(
+                bytes, fileName: URL(fileURLWithPath: self.config).lastPathComponent,
+                environment: ProcessInfo.processInfo.environment)
+        } catch {
+            for fault in error.faults {
+                try tell(finding(.fail, fault.description, "'mailboat run --print-settings' lists all settings"))
+            }
+            return nil
+        }
+        for note in loaded.notes { try tell(finding(.warn, note)) }
+        // Keys have a check of their own.
+        let faults = loaded.configuration.fileFaults().filter { !$0.setting.hasSuffix(".apns.key-file") }
+        for fault in faults { try tell(finding(.fail, fault.description)) }
+        if faults.isEmpty {
+            let apps = loaded.configuration.apps.map(\.bundleID).joined(separator: ", ")
+            try tell(finding(.ok, "the settings are good; apps: \(apps)"))
+        }
+        return loaded.configuration
+    }
+}

@@ -1,0 +1,102 @@
+import CommandSupport
+import Foundation
+import Logging
+import PushTransport
+import PushWorker
+
+/// Looks at keys and connections as a worker would use them. Judges nothing.
+struct DoctorExamination {
+    private let configuration: WorkerConfiguration
+    private let limit: Duration
+
+    /// - Parameter limit: for each connection.
+    init(_ configuration: WorkerConfiguration, limit: Duration) {
+        self.configuration = configuration
+        self.limit = limit
+    }
+
+    // MARK: Keys
+
+    /// A finding for each key file or directory; once where it serves several environments.
+    func keys() -> [DoctorFinding] {
+        var seen: [ProviderKey] = []
+        return self.configuration.plannedRoutes.compactMap { route in
+            let isSeen = seen.contains {
+                $0.path == route.key.path && $0.keyID == route.key.keyID && $0.teamID == route.key.teamID
+            }
+            guard !isSeen else { return nil }
+            seen.append(route.key)
+            return DoctorJudge.key(Self.look(at: route.key))
+        }
+    }
+
+    private static func look(at key: ProviderKey) -> DoctorJudge.KeySight {
+        var sight = DoctorJudge.KeySight(path: key.path, teamID: key.teamID, keyID: "")
+        for path in Self.files(of: key) {
+            var status = stat()
+            if stat(path, &status) == 0 { sight.modes[path] = UInt32(status.st_mode) }
+        }
+        do throws(TransportError) {
+            let store = try ProviderTokenStore(keys: [key], logger: Self.silence)
+            sight.keyID = store.currentKeyID(key: 0)
+            sight.complaints = store.complaints
+        } catch { sight.fault = "\(error)" }
+        return sight
+    }
+
+    private static func files(of key: ProviderKey) -> [String] {
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: key.path) else { return [key.path] }
+        return names.filter { KeyFileName.keyID(path: $0) != nil }.sorted().prefix(KeyFileName.countMax).map {
+            "\(key.path)/\($0)"
+        }
+    }
+
+    /// What a store would write into a worker's log, a finding says.
+    private static var silence: Logger {
+        var logger = Logger(label: "mailboat")
+        logger.logLevel = .critical
+        return logger
+    }
+
+    // MARK: APNs
+
+    /// Apple takes pushes on either.
+    private static let pushPorts = [443, 2_197]
+
+    func connection(_ route: PlannedRoute) async -> DoctorFinding {
+        let report = await self.probe(route).run()
+        var otherPort: (port: Int, isReached: Bool)?
+        if report.step == .connecting, report.tlsError == nil, Self.pushPorts.contains(route.port),
+            let port = Self.pushPorts.first(where: { $0 != route.port })
+        {
+            var other = self.probe(route)
+            other.port = port
+            otherPort = (port, await other.run().step >= .ready)
+        }
+        return DoctorJudge.connection(
+            route, report, otherPort: otherPort, nowSeconds: Int64(Date().timeIntervalSince1970))
+    }
+
+    /// Sends the push that reaches nobody: what it says of the key, and of the clock.
+    func credentials(_ route: PlannedRoute, _ use: PlannedRoute.Use) async -> [DoctorFinding] {
+        let token: SignedToken
+        // The check of keys has named what is wrong.
+        do { token = try SignedToken(route.key) } catch { return [] }
+        let push = DevicePush.probe(bundleID: use.bundleID, nowSeconds: token.issuedAtSeconds)
+        let report = await self.probe(route).run(push.request(token, keptField: "date"))
+        var findings = [
+            DoctorJudge.credentials(
+                bundleID: use.bundleID, environment: use.environment.rawValue, keyID: token.keyID, report)
+        ]
+        if let answer = report.answer {
+            findings.append(
+                DoctorJudge.clock(
+                    host: route.host, date: answer.keptField, nowMillis: Int64(Date().timeIntervalSince1970 * 1_000)))
+        }
+        return findings
+    }
+
+    private func probe(_ route: PlannedRoute) -> APNSProbe {
+        APNSProbe(host: route.host, port: route.port, trustRoots: route.trustRoots, limit: self.limit)
+    }
+}

@@ -1,0 +1,32 @@
+import CommandSupport
+
+/// What one check of `mailboat doctor` found.
+struct DoctorFinding: Equatable, Encodable {
+    enum Level: String, Encodable, CaseIterable {
+        case ok, warn
+        /// A worker would not run, or not push.
+        case fail
+    }
+    /// The raw values are for programs: once used, they stay.
+    enum Check: String, Encodable, CaseIterable {
+        case configuration, key, connection, clock, credentials, kafka, topics, offsets
+    }
+
+    var level: Level
+    var check: Check
+    /// What was looked at: a file, a host, a topic.
+    var subject: String
+    var found: String
+    /// What to do; `nil`: nothing.
+    var remedy: String?
+
+    /// One line for a person.
+    var line: String {
+        func padded(_ text: String, _ count: Int) -> String {
+            text + String(repeating: " ", count: max(1, count - text.count))
+        }
+        return padded(self.level.rawValue, 6) + padded(self.check.rawValue, 15) + "\(self.subject): \(self.found)"
+            + (self.remedy.map { ". To do: \($0)" } ?? "")
+    }
+    var json: String { JSONLine.text(self) }
+}

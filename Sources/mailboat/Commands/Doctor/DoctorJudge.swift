@@ -1,0 +1,270 @@
+import APNSProtocol
+import Foundation
+import KafkaLog
+import PushTransport
+import PushWorker
+import TLSSession
+
+/// What is made of what was seen. Asks nobody: the same sight gives the same finding.
+enum DoctorJudge {
+    // MARK: Keys
+
+    /// What was seen of a provider key.
+    struct KeySight: Equatable {
+        var path: String
+        var teamID: String
+        /// The key in use; empty: none can be.
+        var keyID: String
+        /// Permissions of each key file, as in stat(2); those that could not be looked at are missing.
+        var modes: [String: UInt32] = [:]
+        /// Why no key can be used; `nil`: one can.
+        var fault: String?
+        /// What should be repaired although one can.
+        var complaints: [String] = []
+    }
+
+    static func key(_ sight: KeySight) -> DoctorFinding {
+        if let fault = sight.fault {
+            return DoctorFinding(
+                level: .fail, check: .key, subject: sight.path, found: fault,
+                remedy:
+                    "apns.key-file names a .p8 file from Apple's developer portal (Keys), or a directory of such, that the worker may read"
+            )
+        }
+        let found = "key \(sight.keyID) of team \(sight.teamID), a P-256 key"
+        if let complaint = sight.complaints.first {
+            return DoctorFinding(
+                level: .warn, check: .key, subject: sight.path, found: "\(found); \(complaint)",
+                remedy: "put it right: otherwise another key is used than was meant")
+        }
+        for (path, mode) in sight.modes.sorted(by: { $0.key < $1.key }) where mode & 0o007 != 0 {
+            return DoctorFinding(
+                level: .warn, check: .key, subject: sight.path,
+                found:
+                    "\(found); \(path) may be read by every user of this machine (mode \(String(mode & 0o777, radix: 8)))",
+                remedy: "chmod 640 or less; in Kubernetes defaultMode: 0440 of the volume, with fsGroup")
+        }
+        return DoctorFinding(level: .ok, check: .key, subject: sight.path, found: found)
+    }
+
+    // MARK: Connections
+
+    /// - Parameters:
+    ///   - otherPort: Apple's other port for pushes, tried where the configured one could not be reached, and whether it could.
+    static func connection(
+        _ route: PlannedRoute, _ report: APNSProbe.Report, otherPort: (port: Int, isReached: Bool)? = nil,
+        nowSeconds: Int64
+    ) -> DoctorFinding {
+        let subject = "\(route.host):\(route.port) (\(Self.uses(of: route)))"
+        func finding(_ level: DoctorFinding.Level, _ found: String, _ remedy: String?) -> DoctorFinding {
+            DoctorFinding(level: level, check: .connection, subject: subject, found: found, remedy: remedy)
+        }
+        // Without the management service no channel can be made, and pushes go on.
+        let bad: DoctorFinding.Level = route.uses.contains { $0.purpose != .management } ? .fail : .warn
+        switch report.step {
+        case .connecting:
+            if let tlsError = report.tlsError {
+                return finding(bad, "no TLS: \(tlsError)", "repair the ca-file of this environment")
+            }
+            if let otherPort, otherPort.isReached {
+                return finding(
+                    bad, "cannot be reached: \(report.failure); port \(otherPort.port) can",
+                    "set \(Self.settingName(of: route)).port: \(otherPort.port), or let a firewall allow \(route.port)")
+            }
+            return finding(
+                bad, "cannot be reached: \(report.failure)",
+                "check the name's lookup, and that firewalls let TCP to port \(route.port) out; Mailboat connects directly, through no proxy"
+            )
+        case .connected:
+            return finding(bad, Self.tlsFailure(report, nowSeconds: nowSeconds), Self.tlsRemedy(report))
+        case .secured:
+            return finding(
+                bad, "TLS stands, and no HTTP/2: \(report.failure)",
+                "whoever answers at this address is not APNs, or is overloaded")
+        case .ready, .answered:
+            let streams =
+                report.streamsMax.map {
+                    $0 == .max ? "any number of requests" : $0 == 1 ? "1 request" : "\($0) requests"
+                } ?? "no requests"
+            let certificate = report.certificates.first.map { ", certificate \($0.subject)" } ?? ""
+            let address = report.address.map { " at \($0)" } ?? ""
+            return finding(
+                .ok, "\(report.tlsVersion ?? "TLS"), HTTP/2\(address), \(streams) at a time\(certificate)", nil)
+        }
+    }
+
+    private static func uses(of route: PlannedRoute) -> String {
+        var words: [String] = []
+        for use in route.uses {
+            let word = "\(use.environment.rawValue) \(use.purpose.rawValue)"
+            if !words.contains(word) { words.append(word) }
+        }
+        return words.joined(separator: ", ")
+    }
+
+    private static func settingName(of route: PlannedRoute) -> String {
+        "apns.\(route.uses.first?.environment.rawValue ?? "production")"
+    }
+
+    /// Names the certificate that is at fault, where there is one.
+    private static func tlsFailure(_ report: APNSProbe.Report, nowSeconds: Int64) -> String {
+        guard let error = report.tlsError else { return "no TLS: \(report.failure)" }
+        guard case .certificateRejected(let code) = error.kind else { return "no TLS: \(error)" }
+        let chain = report.certificates
+        let culprit =
+            chain.first { $0.notAfterSeconds < nowSeconds || $0.notBeforeSeconds > nowSeconds }
+            // The name stands in the first, and whoever is not known would have signed the last.
+            ?? (Self.nameMismatchCodes.contains(code) ? chain.first : chain.last)
+        guard let culprit else { return "\(error)" }
+        func day(_ seconds: Int64) -> String { MomentText.time(millis: seconds * 1_000) }
+        return
+            "\(error): \(culprit.subject), signed by \(culprit.issuer), good from \(day(culprit.notBeforeSeconds)) to \(day(culprit.notAfterSeconds))"
+    }
+
+    /// `X509_V_ERR_HOSTNAME_MISMATCH` and `X509_V_ERR_IP_ADDRESS_MISMATCH`.
+    private static let nameMismatchCodes = [62, 64]
+
+    private static func tlsRemedy(_ report: APNSProbe.Report) -> String {
+        guard case .certificateRejected(let code)? = report.tlsError?.kind else {
+            return "whoever answers at this address is not APNs: a proxy, or another service"
+        }
+        return Self.nameMismatchCodes.contains(code)
+            ? "the name does not stand in the certificate: the setting names another host than the one that answers"
+            : "APNs' certificates are signed by authorities in the package ca-certificates: install or update it; a proxy that opens TLS signs with its own; a ca-file takes the place of the system's"
+    }
+
+    // MARK: Clock
+
+    /// Beyond these a clock is worth a warning, and wrong: events more than five minutes ahead are refused, and provider tokens of an
+    /// hour.
+    static let clockWarnSeconds = 30.0
+    static let clockFailSeconds = 300.0
+
+    /// - Parameters:
+    ///   - date: what the answer's header says; `nil`: it had none.
+    ///   - nowMillis: when the answer came.
+    static func clock(host: String, date: String?, nowMillis: Int64) -> DoctorFinding {
+        func finding(_ level: DoctorFinding.Level, _ found: String, _ remedy: String?) -> DoctorFinding {
+            DoctorFinding(level: level, check: .clock, subject: host, found: found, remedy: remedy)
+        }
+        guard let date else { return finding(.ok, "not compared: the answer has no date", nil) }
+        guard let seconds = HTTPDate.seconds(date) else {
+            return finding(.ok, "not compared: the answer's date is “\(date.prefix(40))”", nil)
+        }
+        // The header has whole seconds.
+        let ahead = Double(nowMillis) / 1_000 - Double(seconds) - 0.5
+        let text =
+            "this machine's clock is \(Int(abs(ahead).rounded())) s \(ahead < 0 ? "behind" : "ahead of") the server's"
+        switch abs(ahead) {
+        case Self.clockFailSeconds...: return finding(.fail, text, "set the clock, and keep it with NTP")
+        case Self.clockWarnSeconds...: return finding(.warn, text, "keep the clock with NTP")
+        default: return finding(.ok, text, nil)
+        }
+    }
+
+    // MARK: Credentials
+
+    /// A push to something that is no token: the reason says whether key and topic were accepted before that was noticed.
+    static func credentials(
+        bundleID: String, environment: String, keyID: String, _ report: APNSProbe.Report
+    ) -> DoctorFinding {
+        let subject = "\(bundleID) in \(environment), key \(keyID)"
+        func finding(_ level: DoctorFinding.Level, _ found: String, _ remedy: String?) -> DoctorFinding {
+            DoctorFinding(level: level, check: .credentials, subject: subject, found: found, remedy: remedy)
+        }
+        guard let answer = report.answer else {
+            return finding(.warn, "no answer: \(report.failure)", "the check 'connection' says why")
+        }
+        let reason = ErrorBody.parse(answer.body.span).reason
+        let says = "APNs says \(answer.status) \(reason.isEmpty ? "without a reason" : reason)"
+        let meaning = APNSReasonWords.meaning(status: answer.status, reason: reason)
+        let remedy = APNSReasonWords.remedy(status: answer.status, reason: reason)
+        switch ReasonTable.verdict(status: answer.status, reason: reason, timestampMillis: nil) {
+        case .tokenDead:
+            return finding(.ok, "key and topic are good: \(says), and there was no token to be pushed to", nil)
+        case .credentialRefused, .topicRefused, .providerTokenExpired:
+            return finding(.fail, "\(says): \(meaning)", remedy)
+        case .accepted:
+            return finding(.warn, "\(says) to a push without a token", "this is not APNs: check the host")
+        case .providerTokenTooManyUpdates, .tokenThrottled, .serverBusy, .connectionUnusable, .messageRefused,
+            .expirationRefused:
+            return finding(.warn, "\(says): \(meaning)", remedy ?? "nothing was learnt of the key: try again")
+        }
+    }
+
+    // MARK: Kafka
+
+    /// One finding for each topic that is not as it should be, or one for all.
+    static func topics(_ findings: [TopicFinding], reasonUnknown: String?) -> [DoctorFinding] {
+        let names = findings.reduce(into: [String]()) { if !$0.contains($1.topic) { $0.append($1.topic) } }
+        let bad = findings.filter { $0.verdict == .wrong || $0.verdict == .poor }
+        guard !bad.isEmpty else {
+            let counts = names.map { name in
+                "\(name) \(findings.first { $0.topic == name && $0.setting == "partitions" }?.value ?? "?")"
+            }
+            return [
+                DoctorFinding(
+                    level: .ok, check: .topics, subject: "\(names.count) topics",
+                    found: "partitions: \(counts.joined(separator: ", "))"
+                        + (reasonUnknown.map { "; replication and settings not checked: \($0)" } ?? ""))
+            ]
+        }
+        return names.compactMap { name in
+            let faults = bad.filter { $0.topic == name }
+            guard !faults.isEmpty else { return nil }
+            let texts = faults.map { fault in
+                fault.setting == "exists"
+                    ? "does not exist"
+                    : "\(fault.setting) is \(fault.value), expected \(fault.expected)\(fault.reason.isEmpty ? "" : " (\(fault.reason))")"
+            }
+            return DoctorFinding(
+                level: faults.contains { $0.verdict == .wrong } ? .fail : .warn, check: .topics, subject: name,
+                found: texts.joined(separator: "; "),
+                remedy: faults.contains { $0.setting == "exists" }
+                    ? "'mailboat topics create --config FILE' makes what is missing"
+                    : "'mailboat topics check --config FILE --all' shows every setting")
+        }
+    }
+
+    static func offsets(group: String, _ positions: [PartitionPositions]) -> DoctorFinding {
+        func finding(_ level: DoctorFinding.Level, _ found: String, _ remedy: String?) -> DoctorFinding {
+            DoctorFinding(level: level, check: .offsets, subject: "group \(group)", found: found, remedy: remedy)
+        }
+        let outside = positions.filter { !$0.isCommittedInLog }
+        if let first = outside.first {
+            return finding(
+                .fail,
+                "\(outside.count) of \(positions.count) partitions stand outside their log, such as \(first.topicPartition.topic)[\(first.topicPartition.partition)] at \(first.committed ?? 0), whose log has \(first.lowOffset) to \(first.endOffset)",
+                "'mailboat offsets reset --config FILE --to earliest' says what moving them loses")
+        }
+        let committed = positions.filter { $0.committed != nil }
+        guard !committed.isEmpty else { return finding(.ok, "no worker has ever committed", nil) }
+        let behind = positions.reduce(Int64(0)) { $0 + max(0, $1.endOffset - ($1.committed ?? $1.lowOffset)) }
+        return finding(
+            .ok, "stands in \(committed.count) of \(positions.count) partitions, \(behind) records before their ends",
+            nil)
+    }
+}
+
+/// Dates as HTTP writes them (RFC 9110 §5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
+enum HTTPDate {
+    private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+    /// Seconds since 1970; `nil`: it is not written so.
+    static func seconds(_ text: String) -> Int64? {
+        let words = text.split(separator: " ")
+        guard words.count == 6, words[0].hasSuffix(","), words[5] == "GMT", let day = Int(words[1]),
+            let month = Self.months.firstIndex(of: String(words[2])), let year = Int(words[3])
+        else { return nil }
+        let clock = words[4].split(separator: ":").map { Int($0) }
+        guard clock.count == 3, let hour = clock[0], let minute = clock[1], let second = clock[2],
+            (1970...9_999).contains(year), (1...31).contains(day), (0...23).contains(hour), (0...59).contains(minute),
+            (0...60).contains(second)
+        else { return nil }
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = .gmt
+        let parts = DateComponents(
+            year: year, month: month + 1, day: day, hour: hour, minute: minute, second: second)
+        return calendar.date(from: parts).map { Int64($0.timeIntervalSince1970) }
+    }
+}

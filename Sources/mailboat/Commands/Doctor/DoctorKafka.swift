@@ -1,0 +1,55 @@
+import ArgumentParser
+import CommandSupport
+import KafkaLog
+import PushWorker
+
+/// Asks Kafka what a worker needs of it. Blocks: on a thread of its own.
+struct DoctorKafka {
+    private let command: Doctor
+
+    init(_ command: Doctor) { self.command = command }
+
+    /// Ends with the first question that nobody answers.
+    func findings() -> [DoctorFinding] {
+        do {
+            return try self.ask()
+        } catch {
+            return [
+                DoctorFinding(
+                    level: .fail, check: .kafka, subject: "kafka.bootstrap", found: "\(error)",
+                    remedy:
+                        "check kafka.bootstrap, kafka.properties (TLS, SASL) and the client's rights: Configuration.md")
+            ]
+        }
+    }
+
+    private func ask() throws -> [DoctorFinding] {
+        let words = ["--config", self.command.config, "--timeout", "\(self.command.timeout)"]
+        let kafka = try KafkaOptions.parse(words)
+        let configuration = try kafka.cluster.configuration()
+        let brokers = try kafka.cluster.brokers()
+        let session = try TopicsSession(
+            kafka.cluster, replication: self.command.replication, minInsync: nil, limit: kafka.limit)
+        let looked = try session.look()
+        var findings = [
+            DoctorFinding(
+                level: .ok, check: .kafka, subject: brokers,
+                found: "answers")
+        ]
+        findings += DoctorJudge.topics(looked.findings, reasonUnknown: looked.reasonUnknown)
+        // Without the topics there is nowhere to stand.
+        guard !looked.findings.contains(where: { $0.setting == "exists" }) else { return findings }
+        let group = configuration.kafka.groupID
+        do {
+            let positions = try OffsetsSession(kafka, group: group).positions(
+                of: configuration.topics.events + [configuration.topics.routed], partitions: [])
+            findings.append(DoctorJudge.offsets(group: group, positions))
+        } catch {
+            findings.append(
+                DoctorFinding(
+                    level: .fail, check: .offsets, subject: "group \(group)", found: "\(error)",
+                    remedy: "a worker needs Read on the group and on its topics"))
+        }
+        return findings
+    }
+}

@@ -1,0 +1,221 @@
+import APNSProtocol
+import ArgumentParser
+import PushTransport
+import PushWorker
+import TLSSession
+import Testing
+
+@testable import KafkaLog
+@testable import mailboat
+
+/// What is seen, and what `mailboat doctor` makes of it.
+struct DoctorJudgeTests {
+    typealias Level = DoctorFinding.Level
+
+    private static let nowSeconds: Int64 = 1_700_000_000
+
+    private static func expect(
+        _ finding: DoctorFinding, _ level: Level, _ words: [String], _ location: SourceLocation = #_sourceLocation
+    ) {
+        #expect(finding.level == level, "\(finding.line)", sourceLocation: location)
+        for word in words { #expect(finding.line.contains(word), "\(finding.line)", sourceLocation: location) }
+        // Whatever is not well says what to do.
+        #expect(level == .ok || finding.remedy != nil, "\(finding.line)", sourceLocation: location)
+        #expect(!finding.line.contains("\n"), sourceLocation: location)
+    }
+
+    // MARK: Keys
+
+    @Test(arguments: [
+        (UInt32(0o100600), nil, [], Level.ok, ["key ABC123DEFG of team TEAM123456"]),
+        (0o100640, nil, [], .ok, []),
+        (0o100644, nil, [], .warn, ["mode 644", "chmod"]),
+        (0o100600, "cannot be opened: No such file or directory", [], .fail, ["No such file", "apns.key-file"]),
+        (0o100600, nil, ["apns.key-id is A, but k.p8 is named for key B"], .warn, ["named for key B"]),
+    ])
+    func keys(mode: UInt32, fault: String?, complaints: [String], level: Level, words: [String]) {
+        let sight = DoctorJudge.KeySight(
+            path: "k.p8", teamID: "TEAM123456", keyID: "ABC123DEFG", modes: ["k.p8": mode], fault: fault,
+            complaints: complaints)
+        Self.expect(DoctorJudge.key(sight), level, words)
+    }
+
+    // MARK: Connections
+
+    private static func route(_ purposes: PlannedRoute.Purpose...) -> PlannedRoute {
+        PlannedRoute(
+            name: "production/K", host: "api.push.apple.com", port: 443, trustRoots: .system,
+            key: ProviderKey(keyID: "K", teamID: "T", path: "k.p8"),
+            uses: purposes.map { .init(bundleID: "a.b", environment: .production, purpose: $0) })
+    }
+
+    private static func report(
+        _ step: APNSProbe.Step, _ failure: String = "", _ tlsError: TLSError? = nil,
+        certificates: [PeerCertificate] = []
+    ) -> APNSProbe.Report {
+        var report = APNSProbe.Report()
+        (report.step, report.failure, report.tlsError, report.certificates) = (step, failure, tlsError, certificates)
+        return report
+    }
+
+    private static func refused(_ code: Int, _ detail: String) -> TLSError {
+        TLSError(
+            kind: .certificateRejected(verifyCode: code), detail: "the server's certificate is not accepted: \(detail)")
+    }
+
+    private static func certificate(_ name: String, by issuer: String, until: Int64 = nowSeconds + 1) -> PeerCertificate
+    {
+        PeerCertificate(
+            subject: "/CN=\(name)", issuer: "/CN=\(issuer)", notBeforeSeconds: Self.nowSeconds - 10,
+            notAfterSeconds: until)
+    }
+
+    private static let chain = [certificate("api.push.apple.com", by: "Middle"), certificate("Middle", by: "Root")]
+
+    @Test func connections() {
+        func judge(
+            _ report: APNSProbe.Report, _ route: PlannedRoute = Self.route(.pushes), other: (Int, Bool)? = nil
+        ) -> DoctorFinding {
+            DoctorJudge.connection(
+                route, report, otherPort: other.map { (port: $0.0, isReached: $0.1) }, nowSeconds: Self.nowSeconds)
+        }
+        var good = Self.report(.ready, certificates: Self.chain)
+        (good.tlsVersion, good.address, good.streamsMax) = ("TLSv1.3", "17.1.2.3", 1)
+        Self.expect(
+            judge(good), .ok, ["api.push.apple.com:443 (production pushes)", "17.1.2.3", "1 request at a time"])
+        Self.expect(judge(Self.report(.connecting, "Connection refused")), .fail, ["Connection refused", "port 443"])
+        Self.expect(judge(Self.report(.connecting, "timed out"), other: (2_197, false)), .fail, ["firewalls"])
+        Self.expect(
+            judge(Self.report(.connecting, "timed out"), other: (2_197, true)), .fail,
+            ["port 2197 can", "apns.production.port: 2197"])
+        // Pushes go on without it.
+        Self.expect(
+            judge(Self.report(.connecting, "timed out"), Self.route(.management)), .warn, ["production management"])
+        Self.expect(judge(Self.report(.secured, "closed")), .fail, ["no HTTP/2"])
+        Self.expect(
+            judge(Self.report(.connected, "x", TLSError(kind: .noApplicationProtocol, detail: "does not speak h2"))),
+            .fail,
+            ["does not speak h2", "not APNs"])
+        Self.expect(
+            judge(Self.report(.connecting, "x", TLSError(kind: .badTrustRoots, detail: "ca.pem holds none"))), .fail,
+            ["ca.pem", "ca-file"])
+    }
+
+    /// Which certificate of the chain is at fault.
+    @Test(arguments: [
+        (10, "certificate has expired", certificate("Middle", by: "Root", until: nowSeconds - 1), "/CN=Middle"),
+        (62, "hostname mismatch", certificate("Middle", by: "Root"), "/CN=api.push.apple.com"),
+        (
+            20, "unable to get local issuer certificate", certificate("Middle", by: "Root"),
+            "/CN=Middle, signed by /CN=Root"
+        ),
+    ])
+    func theCertificateAtFaultIsNamed(code: Int, detail: String, second: PeerCertificate, named: String) {
+        let chain = [Self.chain[0], second]
+        let finding = DoctorJudge.connection(
+            Self.route(.pushes), Self.report(.connected, detail, Self.refused(code, detail), certificates: chain),
+            nowSeconds: Self.nowSeconds)
+        Self.expect(finding, .fail, [detail, ": \(named)"])
+    }
+
+    // MARK: Clock
+
+    @Test(arguments: [
+        ("Tue, 14 Nov 2023 22:13:20 GMT", Level.ok, "0 s"), ("Tue, 14 Nov 2023 22:13:55 GMT", .warn, "35 s behind"),
+        ("Tue, 14 Nov 2023 22:03:20 GMT", .fail, "600 s ahead of"), ("yesterday", .ok, "not compared"),
+        ("Tue, 14 Nov 2023 25:13:20 GMT", .ok, "not compared"),
+    ])
+    func clocks(date: String, level: Level, words: String) {
+        Self.expect(DoctorJudge.clock(host: "h", date: date, nowMillis: Self.nowSeconds * 1_000 + 500), level, [words])
+    }
+
+    @Test func anAnswerMayHaveNoDate() {
+        Self.expect(DoctorJudge.clock(host: "h", date: nil, nowMillis: 0), .ok, ["not compared"])
+    }
+
+    // MARK: Credentials
+
+    @Test(arguments: [
+        (UInt16(400), "BadDeviceToken", Level.ok, "key and topic are good"),
+        (410, "Unregistered", .ok, "key and topic are good"),
+        (403, "InvalidProviderToken", .fail, "do not belong together"),
+        (403, "ExpiredProviderToken", .fail, "clock"), (400, "TopicDisallowed", .fail, "bundle id"),
+        (403, "BadEnvironmentKeyInToken", .fail, "this environment"), (400, "BadTopic", .fail, "apns-topic"),
+        (429, "TooManyProviderTokenUpdates", .warn, "20 minutes"), (503, "ServiceUnavailable", .warn, "later"),
+        (400, "BadPriority", .warn, "apns-priority"), (200, "", .warn, "not APNs"), (404, "", .warn, "is this APNs?"),
+    ])
+    func credentials(status: UInt16, reason: String, level: Level, words: String) {
+        var report = Self.report(.answered)
+        report.answer = .init(status: status, body: Array("{\"reason\":\"\(reason)\"}".utf8))
+        let finding = DoctorJudge.credentials(bundleID: "a.b", environment: "production", keyID: "K", report)
+        Self.expect(finding, level, [words, "a.b in production, key K"])
+    }
+
+    @Test func withoutAnAnswerNothingIsKnown() {
+        let finding = DoctorJudge.credentials(
+            bundleID: "a.b", environment: "production", keyID: "K", Self.report(.connecting, "refused"))
+        Self.expect(finding, .warn, ["no answer: refused"])
+    }
+
+    // MARK: Kafka
+
+    private static func topic(_ name: String, _ setting: String, _ verdict: TopicFinding.Verdict) -> TopicFinding {
+        TopicFinding(topic: name, setting: setting, value: "8", expected: "9", reason: "so", verdict: verdict)
+    }
+
+    @Test func topics() {
+        let good = [Self.topic("e", "partitions", .right), Self.topic("s", "partitions", .right)]
+        let all = DoctorJudge.topics(good + [Self.topic("e", "replication", .unknown)], reasonUnknown: "no controller")
+        #expect(all.count == 1)
+        Self.expect(all[0], .ok, ["2 topics", "e 8, s 8", "not checked: no controller"])
+        let bad = DoctorJudge.topics(
+            good + [
+                Self.topic("e", "replication", .poor), Self.topic("s", "cleanup.policy", .wrong),
+                Self.topic("s", "x", .poor),
+            ],
+            reasonUnknown: nil)
+        #expect(bad.map(\.subject) == ["e", "s"])
+        Self.expect(bad[0], .warn, ["replication is 8, expected 9 (so)", "topics check"])
+        Self.expect(bad[1], .fail, ["cleanup.policy is 8", "x is 8"])
+        Self.expect(
+            DoctorJudge.topics([Self.topic("e", "exists", .wrong)], reasonUnknown: nil)[0], .fail, ["topics create"])
+    }
+
+    private static func place(_ partition: Int32, _ committed: Int64?) -> PartitionPositions {
+        PartitionPositions(
+            topicPartition: .init(topic: "e", partition: partition), committed: committed, lowOffset: 10, endOffset: 30)
+    }
+
+    @Test func offsets() {
+        Self.expect(DoctorJudge.offsets(group: "g", [Self.place(0, nil)]), .ok, ["no worker has ever committed"])
+        Self.expect(
+            DoctorJudge.offsets(group: "g", [Self.place(0, 25), Self.place(1, nil)]), .ok,
+            ["1 of 2 partitions, 25 records"])
+        Self.expect(
+            DoctorJudge.offsets(group: "g", [Self.place(0, 25), Self.place(1, 5)]), .fail,
+            ["e[1] at 5, whose log has 10 to 30", "offsets reset"])
+    }
+
+    @Test func aProgramGetsTheSame() {
+        let finding = DoctorFinding(level: .warn, check: .clock, subject: "h", found: "f", remedy: "r")
+        #expect(
+            finding.json
+                == "{\"check\":\"clock\",\"found\":\"f\",\"level\":\"warn\",\"remedy\":\"r\",\"subject\":\"h\"}")
+        #expect(finding.line == "warn  clock          h: f. To do: r")
+    }
+
+    @Test(arguments: [(["--timeout", "0"], "1 to 600"), (["--replication", "0"], "1 to 1000")])
+    func aWrongCommandLineSaysWhatWasExpected(arguments: [String], expected: String) {
+        #expect {
+            _ = try Doctor.parse(["--config", "m.yaml"] + arguments)
+        } throws: { Doctor.message(for: $0).contains(expected) }
+    }
+
+    @Test(arguments: [("/nowhere/m.yaml", "cannot be read")])
+    func withoutAConfigurationThereIsNothingToGoOnWith(path: String, words: String) async throws {
+        var findings: [DoctorFinding] = []
+        try await Doctor.parse(["--config", path]).examine { findings.append($0) }
+        #expect(findings.count == 1)
+        #expect(findings.first?.level == .fail && findings.first?.found.contains(words) == true)
+    }
+}

@@ -1,0 +1,45 @@
+import ArgumentParser
+import Foundation
+import Testing
+
+@testable import mailboat
+
+/// `mailboat doctor` where nothing is as it should be. Where all is, `ToolsTests` tries it.
+@Suite(.timeLimit(.minutes(2)))
+struct DoctorTests {
+    private static func findings(_ yaml: String, _ words: String...) async throws -> [DoctorFinding] {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).yaml").path
+        try yaml.write(toFile: path, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        var findings: [DoctorFinding] = []
+        try await Doctor.parse(["--config", path, "--timeout", "2"] + words).examine { findings.append($0) }
+        return findings
+    }
+
+    @Test func everyCheckIsMadeAlthoughTheOneBeforeFails() async throws {
+        // Nobody listens on port 1.
+        let findings = try await Self.findings(
+            """
+            kafka.bootstrap: 127.0.0.1:1
+            apns:
+              team-id: TESTTEAM12
+              key-id: TESTKEY123
+              key-file: /nowhere/key.p8
+              production: {host: 127.0.0.1, port: 1, manage-host: 127.0.0.1, manage-port: 1}
+            apps: [com.example.pizza]
+            """, "--push-probe")
+        #expect(
+            findings.map { "\($0.level) \($0.check)" } == [
+                "ok configuration", "fail key", "fail connection", "warn connection", "fail kafka",
+            ], "\(findings.map(\.line))")
+        #expect(findings[1].found.contains("No such file"))
+        #expect(findings[2].found.contains("Connection refused"))
+        #expect(findings.allSatisfy { $0.level == .ok || $0.remedy != nil })
+    }
+
+    @Test func settingsThatAreWrongAreNamedAndNothingElseIsTried() async throws {
+        let findings = try await Self.findings("kafka.bootstrap: localhost:9092\nbudget.per-hours: 3\n")
+        #expect(!findings.isEmpty && findings.allSatisfy { $0.level == .fail && $0.check == .configuration })
+        #expect(findings.contains { $0.found.contains("did you mean budget.per-hour?") })
+    }
+}
