@@ -22,7 +22,7 @@ struct Mailboat: AsyncParsableCommand {
         subcommands: [
             DevCommand.self, DemoCommand.self, RunCommand.self, Check.self, Publish.self, APNSSimulatorCommand.self,
             EmbeddedKafkaCommand.self,
-            Explain.self, Doctor.self, Send.self, TokenCommand.self,
+            Explain.self, Doctor.self, Tail.self, Send.self, TokenCommand.self,
             TopicsCommand.self, StateCommand.self, DeadLettersCommand.self, OffsetsCommand.self,
             ChannelsCommand.self, AudienceCommand.self,
         ]

@@ -30,6 +30,15 @@ package enum StandardOutput {
     /// A line of a command whose work has to be finished although nobody reads about it.
     package static func tell(_ line: String) { Self.write(TerminalText.escaped(line) + "\n") }
 
+    /// A line with control sequences of ours in it: whoever makes it has escaped what strangers wrote.
+    package static func showLine(_ line: String) { Self.write(line + "\n") }
+
+    /// Somebody could still read what is written: a pipe whose reader has gone says so without a write. Never waits.
+    package static var hasReader: Bool {
+        var look = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+        return poll(&look, 1, 0) <= 0 || look.revents & Int16(POLLERR) == 0
+    }
+
     /// Text as it is, line ends and control sequences included, and at once.
     package static func show(_ text: String) {
         Self.write(text)

@@ -54,16 +54,7 @@ struct DeadLetterFilter: ParsableArguments {
     }
 
     private func sinceMillis(nowMillis: Int64) throws -> Int64? {
-        guard let text = self.since else { return nil }
-        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
-        if let seconds = Int64(text), (0...(1 << 40)).contains(seconds) { return seconds * 1_000 }
-        guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()),
-            (0...1_000_000).contains(count)
-        else {
-            throw ValidationError(
-                "--since is '\(text)': expected seconds since 1970, or a time ago such as 30m, 2h or 7d")
-        }
-        return nowMillis - count * unit * 1_000
+        try self.since.map { try SinceText.millis($0, nowMillis: nowMillis) }
     }
 
     /// A test for each letter; the times are worked out once.

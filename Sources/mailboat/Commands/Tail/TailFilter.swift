@@ -1,0 +1,91 @@
+import CommandSupport
+import Foundation
+import KafkaLog
+import PushModel
+
+/// Which outcomes are shown, and how.
+struct TailFilter {
+    /// `nil`, or empty: any.
+    var app: String?
+    var key: String?
+    var outcomes: Set<String> = []
+    /// Older records are not shown, milliseconds since 1970.
+    var sinceMillis: Int64?
+
+    /// The record, read, if it is one of those that are meant.
+    func take(_ record: OwnedRecord) -> OutcomeLine? {
+        if let sinceMillis, record.timestampMillis < sinceMillis { return nil }
+        if let key, record.keyText != key { return nil }
+        guard let value = record.value, let line = try? JSONDecoder().decode(OutcomeLine.self, from: Data(value)) else {
+            return nil
+        }
+        if let app, line.app != app { return nil }
+        guard self.outcomes.isEmpty || self.outcomes.contains(line.outcome) else { return nil }
+        return line
+    }
+}
+
+/// An outcome as a line.
+enum TailText {
+    /// How good an outcome is, by its colour.
+    private enum Shade: String {
+        /// Nothing to do.
+        case good = "32"
+        /// Usually nothing.
+        case plain = "36"
+        /// Somebody may want to know.
+        case doubtful = "33"
+        case bad = "31"
+    }
+
+    private static func shade(_ outcome: String) -> Shade {
+        switch outcome {
+        case "delivered", "fanned-out", "applied", "audience", "pass", "start-pass", "channel-opened": .good
+        case "superseded", "late", "duplicate", "channel-closed": .plain
+        case "expired", "unregistered", "unknown": .doubtful
+        default: .bad
+        }
+    }
+
+    /// One line for a person: `18:54:39  delivered      com.example.pizza order-7  priority 10, …`.
+    /// - Parameter isColoured: the outcome is written in a colour.
+    static func line(_ line: OutcomeLine, _ record: OwnedRecord, isColoured: Bool) -> String {
+        let time = MomentText.time(millis: record.timestampMillis).dropFirst(11).prefix(8)
+        let shown = TerminalText.escaped(line.outcome)
+        let padded = shown + String(repeating: " ", count: max(1, 14 - shown.count))
+        let outcome = isColoured ? "\u{1b}[\(Self.shade(line.outcome).rawValue)m\(padded)\u{1b}[0m" : padded
+        let about = line.activity ?? line.audience ?? line.channel ?? record.keyText ?? ""
+        var words: [String] = []
+        if let reason = line.reason { words.append(reason) }
+        if let status = line.status, status != 200 { words.append("status \(status)") }
+        if let priority = line.priority { words.append("priority \(priority)") }
+        if let merged = line.merged, merged > 1 { words.append("\(merged) events") }
+        if let queued = line.queuedMillis { words.append("waited \(queued) ms") }
+        if let apns = line.apnsMillis { words.append("APNs took \(apns) ms") }
+        if let into = line.into { words.append("into \(ExplainText.position(into.position))") }
+        if let kept = line.kept, !kept.isEmpty { words.append("kept \(kept.joined(separator: " and "))") }
+        if let version = line.version { words.append("version \(version)") }
+        let counts = [
+            ("members", line.members), ("accepted", line.accepted), ("gone", line.gone), ("failed", line.failed),
+            ("waiting", line.waiting),
+        ]
+        for (name, count) in counts { if let count { words.append("\(count) \(name)") } }
+        if line.audience != nil, let channel = line.channel { words.append("channel \(channel)") }
+        if let source = line.source { words.append(ExplainText.position(source)) }
+        let rest = "\(line.app ?? "-") \(about)  \(words.joined(separator: ", "))"
+        return "\(time)  \(outcome)\(TerminalText.withoutTokens(rest))"
+    }
+
+    /// One JSON object: the record as it is, in `record`, and where it lies.
+    static func json(_ record: OwnedRecord) -> String {
+        // It was read as JSON, so it can stand within JSON; a line end in it may only lie between its parts.
+        let value = String((record.valueText ?? "null").map { $0.isNewline || $0 == "\t" ? " " : $0 })
+        return
+            "{\"partition\":\(record.partition),\"offset\":\(record.offset),\"writtenMillis\":\(record.timestampMillis),\"record\":\(value)}"
+    }
+
+    /// Colours are for somebody who watches (https://no-color.org).
+    static func isColoured(isTerminal: Bool, environment: [String: String]) -> Bool {
+        isTerminal && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
+    }
+}

@@ -1,0 +1,138 @@
+import ArgumentParser
+import Foundation
+import KafkaLog
+import Testing
+
+@testable import mailboat
+
+@Suite(.timeLimit(.minutes(5)))
+struct TailTests {
+    private static let delivered =
+        "{\"outcome\":\"delivered\",\"app\":\"a.b\",\"activity\":\"order-7\",\"topic\":\"e\",\"partition\":1,\"offset\":4,\"status\":200,\"priority\":10,\"merged\":2,\"queued-ms\":40,\"apns-ms\":12}"
+
+    private static func record(
+        _ value: String? = delivered, key: String = "order-7", millis: Int64 = 1_700_000_000_000
+    ) -> OwnedRecord {
+        OwnedRecord(
+            partition: 1, offset: 9, timestampMillis: millis, key: Array(key.utf8), value: value.map { Array($0.utf8) })
+    }
+
+    @Test(arguments: [
+        (TailFilter(), true), (TailFilter(app: "a.b"), true), (TailFilter(app: "c.d"), false),
+        (TailFilter(key: "order-7"), true), (TailFilter(key: "order-77"), false),
+        (TailFilter(outcomes: ["delivered", "late"]), true), (TailFilter(outcomes: ["late"]), false),
+        (TailFilter(sinceMillis: 1_700_000_000_000), true), (TailFilter(sinceMillis: 1_700_000_000_001), false),
+    ])
+    func whatIsMeantIsTaken(filter: TailFilter, isTaken: Bool) {
+        #expect((filter.take(Self.record()) != nil) == isTaken)
+    }
+
+    @Test(arguments: [nil, "no JSON", "{\"app\":\"a.b\"}"])
+    func whatIsNoOutcomeIsPassedOver(value: String?) { #expect(TailFilter().take(Self.record(value)) == nil) }
+
+    @Test func aLineSaysWhatBecameOfAnEvent() throws {
+        let record = Self.record()
+        let line = try #require(TailFilter().take(record))
+        let text =
+            "22:13:20  delivered     a.b order-7  priority 10, 2 events, waited 40 ms, APNs took 12 ms, e[1]@4"
+        #expect(TailText.line(line, record, isColoured: false) == text)
+        #expect(
+            TailText.line(line, record, isColoured: true)
+                == text.replacing("delivered     ", with: "\u{1b}[32mdelivered     \u{1b}[0m"))
+    }
+
+    @Test(arguments: [
+        (
+            "{\"outcome\":\"audience\",\"app\":\"a.b\",\"audience\":\"match\",\"life\":5,\"version\":6,\"members\":3,\"accepted\":2,\"superseded\":0,\"gone\":1,\"failed\":0,\"waiting\":0}",
+            "22:13:20  audience      a.b match  version 6, 3 members, 2 accepted, 1 gone, 0 failed, 0 waiting"
+        ),
+        (
+            "{\"outcome\":\"channel-opened\",\"app\":\"a.b\",\"audience\":\"match\",\"life\":5,\"channel\":\"Y2g=\"}",
+            "22:13:20  channel-opened a.b match  channel Y2g="
+        ),
+    ])
+    func recordsAboutManySayHowMany(value: String, expected: String) throws {
+        let record = Self.record(value, key: "audience/a.b/match/5/6")
+        #expect(TailText.line(try #require(TailFilter().take(record)), record, isColoured: false) == expected)
+    }
+
+    /// Strangers write keys and reasons.
+    @Test func nothingInARecordReachesTheTerminalAsItIs() throws {
+        let record = Self.record(
+            "{\"outcome\":\"re\\u001b[31mjected\",\"activity\":\"\\u001b[2J\",\"reason\":\"\(String(repeating: "0a", count: 32))\"}"
+        )
+        let line = try #require(TailFilter().take(record))
+        let text = TailText.line(line, record, isColoured: false)
+        #expect(!text.contains("\u{1b}") && text.contains("\\u001b[2J") && text.contains("…(64 digits)"))
+    }
+
+    @Test func aProgramGetsTheRecordAsItIs() throws {
+        let json = TailText.json(Self.record(" {\n\t\"outcome\": \"late\"}"))
+        #expect(!json.contains("\n") && !json.contains("\t"))
+        let read = try #require(
+            try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])
+        #expect((read["record"] as? [String: String]) == ["outcome": "late"] && read["offset"] as? Int == 9)
+    }
+
+    @Test(arguments: [
+        (true, [:], true), (false, [:], false), (true, ["NO_COLOR": "1"], false), (true, ["NO_COLOR": ""], true),
+        (true, ["TERM": "dumb"], false),
+    ])
+    func onlyAWatchedTerminalIsColoured(isTerminal: Bool, environment: [String: String], isColoured: Bool) {
+        #expect(TailText.isColoured(isTerminal: isTerminal, environment: environment) == isColoured)
+    }
+
+    @Test(arguments: [(["--outcome", "lost"], "expected one of applied"), (["--since", "soon"], "such as 30m")])
+    func aWrongCommandLineSaysWhatWasExpected(arguments: [String], expected: String) {
+        #expect {
+            _ = try Tail.parse(["--bootstrap", "localhost:1"] + arguments)
+        } throws: { Tail.message(for: $0).contains(expected) }
+    }
+
+    // MARK: Following
+
+    private static func produce(_ producer: KafkaProducer, _ topic: KafkaTopic, _ count: Int, at millis: Int64) {
+        for number in 0..<count {
+            let (key, value) = (Array("k\(number % 4)".utf8), Array("{\"outcome\":\"late\",\"offset\":\(number)}".utf8))
+            #expect(
+                producer.produce(
+                    topic, partition: Int32(number % 2), key: key.span, value: value.span, timestampMillis: millis,
+                    opaque: 0) == .queued)
+        }
+        #expect(producer.flush(within: .seconds(30)) { _ in } == 0)
+    }
+
+    @Test func itBeginsWhereItIsToldAndFollows() async throws {
+        let kafka = try EmbeddedKafka(topics: [.init("liveactivity.outcomes", partitionCount: 2)])
+        defer { kafka.stop() }
+        let producer = try KafkaProducer(
+            ProducerConfiguration(settings: kafka.settings), onDeliveries: {}, onError: { _ in })
+        let topic = try producer.topic("liveactivity.outcomes")
+        let now = Int64(Date().timeIntervalSince1970 * 1_000)
+        Self.produce(producer, topic, 20, at: now - 3_600_000)
+        Self.produce(producer, topic, 6, at: now)
+
+        func count(_ words: String...) throws -> Int {
+            var count = 0
+            try Tail.parse(["--bootstrap", kafka.bootstrap] + words).follow(isOver: { false }) { _, _ in count += 1 }
+            return count
+        }
+        #expect(try count("--no-follow", "--since", "10m") == 6)
+        #expect(try count("--no-follow", "--since", "2h") == 26)
+        #expect(try count("--no-follow") == 0)
+        #expect(try count("--no-follow", "--since", "2h", "--outcome", "expired") == 0)
+
+        // What comes while it follows; it ends when it is told to.
+        var seen: [String] = []
+        var isPublished = false
+        try Tail.parse(["--bootstrap", kafka.bootstrap]).follow(
+            isOver: {
+                if !isPublished {
+                    isPublished = true
+                    Self.produce(producer, topic, 3, at: now)
+                }
+                return seen.count >= 3
+            }, show: { line, _ in seen.append(line.outcome) })
+        #expect(seen == ["late", "late", "late"])
+    }
+}

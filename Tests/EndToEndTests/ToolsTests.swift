@@ -1,0 +1,136 @@
+import APNSSimulator
+import ArgumentParser
+import ChildProcesses
+import DeviceModel
+import Foundation
+import Testing
+import Upstream
+
+@testable import mailboat
+
+/// `mailboat doctor`, `tail`, `token` and `send` beside a worker, with real sockets.
+@Suite(.timeLimit(.minutes(10)))
+struct ToolsTests {
+    /// A house whose APNs can be asked about channels, with a worker.
+    private static func with(_ body: (TestHouse, WorkerProcess) async throws -> Void) async throws {
+        var configuration = SimulatorConfiguration()
+        configuration.managementPort = 0
+        try await TestHouse.with(simulator: configuration) { house in
+            let port = try #require(house.simulator.managementPort)
+            let worker = try await house.startWorker(
+                settings: "apns.production.manage-host: 127.0.0.1\napns.production.manage-port: \(port)")
+            try await worker.ready()
+            try await body(house, worker)
+        }
+    }
+
+    private static func findings(_ worker: WorkerProcess, _ words: String...) async throws -> [DoctorFinding] {
+        var findings: [DoctorFinding] = []
+        try await Doctor.parse(["--config", worker.configurationPath, "--replication", "1"] + words).examine {
+            findings.append($0)
+        }
+        return findings
+    }
+
+    // MARK: doctor
+
+    @Test func aHealthyHouseIsSaidToBeOne() async throws {
+        try await Self.with { house, worker in
+            let findings = try await Self.findings(worker, "--push-probe")
+            #expect(findings.allSatisfy { $0.level == .ok }, "\(findings.map(\.line))")
+            #expect(Set(findings.map(\.check)) == Set(DoctorFinding.Check.allCases))
+            #expect(findings.filter { $0.check == .connection }.count == 2)
+            #expect(house.violations().isEmpty)
+            // As somebody runs it.
+            let run = try await CommandRun.mailboat(
+                "doctor", "--config", worker.configurationPath, "--replication", "1", "--format", "json")
+            #expect(run.status == 0, "\(run)")
+            #expect(run.lines.allSatisfy { $0.contains("\"level\":\"ok\"") } && !run.lines.isEmpty)
+            #expect(run.errors.contains("0 fail; keys and topics were not tried: --push-probe"))
+        }
+    }
+
+    @Test func whatIsWrongIsNamed() async throws {
+        try await Self.with { house, worker in
+            house.simulator.revokeKey(id: "TESTKEY123")
+            let revoked = try await Self.findings(worker, "--push-probe").filter { $0.level == .fail }
+            #expect(revoked.map(\.check) == [.credentials])
+            #expect(revoked.first?.found.contains("InvalidProviderToken") == true)
+
+            // Another authority than the one that signed.
+            let text = try String(contentsOfFile: worker.configurationPath, encoding: .utf8)
+            let path = "\(house.directory)/other.yaml"
+            let other = try CredentialDirectory(
+                path: "\(house.directory)/other", keyID: "OTHERKEY12", names: ["127.0.0.1"],
+                nowSeconds: Int64(Date().timeIntervalSince1970))
+            try text.replacing("\(house.directory)/ca.pem", with: other.authorityPath)
+                .write(toFile: path, atomically: true, encoding: .utf8)
+            let run = try await CommandRun.mailboat("doctor", "--config", path, "--timeout", "5")
+            #expect(run.status == 1)
+            #expect(
+                run.lines.contains { $0.hasPrefix("fail  connection") && $0.contains("certificate is not accepted") },
+                "\(run)")
+            #expect(run.lines.contains { $0.hasPrefix("ok    kafka") })
+        }
+    }
+
+    // MARK: send, token
+
+    @Test func aPushGoesStraightToThePhone() async throws {
+        try await Self.with { house, worker in
+            let token = Tokens.make(1)
+            let now = Int64(Date().timeIntervalSince1970)
+            let payload = "{\"aps\":{\"timestamp\":\(now),\"event\":\"update\",\"content-state\":{\"step\":\"sent\"}}}"
+            let words = ["send", "--config", worker.configurationPath, "--token", token, "--payload", "-"]
+            let sent = try await CommandRun.mailboat(
+                words[0], words[1], words[2], words[3], words[4], words[5], words[6], input: payload)
+            #expect(sent.status == 0, "\(sent)")
+            #expect(sent.lines.first?.hasPrefix("200  apns-id ") == true)
+            #expect(!sent.output.contains(token) && sent.errors.isEmpty)
+            let shown = house.simulator.device(token: token)?.device.contentState ?? []
+            #expect(String(decoding: shown, as: UTF8.self) == "{\"step\":\"sent\"}")
+
+            house.simulator.setToken(token, .dead)
+            let refused = try await CommandRun.mailboat(
+                words[0], words[1], words[2], words[3], words[4], words[5], words[6], input: "{}")
+            #expect(refused.status == 1)
+            #expect(refused.lines.first?.hasPrefix("410 ExpiredToken, since ") == true, "\(refused)")
+            #expect(refused.errors.contains("note: the payload has no object “aps”"))
+
+            let printed = try await CommandRun.mailboat("token", "--config", worker.configurationPath)
+            #expect(printed.status == 0 && printed.lines.count == 1)
+            #expect(printed.lines.first?.split(separator: ".").count == 3)
+            #expect(printed.errors.contains("good until") && printed.errors.contains("curl"))
+        }
+    }
+
+    // MARK: tail
+
+    @Test func outcomesAreFollowedUntilSomebodyStopsIt() async throws {
+        try await Self.with { house, worker in
+            let publisher = try TestPublisher(house.kafka)
+            let tail = try ChildProcess(
+                name: "tail", executable: BuiltExecutable.besideThisOne("mailboat"),
+                arguments: ["tail", "--config", worker.configurationPath, "--since", "1h", "--outcome", "delivered"],
+                logPath: "\(house.directory)/tail.log")
+            try publisher.register("order", token: Tokens.make(1))
+            try publisher.update("order", "preparing", priority: 10)
+            try await publisher.flush()
+            func text() throws -> String { try String(contentsOfFile: tail.logPath, encoding: .utf8) }
+            try await until("the outcome is shown") { try text().contains("delivered") }
+            // Into a file goes no colour.
+            #expect(try text().contains("\(TestPublisher.app) order  priority 10") && !text().contains("\u{1b}"))
+            #expect(try !text().contains("applied"))
+            tail.terminate()
+            try await until("it ends") { !tail.isRunning }
+            #expect(tail.status == 0)
+
+            // A reader that has gone ends it, although nothing more comes.
+            let piped = try await CommandRun.shell(
+                "\"$MAILBOAT\" tail --config '\(worker.configurationPath)' --since 1h --key order --format json | head -n 1"
+            )
+            #expect(piped.lines.count == 1)
+            #expect(piped.output.contains("\"record\":{\"outcome\":"))
+        }
+    }
+}
