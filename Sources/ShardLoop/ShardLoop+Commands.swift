@@ -1,4 +1,4 @@
-import PushEngine
+public import PushEngine
 public import PushModel
 
 /// Partitions on their way out together.
@@ -31,6 +31,23 @@ extension ShardLoop {
         case .forget(let partitions): self.forget(partitions, now: now)
         case .stopReading: self.isDraining = true
         }
+        self.hasChanged = true
+        self.mayHaveActions = true
+    }
+
+    /// Goes on by another configuration, between two turns. A turn is due afterwards. What waits on its way to Kafka waits by the new times, and
+    /// there may be more routes than before: the port knows them already.
+    /// - Throws: what cannot be taken. Nothing has changed then.
+    public mutating func reconfigure(
+        _ new: ShardLoopConfiguration, now: EngineTime
+    ) throws(ReconfigurationRefusal) {
+        guard new.stateTopic == self.configuration.stateTopic, new.routeCount >= self.configuration.routeCount else {
+            throw ReconfigurationRefusal(faults: [ReconfigurationFault(what: .topics, cause: .fixed)])
+        }
+        try self.engine.reconfigure(new.engine, now: now)
+        self.configuration = new
+        self.outbox.pace.follow(
+            holdMillis: new.settings.recordHoldMillis, unacknowledgedMax: new.engine.settings.unacknowledgedMax)
         self.hasChanged = true
         self.mayHaveActions = true
     }

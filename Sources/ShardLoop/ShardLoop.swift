@@ -10,8 +10,8 @@ public import PushModel
 ///
 /// Work is done in turns of bounded size, so that sockets are served in between.
 public struct ShardLoop: ~Copyable {
-    /// What the loop was made with; it never changes.
-    public let configuration: ShardLoopConfiguration
+    /// What the loop was made with, or told since by `reconfigure`.
+    public internal(set) var configuration: ShardLoopConfiguration
     /// The engine, to be looked at. Only the loop changes it.
     public internal(set) var engine: ShardEngine
     let log: any ShardLog

@@ -110,6 +110,70 @@ import Testing
         }
     }
 
+    // MARK: Another configuration
+
+    @Test func anotherFileAndIDAreTakenOver() throws {
+        try self.withKeyFile { path, key in
+            let store = try self.store(path)
+            let next = try ES256PrivateKey.generate()
+            let other = path + "-next"
+            defer { try? FileManager.default.removeItem(atPath: other) }
+            try self.write(next, to: other)
+            let told = Atomic<Int>(0)
+            _ = store.subscribe { told.add(1, ordering: .relaxed) }
+            let change = try store.read([ProviderKey(keyID: "NEXTK12345", teamID: "TEAM123456", path: other)])
+            #expect(store.currentKeyID(key: 0) == "ABCDE12345", "nothing has changed yet")
+            store.use(change, now: self.time(minutes: 1))
+            var token = store.current(key: 0)
+            #expect(store.currentKeyID(key: 0) == "NEXTK12345")
+            #expect(try self.verifies(token, next))
+            #expect(token.generation == 2 && token.connectionEpoch == 2 && token.isOnTrial)
+            #expect(told.load(ordering: .relaxed) == 1)
+            // APNs does not take it: the one before is good still.
+            store.reportInvalid(key: 0, generation: 2, reason: "InvalidProviderToken", now: self.time(minutes: 2))
+            token = store.current(key: 0)
+            #expect(store.currentKeyID(key: 0) == "ABCDE12345")
+            #expect(try self.verifies(token, key))
+            #expect(store.complaints.contains { $0.contains("NEXTK12345") })
+            // Its owner insists.
+            let again = try store.read([ProviderKey(keyID: "ABCDE12345", teamID: "TEAM123456", path: path)])
+            store.use(again, now: self.time(minutes: 3))
+            #expect(store.currentKeyID(key: 0) == "ABCDE12345")
+            #expect(told.load(ordering: .relaxed) == 2, "it is the one in use")
+            store.tick(now: self.time(minutes: 4))
+            #expect(store.currentKeyID(key: 0) == "ABCDE12345")
+        }
+    }
+
+    @Test func onlyTheIDOfAKeyIsCorrected() throws {
+        try self.withKeyFile { path, key in
+            let store = try self.store(path)
+            store.use(
+                try store.read([ProviderKey(keyID: "RIGHT12345", teamID: "TEAM123456", path: path)]),
+                now: self.time(minutes: 1))
+            #expect(store.currentKeyID(key: 0) == "RIGHT12345")
+            #expect(try self.verifies(store.current(key: 0), key))
+        }
+    }
+
+    @Test func aKeyMoreIsAddedBehindTheOthers() throws {
+        try self.withKeyFile { path, key in
+            let store = try self.store(path)
+            let known = ProviderKey(keyID: "ABCDE12345", teamID: "TEAM123456", path: path)
+            let more = ProviderKey(keyID: "OTHER12345", teamID: "TEAM654321", path: path)
+            #expect(try store.read([known]).isEmpty)
+            store.use(try store.read([known, more], now: self.time(minutes: 1)), now: self.time(minutes: 1))
+            #expect(store.keyCount == 2)
+            #expect(store.currentKeyID(key: 1) == "OTHER12345")
+            #expect(store.current(key: 0).generation == 1)
+            #expect(throws: TransportError.self) {
+                _ = try store.read([known, ProviderKey(keyID: "OTHER12345", teamID: "TEAM654321", path: path + ".no")])
+            }
+            store.tick(now: self.time(minutes: 45))
+            #expect(store.current(key: 1).generation == 2)
+        }
+    }
+
     // MARK: Changing the key
 
     /// A directory with two keys, their names and keys as given by `names`; newer ones are written later.

@@ -68,8 +68,8 @@ public struct ConnectionPool: Sendable {
     /// Numbers for connections that drain or are being closed, at least; more when more are used.
     static let drainingMin = 4
 
-    /// What the pool was made with; it never changes.
-    public let configuration: ConnectionPoolConfiguration
+    /// What the pool was made with, or told since by `follow`.
+    public private(set) var configuration: ConnectionPoolConfiguration
     /// Connections there can be at once: usable ones, and as many (at least four) still draining or closing.
     public let connectionCountMax: Int
     /// To be carried out after each call; `takeActions` hands them over.
@@ -144,6 +144,16 @@ public struct ConnectionPool: Sendable {
         self.random = SplitMix64(seed: randomSeed)
         self.connectBackoff = JitteredBackoff(
             millisMin: configuration.backoffMinMillis, millisMax: configuration.backoffMaxMillis)
+    }
+
+    /// Takes of another configuration what can change while connections live: how many are kept warm, from now on, and the times of a
+    /// connection, for those that begin from now on. The rest stays as it was.
+    public mutating func follow(_ new: ConnectionPoolConfiguration) {
+        self.configuration.connectionsWarm = min(new.connectionsWarm, self.configuration.connectionsMax)
+        self.configuration.connectTimeoutMillis = new.connectTimeoutMillis
+        self.configuration.pingAfterSilenceMillis = new.pingAfterSilenceMillis
+        self.configuration.pingTimeoutMillis = new.pingTimeoutMillis
+        self.configuration.idleCloseMillis = new.idleCloseMillis
     }
 
     // MARK: Standing

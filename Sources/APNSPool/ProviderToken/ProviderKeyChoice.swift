@@ -50,6 +50,16 @@ public struct ProviderKeyChoice: Equatable, Sendable {
         self.current = key
     }
 
+    /// Its owner wants this one of the keys used from here on. One that was refused gets another chance. `false`: there is no such key.
+    @discardableResult public mutating func wanted(_ key: Int) -> Bool {
+        guard let index = self.candidates.firstIndex(where: { $0.key == key }) else { return false }
+        var candidate = self.candidates.remove(at: index)
+        if case .refused = candidate.standing { candidate.standing = .untried }
+        self.candidates.insert(candidate, at: 0)
+        self.current = key
+        return true
+    }
+
     /// Never used again. Not for the current one.
     public mutating func forget(_ key: Int) {
         guard key != self.current else { return }

@@ -6,8 +6,9 @@ import PushModel
 extension ShardEngine {
     // MARK: Begin and end
     /// `state` has been read: the keepers whose names belong to the partition begin with what it says.
-    mutating func beginKeepers(of partition: PartitionIndex, now: EngineTime) {
-        for app in self.memory.configuration.apps.indices {
+    /// - Parameter apps: indexes of the apps that are meant; `nil`: all.
+    mutating func beginKeepers(of partition: PartitionIndex, apps: Range<Int>? = nil, now: EngineTime) {
+        for app in apps ?? self.memory.configuration.apps.indices {
             for environment in PushEnvironment.allCases {
                 let isWanted = self.memory.configuration.apps[app].audienceChannel == .auto
                 guard

@@ -30,11 +30,23 @@ struct Dispatch: ~Copyable {
 
     init(_ configuration: borrowing EngineConfiguration, random: SplitMix64) {
         self.random = random
-        for app in configuration.apps {
+        self.follow(configuration)
+    }
+
+    /// Makes the lanes of apps that are new, and leads those that were there by the routes that are configured now. What stands in them stays.
+    mutating func follow(_ configuration: borrowing EngineConfiguration) {
+        self.routes = []
+        self.versionLanes = []
+        for (index, app) in configuration.apps.enumerated() {
             for environment in PushEnvironment.allCases {
                 for errand in Errand.allCases {
                     let route = errand.requestKind.flatMap { app.route(environment, $0) }
-                    let lane = self.lanes.append(Lane(route: route))
+                    let lane = LaneIndex(app: UInt16(index), environment: environment, errand: errand)
+                    if lane.index < self.lanes.count {
+                        self.lanes[lane].route = route
+                    } else {
+                        self.lanes.append(Lane(route: route))
+                    }
                     if errand == .version { self.versionLanes.append(lane) }
                     guard let route else { continue }
                     while self.routes.count <= Int(route) { self.routes.append(RouteLanes()) }

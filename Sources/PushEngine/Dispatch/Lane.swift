@@ -3,7 +3,7 @@ import PushModel
 /// An errand of an app in one environment: its ready slots, its share of what is pending, and the guard over its tokens.
 struct Lane {
     /// `nil`: the environment is not configured for the app, or nobody can be asked there.
-    let route: UInt16?
+    var route: UInt16?
     var ready = ReadyQueue()
     /// Slots that stand in `ready`.
     var readyCount = 0

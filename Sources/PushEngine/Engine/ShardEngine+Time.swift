@@ -6,7 +6,8 @@ extension ShardEngine {
     public var nextDeadlineMillis: Int64? {
         let earliest = min(
             self.dispatch.nextDeadlineMillis, self.journal.stateFlushAtMillis ?? .max,
-            self.ownership.nextDeadlineMillis, self.audiences.nextDeadlineMillis, self.keeperDeadlineMillis)
+            self.ownership.nextDeadlineMillis, self.audiences.nextDeadlineMillis, self.keeperDeadlineMillis,
+            self.review?.dueMillis ?? .max)
         return earliest == .max ? nil : earliest
     }
 
@@ -22,6 +23,7 @@ extension ShardEngine {
         self.refreshMarkers(now: now)
         self.advanceCatchUps(now: now)
         self.dispatch.advanceGates(in: &self.memory, now: now)
+        if self.review != nil { self.goOnReviewing(now: now) }
         if let flush = self.journal.stateFlushAtMillis, flush <= now.steadyMillis { self.flushStates(now: now) }
     }
 

@@ -25,6 +25,8 @@ public struct ShardEngine: ~Copyable {
     private var samples: [AcceptedSample] = []
     /// Of the units in the record of `state` being read.
     var restoredAges: [Int64] = []
+    /// Which slots another configuration has still to be looked at for; `nil`: none.
+    var review: SlotReview?
 
     /// How many latency samples are kept until the loop takes them; the rest is not sampled.
     static let samplesMax = 4_096
@@ -41,7 +43,7 @@ public struct ShardEngine: ~Copyable {
         self.audiences = Audiences(seed: random.next())
     }
 
-    /// What the engine was made with.
+    /// What the engine was made with, or told since by `reconfigure`.
     public var configuration: EngineConfiguration { _read { yield self.memory.configuration } }
     /// What was counted since the start.
     public var counters: EngineCounters { _read { yield self.memory.counters } }

@@ -5,7 +5,8 @@ import PushModel
 /// Which part writes which field of a slot is said in `Slot`. Of a partition `Dispatch` counts what is in flight, `Journal` what is not
 /// acknowledged, and the rest is written by what lies in `Partitions`.
 struct ShardMemory: ~Copyable {
-    let configuration: EngineConfiguration
+    /// Changed by `ShardEngine.reconfigure` alone.
+    var configuration: EngineConfiguration
     var slots: SlotTable
     var updates = UpdateStore()
     var partitions = PartitionTable()
@@ -14,6 +15,7 @@ struct ShardMemory: ~Copyable {
     var books: [SlotID: AudienceBook] = [:]
     /// Of the channels that publishers have sent to and that are kept for audiences: for which. Empty: for one that has not come yet.
     var keptFor: [SlotID: [UInt8]] = [:]
+    var passedOver = PassedOverApps()
     private let addressOnly = AddressOnly()
 
     init(configuration: EngineConfiguration, indexSeed: UInt64) {

@@ -15,10 +15,15 @@ struct Intake: ~Copyable {
     /// Records that a producer's client put on the wrong partition.
     var placement = PlacementWatch()
     /// By app: the bundle id in UTF-8.
-    private let bundleIDs: [[UInt8]]
+    private var bundleIDs: [[UInt8]]
     private let addressOnly = AddressOnly()
 
     init(_ configuration: borrowing EngineConfiguration) {
+        self.bundleIDs = configuration.apps.map { Array($0.bundleID.utf8) }
+    }
+
+    /// Events of these apps are taken from here on.
+    mutating func follow(_ configuration: borrowing EngineConfiguration) {
         self.bundleIDs = configuration.apps.map { Array($0.bundleID.utf8) }
     }
 

@@ -86,7 +86,7 @@ extension Journal {
         Int
     > {
         let start = self.batch.bytes.count
-        // The texts never change, and hold the array as long as the engine lives.
+        // The texts hold the array, and the journal the texts, for longer than this call.
         let prefix = unsafe self.texts.stateKeyPrefix(
             app: memory.slots[slot].app, kind: memory.slots[slot].kind
         ).withUnsafeBufferPointer {

@@ -20,7 +20,7 @@ struct Journal: ~Copyable {
     var forgottenSlots: [SlotID] = []
     /// Hashes of the input topics' names, by topic index: how a position is written down.
     let topicHashes: [UInt32]
-    let texts: RecordTexts
+    private(set) var texts: RecordTexts
     /// Reused from record to record.
     var scratchBytes: [UInt8] = []
     private let addressOnly = AddressOnly()
@@ -29,6 +29,9 @@ struct Journal: ~Copyable {
         self.topicHashes = configuration.inputTopics.map { StateCodec.topicHash($0) }
         self.texts = RecordTexts(configuration)
     }
+
+    /// Records about these apps may have to be written from here on.
+    mutating func follow(_ configuration: borrowing EngineConfiguration) { self.texts = RecordTexts(configuration) }
 
     /// The partition has nothing left to write, and Kafka has everything that was.
     func isSettled(_ partition: PartitionIndex, in memory: borrowing ShardMemory) -> Bool {

@@ -28,6 +28,9 @@ import PushModel
     var indexedCount: Int { self.index.count }
     var routedCount: Int { self.routedPositions.count }
 
+    /// How many places there are, live or not.
+    var placeCount: Int { self.store.count }
+
     /// The names of all places, live or not.
     var identifiers: IdentifierSequence<SlotID> { self.store.identifiers }
 

@@ -32,8 +32,8 @@ struct ProviderCredential: Sendable {
         var fault = ""
     }
 
-    let configuration: ProviderKey
-    let isDirectory: Bool
+    private(set) var configuration: ProviderKey
+    private(set) var isDirectory: Bool
     private(set) var files: [String: Watched] = [:]
     private(set) var token: ProviderToken
     private var signers: [ProviderSigner] = []
@@ -110,6 +110,55 @@ struct ProviderCredential: Sendable {
         self.forgetReplaced(except: inUse)
         try self.handOut(now: now)
         return news
+    }
+
+    /// Goes over to the keys that are found where another configuration says: at least one of them can be used. The key in use so far stays until
+    /// APNs has taken another. Nothing changes where the key that is wanted is the one in use.
+    mutating func follow(
+        _ configuration: ProviderKey, isDirectory: Bool, found: [(path: String, finding: Finding)], now: EngineTime
+    ) throws(TLSError) -> [News] {
+        let inUse = self.choice.current
+        self.configuration = configuration
+        self.isDirectory = isDirectory
+        self.files = [:]
+        var news: [News] = []
+        // The newest last, so that it is the one used.
+        for (path, finding) in found.reversed() {
+            guard !self.recognizes(finding, path: path), let line = self.note(finding, path: path) else { continue }
+            news.append(line)
+            if case .tried = line { self.choice.appeared(self.signers[self.signers.count - 1].number) }
+        }
+        let isMeant: (ProviderSigner) -> Bool = { signer in
+            isDirectory && configuration.keyID != nil
+                ? signer.keyID == configuration.keyID : signer.path == found.first?.path
+        }
+        // Of several with this id the last one read.
+        if let wanted = self.signers.last(where: { isMeant($0) && self.isThere($0) }) {
+            self.choice.wanted(wanted.number)
+        }
+        guard self.choice.current != inUse else { return news }
+        self.forgetReplaced(except: inUse)
+        try self.handOut(now: now)
+        return news
+    }
+
+    /// The file holds a key that there is a signer of already, under the id that it would get.
+    private mutating func recognizes(_ finding: Finding, path: String) -> Bool {
+        guard case .read(let file) = finding else { return false }
+        let named = KeyFileName.keyID(path: path)
+        let keyID = self.isDirectory ? named : self.configuration.keyID ?? named
+        let known = self.signers.lastIndex {
+            $0.keyID == keyID && $0.teamID == self.configuration.teamID && $0.contentHash == file.bytes.hashValue
+        }
+        guard let known else { return false }
+        self.signers[known].path = path
+        self.files[path] = Watched(mark: file.mark, contentHash: self.signers[known].contentHash)
+        return true
+    }
+
+    /// Its file holds it still.
+    private func isThere(_ signer: ProviderSigner) -> Bool {
+        self.files[signer.path]?.contentHash == signer.contentHash
     }
 
     /// What a finding says to the log; `.tried`: the last of the signers is new.

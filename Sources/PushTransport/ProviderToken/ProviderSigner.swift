@@ -23,7 +23,8 @@ struct ProviderSigner: Sendable {
     let number: Int
     let keyID: String
     let teamID: String
-    let path: String
+    /// Where it was read last.
+    var path: String
     /// Of the file's bytes: a file that was only touched is no new key.
     let contentHash: Int
     private let privateKey: ES256PrivateKey

@@ -12,8 +12,8 @@ import TLSSession
 ///
 /// May be used from any thread. Shards take a new token when the store tells them, between two pushes.
 public final class ProviderTokenStore: Sendable {
-    /// How many keys there are; `RouteConfiguration.providerKey` is an index below it.
-    public let keyCount: Int
+    /// How many keys there are; `RouteConfiguration.providerKey` is an index below it. Never fewer than before.
+    public var keyCount: Int { self.state.withLock { $0.credentials.count } }
 
     /// Names one subscriber.
     struct Subscription: Hashable, Sendable {
@@ -44,7 +44,6 @@ public final class ProviderTokenStore: Sendable {
     init(keys: [ProviderKey], now: EngineTime, logger: Logger) throws(TransportError) {
         var credentials: [ProviderCredential] = []
         for configuration in keys { credentials.append(try Self.load(configuration, now: now)) }
-        self.keyCount = credentials.count
         self.logger = logger
         var said: [String] = []
         for complaint in credentials.flatMap(\.complaints) where !said.contains(complaint) {
@@ -56,6 +55,17 @@ public final class ProviderTokenStore: Sendable {
 
     private static func load(_ configuration: ProviderKey, now: EngineTime) throws(TransportError) -> ProviderCredential
     {
+        try Self.read(configuration, now: now).credential
+    }
+
+    /// What lies where a key is configured to lie, and a credential made of it alone.
+    fileprivate struct Reading: Sendable {
+        var isDirectory: Bool
+        var found: [(path: String, finding: ProviderCredential.Finding)]
+        var credential: ProviderCredential
+    }
+
+    private static func read(_ configuration: ProviderKey, now: EngineTime) throws(TransportError) -> Reading {
         let name = "provider key \(configuration.name)"
         for (part, value) in [("key id", configuration.keyID), ("team id", configuration.teamID)] {
             guard let value, value.utf8.count != ProviderTokenClaims.identifierByteCount else { continue }
@@ -73,10 +83,11 @@ public final class ProviderTokenStore: Sendable {
                     "is no directory, and its name does not say the key's id as AuthKey_ABC123DEFG.p8 would: give apns.key-id"
             )
         }
+        let found = (list ?? [configuration.path]).map { (path: $0, finding: Self.examine($0, known: nil)) }
         do {
-            return try ProviderCredential(
-                configuration, isDirectory: list != nil,
-                found: (list ?? [configuration.path]).map { ($0, Self.examine($0, known: nil)) }, now: now)
+            return Reading(
+                isDirectory: list != nil, found: found,
+                credential: try ProviderCredential(configuration, isDirectory: list != nil, found: found, now: now))
         } catch {
             throw TransportError(setting: "\(name): file \(configuration.path)", detail: error.detail)
         }
@@ -124,6 +135,54 @@ public final class ProviderTokenStore: Sendable {
             return (complaints, state.onComplaints)
         }
         onChange?(complaints)
+    }
+
+    // MARK: Other keys
+
+    /// Keys that were read and can sign, and are not used yet.
+    public struct KeyChange: Sendable {
+        fileprivate var readings: [(index: Int, configuration: ProviderKey, reading: Reading)] = []
+
+        /// Nothing changes.
+        public var isEmpty: Bool { self.readings.isEmpty }
+    }
+
+    /// Reads the files of keys that are configured otherwise than those in use, or are more. Blocks on the disk; never called on a loop.
+    /// - Parameter keys: at least as many as there are, each at its index.
+    /// - Throws: what is wrong with one of them. Nothing has changed then.
+    public func read(_ keys: [ProviderKey]) throws(TransportError) -> KeyChange {
+        try self.read(keys, now: MachineClock.read().now)
+    }
+
+    func read(_ keys: [ProviderKey], now: EngineTime) throws(TransportError) -> KeyChange {
+        let known = self.state.withLock { $0.credentials.map(\.configuration) }
+        precondition(keys.count >= known.count, "\(keys.count) keys given, \(known.count) are in use")
+        var change = KeyChange()
+        for (index, key) in keys.enumerated() where index >= known.count || key != known[index] {
+            change.readings.append((index, key, try Self.read(key, now: now)))
+        }
+        return change
+    }
+
+    /// Requests are signed with these keys from here on. Where the key is another than before, connections begun with that one finish what they
+    /// carry (APNs refuses a key that a connection did not begin with), and until APNs has taken the new key the one before is gone back to if
+    /// it refuses that.
+    public func use(_ change: KeyChange) { self.use(change, now: MachineClock.read().now) }
+
+    func use(_ change: KeyChange, now: EngineTime) {
+        for (index, configuration, reading) in change.readings {
+            let isNew = self.state.withLock { state in
+                guard index == state.credentials.count else { return false }
+                state.credentials.append(reading.credential)
+                return true
+            }
+            guard !isNew else { continue }
+            self.change(index) { credential throws(TLSError) in
+                try credential.follow(
+                    configuration, isDirectory: reading.isDirectory, found: reading.found, now: now)
+            }
+        }
+        self.tellComplaints()
     }
 
     // MARK: Renewing

@@ -6,8 +6,8 @@ import PushModel
 /// provider token, and the values that each request has of its own. Pushes to phones here, the others in `RouteHeaders+Channels.swift`.
 struct RouteHeaders: ~Copyable {
     let authority: String
-    let bundleIDs: [String]
-    private let topics: [[UInt8]]
+    private(set) var bundleIDs: [String]
+    private var topics: [[UInt8]]
     private(set) var authorization: [UInt8] = []
     private var templates: [HTTP2HeaderTemplate?]
     /// Of requests other than pushes to phones.
@@ -19,6 +19,13 @@ struct RouteHeaders: ~Copyable {
         self.bundleIDs = bundleIDs
         self.topics = bundleIDs.map { DeviceRequest.topicValue(bundleID: $0) }
         self.templates = Array(repeating: nil, count: 2 * bundleIDs.count)
+    }
+
+    /// There are these apps from now on: the first are those there were.
+    mutating func follow(bundleIDs: [String]) {
+        self.bundleIDs = bundleIDs
+        self.topics = bundleIDs.map { DeviceRequest.topicValue(bundleID: $0) }
+        while self.templates.count < 2 * bundleIDs.count { self.templates.append(nil) }
     }
 
     /// Requests carry this `authorization` value from now on.

@@ -7,7 +7,7 @@ import TLSSession
 
 /// Carries out what the pool of one route decides, and tells it what happened. No policy of its own.
 final class RouteRunner {
-    let configuration: RouteConfiguration
+    private(set) var configuration: RouteConfiguration
     let shard: ShardTransport
     var pool: ConnectionPool
     var counters = RouteCounters()
@@ -27,7 +27,7 @@ final class RouteRunner {
     var connectFailure = ""
     var refusals = RefusalLog()
     let tlsContext: TLSContext
-    let logger: Logger
+    private(set) var logger: Logger
 
     /// Unsent bytes in a channel from which on the session keeps its frames, and below which it goes on: any, none.
     static let outputByteCountHigh = 1
@@ -52,6 +52,15 @@ final class RouteRunner {
         logger[metadataKey: "route"] = "\(configuration.name)"
         self.logger = logger
         self.use(token, isReturn: false)
+    }
+
+    /// Takes of another configuration what can change while connections live. Where it leads stays.
+    func follow(_ configuration: RouteConfiguration, bundleIDs: [String]) {
+        self.headers.follow(bundleIDs: bundleIDs)
+        self.configuration.pool = configuration.pool
+        self.configuration.name = configuration.name
+        self.logger[metadataKey: "route"] = "\(configuration.name)"
+        self.pool.follow(configuration.pool)
     }
 
     // MARK: Pushes

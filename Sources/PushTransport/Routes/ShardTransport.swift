@@ -40,6 +40,8 @@ public final class ShardTransport {
     private var isTurnDue = false
     private var isClosed = false
     private var subscription: ProviderTokenStore.Subscription?
+    private let randomSeed: UInt64
+    private let logger: Logger
 
     /// Nothing is opened yet. Throws when trust roots cannot be read or a route names a provider key that does not
     /// exist.
@@ -53,8 +55,17 @@ public final class ShardTransport {
     ) throws(TransportError) {
         self.eventLoop = eventLoop
         self.providerTokens = providerTokens
+        self.randomSeed = randomSeed
+        self.logger = logger
         (self.now, self.nowMicros) = MachineClock.read()
-        for (index, route) in routes.enumerated() {
+        try self.open(routes, bundleIDs: bundleIDs)
+    }
+
+    /// Makes the runners of routes that have none yet: all of them, or none.
+    private func open(_ routes: [RouteConfiguration], bundleIDs: [String]) throws(TransportError) {
+        let providerTokens = self.providerTokens
+        var opened: [RouteRunner] = []
+        for (index, route) in routes.enumerated().dropFirst(self.routes.count) {
             guard (0..<providerTokens.keyCount).contains(route.providerKey) else {
                 throw TransportError(
                     setting: "route \(route.name): provider key",
@@ -66,13 +77,33 @@ public final class ShardTransport {
             } catch {
                 throw TransportError(setting: "route \(route.name): trust roots", detail: "\(error)")
             }
-            self.routes.append(
+            opened.append(
                 RouteRunner(
                     configuration: route, shard: self, bundleIDs: bundleIDs,
                     token: providerTokens.current(key: route.providerKey),
-                    tlsContext: tlsContext, randomSeed: randomSeed &+ UInt64(index) &* 0x9E37_79B9_7F4A_7C15,
-                    logger: logger))
+                    tlsContext: tlsContext, randomSeed: self.randomSeed &+ UInt64(index) &* 0x9E37_79B9_7F4A_7C15,
+                    logger: self.logger))
         }
+        self.routes += opened
+    }
+
+    /// Goes on with other routes and apps, between two turns. Connections stay: see `ConnectionPool.follow`.
+    ///
+    /// - Parameters:
+    ///   - routes: the first are those there are, in their order, and lead where they led; more may follow.
+    ///   - bundleIDs: the first are those there are, in their order.
+    /// - Throws: when trust roots of a new route cannot be read or it names a provider key that does not exist. Nothing has changed then.
+    public func follow(routes: [RouteConfiguration], bundleIDs: [String]) throws(TransportError) {
+        guard !self.isClosed else { return }
+        let countBefore = self.routes.count
+        try self.open(routes, bundleIDs: bundleIDs)
+        self.readClock()
+        for (runner, route) in zip(self.routes, routes) { runner.follow(route, bundleIDs: bundleIDs) }
+        for runner in self.routes.dropFirst(countBefore) where self.subscription != nil {
+            runner.pool.start(now: self.now)
+        }
+        self.hasNews = true
+        self.wantTurn()
     }
 
     /// Asks for warm connections, which the first turn opens, and begins to follow new provider tokens.

@@ -8,173 +8,173 @@ extension AppSettings: SettingsRoot {
 
     private static let identitySettings: [SettingRow<AppSettings>] = [
         .text(
-            "apns.team-id", scope: .app, isRequired: true, expected: "the 10 letters and digits of the developer team",
+            "apns.team-id", effect: .newConnections, scope: .app, isRequired: true, expected: "the 10 letters and digits of the developer team",
             \.teamID,
             "The team the key belongs to."
         ) { SettingChecks.isAppleIdentifier($0) },
         .optionalText(
-            "apns.key-id", scope: .app, expected: "the 10 letters and digits Apple named the key with", \.keyID,
+            "apns.key-id", effect: .newConnections, scope: .app, expected: "the 10 letters and digits Apple named the key with", \.keyID,
             "The APNs authentication key. Not needed where the file is named `AuthKey_ABC123DEFG.p8`, as Apple names it. With a directory: the key to begin with; without it, the newest."
         ) { SettingChecks.isAppleIdentifier($0) },
         .text(
-            "apns.key-file", scope: .app, isRequired: true,
+            "apns.key-file", effect: .newConnections, scope: .app, isRequired: true,
             expected: "the path of the key's .p8 file, or of a directory of such files",
             \.keyFile,
             "Read at start and again whenever it changes. A directory may hold several keys of the team, each named `AuthKey_ABC123DEFG.p8`: see [Changing the key](#changing-the-key)."
         ) { SettingChecks.isPath($0) },
         .choices(
-            "apns.environments", scope: .app, \.environments,
+            "apns.environments", effect: .restart, scope: .app, \.environments,
             "The APNs environments the app's tokens may belong to."),
     ]
 
     private static let endpointSettings: [SettingRow<AppSettings>] = [
         .text(
-            "apns.production.host", scope: .app,
+            "apns.production.host", effect: .restart, scope: .app,
             expected: "a host name or an IP address", \.production.host,
             "Where production is reached."
         ) { SettingChecks.isHost($0) },
         .number(
-            "apns.production.port", scope: .app, in: 1...65_535, unit: "TCP port", \.production.port,
+            "apns.production.port", effect: .restart, scope: .app, in: 1...65_535, unit: "TCP port", \.production.port,
             "443, or 2197, which Apple offers too."),
         .optionalText(
-            "apns.production.ca-file", scope: .app, expected: "the path of a file of PEM certificates",
+            "apns.production.ca-file", effect: .restart, scope: .app, expected: "the path of a file of PEM certificates",
             \.production.caFile,
             "Certificate authorities believed instead of the system's; for simulators."
         ) { SettingChecks.isPath($0) },
         .optionalText(
-            "apns.production.broadcast-host", scope: .app, expected: "a host name or an IP address",
+            "apns.production.broadcast-host", effect: .restart, scope: .app, expected: "a host name or an IP address",
             \.production.broadcastHost,
             "Where broadcasts to channels go, on the same port. Without it, to the host that takes pushes."
         ) { SettingChecks.isHost($0) },
         .text(
-            "apns.production.manage-host", scope: .app, expected: "a host name or an IP address",
+            "apns.production.manage-host", effect: .restart, scope: .app, expected: "a host name or an IP address",
             \.production.manageHost, "Where channels are made, read, listed and deleted."
         ) { SettingChecks.isHost($0) },
         .number(
-            "apns.production.manage-port", scope: .app, in: 1...65_535, unit: "TCP port", \.production.managePort,
+            "apns.production.manage-port", effect: .restart, scope: .app, in: 1...65_535, unit: "TCP port", \.production.managePort,
             "2196: Apple has no other."),
         .text(
-            "apns.development.host", scope: .app,
+            "apns.development.host", effect: .restart, scope: .app,
             expected: "a host name or an IP address",
             \.development.host, "Where development is reached."
         ) { SettingChecks.isHost($0) },
         .number(
-            "apns.development.port", scope: .app, in: 1...65_535, unit: "TCP port", \.development.port,
+            "apns.development.port", effect: .restart, scope: .app, in: 1...65_535, unit: "TCP port", \.development.port,
             "443, or 2197, which Apple offers too."),
         .optionalText(
-            "apns.development.ca-file", scope: .app, expected: "the path of a file of PEM certificates",
+            "apns.development.ca-file", effect: .restart, scope: .app, expected: "the path of a file of PEM certificates",
             \.development.caFile,
             "Certificate authorities believed instead of the system's; for simulators."
         ) { SettingChecks.isPath($0) },
         .optionalText(
-            "apns.development.broadcast-host", scope: .app, expected: "a host name or an IP address",
+            "apns.development.broadcast-host", effect: .restart, scope: .app, expected: "a host name or an IP address",
             \.development.broadcastHost,
             "Where broadcasts to channels go, on the same port. Without it, to the host that takes pushes."
         ) { SettingChecks.isHost($0) },
         .text(
-            "apns.development.manage-host", scope: .app, expected: "a host name or an IP address",
+            "apns.development.manage-host", effect: .restart, scope: .app, expected: "a host name or an IP address",
             \.development.manageHost, "Where channels are made, read, listed and deleted."
         ) { SettingChecks.isHost($0) },
         .number(
-            "apns.development.manage-port", scope: .app, in: 1...65_535, unit: "TCP port", \.development.managePort,
+            "apns.development.manage-port", effect: .restart, scope: .app, in: 1...65_535, unit: "TCP port", \.development.managePort,
             "2195: Apple has no other."),
     ]
 
     private static let pacingSettings: [SettingRow<AppSettings>] = [
         .duration(
-            "coalescing.low-priority-window", scope: .app, in: 0...3_600_000,
+            "coalescing.low-priority-window", effect: .live, scope: .app, in: 0...3_600_000,
             \.engine.lowPriorityWindowMillis,
             "How long a low-priority update waits for newer ones, from the first unsent event."),
         .duration(
-            "coalescing.minimum-distance", scope: .app, in: 1_000...3_600_000,
+            "coalescing.minimum-distance", effect: .live, scope: .app, in: 1_000...3_600_000,
             \.engine.minimumDistanceMillis,
             "The least time between two pushes of an activity."),
         .number(
-            "budget.per-hour", scope: .app, in: 1...3_600, unit: "high-priority pushes per activity",
+            "budget.per-hour", effect: .live, scope: .app, in: 1...3_600, unit: "high-priority pushes per activity",
             \.engine.budgetPerHour,
             "High-priority pushes an activity gets in any rolling hour."),
         .number(
-            "budget.frequent-per-hour", scope: .app, in: 1...3_600,
+            "budget.frequent-per-hour", effect: .live, scope: .app, in: 1...3_600,
             unit: "high-priority pushes per activity",
             \.engine.budgetFrequentPerHour, "The same for a registration with `frequent-updates: true`."),
         .number(
-            "budget.reserve", scope: .app, in: 0...3_599, unit: "high-priority pushes per activity",
+            "budget.reserve", effect: .live, scope: .app, in: 0...3_599, unit: "high-priority pushes per activity",
             \.engine.budgetReserve,
             "Of these, kept for pushes with an alert and for `end`. Below `budget.per-hour`."),
         .number(
-            "budget.audience-per-hour", scope: .app, in: 1...3_600, unit: "high-priority versions per audience",
+            "budget.audience-per-hour", effect: .live, scope: .app, in: 1...3_600, unit: "high-priority versions per audience",
             \.engine.budgetAudiencePerHour,
             "Versions of an audience that go out with priority 10 in any rolling hour, to members without `frequent-updates`."
         ),
         .number(
-            "budget.audience-frequent-per-hour", scope: .app, in: 1...3_600,
+            "budget.audience-frequent-per-hour", effect: .live, scope: .app, in: 1...3_600,
             unit: "high-priority versions per audience",
             \.engine.budgetAudienceFrequentPerHour, "The same for members with `frequent-updates: true`."),
         .choice(
-            "budget.policy", scope: .app, \.engine.budgetPolicy,
+            "budget.policy", effect: .live, scope: .app, \.engine.budgetPolicy,
             "Over budget: `downgrade` sends at once with priority 5, `defer` holds the update until budget returns."),
         .duration(
-            "channel.minimum-distance", scope: .app, in: 1_000...3_600_000,
+            "channel.minimum-distance", effect: .live, scope: .app, in: 1_000...3_600_000,
             \.engine.channelMinimumDistanceMillis,
             "The least time between two broadcasts on a channel. Apple publishes no number; others were throttled above four a minute. Doubled when APNs throttles the channel, and eased back."
         ),
         .number(
-            "channel.budget-per-hour", scope: .app, in: 0...3_600, unit: "high-priority broadcasts per channel",
+            "channel.budget-per-hour", effect: .live, scope: .app, in: 0...3_600, unit: "high-priority broadcasts per channel",
             \.engine.channelBudgetPerHour,
             "High-priority broadcasts a channel gets in any rolling hour; 0: as many as come."),
         .choice(
-            "channel.storage", scope: .app, \.engine.channelStorage,
+            "channel.storage", effect: .restart, scope: .app, \.engine.channelStorage,
             "What the app's channels keep for phones that are off: `ask` asks APNs once for each channel, on `apns.*.manage-host`. `none`, `most-recent`: all of them were made so."
         ),
         .choice(
-            "audience.channel", scope: .app, \.engine.audienceChannel,
+            "audience.channel", effect: .restart, scope: .app, \.engine.audienceChannel,
             "`auto`: each audience gets a broadcast channel, by its first event or by `open`, which phones of iOS 18 can listen on. `none`: all its phones are reached by their tokens."
         ),
         .choice(
-            "audience.channel-storage", scope: .app, \.engine.audienceChannelStorage,
+            "audience.channel-storage", effect: .restart, scope: .app, \.engine.audienceChannelStorage,
             "What channels opened for audiences keep for phones that are off: `none`, or the `most-recent` message, of which APNs allows fewer."
         ),
         .duration(
-            "channel.fallback", scope: .app, in: 1_000...3_600_000, \.engine.channelFallbackMillis,
+            "channel.fallback", effect: .live, scope: .app, in: 1_000...3_600_000, \.engine.channelFallbackMillis,
             "Members that listen on an audience's channel are served by their tokens once APNs has not taken a broadcast for so long."
         ),
         .duration(
-            "channel.linger", scope: .app, in: 1_000...604_800_000, \.engine.channelLingerMillis,
+            "channel.linger", effect: .restart, scope: .app, in: 1_000...604_800_000, \.engine.channelLingerMillis,
             "How long an audience's channel stays after its `end`, which is broadcast again meanwhile where the channel keeps nothing. Then it is deleted."
         ),
         .flag(
-            "channels.exclusive", scope: .app, \.engine.channelsExclusive,
+            "channels.exclusive", effect: .restart, scope: .app, \.engine.channelsExclusive,
             "Nobody else creates channels in this app: one that is new after a creation without an answer is taken for this worker's own. Otherwise it is shown and left alone."
         ),
         .number(
-            "channels.warm", scope: .app, in: 0...1_000, unit: "channels per environment", \.engine.channelsWarm,
+            "channels.warm", effect: .restart, scope: .app, in: 0...1_000, unit: "channels per environment", \.engine.channelsWarm,
             "Channels that are made before an audience asks for one, where `audience.channel` is `auto`."),
         .choice(
-            "alert.on-unknown", scope: .app, \.engine.alertOnUnknown,
+            "alert.on-unknown", effect: .live, scope: .app, \.engine.alertOnUnknown,
             "Whether an alert is sent again when nobody knows whether the push arrived."),
         .choice(
-            "start.on-unknown", scope: .app, \.engine.startOnUnknown,
+            "start.on-unknown", effect: .live, scope: .app, \.engine.startOnUnknown,
             "Whether a `start` is sent again when nobody knows whether it arrived; a second card may appear."),
         .number(
-            "start.per-hour", scope: .app, in: 1...AppConfiguration.startsPerHourMax,
+            "start.per-hour", effect: .live, scope: .app, in: 1...AppConfiguration.startsPerHourMax,
             unit: "starts per push-to-start token", \.engine.startsPerHour,
             "Starts of audiences that a push-to-start token is sent in any rolling hour. Apple publishes no number; others saw about ten in a short time."
         ),
         .duration(
-            "start-member.life", scope: .app, in: 86_400_000...31_536_000_000, \.engine.startMemberLifeMillis,
+            "start-member.life", effect: .live, scope: .app, in: 86_400_000...31_536_000_000, \.engine.startMemberLifeMillis,
             "How long a start member stays that does not join again."),
         .duration(
-            "audience.spread", scope: .app, in: 0...600_000, \.engine.audienceSpreadMillis,
+            "audience.spread", effect: .live, scope: .app, in: 0...600_000, \.engine.audienceSpreadMillis,
             "A start of an audience goes out over so long, but never over more than half the time to its `expires`: phones that come back with update tokens do so at once otherwise."
         ),
         .duration(
-            "registration-wait", scope: .app, in: 0...43_200_000, \.engine.registrationWaitMillis,
+            "registration-wait", effect: .live, scope: .app, in: 0...43_200_000, \.engine.registrationWaitMillis,
             "How long an update waits for a usable token."),
         .duration(
-            "retention", scope: .app, in: 0...2_592_000_000, \.engine.retentionAfterEndMillis,
+            "retention", effect: .live, scope: .app, in: 0...2_592_000_000, \.engine.retentionAfterEndMillis,
             "How long an ended activity is remembered."),
         .fraction(
-            "limits.pending-share", scope: .app, in: 0.01...1, unit: "of limits.pending",
+            "limits.pending-share", effect: .live, scope: .app, in: 0.01...1, unit: "of limits.pending",
             \.engine.pendingShare,
             "The share of pending activities one app may take."),
     ]

@@ -27,7 +27,7 @@ extension WorkerConfiguration {
         }
     }
 
-    private static func appFileFaults(_ app: AppSettings) -> [ConfigurationFault] {
+    static func appFileFaults(_ app: AppSettings) -> [ConfigurationFault] {
         var faults: [ConfigurationFault] = []
         func complain(_ setting: String, _ text: String) {
             faults.append(ConfigurationFault(setting: "apps.\(app.bundleID).\(setting)", text: text))

@@ -7,10 +7,21 @@ public struct SettingDescription: Sendable, Equatable {
         /// At the top level for all apps, or below `apps.<bundle id>` for one.
         case app
     }
+    /// When a change reaches a worker that runs.
+    public enum Effect: String, Sendable, CaseIterable {
+        /// With the next decision that it concerns.
+        case live
+        /// Connections that begin from then on; those there are end when they have carried what they carry, or live on as they are.
+        case newConnections = "new connections"
+        /// Not before the worker is started again.
+        case restart
+    }
     /// Groups and word joined by dots, such as `coalescing.low-priority-window`.
     public var name: String
     /// Whether it is the worker's or an app's.
     public var scope: Scope
+    /// When a change of it reaches a worker that runs.
+    public var effect: Effect
     /// `duration`, `number`, `fraction`, `text`, `choice`, `list`, `flag`.
     public var type: String
     /// What numbers count: `pushes`, `slots per shard`. Empty where the type says it.
@@ -51,15 +62,19 @@ struct SettingRow<Root: SettingsRoot>: Sendable {
     let description: SettingDescription
     /// Puts the value in its place; `false`: it is not what is expected.
     let apply: @Sendable (_ text: SettingText, _ root: inout Root) -> Bool
+    /// The value that stands there, as one would write it; `nil`: none.
+    let text: @Sendable (_ root: Root) -> String?
+    /// Puts the value that stands in one root into another.
+    let copy: @Sendable (_ source: Root, _ root: inout Root) -> Void
 
     private init<Value>(
-        _ name: String, scope: SettingDescription.Scope, type: String, unit: String = "", defaultText: String?,
+        _ name: String, effect: SettingDescription.Effect, scope: SettingDescription.Scope, type: String, unit: String = "", defaultText: String?,
         isRequired: Bool = false,
         expected: String, _ documentation: String, keyPath: any WritableKeyPath<Root, Value> & Sendable,
-        parse: @escaping @Sendable (SettingText) -> Value?
+        show: @escaping @Sendable (Value) -> String?, parse: @escaping @Sendable (SettingText) -> Value?
     ) {
         self.description = SettingDescription(
-            name: name, scope: scope, type: type, unit: unit, defaultText: defaultText, isRequired: isRequired,
+            name: name, scope: scope, effect: effect, type: type, unit: unit, defaultText: defaultText, isRequired: isRequired,
             expected: expected,
             documentation: documentation)
         self.apply = { text, root in
@@ -67,20 +82,22 @@ struct SettingRow<Root: SettingsRoot>: Sendable {
             root[keyPath: keyPath] = value
             return true
         }
+        self.text = { root in show(root[keyPath: keyPath]) }
+        self.copy = { source, root in root[keyPath: keyPath] = source[keyPath: keyPath] }
     }
 }
 
 extension SettingRow {
     static func duration(
-        _ name: String, scope: SettingDescription.Scope = .worker,
+        _ name: String, effect: SettingDescription.Effect, scope: SettingDescription.Scope = .worker,
         in range: ClosedRange<Int64>,
         _ keyPath: any WritableKeyPath<Root, Int64> & Sendable, _ documentation: String
     ) -> Self {
         let (low, high) = (DurationText.format(millis: range.lowerBound), DurationText.format(millis: range.upperBound))
         return Self(
-            name, scope: scope, type: "duration",
+            name, effect: effect, scope: scope, type: "duration",
             defaultText: DurationText.format(millis: Root.standard[keyPath: keyPath]),
-            expected: "a duration from \(low) to \(high), such as 250ms, 5s or 2m", documentation, keyPath: keyPath
+            expected: "a duration from \(low) to \(high), such as 250ms, 5s or 2m", documentation, keyPath: keyPath, show: { DurationText.format(millis: $0) }
         ) { text in
             guard case .one(let text) = text, let millis = DurationText.parse(text), range.contains(millis) else {
                 return nil
@@ -90,13 +107,13 @@ extension SettingRow {
     }
 
     static func number(
-        _ name: String, scope: SettingDescription.Scope = .worker,
+        _ name: String, effect: SettingDescription.Effect, scope: SettingDescription.Scope = .worker,
         in range: ClosedRange<Int>, unit: String,
         _ keyPath: any WritableKeyPath<Root, Int> & Sendable, _ documentation: String
     ) -> Self {
         Self(
-            name, scope: scope, type: "number", unit: unit, defaultText: "\(Root.standard[keyPath: keyPath])",
-            expected: "a whole number from \(range.lowerBound) to \(range.upperBound)", documentation, keyPath: keyPath
+            name, effect: effect, scope: scope, type: "number", unit: unit, defaultText: "\(Root.standard[keyPath: keyPath])",
+            expected: "a whole number from \(range.lowerBound) to \(range.upperBound)", documentation, keyPath: keyPath, show: { "\($0)" }
         ) { text in
             guard case .one(let text) = text, let number = Int(text), range.contains(number) else { return nil }
             return number
@@ -104,13 +121,13 @@ extension SettingRow {
     }
 
     static func fraction(
-        _ name: String, scope: SettingDescription.Scope = .worker,
+        _ name: String, effect: SettingDescription.Effect, scope: SettingDescription.Scope = .worker,
         in range: ClosedRange<Double>, unit: String,
         _ keyPath: any WritableKeyPath<Root, Double> & Sendable, _ documentation: String
     ) -> Self {
         Self(
-            name, scope: scope, type: "fraction", unit: unit, defaultText: "\(Root.standard[keyPath: keyPath])",
-            expected: "a number from \(range.lowerBound) to \(range.upperBound)", documentation, keyPath: keyPath
+            name, effect: effect, scope: scope, type: "fraction", unit: unit, defaultText: "\(Root.standard[keyPath: keyPath])",
+            expected: "a number from \(range.lowerBound) to \(range.upperBound)", documentation, keyPath: keyPath, show: { "\($0)" }
         ) { text in
             guard case .one(let text) = text, let number = Double(text), range.contains(number) else { return nil }
             return number
@@ -118,14 +135,14 @@ extension SettingRow {
     }
 
     static func choice<Value: RawRepresentable<String> & CaseIterable & Sendable>(
-        _ name: String, scope: SettingDescription.Scope = .worker,
+        _ name: String, effect: SettingDescription.Effect, scope: SettingDescription.Scope = .worker,
         _ keyPath: any WritableKeyPath<Root, Value> & Sendable, _ documentation: String
     ) -> Self {
         let names = Value.allCases.map(\.rawValue)
         return Self(
-            name, scope: scope, type: "choice", defaultText: Root.standard[keyPath: keyPath].rawValue,
+            name, effect: effect, scope: scope, type: "choice", defaultText: Root.standard[keyPath: keyPath].rawValue,
             expected: Self.oneOf(names),
-            documentation, keyPath: keyPath
+            documentation, keyPath: keyPath, show: { $0.rawValue }
         ) { text in
             guard case .one(let text) = text else { return nil }
             return Value(rawValue: text)
@@ -133,14 +150,14 @@ extension SettingRow {
     }
 
     static func choices<Value: RawRepresentable<String> & CaseIterable & Sendable>(
-        _ name: String, scope: SettingDescription.Scope = .worker,
+        _ name: String, effect: SettingDescription.Effect, scope: SettingDescription.Scope = .worker,
         _ keyPath: any WritableKeyPath<Root, [Value]> & Sendable, _ documentation: String
     ) -> Self {
         let names = Value.allCases.map(\.rawValue)
         return Self(
-            name, scope: scope, type: "list",
+            name, effect: effect, scope: scope, type: "list",
             defaultText: Root.standard[keyPath: keyPath].map(\.rawValue).joined(separator: ","),
-            expected: "a list, each once, of \(names.joined(separator: ", "))", documentation, keyPath: keyPath
+            expected: "a list, each once, of \(names.joined(separator: ", "))", documentation, keyPath: keyPath, show: { $0.map(\.rawValue).joined(separator: ",") }
         ) { text in
             let texts = Self.elements(text)
             let values = texts.compactMap { Value(rawValue: $0) }
@@ -149,13 +166,13 @@ extension SettingRow {
     }
 
     static func flag(
-        _ name: String, scope: SettingDescription.Scope = .worker,
+        _ name: String, effect: SettingDescription.Effect, scope: SettingDescription.Scope = .worker,
         _ keyPath: any WritableKeyPath<Root, Bool> & Sendable, _ documentation: String
     ) -> Self {
         Self(
-            name, scope: scope, type: "flag", defaultText: "\(Root.standard[keyPath: keyPath])",
+            name, effect: effect, scope: scope, type: "flag", defaultText: "\(Root.standard[keyPath: keyPath])",
             expected: "true or false", documentation,
-            keyPath: keyPath
+            keyPath: keyPath, show: { "\($0)" }
         ) { text in
             guard case .one(let text) = text else { return nil }
             return Bool(text)
@@ -164,16 +181,16 @@ extension SettingRow {
 
     /// `isRequired`: what stands there is empty and must be replaced.
     static func text(
-        _ name: String, scope: SettingDescription.Scope = .worker,
+        _ name: String, effect: SettingDescription.Effect, scope: SettingDescription.Scope = .worker,
         isRequired: Bool = false,
         expected: String, _ keyPath: any WritableKeyPath<Root, String> & Sendable, _ documentation: String,
         accepts: @escaping @Sendable (String) -> Bool
     ) -> Self {
         Self(
-            name, scope: scope, type: "text", defaultText: isRequired ? nil : Root.standard[keyPath: keyPath],
+            name, effect: effect, scope: scope, type: "text", defaultText: isRequired ? nil : Root.standard[keyPath: keyPath],
             isRequired: isRequired, expected: expected,
             documentation,
-            keyPath: keyPath
+            keyPath: keyPath, show: { $0 }
         ) { text in
             guard case .one(let text) = text, accepts(text) else { return nil }
             return text
@@ -181,11 +198,11 @@ extension SettingRow {
     }
 
     static func optionalText(
-        _ name: String, scope: SettingDescription.Scope = .worker, expected: String,
+        _ name: String, effect: SettingDescription.Effect, scope: SettingDescription.Scope = .worker, expected: String,
         _ keyPath: any WritableKeyPath<Root, String?> & Sendable,
         _ documentation: String, accepts: @escaping @Sendable (String) -> Bool
     ) -> Self {
-        Self(name, scope: scope, type: "text", defaultText: nil, expected: expected, documentation, keyPath: keyPath) {
+        Self(name, effect: effect, scope: scope, type: "text", defaultText: nil, expected: expected, documentation, keyPath: keyPath, show: { $0 }) {
             text in
             guard case .one(let text) = text, accepts(text) else { return nil }
             return .some(text)
@@ -194,15 +211,15 @@ extension SettingRow {
 
     /// One text, or several; each once.
     static func list(
-        _ name: String, scope: SettingDescription.Scope = .worker, expected: String,
+        _ name: String, effect: SettingDescription.Effect, scope: SettingDescription.Scope = .worker, expected: String,
         _ keyPath: any WritableKeyPath<Root, [String]> & Sendable, _ documentation: String,
         accepts: @escaping @Sendable (String) -> Bool
     ) -> Self {
         Self(
-            name, scope: scope, type: "list", defaultText: Root.standard[keyPath: keyPath].joined(separator: ","),
+            name, effect: effect, scope: scope, type: "list", defaultText: Root.standard[keyPath: keyPath].joined(separator: ","),
             expected: expected,
             documentation,
-            keyPath: keyPath
+            keyPath: keyPath, show: { $0.joined(separator: ",") }
         ) { text in
             let texts = Self.elements(text)
             return texts.isEmpty || !texts.allSatisfy(accepts) || Set(texts).count != texts.count ? nil : texts

@@ -5,9 +5,9 @@ public enum SettingsTable {
         WorkerConfiguration.settings.map(\.description) + AppSettings.settings.map(\.description)
     }
 
-    /// A Markdown table: name, type, unit, default, what is accepted, meaning.
+    /// A Markdown table: name, default, what is accepted with its unit, when a change reaches a worker that runs, meaning.
     public static func markdown() -> String {
-        var lines = ["| setting | default | accepted | meaning |", "|---|---|---|---|"]
+        var lines = ["| setting | default | accepted | a change takes | meaning |", "|---|---|---|---|---|"]
         for setting in Self.all {
             let standard =
                 setting.isRequired
@@ -15,15 +15,24 @@ public enum SettingsTable {
             let unit = setting.unit.isEmpty ? "" : " (\(setting.unit))"
             let scope = setting.scope == .app ? " Also per app." : ""
             lines.append(
-                "| `\(setting.name)` | \(standard) | \(setting.expected.replacing("|", with: "\\|"))\(unit) | \(setting.documentation)\(scope) |"
+                "| `\(setting.name)` | \(standard) | \(setting.expected.replacing("|", with: "\\|"))\(unit) | \(Self.effect(setting.effect)) | \(setting.documentation)\(scope) |"
             )
         }
         for group in WorkerConfiguration.openGroups {
-            lines.append("| `\(group.name).*` | (none) | what librdkafka accepts | \(group.documentation) |")
+            lines.append("| `\(group.name).*` | (none) | what librdkafka accepts | a restart | \(group.documentation) |")
         }
         lines.append(
-            "| `apps` | (required) | bundle ids, as a list or with settings below each | The apps this worker pushes for. |"
+            "| `apps` | (required) | bundle ids, as a list or with settings below each | effect at once when one is added, a restart when one is taken out | The apps this worker pushes for. |"
         )
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// Completes "a change takes …".
+    private static func effect(_ effect: SettingDescription.Effect) -> String {
+        switch effect {
+        case .live: "effect at once"
+        case .newConnections: "effect on new connections"
+        case .restart: "a restart"
+        }
     }
 }

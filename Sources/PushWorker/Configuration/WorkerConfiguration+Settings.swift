@@ -25,153 +25,157 @@ extension WorkerConfiguration: SettingsRoot {
 
     private static let kafkaSettings: [SettingRow<WorkerConfiguration>] = [
         .text(
-            "kafka.bootstrap", isRequired: true, expected: "brokers as host:port, separated by commas",
+            "kafka.bootstrap", effect: .restart, isRequired: true, expected: "brokers as host:port, separated by commas",
             \.kafka.bootstrap,
             "The brokers first asked. May also be given as `bootstrap.servers` below `kafka.properties`."
         ) { SettingChecks.areAddresses($0) },
         .text(
-            "kafka.group", expected: "1 to 249 characters", \.kafka.groupID,
+            "kafka.group", effect: .restart, expected: "1 to 249 characters", \.kafka.groupID,
             "The consumer group. Workers of one group share the partitions."
         ) { (1...249).contains($0.utf8.count) },
         .optionalText(
-            "kafka.group-instance-id", expected: "1 to 249 characters", \.kafka.groupInstanceID,
+            "kafka.group-instance-id", effect: .restart, expected: "1 to 249 characters", \.kafka.groupInstanceID,
             "Unique for each worker, such as the pod's name: a restart within the session timeout then moves no partition."
         ) { (1...249).contains($0.utf8.count) },
         .list(
-            "topics.events", expected: "\(Self.topicExpected), or a list of such",
+            "topics.events", effect: .restart, expected: "\(Self.topicExpected), or a list of such",
             \.topics.events,
             "Input topics, with equal partition counts. The first is subscribed, the others ride along."
         ) { TopicName.isValid($0) },
         .text(
-            "topics.routed", expected: Self.topicExpected, \.topics.routed,
+            "topics.routed", effect: .restart, expected: Self.topicExpected, \.topics.routed,
             "Where misplaced records are forwarded to, with as many partitions as the input."
         ) { TopicName.isValid($0) },
         .text(
-            "topics.state", expected: Self.topicExpected, \.topics.state,
+            "topics.state", effect: .restart, expected: Self.topicExpected, \.topics.state,
             "The compacted changelog, with as many partitions as the input."
         ) { TopicName.isValid($0) },
         .text(
-            "topics.outcomes", expected: Self.topicExpected, \.topics.outcomes,
+            "topics.outcomes", effect: .restart, expected: Self.topicExpected, \.topics.outcomes,
             "Where it is told what became of events."
         ) { TopicName.isValid($0) },
         .text(
-            "topics.dead-letters", expected: Self.topicExpected,
+            "topics.dead-letters", effect: .restart, expected: Self.topicExpected,
             \.topics.deadLetters,
             "Where records go that cannot be processed."
         ) { TopicName.isValid($0) },
         .choice(
-            "placement", \.engine.placement,
+            "placement", effect: .restart, \.engine.placement,
             "`check`: a record that its producer put on the wrong partition (by murmur2 of the key) is forwarded. `trust`: it is taken where it lies."
         ),
         .choice(
-            "start-from", \.startFrom,
+            "start-from", effect: .restart, \.startFrom,
             "Where a partition begins that the group has never committed."),
         .choice(
-            "outcomes.publish", \.engine.outcomePublication,
+            "outcomes.publish", effect: .live, \.engine.outcomePublication,
             "Which outcomes are published. `pushes`: all but `superseded` and `applied`."),
         .duration(
-            "commit-interval", in: 50...10_000, \.loop.commitIntervalMillis,
+            "commit-interval", effect: .live, in: 50...10_000, \.loop.commitIntervalMillis,
             "How often resolved offsets are committed."),
     ]
 
     private static let flowSettings: [SettingRow<WorkerConfiguration>] = [
         .number(
-            "shards", in: 0...256, unit: "event loops", \.shardCount,
+            "shards", effect: .restart, in: 0...256, unit: "event loops", \.shardCount,
             "Event loops that carry partitions; 0: one per core."),
         .number(
-            "limits.pending", in: 100...10_000_000, unit: "activities per shard", \.engine.pendingMax,
+            "limits.pending", effect: .live, in: 100...10_000_000, unit: "activities per shard", \.engine.pendingMax,
             "Activities that may have something to send. Past it partitions are not read."),
         .number(
-            "limits.activities", in: 100...100_000_000, unit: "activities per shard",
+            "limits.activities", effect: .live, in: 100...100_000_000, unit: "activities per shard",
             \.engine.activitiesMax,
             "Activities remembered, idle ones included. Past it partitions are not read."),
         .number(
-            "limits.members", in: 100...100_000_000, unit: "members per shard", \.engine.membersMax,
+            "limits.members", effect: .live, in: 100...100_000_000, unit: "members per shard", \.engine.membersMax,
             "Members of audiences remembered. Past it joins are dead-lettered, but for those of tokens that are members already."
         ),
         .number(
-            "limits.unacknowledged", in: 100...1_000_000, unit: "records per shard",
+            "limits.unacknowledged", effect: .live, in: 100...1_000_000, unit: "records per shard",
             \.engine.unacknowledgedMax,
             "Records Kafka has not acknowledged yet. Past it partitions are not read and nothing new is sent."),
         .duration(
-            "retry.backoff-min", in: 100...60_000, \.engine.retryBackoffMinMillis,
+            "retry.backoff-min", effect: .live, in: 100...60_000, \.engine.retryBackoffMinMillis,
             "The first wait before a push that APNs refused for now is tried again. Doubled each time."),
         .duration(
-            "retry.backoff-max", in: 1_000...3_600_000, \.engine.retryBackoffMaxMillis, "The longest such wait."
+            "retry.backoff-max", effect: .live, in: 1_000...3_600_000, \.engine.retryBackoffMaxMillis, "The longest such wait."
         ),
         .duration(
-            "state.flush-interval", in: 1...1_000, \.loop.recordHoldMillis,
+            "state.flush-interval", effect: .live, in: 1...1_000, \.loop.recordHoldMillis,
             "Outcomes and state records gather at most so long before they are written together, and less where Kafka is slow: an activity's next push waits for those of the one before. Shorter costs CPU, longer repeats more after a kill."
         ),
     ]
 
     private static let connectionSettings: [SettingRow<WorkerConfiguration>] = [
         .number(
-            "apns.connections-max", in: 1...64, unit: "connections per shard and route",
+            "apns.connections-max", effect: .restart, in: 1...64, unit: "connections per shard and route",
             \.pool.connectionsMax,
             "Connections that take requests at the same time. A route is one environment with one key."),
         .number(
-            "apns.connections-warm", in: 0...64, unit: "connections per shard and route",
+            "apns.connections-warm", effect: .live, in: 0...64, unit: "connections per shard and route",
             \.pool.connectionsWarm,
             "Connections opened before there is something to send, and kept. One shard of each route keeps one in any case, to know whether APNs can be reached."
         ),
         .number(
-            "apns.streams-max", in: 1...1_000_000, unit: "streams per connection",
+            "apns.streams-max", effect: .restart, in: 1...1_000_000, unit: "streams per connection",
             \.pool.streamsPerConnectionMax,
             "Requests in flight on a connection, however many APNs would allow."
                 + " Fewer are, while fewer keep the worker or APNs busy."),
         .duration(
-            "apns.connect-timeout", in: 100...120_000, \.pool.connectTimeoutMillis,
+            "apns.connect-timeout", effect: .newConnections, in: 100...120_000, \.pool.connectTimeoutMillis,
             "From the name's lookup to the end of the TLS handshake and APNs' first SETTINGS."),
         .duration(
-            "apns.request-timeout", in: 100...300_000, \.pool.requestTimeoutMillis,
+            "apns.request-timeout", effect: .restart, in: 100...300_000, \.pool.requestTimeoutMillis,
             "From a request's leaving to its answer."),
         .duration(
-            "apns.ping-after", in: 100...600_000, \.pool.pingAfterSilenceMillis,
+            "apns.ping-after", effect: .newConnections, in: 100...600_000, \.pool.pingAfterSilenceMillis,
             "A PING is sent after so much silence while requests are in flight."),
         .duration(
-            "apns.ping-timeout", in: 100...600_000, \.pool.pingTimeoutMillis,
+            "apns.ping-timeout", effect: .newConnections, in: 100...600_000, \.pool.pingTimeoutMillis,
             "An unanswered PING closes the connection."),
         .duration(
-            "apns.idle-close", in: 1_000...604_800_000, \.pool.idleCloseMillis,
+            "apns.idle-close", effect: .newConnections, in: 1_000...604_800_000, \.pool.idleCloseMillis,
             "A connection without requests for so long is closed."),
         .duration(
-            "apns.backoff-min", in: 10...60_000, \.pool.backoffMinMillis,
+            "apns.backoff-min", effect: .restart, in: 10...60_000, \.pool.backoffMinMillis,
             "The first wait before connecting is tried again. Doubled each time, with jitter."),
         .duration(
-            "apns.backoff-max", in: 100...3_600_000, \.pool.backoffMaxMillis,
+            "apns.backoff-max", effect: .restart, in: 100...3_600_000, \.pool.backoffMaxMillis,
             "The longest such wait, and the longest between two probes of an APNs that answers with server errors. Service resumes about so long after an outage."
         ),
     ]
 
     private static let operationSettings: [SettingRow<WorkerConfiguration>] = [
         .duration(
-            "quiet-wait", in: 0...5_000, \.quietWaitMillis,
+            "quiet-wait", effect: .restart, in: 0...5_000, \.quietWaitMillis,
             "How long a partition that leaves waits for answers from APNs. Kafka hands out nothing meanwhile."),
         .duration(
-            "drain-timeout", in: 1_000...600_000, \.drainTimeoutMillis,
+            "drain-timeout", effect: .restart, in: 1_000...600_000, \.drainTimeoutMillis,
             "How long stopping may take: finish what is in flight, write down the rest, commit, leave the group."),
         .duration(
-            "stall-limit", in: 1_000...600_000, \.stallLimitMillis,
+            "stall-limit", effect: .restart, in: 1_000...600_000, \.stallLimitMillis,
             "An event loop that has not turned for so long makes `/healthz` fail."),
         .duration(
-            "partition-stall-limit", in: 10_000...3_600_000, \.partitionStallLimitMillis,
+            "partition-stall-limit", effect: .restart, in: 10_000...3_600_000, \.partitionStallLimitMillis,
             "A partition that has records to take, and can, and has not got on for so long makes `/healthz` fail. Kafka or APNs being away does not."
         ),
         .flag(
-            "admin.enabled", \.admin.isEnabled,
+            "admin.enabled", effect: .restart, \.admin.isEnabled,
             "Whether `/healthz`, `/readyz` and `/metrics` are served."),
         .text(
-            "admin.host", expected: "an IP address or a host name", \.admin.host,
+            "admin.host", effect: .restart, expected: "an IP address or a host name", \.admin.host,
             "The address the admin port listens on. It has no authentication: keep it inside."
         ) { SettingChecks.isHost($0) },
         .number(
-            "admin.port", in: 0...65_535, unit: "TCP port", \.admin.port,
+            "admin.port", effect: .restart, in: 0...65_535, unit: "TCP port", \.admin.port,
             "The admin port; 0: any free one, named in the log."),
         .optionalText(
-            "admin.channels-token-file", expected: "the path of a file that holds a token", \.admin.channelsTokenFile,
+            "admin.channels-token-file", effect: .restart, expected: "the path of a file that holds a token", \.admin.channelsTokenFile,
             "With it, `/channels` on the admin port makes, shows and deletes [channels](Channels.md#from-another-service) for whoever sends the file's content as a bearer token: 16 or more visible characters. Read for each request, so it may be changed at any time."
         ) { SettingChecks.isPath($0) },
-        .choice("log.level", \.logLevel, "Lines below this level are not written."),
+        .flag(
+            "reload.watch", effect: .live, \.watchesFile,
+            "Whether the configuration file is looked at every 2 s, and read again when it has changed. SIGHUP has it read in any case."
+        ),
+        .choice("log.level", effect: .live, \.logLevel, "Lines below this level are not written."),
     ]
 }

@@ -121,3 +121,5 @@ public struct WorkerConfiguration: Sendable {
     /// The shards there will be.
     var resolvedShardCount: Int { self.shardCount > 0 ? self.shardCount : System.coreCount }
 }
+    /// Whether whoever runs the worker reads its file again when that has changed.
+    public var watchesFile = false

@@ -14,7 +14,8 @@ public enum MetricsTable {
             + Self.families(KafkaCounters.rows)
             + [
                 WorkerMetrics.lag, WorkerMetrics.tokenAge, WorkerMetrics.ready, WorkerMetrics.errors,
-                WorkerMetrics.degraded, WorkerMetrics.clock, WorkerMetrics.build,
+                WorkerMetrics.degraded, WorkerMetrics.reloadSuccess, WorkerMetrics.reloadTime,
+                WorkerMetrics.awaitingRestart, WorkerMetrics.configuration, WorkerMetrics.clock, WorkerMetrics.build,
             ] + ProcessReading.metrics.map(\.metric) + [PrometheusMetricsFactory.ignoredSeries]
     }
 

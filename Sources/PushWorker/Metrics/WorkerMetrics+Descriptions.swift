@@ -57,6 +57,19 @@ extension WorkerMetrics {
         help:
             "What this machine takes the time to be, since 1970. APNs refuses provider tokens of a clock that is wrong."
     )
+    static let reloadSuccess = MetricDescription(
+        name: "mailboat_config_last_reload_success", kind: .gauge, unit: "",
+        help: "1: the configuration that was given last was taken; 0: it was not, and the one before holds.")
+    static let reloadTime = MetricDescription(
+        name: "mailboat_config_last_reload_success_timestamp_seconds", kind: .gauge, unit: "seconds",
+        help: "When a configuration was last taken, since 1970: at the start or by a reload.")
+    static let awaitingRestart = MetricDescription(
+        name: "mailboat_config_awaiting_restart", kind: .gauge, unit: "settings",
+        help: "Settings that were given otherwise than they hold, and wait for a restart.")
+    static let configuration = MetricDescription(
+        name: "mailboat_config_info", kind: .gauge, unit: "",
+        help: "Always 1; the label tells configurations apart: workers that go by the same settings have the same.",
+        labels: ["hash"])
     static let build = MetricDescription(
         name: "mailboat_build_info", kind: .gauge, unit: "", help: "Always 1; the label says which release runs.",
         labels: ["version"])

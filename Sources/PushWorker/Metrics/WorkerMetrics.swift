@@ -43,6 +43,7 @@ enum WorkerMetrics {
         self.writeSurroundings(surroundings, to: &text)
         text.write(Self.errors, Double(snapshot.errors.count))
         text.write(Self.degraded, Double(snapshot.degraded.count))
+        self.writeConfiguration(snapshot.configuration, to: &text)
         text.write(Self.clock, Double(surroundings.wallMillis) / 1_000)
         text.begin(Self.build)
         text.sample([("version", MailboatVersion.current)], 1)
@@ -81,6 +82,14 @@ enum WorkerMetrics {
                 text.sample([("route", route.name), ("reason", reason)], count)
             }
         }
+    }
+
+    private static func writeConfiguration(_ standing: ConfigurationStanding, to text: inout PrometheusText) {
+        text.write(Self.reloadSuccess, standing.isLastTaken ? 1 : 0)
+        text.write(Self.reloadTime, Double(standing.takenAtSeconds))
+        text.write(Self.awaitingRestart, Double(standing.awaitingRestart.count))
+        text.begin(Self.configuration)
+        text.sample([("hash", standing.hash)], 1)
     }
 
     private static func writeSurroundings(_ surroundings: Surroundings, to text: inout PrometheusText) {

@@ -1,5 +1,7 @@
 import KafkaLog
 import NIOCore
+import PushEngine
+import PushTransport
 import ShardLoop
 
 /// A shard as the rest of the worker sees it, from any thread. Every call is carried out on the shard's loop.
@@ -31,6 +33,22 @@ struct ShardHandle: Sendable {
     func forget(_ partitions: [Int32]) async throws {
         let runner = self.runner
         try await self.eventLoop.submit { runner.value.carryOut(.forget(partitions)) }.get()
+    }
+
+    /// What of a configuration the shard cannot take while it runs; empty: all of it is taken.
+    func reconfigurationFaults(_ configuration: ShardLoopConfiguration) async throws -> [ReconfigurationFault] {
+        let runner = self.runner
+        return try await self.eventLoop.submit { runner.value.reconfigurationFaults(configuration) }.get()
+    }
+
+    /// The shard goes by this configuration from its next turn on. See `ShardLoop.reconfigure` and `ShardTransport.follow`.
+    func reconfigure(
+        _ configuration: ShardLoopConfiguration, routes: [RouteConfiguration], bundleIDs: [String]
+    ) async throws {
+        let runner = self.runner
+        try await self.eventLoop.submit {
+            try runner.value.reconfigure(configuration, routes: routes, bundleIDs: bundleIDs)
+        }.get()
     }
 
     /// Nothing more is taken from Kafka.

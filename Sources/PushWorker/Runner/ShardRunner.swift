@@ -132,6 +132,31 @@ final class ShardRunner {
         if case .forget = command { self.publish() }
     }
 
+    func reconfigurationFaults(_ configuration: ShardLoopConfiguration) -> [ReconfigurationFault] {
+        self.loop.engine.reconfigurationFaults(configuration.engine)
+    }
+
+    /// Between two turns. Routes first: the loop may name the new ones then.
+    func reconfigure(
+        _ configuration: ShardLoopConfiguration, routes: [RouteConfiguration], bundleIDs: [String]
+    ) throws {
+        guard !self.isClosed else { return }
+        // Refused before anything has changed.
+        let faults = self.reconfigurationFaults(configuration)
+        guard faults.isEmpty else { throw ReconfigurationRefusal(faults: faults) }
+        try self.transport.follow(routes: routes, bundleIDs: bundleIDs)
+        try self.loop.reconfigure(configuration, now: MachineClock.now())
+        for (index, route) in routes.enumerated() {
+            if index < self.report.routes.count {
+                self.report.routes[index].name = route.name
+            } else {
+                self.report.routes.append(
+                    WorkerSnapshot.Route(name: route.name, shard: self.number, counters: RouteCounters()))
+            }
+        }
+        self.turns?.take()
+    }
+
     func assign(_ grants: [(grant: PartitionGrant, readers: [PartitionReader])]) {
         for (grant, readers) in grants { self.log.own(grant.number, readers) }
         self.carryOut(.assign(grants.map(\.grant)))

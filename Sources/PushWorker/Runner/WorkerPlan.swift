@@ -13,11 +13,55 @@ struct WorkerPlan {
     /// Input topics in the order of `SourcePosition.topic`; the routed topic is the last.
     let inputTopics: [String]
     private let configuration: WorkerConfiguration
+    /// Of each app and environment: the index of its key.
+    private var keyIndexes: [KeyUser: Int] = [:]
 
-    init(_ configuration: WorkerConfiguration) {
+    private struct KeyUser: Hashable {
+        var bundleID: String
+        var environment: AppSettings.Environment
+    }
+
+    init(_ configuration: WorkerConfiguration) { self.init(configuration, keys: [], routes: [], keyIndexes: [:]) }
+
+    /// A plan for a worker that runs by another: what both have keeps its place, and more may follow. A key in whose place another is configured is
+    /// changed where it stands, with the routes that speak for it.
+    /// - Parameter configuration: its first apps are those of `old`, in their order, and go where they went.
+    init(_ configuration: WorkerConfiguration, following old: WorkerPlan) {
+        var keys = old.keys
+        var keyIndexes: [KeyUser: Int] = [:]
+        var routes = old.routes
+        let users = configuration.apps.flatMap { app in
+            app.environments.map { (KeyUser(bundleID: app.bundleID, environment: $0), Self.key(of: app, $0)) }
+        }
+        // Who keeps his key keeps it in its place. Then each place goes to the first who had it.
+        for (user, key) in users {
+            if let index = old.keyIndexes[user], old.keys[index] == key { keyIndexes[user] = index }
+        }
+        for (user, key) in users where keyIndexes[user] == nil {
+            guard let index = old.keyIndexes[user] else { continue }
+            let isTaken = keyIndexes.values.contains(index)
+            guard !isTaken || keys[index] == key else { continue }
+            keyIndexes[user] = index
+            guard keys[index] != key else { continue }
+            Self.rename(&routes, from: keys[index], to: key, index: index)
+            keys[index] = key
+        }
+        self.init(configuration, keys: keys, routes: routes, keyIndexes: keyIndexes)
+    }
+
+    private init(
+        _ configuration: WorkerConfiguration, keys: [ProviderKey], routes: [RouteConfiguration],
+        keyIndexes: [KeyUser: Int]
+    ) {
         self.configuration = configuration
+        self.keys = keys
+        self.routes = routes
+        self.keyIndexes = keyIndexes
         self.inputTopics = configuration.topics.events + [configuration.topics.routed]
         self.apps = configuration.apps.map(\.engine)
+        for index in self.routes.indices {
+            self.routes[index].pool = self.routes[index].carriesPushes ? configuration.pool : self.managePool
+        }
         // One kind after the other: routes that all workers have come first.
         for use in RouteUse.allCases {
             for (index, settings) in configuration.apps.enumerated() {
@@ -90,12 +134,37 @@ struct WorkerPlan {
         return routes
     }
 
+    private static func key(of app: AppSettings, _ environment: AppSettings.Environment) -> ProviderKey {
+        ProviderKey(keyID: app.keyID, teamID: app.teamID, path: app.keyFile, environment: environment.rawValue)
+    }
+
     private mutating func key(of app: AppSettings, _ environment: AppSettings.Environment) -> Int {
-        let key = ProviderKey(
-            keyID: app.keyID, teamID: app.teamID, path: app.keyFile, environment: environment.rawValue)
-        if let index = self.keys.firstIndex(of: key) { return index }
-        self.keys.append(key)
-        return self.keys.count - 1
+        let user = KeyUser(bundleID: app.bundleID, environment: environment)
+        if let index = self.keyIndexes[user] { return index }
+        let key = Self.key(of: app, environment)
+        let known = self.keys.firstIndex(of: key)
+        if known == nil { self.keys.append(key) }
+        let index = known ?? self.keys.count - 1
+        self.keyIndexes[user] = index
+        return index
+    }
+
+    /// Routes are named for their keys.
+    private static func rename(
+        _ routes: inout [RouteConfiguration], from old: ProviderKey, to new: ProviderKey, index: Int
+    ) {
+        let (before, after) = ("\(old.environment)/\(old.name)", "\(new.environment)/\(new.name)")
+        guard before != after else { return }
+        for route in routes.indices where routes[route].providerKey == index && routes[route].name.hasPrefix(before) {
+            var name = after + routes[route].name.dropFirst(before.count)
+            // Another key's route may have had the name before.
+            var number = 2
+            while routes.contains(where: { $0.name == name }) {
+                name = "\(after)\(routes[route].name.dropFirst(before.count))#\(number)"
+                number += 1
+            }
+            routes[route].name = name
+        }
     }
 
     /// Apps share connections when environment, key and endpoint are the same; broadcasts share those of pushes when they go to the same host.

@@ -8,6 +8,7 @@ final class SnapshotHub: Sendable {
     private struct State {
         var shards: [ShardReport]
         var group = GroupReport()
+        var configuration = ConfigurationStanding()
         var waiters: [UInt64: Waiter] = [:]
         var lastWaiter: UInt64 = 0
         var end: WorkerError?
@@ -25,6 +26,8 @@ final class SnapshotHub: Sendable {
     func publish(_ report: ShardReport, shard: Int) { self.change { $0.shards[shard] = report } }
 
     func updateGroup(_ change: (inout GroupReport) -> Void) { self.change { change(&$0.group) } }
+
+    func updateConfiguration(_ change: (inout ConfigurationStanding) -> Void) { self.change { change(&$0.configuration) } }
 
     /// The worker has ended; whoever waits is told why.
     func end(_ error: WorkerError) { self.change { $0.end = error } }
@@ -120,6 +123,7 @@ final class SnapshotHub: Sendable {
     private static func sum(_ state: State) -> WorkerSnapshot {
         var snapshot = WorkerSnapshot()
         snapshot.shardCount = state.shards.count
+        snapshot.configuration = state.configuration
         for shard in state.shards {
             snapshot.engine.add(shard.engine)
             snapshot.routes += shard.routes

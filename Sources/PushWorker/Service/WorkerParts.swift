@@ -9,6 +9,7 @@ import PushTransport
 /// What a running worker consists of, put together in one place and taken apart in one place.
 final class WorkerParts: Sendable {
     let admin: AdminServer?
+    let reconfigurer: Reconfigurer
     private let channels: ChannelDesk?
     private let configuration: WorkerConfiguration
     private let hub: SnapshotHub
@@ -32,7 +33,7 @@ final class WorkerParts: Sendable {
         admin: AdminServer?, channels: ChannelDesk?, configuration: WorkerConfiguration, hub: SnapshotHub,
         logger: Logger, group: MultiThreadedEventLoopGroup,
         tokens: ProviderTokenStore, consumer: KafkaConsumer, coordinator: GroupCoordinator, shards: [ShardHandle],
-        pulses: [RepeatedTask],
+        reconfigurer: Reconfigurer, pulses: [RepeatedTask],
         tasks: [Task<Void, Never>]
     ) {
         self.admin = admin
@@ -215,7 +216,11 @@ final class WorkerParts: Sendable {
             return WorkerParts(
                 admin: admin, channels: channels, configuration: configuration, hub: hub, logger: logger, group: group,
                 tokens: tokens, consumer: consumer,
-                coordinator: coordinator, shards: shards, pulses: pulses,
+                coordinator: coordinator, shards: shards,
+                reconfigurer: Reconfigurer(
+                    configuration, plan: plan, partitionCount: partitionCount, clusterID: clusterID ?? "",
+                    tokens: tokens, shards: shards, hub: hub, logger: logger),
+                pulses: pulses,
                 tasks: [
                     Task.detached { await coordinator.run() }, Task.detached { await lagWatch.run() },
                     Task.detached {

@@ -1,4 +1,6 @@
 public import Logging
+import PushModel
+import PushTransport
 public import ServiceLifecycle
 import Synchronization
 
@@ -7,9 +9,10 @@ import Synchronization
 /// May be used from any thread or task. Start it once; or give it to a `ServiceGroup`, whose graceful shutdown drains
 /// it.
 public final class WorkerService: Service, Sendable {
-    /// What the worker was made with; it never changes.
+    /// What the worker was made with.
     public let configuration: WorkerConfiguration
     private let logger: Logger
+    private let logLevel: LogLevelSwitch?
     private let metrics: PrometheusMetricsFactory?
     private let hub: SnapshotHub
     private let phase = Mutex(Phase.idle)
@@ -24,15 +27,19 @@ public final class WorkerService: Service, Sendable {
         case stopping(Task<StopReport, Never>)
     }
 
-    /// - Parameter metrics: served with the worker's own; bootstrap swift-metrics with it to see what libraries count.
+    /// - Parameters:
+    ///   - metrics: served with the worker's own; bootstrap swift-metrics with it to see what libraries count.
+    ///   - logLevel: is set when `log.level` changes; `nil`: nobody follows that.
     /// - Throws: `ConfigurationError` with every fault of the configuration.
     public init(
-        _ configuration: WorkerConfiguration, logger: Logger, metrics: PrometheusMetricsFactory? = nil
+        _ configuration: WorkerConfiguration, logger: Logger, metrics: PrometheusMetricsFactory? = nil,
+        logLevel: LogLevelSwitch? = nil
     ) throws(ConfigurationError) {
         let faults = configuration.faults
         guard faults.isEmpty else { throw ConfigurationError(faults: faults) }
         self.configuration = configuration
         self.logger = logger
+        self.logLevel = logLevel
         self.metrics = metrics
         self.hub = SnapshotHub(shardCount: configuration.resolvedShardCount)
         (self.failures, self.failing) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
@@ -61,7 +68,86 @@ public final class WorkerService: Service, Sendable {
             self.hub.end(failure)
             throw failure
         }
+        self.hub.updateConfiguration { standing in
+            standing.hash = self.configuration.hash
+            standing.takenAtSeconds = MachineClock.now().wallSeconds
+        }
         self.phase.withLock { $0 = .running(parts) }
+    }
+
+    // MARK: Another configuration
+
+    /// Goes on by the configuration that `load` gives, without a stop. It is looked through first; if anything is wrong with it the one before stays.
+    /// What became of it is logged and counted. Settings that need a restart keep the values they have.
+    /// - Throws: what is wrong with it, or that the worker does not run yet or any more.
+    @discardableResult
+    public func reload(
+        _ load: () throws(ConfigurationError) -> WorkerConfiguration
+    ) async throws(ConfigurationError) -> ReloadReport {
+        do throws(ConfigurationError) {
+            let report = try await self.take(try load())
+            self.tell(report)
+            return report
+        } catch {
+            self.hub.updateConfiguration { $0.isLastTaken = false }
+            for fault in error.faults {
+                self.logger.error(
+                    "the configuration is not taken, the one before stays", metadata: ["fault": "\(fault)"])
+            }
+            throw error
+        }
+    }
+
+    /// `reload.watch` as it holds now.
+    var watchesFile: Bool {
+        self.phase.withLock { phase in
+            if case .running(let parts) = phase { parts.reconfigurer.configuration.watchesFile } else { false }
+        }
+    }
+
+    private func take(_ new: WorkerConfiguration) async throws(ConfigurationError) -> ReloadReport {
+        let faults = new.faults
+        guard faults.isEmpty else { throw ConfigurationError(faults: faults) }
+        let parts: WorkerParts? = self.phase.withLock { phase in
+            if case .running(let parts) = phase { parts } else { nil }
+        }
+        guard let parts else {
+            throw ConfigurationError(faults: [
+                ConfigurationFault(
+                    setting: "worker", text: "is starting or stopping: expected to be asked again when it runs")
+            ])
+        }
+        return try await parts.reconfigurer.take(new)
+    }
+
+    private func tell(_ report: ReloadReport) {
+        self.hub.updateConfiguration { standing in
+            standing.hash = report.hash
+            standing.isLastTaken = true
+            standing.takenAtSeconds = MachineClock.now().wallSeconds
+            standing.awaitingRestart = report.held.map(\.setting)
+        }
+        for change in report.taken {
+            self.logger.notice("setting changed", metadata: Self.metadata(change))
+            if change.setting == "log.level", let name = change.after, let level = Logger.Level(rawValue: name) {
+                self.logLevel?.level = level
+            }
+        }
+        for change in report.held {
+            self.logger.warning("setting needs a restart and is not taken", metadata: Self.metadata(change))
+        }
+        self.logger.notice(
+            "configuration reloaded",
+            metadata: [
+                "changed": "\(report.taken.count)", "awaiting-restart": "\(report.held.count)", "hash": "\(report.hash)",
+            ])
+    }
+
+    private static func metadata(_ change: SettingChange) -> Logger.Metadata {
+        [
+            "setting": "\(change.setting)", "before": "\(change.before ?? "none")", "after": "\(change.after ?? "none")",
+            "effect": "\(change.effect.rawValue)",
+        ]
     }
 
     /// Starts, serves until graceful shutdown or a fatal error, drains.

@@ -54,6 +54,8 @@ public struct WorkerSnapshot: Sendable {
     public var partitions: [Partition] = []
     /// Of the apps and environments whose channels are kept here.
     public var channelListings: [ChannelListing] = []
+    /// Which configuration it goes by.
+    public var configuration = ConfigurationStanding()
     /// Event loops that carry partitions.
     public var shardCount = 0
     /// From the record's time to APNs' acceptance; and from being taken out of Kafka to it. Milliseconds.

@@ -8,7 +8,7 @@ struct Outbox: ~Copyable {
     private var order = ProduceOrder()
     /// The next of `order` to be written.
     private var next = 0
-    private var pace: OutboxPace
+    var pace: OutboxPace
     /// The last record of a batch, and when the batch was handed over, steady: how long Kafka takes is seen by it.
     private var probe: (acknowledgement: UInt64, handedOverMillis: Int64)?
     private var handedOverMillis: Int64 = 0

@@ -18,9 +18,9 @@ struct OutboxPace {
     static let recordCountMax = 16_384
 
     /// The longest a record waits when Kafka is fast.
-    let holdMillisMax: Int64
+    private(set) var holdMillisMax: Int64
     /// Handed over when so many wait.
-    let recordCountMax: Int
+    private(set) var recordCountMax: Int
     /// Since when the oldest waits, steady; `nil`: nothing does.
     private var waitingSinceMillis: Int64?
     /// How long Kafka takes to acknowledge what was handed over together, all of it: the longest of late.
@@ -31,7 +31,17 @@ struct OutboxPace {
     ///   - unacknowledgedMax: with so many records unacknowledged the shard takes and sends nothing more: those that wait are few beside it.
     init(holdMillis: Int64, unacknowledgedMax: Int) {
         self.holdMillisMax = holdMillis
-        self.recordCountMax = max(1, min(Self.recordCountMax, unacknowledgedMax / 4))
+        self.recordCountMax = Self.recordCount(unacknowledgedMax: unacknowledgedMax)
+    }
+
+    /// The same limits, others from here on.
+    mutating func follow(holdMillis: Int64, unacknowledgedMax: Int) {
+        self.holdMillisMax = holdMillis
+        self.recordCountMax = Self.recordCount(unacknowledgedMax: unacknowledgedMax)
+    }
+
+    private static func recordCount(unacknowledgedMax: Int) -> Int {
+        max(1, min(Self.recordCountMax, unacknowledgedMax / 4))
     }
 
     /// How long records wait for others now.

@@ -16,7 +16,8 @@ struct RunCommand: AsyncParsableCommand {
         discussion: """
             Settings come from a YAML file and from the environment, which wins: 'budget.per-hour' is MAILBOAT_BUDGET_PER_HOUR. Workers of one \
             consumer group share the partitions. SIGTERM or SIGINT drains: nothing more is taken, what is in flight is finished, the rest is \
-            written down and committed, and the group is left, all within 'drain-timeout'.
+            written down and committed, and the group is left, all within 'drain-timeout'. SIGHUP reads the settings again: 'mailboat run \
+            --print-settings' says of each how a change takes effect. When something is wrong with them, the old ones stay and the log says what.
 
             EXAMPLES
               mailboat run --config mailboat.yaml
@@ -54,15 +55,19 @@ struct RunCommand: AsyncParsableCommand {
             StandardOutput.print("the settings are good")
             return
         }
-        var logger = Logger(label: "mailboat")
-        logger.logLevel = loaded.configuration.logLevel
+        let logLevel = LogLevelSwitch(loaded.configuration.logLevel)
+        let logger = logLevel.logger(label: "mailboat")
         for note in loaded.notes { logger.warning("\(note)") }
         let metrics = PrometheusMetricsFactory()
         MetricsSystem.bootstrap(metrics)
-        let worker = try WorkerService(loaded.configuration, logger: logger, metrics: metrics)
+        let worker = try WorkerService(
+            loaded.configuration, logger: logger, metrics: metrics, logLevel: logLevel)
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: [.init(service: worker, successTerminationBehavior: .gracefullyShutdownGroup)],
+                services: [
+                    .init(service: worker, successTerminationBehavior: .gracefullyShutdownGroup),
+                    .init(service: self.reloads(of: worker, logger: logger)),
+                ],
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
         do {
             try await group.run()
@@ -72,23 +77,35 @@ struct RunCommand: AsyncParsableCommand {
         }
     }
 
+    /// Reads the settings again when somebody asks for it.
+    private func reloads(of worker: WorkerService, logger: Logger) -> ReloadService {
+        let path = self.config
+        return ReloadService(worker) {
+            path.flatMap { try? InputFile.read($0) }
+        } load: { () throws(ConfigurationError) -> WorkerConfiguration in
+            let loaded = try Self.read(path)
+            for note in loaded.notes { logger.warning("\(note)") }
+            return loaded.configuration
+        }
+    }
+
     private func load() throws -> ConfigurationLoader.Loaded {
+        do throws(ConfigurationError) { return try Self.read(self.config) } catch { throw Self.refusal(error.faults) }
+    }
+
+    /// What the file, if any, and the environment say.
+    private static func read(_ path: String?) throws(ConfigurationError) -> ConfigurationLoader.Loaded {
         var bytes: [UInt8]?
-        if let config {
-            do {
-                bytes = try InputFile.read(config)
+        if let path {
+            do throws(FileFailure) {
+                bytes = try InputFile.read(path)
             } catch {
-                Self.complain("mailboat run: --config: \(error)")
-                throw ExitCode.failure
+                throw ConfigurationError(faults: [ConfigurationFault(setting: "--config", text: "\(error)")])
             }
         }
-        do {
-            return try ConfigurationLoader.load(
-                bytes, fileName: config.map { URL(fileURLWithPath: $0).lastPathComponent } ?? "",
-                environment: ProcessInfo.processInfo.environment)
-        } catch {
-            throw Self.refusal(error.faults)
-        }
+        return try ConfigurationLoader.load(
+            bytes, fileName: path.map { URL(fileURLWithPath: $0).lastPathComponent } ?? "",
+            environment: ProcessInfo.processInfo.environment)
     }
 
     /// Names each fault. - Returns: what to end with.

@@ -22,7 +22,8 @@ final class EngineHarness {
     private(set) var consumed: [UInt16: [(record: InputRecord, key: [UInt8], value: [UInt8])]] = [:]
     private(set) var committed: [UInt16: Int64] = [:]
     private var nextOffset: [UInt16: Int64] = [:]
-    let configuration: EngineConfiguration
+    /// What an engine is made with, and goes by.
+    private(set) var configuration: EngineConfiguration
 
     /// Where the first record of each topic lies.
     static let firstOffset: Int64 = 100
@@ -48,6 +49,16 @@ final class EngineHarness {
 
     var wallSeconds: Int64 { self.now.wallSeconds }
     var counters: EngineCounters { self.engine.counters }
+
+    /// The engine goes by another configuration from here on; so does one that takes over.
+    func reconfigure(_ change: (inout EngineConfiguration) -> Void) throws(ReconfigurationRefusal) {
+        var configuration = self.configuration
+        change(&configuration)
+        try self.engine.reconfigure(configuration, now: self.now)
+        self.configuration = configuration
+        self.step()
+        self.advance(0)
+    }
 
     // MARK: Life of a partition
 
@@ -115,6 +126,12 @@ final class EngineHarness {
         self.acknowledgesAtOnce = true
         self.assign()
         if replays { self.replay() }
+    }
+
+    /// The same, by one that knows another configuration.
+    func crash(by configuration: EngineConfiguration) {
+        self.configuration = configuration
+        self.crash()
     }
 
     /// Compaction takes all markers but the last few; what lies at the other offsets stays there.

@@ -96,7 +96,7 @@ struct SettingsTests {
         let table = SettingsTable.markdown()
         for setting in SettingsTable.all { #expect(table.contains("| `\(setting.name)` |"), "\(setting.name)") }
         let columns = table.split(separator: "\n").map { line in line.replacing("\\|", with: "").count { $0 == "|" } }
-        #expect(Set(columns) == [5])
+        #expect(Set(columns) == [6])
     }
 
     /// What a worker could still write after another has its partitions would lie behind that one's records.

@@ -55,6 +55,62 @@ struct WorkerPlanTests {
         #expect(plan.apps[1].developmentRoute == 2)
     }
 
+    // MARK: Following another plan
+
+    private static func follow(_ old: WorkerPlan, _ apps: AppSettings...) -> WorkerPlan {
+        var configuration = WorkerConfiguration()
+        configuration.apps = apps
+        return WorkerPlan(configuration, following: old)
+    }
+
+    @Test func anAppThatIsAddedSharesARouteOrGetsItsOwn() {
+        let old = Self.plan(Self.app("a.b"))
+        let new = Self.follow(old, Self.app("a.b"), Self.app("c.d"), Self.app("e.f", key: "OTHERKEY12"))
+        #expect(new.keys.map(\.keyID) == ["KEY1234567", "OTHERKEY12"])
+        #expect(
+            new.routes.map(\.name) == [
+                "production/KEY1234567", "production/KEY1234567/manage", "production/OTHERKEY12",
+                "production/OTHERKEY12/manage",
+            ])
+        #expect(new.apps.map(\.productionRoute) == [0, 0, 2])
+        #expect(new.apps.map(\.productionManageRoute) == [1, 1, 3])
+    }
+
+    @Test func anotherKeyOfAllItsAppsTakesThePlaceOfTheOneBefore() {
+        let old = Self.plan(Self.app("a.b"), Self.app("c.d"), Self.app("e.f", key: "OTHERKEY12"))
+        let new = Self.follow(
+            old, Self.app("a.b", key: "NEXTKEY123"), Self.app("c.d", key: "NEXTKEY123"),
+            Self.app("e.f", key: "OTHERKEY12"))
+        #expect(new.keys.map(\.keyID) == ["NEXTKEY123", "OTHERKEY12"])
+        #expect(new.routes.map(\.providerKey) == old.routes.map(\.providerKey))
+        #expect(
+            new.routes.map(\.name) == [
+                "production/NEXTKEY123", "production/OTHERKEY12", "production/NEXTKEY123/manage",
+                "production/OTHERKEY12/manage",
+            ])
+        #expect(new.apps.map(\.productionRoute) == old.apps.map(\.productionRoute))
+    }
+
+    /// The one that keeps the key keeps the route, whichever comes first.
+    @Test func anAppThatLeavesASharedKeyGetsARouteOfItsOwn() {
+        let old = Self.plan(Self.app("a.b"), Self.app("c.d"))
+        let new = Self.follow(old, Self.app("a.b", key: "NEXTKEY123"), Self.app("c.d"))
+        #expect(new.keys.map(\.keyID) == ["KEY1234567", "NEXTKEY123"])
+        #expect(new.apps.map(\.productionRoute) == [2, 0])
+        #expect(new.routes.map(\.name)[2...] == ["production/NEXTKEY123", "production/NEXTKEY123/manage"])
+        #expect(Set(new.routes.map(\.name)).count == new.routes.count)
+    }
+
+    @Test func namesStayApartWhenTwoKeysBecomeOne() {
+        let old = Self.plan(Self.app("a.b"), Self.app("c.d", key: "OTHERKEY12"))
+        let new = Self.follow(old, Self.app("a.b", key: "OTHERKEY12"), Self.app("c.d", key: "OTHERKEY12"))
+        #expect(new.apps.map(\.productionRoute) == old.apps.map(\.productionRoute))
+        #expect(Set(new.routes.map(\.name)).count == new.routes.count)
+        // And once more.
+        let again = Self.follow(new, Self.app("a.b", key: "KEY1234567"), Self.app("c.d", key: "OTHERKEY12"))
+        #expect(again.keys.map(\.keyID) == ["KEY1234567", "OTHERKEY12"])
+    }
+
     /// Names tell them apart in metrics.
     @Test func anotherPlaceIsAnotherRoute() {
         let plan = Self.plan(

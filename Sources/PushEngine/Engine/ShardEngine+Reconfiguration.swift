@@ -1,0 +1,73 @@
+public import PushModel
+
+/// Another configuration for an engine that runs.
+extension ShardEngine {
+    /// What of another configuration this engine cannot take while it runs, in the order of the settings; empty: `reconfigure` takes it.
+    public func reconfigurationFaults(_ new: EngineConfiguration) -> [ReconfigurationFault] {
+        let old = self.memory.configuration
+        var faults = ReconfigurationFault.all(from: old, to: new)
+        for app in new.apps.dropFirst(old.apps.count) where self.memory.passedOver.contains(app.bundleID) {
+            faults.append(ReconfigurationFault(app: app.bundleID, what: .apps, cause: .passedOver))
+        }
+        return faults
+    }
+
+    /// Goes on by another configuration: whatever is decided from here on is decided by it. What was spent of budgets, what waits and what is in
+    /// flight stays as it is, and updates that wait are looked at again, some of them in each `advance`. A push that has left keeps the distance
+    /// that held when it left.
+    ///
+    /// - Parameter new: its first apps are those there are, in their order; more may follow.
+    /// - Throws: what cannot be taken. Nothing has changed then.
+    public mutating func reconfigure(
+        _ new: EngineConfiguration, now: EngineTime
+    ) throws(ReconfigurationRefusal) {
+        let faults = self.reconfigurationFaults(new)
+        guard faults.isEmpty else { throw ReconfigurationRefusal(faults: faults) }
+        let appCountBefore = self.memory.configuration.apps.count
+        self.memory.configuration = new
+        self.coalescer.takesShorterWays = !new.settings.outcomePublication.includes(.superseded)
+        self.dispatch.follow(new)
+        if new.apps.count > appCountBefore {
+            self.intake.follow(new)
+            self.journal.follow(new)
+            for partition in self.memory.partitions.identifiers
+            where self.memory.partitions[partition].phase == .running {
+                self.beginKeepers(of: partition, apps: appCountBefore..<new.apps.count, now: now)
+            }
+        }
+        self.review = SlotReview(dueMillis: now.steadyMillis)
+    }
+
+    /// Puts some of the slots that wait where they belong by the configuration that holds now.
+    mutating func goOnReviewing(now: EngineTime) {
+        guard var review = self.review else { return }
+        let end = min(review.nextIndex + SlotReview.slotsMax, self.memory.slots.placeCount)
+        for index in review.nextIndex..<end {
+            let slot = SlotID(index: index)
+            guard self.memory.slots[slot].isLive, self.memory.slots[slot].pending.isSome,
+                self.memory.partitions[self.memory.slots[slot].partition].sends
+            else { continue }
+            self.dispatch.reschedule(slot, in: &self.memory, now: now)
+        }
+        review.nextIndex = end
+        self.review = end < self.memory.slots.placeCount ? review : nil
+    }
+
+    /// A record of `state` that means nothing here: perhaps it is about an app that is not configured.
+    mutating func notePassedOver(_ key: Span<UInt8>) {
+        guard let bundleID = PassedOverApps.bundleID(ofState: key),
+            !self.memory.configuration.apps.contains(where: { $0.bundleID.utf8.elementsEqual(bundleID) })
+        else { return }
+        self.memory.passedOver.note(bundleID)
+    }
+}
+
+/// How far the slots have been looked at since the configuration changed. A shard may have millions: a turn looks at some.
+struct SlotReview {
+    /// Slots looked at in one turn.
+    static let slotsMax = 16_384
+
+    var nextIndex = 0
+    /// Steady: at once.
+    let dueMillis: Int64
+}

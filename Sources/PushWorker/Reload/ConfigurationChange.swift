@@ -1,0 +1,103 @@
+import KafkaLog
+import PushEngine
+
+/// What is different in another configuration for a worker that runs, and how much of it the worker can take as it is. Pure.
+struct ConfigurationChange {
+    /// What holds once the change is taken: the new configuration, but for settings that need a restart.
+    private(set) var effective: WorkerConfiguration
+    /// What is taken.
+    private(set) var taken: [SettingChange] = []
+    /// What waits for a restart.
+    private(set) var held: [SettingChange] = []
+
+    /// - Parameters:
+    ///   - old: what holds now.
+    ///   - new: without faults of its own.
+    init(from old: WorkerConfiguration, to new: WorkerConfiguration) {
+        var effective = new
+        self.effective = new
+        for row in WorkerConfiguration.settings { self.compare(row, old, new, prefix: "", into: &effective) }
+        self.effective = effective
+        self.compareKafkaProperties(old, new)
+        self.compareApps(old, new)
+    }
+
+    /// Notes a difference. What needs a restart is put back to what it was.
+    private mutating func compare<Root>(
+        _ row: SettingRow<Root>, _ old: Root, _ new: Root, prefix: String, into effective: inout Root
+    ) {
+        let (before, after) = (row.text(old), row.text(new))
+        guard before != after else { return }
+        let effect = row.description.effect
+        let change = SettingChange(
+            setting: prefix + row.description.name, before: before, after: after, effect: effect)
+        if effect == .restart {
+            self.held.append(change)
+            row.copy(old, &effective)
+        } else {
+            self.taken.append(change)
+        }
+    }
+
+    private mutating func compareKafkaProperties(_ old: WorkerConfiguration, _ new: WorkerConfiguration) {
+        let groups: [(name: String, path: WritableKeyPath<WorkerConfiguration, KafkaSettings>)] = [
+            ("kafka.properties", \.kafka.common), ("kafka.consumer", \.kafka.consumer),
+            ("kafka.producer", \.kafka.producer),
+        ]
+        for group in groups {
+            let (before, after) = (old[keyPath: group.path], new[keyPath: group.path])
+            var names: [String] = []
+            for property in before.properties + after.properties where !names.contains(property.name) {
+                names.append(property.name)
+            }
+            for name in names where before[name] != after[name] {
+                self.held.append(
+                    SettingChange(
+                        setting: "\(group.name).\(name)", before: Self.shown(before, name),
+                        after: Self.shown(after, name), effect: .restart))
+            }
+            self.effective[keyPath: group.path] = before
+        }
+    }
+
+    private static func shown(_ settings: KafkaSettings, _ name: String) -> String? {
+        settings.properties.last { $0.name == name }?.shownValue
+    }
+
+    /// Apps keep their places: shards name them by these. New ones come behind them.
+    private mutating func compareApps(_ old: WorkerConfiguration, _ new: WorkerConfiguration) {
+        var apps: [AppSettings] = []
+        for before in old.apps {
+            guard var app = new.apps.first(where: { $0.bundleID == before.bundleID }) else {
+                self.held.append(
+                    SettingChange(
+                        setting: "apps.\(before.bundleID)", before: "configured", after: nil, effect: .restart))
+                apps.append(before)
+                continue
+            }
+            let after = app
+            for row in AppSettings.settings {
+                self.compare(row, before, after, prefix: "apps.\(before.bundleID).", into: &app)
+            }
+            apps.append(app)
+        }
+        for app in new.apps where !old.apps.contains(where: { $0.bundleID == app.bundleID }) {
+            self.taken.append(
+                SettingChange(setting: "apps.\(app.bundleID)", before: nil, after: "configured", effect: .live))
+            apps.append(app)
+        }
+        self.effective.apps = apps
+    }
+}
+
+/// One setting that is different.
+public struct SettingChange: Sendable, Equatable {
+    /// Its whole name, such as `apps.com.example.pizza.budget.per-hour`.
+    public var setting: String
+    /// The value that holds; `nil`: none. Of a secret only that there is one.
+    public var before: String?
+    /// The value that was given; `nil`: none.
+    public var after: String?
+    /// When such a change reaches a worker that runs.
+    public var effect: SettingDescription.Effect
+}

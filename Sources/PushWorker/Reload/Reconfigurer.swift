@@ -1,0 +1,141 @@
+import Logging
+import NIOPosix
+import PushEngine
+import PushTransport
+import ShardLoop
+import Synchronization
+
+/// Has a running worker go by another configuration: looked through first, then taken by all shards or by none.
+final class Reconfigurer: Sendable {
+    private struct State {
+        var configuration: WorkerConfiguration
+        var plan: WorkerPlan
+        /// One at a time.
+        var isUnderWay = false
+    }
+
+    private let state: Mutex<State>
+    private let partitionCount: Int32
+    private let clusterID: String
+    private let tokens: ProviderTokenStore
+    private let shards: [ShardHandle]
+    private let hub: SnapshotHub
+    private let logger: Logger
+
+    init(
+        _ configuration: WorkerConfiguration, plan: WorkerPlan, partitionCount: Int32, clusterID: String,
+        tokens: ProviderTokenStore, shards: [ShardHandle], hub: SnapshotHub, logger: Logger
+    ) {
+        self.state = Mutex(State(configuration: configuration, plan: plan))
+        self.partitionCount = partitionCount
+        self.clusterID = clusterID
+        self.tokens = tokens
+        self.shards = shards
+        self.hub = hub
+        self.logger = logger
+    }
+
+    /// What holds now.
+    var configuration: WorkerConfiguration { self.state.withLock { $0.configuration } }
+
+    /// - Parameter new: without faults of its own.
+    /// - Throws: what stands in the way. Nothing has changed then.
+    func take(_ new: WorkerConfiguration) async throws(ConfigurationError) -> ReloadReport {
+        let current: (configuration: WorkerConfiguration, plan: WorkerPlan)? = self.state.withLock { state in
+            guard !state.isUnderWay else { return nil }
+            state.isUnderWay = true
+            return (state.configuration, state.plan)
+        }
+        guard let current else {
+            throw Self.error("worker", "takes another configuration just now: expected one at a time")
+        }
+        defer { self.state.withLock { $0.isUnderWay = false } }
+        let change = ConfigurationChange(from: current.configuration, to: new)
+        // What was put back may not go together with what was not.
+        let faults = change.effective.faults
+        guard faults.isEmpty else {
+            let names = change.held.map(\.setting).joined(separator: ", ")
+            throw ConfigurationError(
+                faults: faults.map {
+                    ConfigurationFault(
+                        setting: $0.setting, location: $0.location, text: "\($0.text); needs a restart with \(names)")
+                })
+        }
+        let plan = WorkerPlan(change.effective, following: current.plan)
+        try await self.lookAtFiles(change.effective, before: current.configuration)
+        let keys = try await self.readKeys(plan.keys)
+        try await self.askShards(plan)
+        self.tokens.use(keys)
+        await self.tellShards(plan)
+        self.state.withLock { state in
+            state.configuration = change.effective
+            state.plan = plan
+        }
+        return ReloadReport(taken: change.taken, held: change.held, hash: change.effective.hash)
+    }
+
+    private static func error(_ setting: String, _ text: String) -> ConfigurationError {
+        ConfigurationError(faults: [ConfigurationFault(setting: setting, text: text)])
+    }
+
+    /// Files of apps that are new or have another key. Those of others are no concern of this change, and may be missing by now.
+    private func lookAtFiles(
+        _ new: WorkerConfiguration, before: WorkerConfiguration
+    ) async throws(ConfigurationError) {
+        let apps = new.apps.filter { app in
+            !before.apps.contains {
+                $0.bundleID == app.bundleID && $0.keyFile == app.keyFile && $0.keyID == app.keyID
+                    && $0.teamID == app.teamID
+            }
+        }
+        let faults = try? await NIOThreadPool.singleton.runIfActive {
+            apps.flatMap { WorkerConfiguration.appFileFaults($0) }
+        }
+        guard let faults, !faults.isEmpty else { return }
+        throw ConfigurationError(faults: faults)
+    }
+
+    /// Reads key files where others are configured. Off the loops, and off the threads of tasks: a disk may hang.
+    private func readKeys(_ keys: [ProviderKey]) async throws(ConfigurationError) -> ProviderTokenStore.KeyChange {
+        let tokens = self.tokens
+        do {
+            return try await NIOThreadPool.singleton.runIfActive { try tokens.read(keys) }
+        } catch let error as TransportError {
+            throw Self.error("apns.key-file", "\(error)")
+        } catch {
+            throw Self.error("apns.key-file", "cannot be read: \(error)")
+        }
+    }
+
+    /// Whether all shards can take it.
+    private func askShards(_ plan: WorkerPlan) async throws(ConfigurationError) {
+        var faults: [ConfigurationFault] = []
+        for shard in self.shards {
+            let configuration = plan.loopConfiguration(partitionCount: self.partitionCount, clusterID: self.clusterID)
+            // Fails only when the loop has ended.
+            let found = (try? await shard.reconfigurationFaults(configuration)) ?? []
+            for fault in found {
+                let fault = ConfigurationFault(setting: fault.name, text: fault.text)
+                if !faults.contains(fault) { faults.append(fault) }
+            }
+        }
+        guard faults.isEmpty else { throw ConfigurationError(faults: faults) }
+    }
+
+    private func tellShards(_ plan: WorkerPlan) async {
+        for shard in self.shards {
+            do {
+                try await shard.reconfigure(
+                    plan.loopConfiguration(partitionCount: self.partitionCount, clusterID: self.clusterID),
+                    routes: plan.routes(shard: shard.number, of: self.shards.count), bundleIDs: plan.bundleIDs)
+            } catch {
+                // It was asked before. Meanwhile it may have taken a partition over, and passed over what it now should know.
+                self.logger.error(
+                    "a shard goes on by the old configuration; restart the worker",
+                    metadata: ["shard": "\(shard.number)", "cause": "\(error)"])
+                let text = "shard \(shard.number) goes on by the old configuration until a restart: \(error)"
+                self.hub.updateGroup { $0.errors["configuration"] = text }
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+public import ServiceLifecycle
+import UnixSignals
+
+/// Reads a worker's configuration again at SIGHUP and, with `reload.watch`, when its file has changed.
+public struct ReloadService: Service {
+    /// The time between two looks at the file.
+    static let lookInterval: Duration = .seconds(2)
+
+    private let worker: WorkerService
+    private let content: @Sendable () -> [UInt8]?
+    private let load: @Sendable () throws(ConfigurationError) -> WorkerConfiguration
+
+    /// - Parameters:
+    ///   - content: the file's bytes now; `nil`: it cannot be read.
+    ///   - load: what the file and the environment say now.
+    public init(
+        _ worker: WorkerService, content: @escaping @Sendable () -> [UInt8]?,
+        load: @escaping @Sendable () throws(ConfigurationError) -> WorkerConfiguration
+    ) {
+        self.worker = worker
+        self.content = content
+        self.load = load
+    }
+
+    /// Until graceful shutdown. What is wrong with a configuration is said by the worker.
+    public func run() async throws {
+        await cancelWhenGracefulShutdown {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await self.followSignals() }
+                group.addTask { await self.followFile() }
+            }
+        }
+    }
+
+    private func followSignals() async {
+        for await _ in await UnixSignalsSequence(trapping: .sighup) {
+            _ = try? await self.worker.reload(self.load)
+        }
+    }
+
+    private func followFile() async {
+        var watch = FileWatch(self.content())
+        while !Task.isCancelled {
+            try? await Task.sleep(for: Self.lookInterval)
+            // What was changed while nobody watched is no change when somebody does.
+            let isDue = watch.looked(at: self.content())
+            guard isDue, self.worker.watchesFile else { continue }
+            _ = try? await self.worker.reload(self.load)
+        }
+    }
+}
+
+/// When a file that is looked at now and then has changed and is whole again. Pure.
+struct FileWatch {
+    /// As it was when it was last whole; `nil`: it could not be read.
+    private var known: [UInt8]?
+    /// As it was at the last look.
+    private var last: [UInt8]?
+
+    init(_ content: [UInt8]?) {
+        self.known = content
+        self.last = content
+    }
+
+    /// - Parameter content: `nil`: it cannot be read now, as while another takes its place.
+    /// - Returns: whether it is another than before and has been so for two looks: somebody may have been writing it at the first.
+    mutating func looked(at content: [UInt8]?) -> Bool {
+        defer { self.last = content }
+        guard let content, content == self.last, content != self.known else { return false }
+        self.known = content
+        return true
+    }
+}

@@ -1,0 +1,123 @@
+import KafkaLog
+import Logging
+import PushEngine
+import PushModel
+import Testing
+
+@testable import PushWorker
+
+struct ConfigurationChangeTests {
+    private static func app(_ bundleID: String) -> AppSettings {
+        var app = AppSettings(bundleID: bundleID)
+        app.teamID = "TEAM123456"
+        app.keyID = "KEY1234567"
+        app.keyFile = "/keys/one.p8"
+        return app
+    }
+
+    private static func configuration(_ apps: String...) -> WorkerConfiguration {
+        var configuration = WorkerConfiguration()
+        configuration.kafka.bootstrap = "localhost:9092"
+        configuration.apps = apps.map { Self.app($0) }
+        return configuration
+    }
+
+    @Test func nothingIsDifferentInTheSame() {
+        let old = Self.configuration("a.b")
+        let change = ConfigurationChange(from: old, to: old)
+        #expect(change.taken.isEmpty && change.held.isEmpty)
+        #expect(change.effective.hash == old.hash)
+    }
+
+    /// Every setting that is written otherwise is told, and is taken as its row says.
+    @Test(arguments: SettingsTable.all)
+    func aRowDecidesWhatBecomesOfItsChange(setting: SettingDescription) throws {
+        let old = Self.configuration("a.b")
+        var new = old
+        let name: String
+        switch setting.scope {
+        case .worker:
+            let row = try #require(WorkerConfiguration.settings.first { $0.description.name == setting.name })
+            new = try #require(Self.otherwise(row, old))
+            name = setting.name
+        case .app:
+            let row = try #require(AppSettings.settings.first { $0.description.name == setting.name })
+            new.apps[0] = try #require(Self.otherwise(row, old.apps[0]))
+            name = "apps.a.b.\(setting.name)"
+        }
+        let change = ConfigurationChange(from: old, to: new)
+        let found = change.taken + change.held
+        #expect(found.map(\.setting) == [name])
+        #expect(found.first?.effect == setting.effect)
+        #expect(change.held.isEmpty == (setting.effect != .restart))
+        let own = ["kafka.group-instance-id", "admin.host", "admin.port"].contains(setting.name)
+        #expect((new.hash == old.hash) == own)
+        #expect(change.effective.hash == (setting.effect == .restart ? old.hash : new.hash))
+    }
+
+    /// With another value than it has, whatever the row takes.
+    private static func otherwise<Root>(_ row: SettingRow<Root>, _ root: Root) -> Root? {
+        let texts = [
+            "7s", "30s", "7ms", "90s", "3d", "3", "777", "0.5", "false", "true", "trust", "end", "failures", "defer",
+            "most-recent", "auto", "drop", "resend", "debug", "OTHER12345", "other:9092", "development",
+        ]
+        for text in texts {
+            var other = root
+            let value: SettingText = row.description.type == "list" ? .list([text]) : .one(text)
+            if row.apply(value, &other), row.text(other) != row.text(root) { return other }
+        }
+        return nil
+    }
+
+    @Test func appsKeepTheirPlaces() {
+        let old = Self.configuration("a.b", "c.d", "e.f")
+        var new = Self.configuration("x.y", "e.f", "a.b")
+        new.apps[1].engine.budgetPerHour = 99
+        let change = ConfigurationChange(from: old, to: new)
+        #expect(change.effective.apps.map(\.bundleID) == ["a.b", "c.d", "e.f", "x.y"])
+        #expect(change.effective.apps[2].engine.budgetPerHour == 99)
+        #expect(change.taken.map(\.setting) == ["apps.e.f.budget.per-hour", "apps.x.y"])
+        #expect(change.held.map(\.setting) == ["apps.c.d"])
+    }
+
+    @Test func secretsAreNotShown() {
+        let old = Self.configuration("a.b")
+        var new = old
+        new.kafka.common.append("sasl.password", "hush")
+        new.kafka.consumer.append("fetch.min.bytes", "7")
+        let change = ConfigurationChange(from: old, to: new)
+        #expect(change.held.map(\.setting) == ["kafka.properties.sasl.password", "kafka.consumer.fetch.min.bytes"])
+        #expect(change.held.map(\.after) == ["***", "7"])
+        #expect(change.effective.hash == old.hash)
+    }
+
+    /// Somebody may be writing the file while it is looked at.
+    @Test func aFileIsReadWhenItHasStayedTheSameForTwoLooks() {
+        let (old, half, new) = (Array("old".utf8), Array("ne".utf8), Array("new".utf8))
+        var watch = FileWatch(old)
+        let looks: [([UInt8]?, Bool)] = [
+            (old, false), (half, false), (new, false), (nil, false), (new, false), (new, true), (new, false),
+            (old, false), (old, true),
+        ]
+        for (content, isDue) in looks {
+            let found = watch.looked(at: content)
+            #expect(found == isDue)
+        }
+    }
+
+    @Test func loggersFollowTheSwitch() {
+        let lines = LogLines()
+        let level = LogLevelSwitch(.warning)
+        let logger = level.logger(label: "test") { _ in lines.handler }
+        var quiet = logger
+        quiet.logLevel = .error
+        logger.info("one")
+        level.level = .debug
+        logger.debug("two")
+        quiet.warning("three")
+        level.level = .error
+        logger.warning("four")
+        quiet.error("five")
+        #expect(lines.all.map { $0.trimmingPrefix(" ").split(separator: " ").first } == ["two", "five"])
+    }
+}

@@ -1,0 +1,206 @@
+import APNSSimulator
+import DeviceModel
+import Foundation
+import KafkaLog
+import PushEngine
+import PushModel
+import PushTransport
+import TLSSession
+import Testing
+
+@testable import PushWorker
+
+/// Another configuration for a running worker, over real sockets.
+struct ReloadTests {
+    private static let game = "com.example.game"
+
+    private static func token(_ number: Int) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 64 - digits.count) + digits
+    }
+
+    private static func state(_ phone: SimulatedDevice) -> String {
+        String(decoding: phone.device.contentState, as: UTF8.self)
+    }
+
+    /// A key that APNs knows, in a file of its own.
+    private static func putKey(_ keyID: String, in house: WorkerHouse) throws -> String {
+        let key = try ES256PrivateKey.generate()
+        house.simulator.register(
+            RegisteredKey(keyID: keyID, teamID: WorkerHouse.teamID, publicKey: try key.publicKey()))
+        let path = "\(house.directory)/AuthKey_\(keyID).p8"
+        try Data(key.pem()).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    private static func closes(_ snapshot: WorkerSnapshot) -> Int {
+        snapshot.routes.reduce(0) { $0 + $1.counters.closesTotal }
+    }
+
+    /// Budget, app and key change while events flow: nothing is lost, and only the key asks for new connections.
+    @Test func whatChangesUnderLoadLosesNothing() async throws {
+        try await WorkerHouse.with { house in
+            var configuration = house.configuration()
+            configuration.apps[0].engine.budgetPerHour = 3
+            configuration.apps[0].engine.budgetReserve = 0
+            let worker = try await house.readyWorker(configuration)
+            let count = 100
+            for number in 0..<count {
+                try house.publish(
+                    "order-\(number)",
+                    #"{"event":"register","app":"\#(WorkerHouse.app)","token":"\#(Self.token(number))"}"#)
+            }
+            var step = 0
+
+            /// Lets each order have a further update, and pushes go on until `isDone`.
+            func push(until isDone: @escaping @Sendable (WorkerSnapshot) -> Bool) async throws {
+                while true {
+                    step += 1
+                    for number in 0..<count {
+                        try house.publish(
+                            "order-\(number)",
+                            #"{"event":"update","app":"\#(WorkerHouse.app)","priority":10,"content-state":{"step":\#(step)}}"#
+                        )
+                    }
+                    try await house.flush()
+                    let accepted = worker.snapshot().engine.pushesAccepted
+                    let snapshot = try await WorkerHouse.wait(for: worker) {
+                        $0.engine.pushesAccepted > accepted || isDone($0)
+                    }
+                    if isDone(snapshot) { return }
+                }
+            }
+            try await push { $0.engine.pushesDowngraded > 0 }
+
+            // The budget: what was pushed with priority 5 for want of it has priority 10 again.
+            configuration.apps[0].engine.budgetPerHour = 1_000
+            let first = try await worker.reload { configuration }
+            #expect(first.taken.map(\.setting) == ["apps.\(WorkerHouse.app).budget.per-hour"])
+            #expect(first.held.isEmpty)
+            let high = worker.snapshot().engine.pushesHighPriority
+            try await push { $0.engine.pushesHighPriority > high + UInt64(count) }
+
+            // An app, with a key of its own.
+            var game = AppSettings(bundleID: Self.game)
+            game.teamID = WorkerHouse.teamID
+            game.keyID = "GAMEKEY123"
+            game.keyFile = try Self.putKey("GAMEKEY123", in: house)
+            game.production = configuration.apps[0].production
+            configuration.apps.append(game)
+            try await worker.reload { configuration }
+            let gameToken = Self.token(5_000)
+            try house.publish("game", #"{"event":"register","app":"\#(Self.game)","token":"\#(gameToken)"}"#)
+            try house.publish(
+                "game", #"{"event":"update","app":"\#(Self.game)","priority":10,"content-state":{"step":77}}"#)
+            try await push { _ in
+                house.simulator.device(token: gameToken).map { Self.state($0) }?.contains("77") == true
+            }
+            #expect(worker.snapshot().routes.contains { $0.name == "production/GAMEKEY123" })
+            #expect(Self.closes(worker.snapshot()) == 0, "neither asks for another connection")
+
+            // The key: Apple's next, under its new id.
+            configuration.apps[0].keyID = "NEXTKEY123"
+            configuration.apps[0].keyFile = try Self.putKey("NEXTKEY123", in: house)
+            try await worker.reload { configuration }
+            let connections = house.simulator.statistics().connectionsAccepted
+            try await push { snapshot in
+                snapshot.routes.contains { $0.name == "production/NEXTKEY123" }
+                    && house.simulator.statistics().connectionsAccepted > connections
+            }
+            // From here on nobody needs the one before.
+            house.simulator.revokeKey(id: WorkerHouse.keyID)
+            let accepted = worker.snapshot().engine.pushesAccepted
+            try await push { $0.engine.pushesAccepted > accepted + UInt64(2 * count) }
+
+            let settled = try await WorkerHouse.wait(for: worker) { $0.isSettled }
+            #expect(settled.engine.isConserved)
+            #expect(settled.engine.count(.deadLettered) == 0 && settled.engine.count(.rejected) == 0)
+            #expect(settled.engine.count(.unknown) == 0)
+            let last = "\(step)"
+            for number in 0..<count {
+                let shown = house.simulator.device(token: Self.token(number)).map { Self.state($0) }
+                #expect(shown?.contains(last) == true, "\(number) shows \(shown ?? "nothing")")
+            }
+            #expect(house.simulator.violations().isEmpty)
+            await worker.stop()
+        }
+    }
+
+    /// What is wrong with a configuration is named; what it says of other things is not taken either.
+    @Test func aFaultLeavesTheOldConfigurationInPlace() async throws {
+        try await WorkerHouse.with { house in
+            let lines = LogLines()
+            let configuration = house.configuration()
+            let worker = try await house.readyWorker(configuration, lines: lines)
+            let standing = worker.snapshot().configuration
+            #expect(standing.isLastTaken && standing.hash == configuration.hash && standing.takenAtSeconds > 0)
+
+            var broken = configuration
+            broken.apps[0].engine.budgetPerHour = 2
+            broken.apps[0].engine.budgetReserve = 9
+            await #expect(throws: ConfigurationError.self) { try await worker.reload { broken } }
+            var missing = configuration
+            missing.apps[0].engine.budgetPerHour = 2
+            missing.apps[0].engine.budgetReserve = 1
+            missing.apps[0].keyFile = "/nowhere/AuthKey_NOWHERE123.p8"
+            missing.apps[0].keyID = nil
+            await #expect(throws: ConfigurationError.self) { try await worker.reload { missing } }
+
+            let told = lines.all.filter { $0.contains("is not taken, the one before stays") }
+            #expect(told.count == 2)
+            #expect(told.contains { $0.contains("budget.reserve: is 9: expected less than budget.per-hour") })
+            #expect(told.contains { $0.contains("apns.key-file") && $0.contains("AuthKey_NOWHERE123.p8") })
+            var after = worker.snapshot().configuration
+            #expect(!after.isLastTaken)
+            after.isLastTaken = true
+            #expect(after == standing)
+            let page = try #require(worker.metricsText)
+            #expect(page.contains("\nmailboat_config_last_reload_success 0\n"))
+            #expect(page.contains("\nmailboat_config_info{hash=\"\(configuration.hash)\"} 1\n"))
+
+            // Whoever repairs it is heard.
+            let report = try await worker.reload { configuration }
+            #expect(report.taken.isEmpty && report.held.isEmpty)
+            #expect(worker.metricsText?.contains("\nmailboat_config_last_reload_success 1\n") == true)
+            await worker.stop()
+        }
+    }
+
+    /// The rest is taken; what was given is told and counted until the restart.
+    @Test func whatNeedsARestartKeepsItsValue() async throws {
+        try await WorkerHouse.with { house in
+            let lines = LogLines()
+            let configuration = house.configuration()
+            let worker = try await house.readyWorker(configuration, lines: lines)
+            var other = configuration
+            other.shardCount = 7
+            other.topics.events = ["elsewhere"]
+            other.kafka.common.append("sasl.password", "do not tell")
+            other.apps[0].engine.budgetPerHour = 40
+            let report = try await worker.reload { other }
+            #expect(report.taken.map(\.setting) == ["apps.\(WorkerHouse.app).budget.per-hour"])
+            #expect(
+                Set(report.held.map(\.setting))
+                    == ["shards", "topics.events", "kafka.properties.sasl.password"])
+            #expect(lines.all.contains { $0.contains("needs a restart") && $0.contains("setting=shards") })
+            #expect(!lines.all.contains { $0.contains("do not tell") })
+            let page = try #require(worker.metricsText)
+            #expect(page.contains("\nmailboat_config_awaiting_restart 3\n"))
+            var effective = configuration
+            effective.apps[0].engine.budgetPerHour = 40
+            #expect(worker.snapshot().configuration.hash == effective.hash)
+            await worker.stop()
+        }
+    }
+
+    @Test func aWorkerThatDoesNotRunTakesNone() async throws {
+        try await WorkerHouse.with { house in
+            let worker = try house.worker()
+            await #expect {
+                try await worker.reload { house.configuration() }
+            } throws: {
+                "\($0)".contains("expected to be asked again when it runs")
+            }
+        }
+    }
+}
